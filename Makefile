@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+# make          build a release into build/
+# make demo     from a fresh machine to a picture
+# make test     every test
+BUILD ?= build
+PREFIX ?= /usr/local
+CMAKE_ARGS ?=
+
+.PHONY: all demo test asan bench install clean packages
+
+all: packages
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS) >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
+	@rm -f $(BUILD).log
+	@cmake --build $(BUILD)
+
+packages:
+	@scripts/install-packages.sh build
+
+demo: all
+	@scripts/demo.sh $(BUILD)
+
+test:
+	@scripts/test.sh
+
+asan:
+	@$(MAKE) all BUILD=build-asan CMAKE_ARGS=-DQB_SANITIZE=ON
+
+bench: all
+	@scripts/bench.sh $(BUILD)
+
+install: all
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+clean:
+	rm -rf build build-* demo

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QUICKBEAM_ENV_H
+#define QUICKBEAM_ENV_H
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "quickbeam/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum qb_log_level { QB_LOG_DEBUG, QB_LOG_INFO, QB_LOG_WARNING } qb_log_level;
+
+/* What a long call may use and whom it tells. The library never prints and keeps no global state:
+ * everything it says goes through these callbacks, which may be called from any thread but never
+ * from two at once. A NULL env, or a zeroed one, means: silent, all cores, 3/4 of the free memory. */
+typedef struct qb_env {
+    int threads;     /* computing threads; 0 = as many as the CPUs this process may run on */
+    size_t max_ram;  /* bytes the whole process may hold, code pages not counted; 0 = 3/4 of free */
+    void (*log)(void *user, qb_log_level level, const char *text);
+    /* `what` names the stage, done and total count its units. */
+    void (*progress)(void *user, const char *what, uint64_t done, uint64_t total);
+    void *user;
+    const volatile sig_atomic_t *cancel; /* set to non-zero, from a signal handler say, to stop */
+} qb_env;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

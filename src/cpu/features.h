@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_CPU_FEATURES_H
+#define QB_CPU_FEATURES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a kernel variant may ask of the CPU and of the operating system's saved state. */
+enum {
+    QB__CPU_AVX2 = 1u << 0,       /* AVX2, FMA, F16C, BMI2 */
+    QB__CPU_AVX512 = 1u << 1,     /* F, BW, DQ, VL */
+    QB__CPU_AVX512FP16 = 1u << 2, /* half-precision arithmetic */
+};
+
+/* The features of this CPU, less those that QB_CPU_MASK (scalar|avx2|avx512) takes away. */
+uint32_t qb__cpu_features(void);
+const char *qb__cpu_name(void);   /* the processor's own name */
+int qb__cpu_count(void);          /* CPUs this process may run on */
+size_t qb__cpu_l1_bytes(void);    /* data cache of one core; 32 KiB when unknown */
+size_t qb__cpu_l2_bytes(void);    /* 1 MiB when unknown */
+
+#endif

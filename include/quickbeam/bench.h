@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QUICKBEAM_BENCH_H
+#define QUICKBEAM_BENCH_H
+
+#include "quickbeam/env.h"
+#include "quickbeam/param.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct qb_bench_options {
+    int geometry;        /* 0 parallel, 1 cone */
+    qb_numbers size;     /* NX,NY,NZ */
+    int views;
+    qb_numbers detector; /* COLUMNS,ROWS; columns default to NX, rows to NZ */
+    int accuracy;        /* qb_accuracy */
+    int interp;          /* qb_interp */
+    char *kernel;        /* a variant's id; NULL = the planner's choice */
+    int repeat;
+} qb_bench_options;
+QB_API extern const qb_param qb_bench_params[];
+
+/* Time `what` (backproject, filter, fbp, io): a JSON object, released with qb_text_free. */
+QB_API qb_status qb_bench(const char *what, const qb_bench_options *options, const qb_env *env,
+                          char **json);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QUICKBEAM_COMPARE_H
+#define QUICKBEAM_COMPARE_H
+
+#include "quickbeam/array.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct qb_comparison {
+    double rmse, max_abs; /* of a - b, in the data's unit */
+    double rel_l2;        /* |a - b| / |b| */
+    double psnr_db;       /* 10 log10(range(b)^2 / mse) */
+    double ssim;          /* mean structural similarity over the images, 7x7 window, range of b */
+    double slope, correlation; /* least-squares a = slope b + offset; Pearson */
+} qb_comparison;
+
+/* b is the reference; both are turned into float. QB_BAD_INPUT when the shapes differ or a value is
+ * not finite (says how many and where the first one is). */
+QB_API qb_status qb_compare(const qb_array *a, const qb_array *b, qb_comparison *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

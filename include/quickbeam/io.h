@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QUICKBEAM_IO_H
+#define QUICKBEAM_IO_H
+
+#include "quickbeam/array.h"
+#include "quickbeam/env.h"
+#include "quickbeam/param.h"
+#include "quickbeam/scan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Load a whole file as one array [z][y][x] or [view][row][column] in its own dtype: HDF5 (`dataset`
+ * NULL = /exchange/data or the only 3-D one), TIFF file, folder or pattern, MHA, NPY. voxel[3] in mm
+ * (x, y, z), 0 when the file does not say; may be NULL. */
+QB_API qb_status qb_array_load(const char *path, const char *dataset, qb_array *array,
+                               double voxel[3]);
+
+/* What is written: a volume [z][y][x], or projections [view][row][column] with their fields. */
+typedef struct qb_stack {
+    qb_dtype dtype;
+    size_t shape[3];
+    double voxel[3];        /* mm along x, y, z (projections: column, row); 0 = unknown */
+    double offset[3];       /* mm: world position of the volume's centre */
+    const char *units;      /* "1/mm", "1/pixel", "HU", "counts", "" */
+    const char *quantity;   /* "attenuation", or a qb_quantity_name */
+    double scale_low, scale_high; /* integer dtypes: the values that 0 and the maximum stand for */
+    size_t first;           /* number of the first image in file names and metadata */
+    const char *description; /* one line */
+    /* projections only */
+    const double *angles;   /* [shape[0]] radians, or NULL */
+    const qb_array *flats, *darks; /* same dtype, [n][row][column], or NULL */
+} qb_stack;
+
+/* A file being written under a temporary name; nothing that looks finished exists before commit. */
+typedef struct qb_writer qb_writer;
+
+/* The kind follows from the name: .h5 .hdf5 .nxs .mha .npy .raw, a folder (ends in / or exists) or
+ * name_%05d.tif = TIFF stack, .tif = one multi-page TIFF. Checks that there is room on the disk. */
+QB_API qb_status qb_writer_create(const char *path, const qb_stack *stack, qb_writer **writer);
+/* images first..end-1 of the stack, in the stack's dtype, dense. Slabs may come in any order, from
+ * one thread at a time, each image once. */
+QB_API qb_status qb_writer_write(qb_writer *writer, size_t first, size_t end, const void *data);
+/* Add the provenance (a JSON object), flush, and give the file its name. Destroys the writer, also on
+ * failure. */
+QB_API qb_status qb_writer_commit(qb_writer *writer, const char *provenance);
+QB_API void qb_writer_abort(qb_writer *writer); /* leaves nothing behind; NULL-safe */
+
+/* float32 -> dtype, rounding half to even and clamping; integer types map low..high onto their whole
+ * range. NaN becomes 0 in integer types. `out` may be `values` when the dtype is QB_F32. */
+QB_API void qb_convert_from_float(const float *values, size_t count, qb_dtype dtype, double low,
+                                  double high, void *out);
+/* Any dtype -> float32, value by value. */
+QB_API void qb_convert_to_float(const void *values, qb_dtype dtype, size_t count, float *out);
+
+/* A grey-level PNG of one image; low = high picks the 0.5 and 99.5 percentiles. Larger images are
+ * reduced by whole factors to at most 2048 pixels a side. Row 0 is at the top. */
+QB_API qb_status qb_preview_write(const char *path, const float *image, size_t nx, size_t ny,
+                                  double low, double high);
+
+/* Where results go and as what. */
+typedef struct qb_output_options {
+    char *output;      /* -o */
+    int dtype;         /* 0 float32, 1 float16, 2 uint16, 3 uint8 */
+    qb_numbers range;  /* LO,HI for integer types */
+    char *preview;     /* PNG of the middle slice */
+} qb_output_options;
+QB_API extern const qb_param qb_output_params[];
+
+/* One line per format: name, extensions, reads, writes, or which package is missing for it. */
+QB_API size_t qb_format_count(void);
+QB_API const char *qb_format_line(size_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

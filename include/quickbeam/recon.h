@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QUICKBEAM_RECON_H
+#define QUICKBEAM_RECON_H
+
+#include "quickbeam/env.h"
+#include "quickbeam/geometry.h"
+#include "quickbeam/io.h"
+#include "quickbeam/param.h"
+#include "quickbeam/scan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum qb_pad { QB_PAD_ZERO, QB_PAD_EDGE, QB_PAD_MIRROR } qb_pad;
+typedef enum qb_interp { QB_INTERP_LINEAR, QB_INTERP_NEAREST, QB_INTERP_OVERSAMPLE } qb_interp;
+typedef enum qb_accuracy { QB_ACCURACY_HIGH, QB_ACCURACY_NORMAL, QB_ACCURACY_FAST } qb_accuracy;
+
+/* How counts become line integrals. */
+typedef struct qb_prep_options {
+    char *air;           /* X0:X1,Y0:Y1 columns and rows of open beam, or auto; NULL = no normalising */
+    double transmission_floor; /* smaller transmissions are raised to this before -log */
+} qb_prep_options;
+QB_API extern const qb_param qb_prep_params[];
+
+/* Filtered back-projection of a parallel-beam scan. */
+typedef struct qb_fbp_options {
+    char *center;        /* auto, a method, a column, or A:B:STEP */
+    char *slices;        /* A:B[:S] */
+    char *filter;        /* NAME[:CUTOFF] or a file */
+    int pad;             /* qb_pad */
+    int interp;          /* qb_interp */
+    int accuracy;        /* qb_accuracy */
+    qb_numbers size;     /* NX,NY pixels of a slice; default: columns */
+    double voxel;        /* mm; default: the pixel size */
+    qb_numbers offset;   /* X,Y mm */
+    double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
+} qb_fbp_options;
+QB_API extern const qb_param qb_fbp_params[];
+
+/* A job that is decided but has not begun: it has allocated nothing large and written nothing. */
+typedef struct qb_job qb_job;
+
+/* Decide centre, chunks, kernel, memory and time. `command` is what to repeat it with, for the
+ * provenance. The scan must outlive the job. */
+QB_API qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep,
+                             const qb_fbp_options *options, const qb_output_options *output,
+                             const char *command, const qb_env *env, qb_job **job);
+/* The forecast and the decisions, a JSON object; lives as long as the job. */
+QB_API const char *qb_job_plan(const qb_job *job);
+/* Do it. *report, when not NULL, becomes a JSON object of what was done, per stage; it lives as long
+ * as the job. */
+QB_API qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report);
+QB_API void qb_job_destroy(qb_job *job); /* NULL-safe */
+
+/* The rotation axis. */
+typedef struct qb_center_options {
+    char *method;   /* auto, registration, sharpness */
+    char *search;   /* A:B, columns; NULL = the middle half of the detector */
+    char *rows;     /* A:B[:S] rows to look at; NULL = five, spread */
+} qb_center_options;
+QB_API extern const qb_param qb_center_params[];
+
+typedef struct qb_center_method {
+    const char *name;
+    double column;     /* NAN when the method cannot say */
+    double confidence; /* 0..1 */
+} qb_center_method;
+
+typedef struct qb_center_result {
+    double column, confidence;
+    int count;
+    qb_center_method method[4];
+    char warning[256]; /* empty when the methods agree */
+} qb_center_result;
+
+QB_API qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
+                                const qb_center_options *options, const qb_env *env,
+                                qb_center_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QUICKBEAM_SCAN_H
+#define QUICKBEAM_SCAN_H
+
+#include "quickbeam/array.h"
+#include "quickbeam/env.h"
+#include "quickbeam/param.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the numbers of a scan are. */
+typedef enum qb_quantity { QB_COUNTS, QB_TRANSMISSION, QB_LINE_INTEGRAL } qb_quantity;
+QB_API const char *qb_quantity_name(qb_quantity quantity); /* "counts" */
+
+/* How to open a scan; every field may be left at its default. */
+typedef struct qb_scan_options {
+    char *dataset;     /* HDF5 path of the projections (or of the NXtomo entry) */
+    int as;            /* 0 auto, 1 projections, 2 sinogram: what one image of the file is */
+    int quantity;      /* 0 auto, else 1 + qb_quantity */
+    char *angles;      /* degrees: FROM:TO[:N] (TO exclusive) or FILE[:COLUMN][:A:B:S]; NULL = from the scan */
+    char *flats;       /* file, folder or pattern of flat fields; NULL = from the scan */
+    char *darks;       /* likewise */
+    double pixel_size; /* mm; 0 = from the scan */
+    char *views;       /* A:B[:S]: only these views; NULL = all */
+    char *shape;       /* raw files: VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET] */
+} qb_scan_options;
+QB_API extern const qb_param qb_scan_params[];
+
+/* An open scan: projections [view][row][column] on disk, with what is known about them. */
+typedef struct qb_scan qb_scan;
+
+typedef struct qb_scan_info {
+    const char *path;
+    const char *format;    /* "DataExchange HDF5", "NXtomo HDF5", "TIFF stack", ... */
+    qb_dtype dtype;
+    size_t views, rows, columns;
+    qb_quantity quantity;
+    const char *quantity_from; /* "stated in the file", "assumed: integer data are counts", ... */
+    const double *angles;      /* [views] radians; NULL when the scan has none and none were given */
+    const char *angles_from;   /* "/exchange/theta", "--angles 0:180", ... */
+    size_t flats, darks;       /* how many frames */
+    double pixel_size;         /* mm; 0 when unknown */
+    const char *pixel_from;
+    double center;             /* the axis' column as the file states it; NAN when it does not */
+    size_t chunk_rows;         /* storage comes in pieces of so many rows that are costly to read
+                                  twice (compressed chunks); 1 when any rows can be had alone */
+    size_t problems;           /* of qb_scan_problem */
+} qb_scan_info;
+
+/* Open and describe; reads metadata, flats, darks and angles but no projections. What is odd but
+ * survivable becomes a problem; what cannot be read is QB_NOT_FOUND, QB_BAD_INPUT or QB_UNSUPPORTED.
+ * The info lives as long as the scan. */
+QB_API qb_status qb_scan_open(const char *path, const qb_scan_options *options, const qb_env *env,
+                              qb_scan **scan);
+QB_API void qb_scan_close(qb_scan *scan); /* NULL-safe */
+QB_API const qb_scan_info *qb_scan_describe(const qb_scan *scan);
+/* One sentence: "theta is missing: give --angles", "flat pixel (0,0) is 0 (1 of 21600)". */
+QB_API const char *qb_scan_problem(const qb_scan *scan, size_t index);
+/* Look into the data too (a few views): saturated, dead and non-finite pixels, drifting air, a
+ * repeated end view. Adds to the problems; what `qb info` does. */
+QB_API qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env);
+
+/* Read views view0 <= view < view1, rows row0 <= row < row1, all columns, in the scan's own dtype
+ * into out[view][row][column]. Thread-safe against itself for contiguous storage; HDF5 serialises. */
+QB_API qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1,
+                              void *out);
+/* Mean flat and mean dark of the rows, float [row][column]; darks absent read as 0. QB_NOT_FOUND
+ * when there are no flats. */
+QB_API qb_status qb_scan_fields(qb_scan *scan, size_t row0, size_t row1, float *flat, float *dark);
+
+/* Parse A:B[:S] against n items: first, past-the-end and step. NULL text means all. Negative A or B
+ * count from the end. */
+QB_API qb_status qb_range_parse(const char *text, const char *what, size_t n, size_t *first,
+                                size_t *end, size_t *step);
+/* "--angles": degrees as FROM:TO[:N] or FILE[:COLUMN][:A:B:S] -> radians[views]. */
+QB_API qb_status qb_angles_parse(const char *text, size_t views, double *radians);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

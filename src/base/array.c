@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "quickbeam/array.h"
+
+#include <string.h>
+
+#include "base/half.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "quickbeam/io.h"
+
+static const struct {
+    size_t bytes;
+    const char *name;
+} dtypes[] = {
+#define ROW(name, bytes, text) {bytes, text},
+    QB_DTYPE_LIST(ROW)
+#undef ROW
+};
+
+size_t qb_dtype_size(qb_dtype dtype) { return dtypes[dtype].bytes; }
+const char *qb_dtype_name(qb_dtype dtype) { return dtypes[dtype].name; }
+bool qb_dtype_is_float(qb_dtype dtype) { return dtype >= QB_F16; }
+
+bool qb_dtype_parse(const char *text, qb_dtype *dtype) {
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+        if (strcmp(text, dtypes[i].name) == 0) {
+            *dtype = (qb_dtype)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+qb_status qb_array_create(qb_dtype dtype, size_t n0, size_t n1, size_t n2, qb_array *array) {
+    *array = (qb_array){.dtype = dtype, .shape = {n0, n1, n2}};
+    size_t count;
+    if (!qb__mul(n0, n1, n2, &count))
+        return qb__fail(QB_NO_MEMORY, "an array of %zu x %zu x %zu is too large", n0, n1, n2);
+    return qb__alloc(count, qb_dtype_size(dtype), &array->data);
+}
+
+void qb_array_destroy(qb_array *array) {
+    if (!array) return;
+    qb__free(array->data);
+    *array = (qb_array){0};
+}
+
+size_t qb_array_count(const qb_array *array) {
+    return array->shape[0] * array->shape[1] * array->shape[2];
+}
+
+qb_status qb_array_to_float(qb_array *array) {
+    if (array->dtype == QB_F32) return QB_OK;
+    qb_array converted;
+    qb_status status =
+        qb_array_create(QB_F32, array->shape[0], array->shape[1], array->shape[2], &converted);
+    if (status != QB_OK) return status;
+    qb_convert_to_float(array->data, array->dtype, qb_array_count(array), converted.data);
+    qb_array_destroy(array);
+    *array = converted;
+    return QB_OK;
+}
+
+void qb_convert_to_float(const void *values, qb_dtype dtype, size_t count, float *out) {
+    switch (dtype) {
+#define WIDEN(name, type)                                                                          \
+    case name: {                                                                                   \
+        const type *in = values;                                                                   \
+        for (size_t i = 0; i < count; i++) out[i] = (float)in[i];                                  \
+        break;                                                                                     \
+    }
+        WIDEN(QB_U8, unsigned char)
+        WIDEN(QB_I8, signed char)
+        WIDEN(QB_U16, unsigned short)
+        WIDEN(QB_I16, short)
+        WIDEN(QB_U32, unsigned)
+        WIDEN(QB_I32, int)
+        WIDEN(QB_F64, double)
+#undef WIDEN
+    case QB_F16: qb__half_to_float(values, count, out); break;
+    case QB_F32: memmove(out, values, count * sizeof *out); break;
+    }
+}
+
+/* Round to nearest even with one addition: exact for 0 <= x < 2^22. */
+static unsigned quantise(float x, float scale, float low, float top) {
+    float q = (x - low) * scale;
+    q = q > 0.0f ? q : 0.0f; /* NaN too */
+    q = q < top ? q : top;
+    return (unsigned)(q + 8388608.0f - 8388608.0f);
+}
+
+void qb_convert_from_float(const float *values, size_t count, qb_dtype dtype, double low,
+                           double high, void *out) {
+    float top = dtype == QB_U8 ? 255.0f : 65535.0f;
+    float scale = high > low ? (float)(top / (high - low)) : 0.0f, base = (float)low;
+    if (dtype == QB_U8) {
+        unsigned char *bytes = out;
+        for (size_t i = 0; i < count; i++)
+            bytes[i] = (unsigned char)quantise(values[i], scale, base, top);
+    } else if (dtype == QB_U16) {
+        unsigned short *words = out;
+        for (size_t i = 0; i < count; i++)
+            words[i] = (unsigned short)quantise(values[i], scale, base, top);
+    } else if (dtype == QB_F16) {
+        qb__float_to_half(values, count, out);
+    } else if (out != values) {
+        memcpy(out, values, count * sizeof *values);
+    }
+}

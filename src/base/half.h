@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_BASE_HALF_H
+#define QB_BASE_HALF_H
+
+#include <stddef.h>
+
+/* IEEE 754 binary16, stored as unsigned short. To half: nearest even, overflow to infinity. */
+void qb__half_to_float(const void *halves, size_t count, float *out);
+void qb__float_to_half(const float *values, size_t count, void *out);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_BASE_LOG_H
+#define QB_BASE_LOG_H
+
+#include <stdbool.h>
+
+#include "quickbeam/env.h"
+
+/* Tell the caller; nothing happens for a NULL env or without a callback. Calls are serialised. */
+__attribute__((format(printf, 3, 4))) void qb__log(const qb_env *env, qb_log_level level,
+                                                   const char *format, ...);
+#define qb__info(env, ...) qb__log(env, QB_LOG_INFO, __VA_ARGS__)
+#define qb__warn(env, ...) qb__log(env, QB_LOG_WARNING, __VA_ARGS__)
+
+void qb__progress(const qb_env *env, const char *what, uint64_t done, uint64_t total);
+bool qb__cancelled(const qb_env *env);
+/* QB_CANCELLED with its detail once the caller has asked to stop, else QB_OK. */
+qb_status qb__check_cancel(const qb_env *env);
+
+#endif

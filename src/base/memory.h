@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_BASE_MEMORY_H
+#define QB_BASE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "quickbeam/status.h"
+
+/* a * b * c in *product; false when it does not fit. */
+bool qb__mul(size_t a, size_t b, size_t c, size_t *product);
+
+/* count * size bytes, 64-byte aligned, zeroed: pages are only taken when touched. *out is NULL on
+ * failure (QB_NO_MEMORY) and for zero bytes. Large blocks come from and return to the system, so that
+ * what is freed no longer counts against --max-ram. */
+qb_status qb__alloc(size_t count, size_t size, void *out);
+void qb__free(void *block); /* NULL-safe */
+
+char *qb__strdup(const char *text); /* NULL for NULL or when memory is out; release with qb__free */
+
+/* The n-th allocation from now fails, once; 0 = never. For the tests. */
+void qb__fail_allocation(size_t n);
+
+/* Anonymous bytes this process holds now (VmRSS less mapped file pages); 0 when unknown. */
+size_t qb__resident_bytes(void);
+/* Bytes this process could still take: the smaller of free memory and the cgroup's limit. */
+size_t qb__available_bytes(void);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "quickbeam/param.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+static void *field(const qb_param *row, void *options) { return (char *)options + row->offset; }
+
+static qb_status refuse(const qb_param *row, const char *value, const char *why) {
+    return qb__fail(QB_BAD_ARGUMENT, "--%s %s: %s", row->name, value ? value : "", why);
+}
+
+static bool parse_double(const char *text, const char **end, double *number) {
+    char *stop;
+    *number = strtod(text, &stop);
+    *end = stop;
+    return stop != text && isfinite(*number);
+}
+
+static bool parse_bytes(const char *text, size_t *bytes) {
+    static const char units[] = "KMGT";
+    const char *end;
+    double number;
+    if (!parse_double(text, &end, &number) || number < 0) return false;
+    const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+    if (unit) {
+        number = ldexp(number, 10 * (int)(unit - units + 1));
+        end++;
+        if (*end == 'i') end++;
+    }
+    if (*end == 'B') end++;
+    if (*end || number >= 0x1p63) return false;
+    *bytes = (size_t)number;
+    return true;
+}
+
+static int parse_choice(const char *choices, const char *value) {
+    size_t length = strlen(value);
+    int index = 0;
+    for (const char *at = choices; length && at; index++) {
+        const char *bar = strchr(at, '|');
+        size_t n = bar ? (size_t)(bar - at) : strlen(at);
+        if (n == length && strncmp(at, value, n) == 0) return index;
+        at = bar ? bar + 1 : NULL;
+    }
+    return -1;
+}
+
+static qb_status in_range(const qb_param *row, const char *value, double number) {
+    if (row->min >= row->max || (number >= row->min && number <= row->max)) return QB_OK;
+    char why[96];
+    snprintf(why, sizeof why, "must lie in %g..%g", row->min, row->max);
+    return refuse(row, value, why);
+}
+
+static qb_status set_numbers(const qb_param *row, void *options, const char *value) {
+    qb_numbers numbers = {0};
+    for (const char *at = value; *at;) {
+        const char *end;
+        if (numbers.count == 8 || !parse_double(at, &end, &numbers.value[numbers.count]) ||
+            (*end && *end != ','))
+            return refuse(row, value, "is not a list of numbers like 1,2.5");
+        qb_status status = in_range(row, value, numbers.value[numbers.count++]);
+        if (status != QB_OK) return status;
+        if (*end == ',' && !end[1]) return refuse(row, value, "ends in a comma");
+        at = *end ? end + 1 : end;
+    }
+    if (numbers.count == 0) return refuse(row, value, "needs at least one number");
+    memcpy(field(row, options), &numbers, sizeof numbers);
+    return QB_OK;
+}
+
+static qb_status set_text(const qb_param *row, void *options, const char *value) {
+    char *copy = qb__strdup(value);
+    if (!copy) return qb__fail(QB_NO_MEMORY, "--%s: no memory for its value", row->name);
+    char **slot = field(row, options);
+    qb__free(*slot);
+    *slot = copy;
+    return QB_OK;
+}
+
+static qb_status set_flag(const qb_param *row, void *options, const char *value) {
+    bool on = !value || strcmp(value, "true") == 0;
+    if (!on && strcmp(value, "false") != 0) return refuse(row, value, "is neither true nor false");
+    *(bool *)field(row, options) = on;
+    return QB_OK;
+}
+
+static qb_status set_choice(const qb_param *row, void *options, const char *value) {
+    int index = parse_choice(row->choices, value);
+    char why[256];
+    snprintf(why, sizeof why, "is none of %s", row->choices);
+    if (index < 0) return refuse(row, value, why);
+    *(int *)field(row, options) = index;
+    return QB_OK;
+}
+
+qb_status qb_param_set(const qb_param *row, void *options, const char *value) {
+    if (row->type == QB_PARAM_FLAG) return set_flag(row, options, value);
+    if (!value || !*value) return refuse(row, value, "needs a value");
+    const char *end;
+    double number;
+    qb_status status;
+    switch (row->type) {
+    case QB_PARAM_FLAG: break;
+    case QB_PARAM_INT: {
+        char *stop;
+        errno = 0;
+        long whole = strtol(value, &stop, 10);
+        if (errno || *stop || whole < INT_MIN || whole > INT_MAX)
+            return refuse(row, value, "is not a whole number");
+        if ((status = in_range(row, value, (double)whole)) != QB_OK) return status;
+        *(int *)field(row, options) = (int)whole;
+        return QB_OK;
+    }
+    case QB_PARAM_BYTES:
+        if (!parse_bytes(value, field(row, options)))
+            return refuse(row, value, "is not a size like 512M or 8G");
+        return QB_OK;
+    case QB_PARAM_DOUBLE:
+        if (!parse_double(value, &end, &number) || *end)
+            return refuse(row, value, "is not a number");
+        if ((status = in_range(row, value, number)) != QB_OK) return status;
+        *(double *)field(row, options) = number;
+        return QB_OK;
+    case QB_PARAM_TEXT: return set_text(row, options, value);
+    case QB_PARAM_CHOICE: return set_choice(row, options, value);
+    case QB_PARAM_NUMBERS: return set_numbers(row, options, value);
+    }
+    return qb__fail(QB_INTERNAL, "--%s has no type", row->name);
+}
+
+/* %g when that reads back the same, else all digits. */
+static void print_double(double number, char *text, size_t size) {
+    snprintf(text, size, "%g", number);
+    if (strtod(text, NULL) != number) snprintf(text, size, "%.17g", number);
+}
+
+bool qb_param_get(const qb_param *row, const void *options, char *text, size_t size) {
+    const void *at = (const char *)options + row->offset;
+    text[0] = 0;
+    switch (row->type) {
+    case QB_PARAM_FLAG: snprintf(text, size, "%s", *(const bool *)at ? "true" : "false"); break;
+    case QB_PARAM_INT: snprintf(text, size, "%d", *(const int *)at); break;
+    case QB_PARAM_BYTES: snprintf(text, size, "%zu", *(const size_t *)at); break;
+    case QB_PARAM_DOUBLE: print_double(*(const double *)at, text, size); break;
+    case QB_PARAM_TEXT:
+        if (!*(char *const *)at) return false;
+        snprintf(text, size, "%s", *(char *const *)at);
+        break;
+    case QB_PARAM_CHOICE: {
+        const char *from = row->choices;
+        for (int i = *(const int *)at; i > 0 && from; i--) from = strchr(from, '|') + 1;
+        snprintf(text, size, "%.*s", (int)strcspn(from, "|"), from);
+        break;
+    }
+    case QB_PARAM_NUMBERS: {
+        const qb_numbers *numbers = at;
+        size_t used = 0;
+        for (int i = 0; i < numbers->count && used + 32 < size; i++) {
+            if (i) text[used++] = ',';
+            print_double(numbers->value[i], text + used, size - used);
+            used += strlen(text + used);
+        }
+        return numbers->count > 0;
+    }
+    }
+    return true;
+}
+
+qb_status qb_params_init(const qb_param *table, void *options) {
+    for (const qb_param *row = table; row->name; row++) {
+        if (row->type == QB_PARAM_TEXT) *(char **)field(row, options) = NULL;
+        if (!row->initial) continue;
+        qb_status status = qb_param_set(row, options, row->initial);
+        if (status != QB_OK) return status;
+    }
+    return QB_OK;
+}
+
+void qb_params_clear(const qb_param *table, void *options) {
+    for (const qb_param *row = table; row->name; row++) {
+        if (row->type != QB_PARAM_TEXT) continue;
+        char **slot = field(row, options);
+        qb__free(*slot);
+        *slot = NULL;
+    }
+}
+
+const qb_param *qb_param_find(const qb_param *table, const char *name) {
+    for (const qb_param *row = table; row->name; row++) {
+        if (strcmp(row->name, name) == 0) return row;
+    }
+    return NULL;
+}

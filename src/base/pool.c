@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+struct qb__pool {
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    qb__batch *queue; /* sorted by priority, first come first served within one */
+    bool closing;
+    int threads, started;
+    struct worker {
+        qb__pool *pool;
+        pthread_t thread;
+        int index;
+    } *worker;
+};
+
+static void *work(void *argument) {
+    struct worker *self = argument;
+    qb__pool *pool = self->pool;
+    pthread_mutex_lock(&pool->lock);
+    for (;;) {
+        while (!pool->queue && !pool->closing) pthread_cond_wait(&pool->work, &pool->lock);
+        qb__batch *batch = pool->queue;
+        if (!batch) break;
+        size_t task = batch->next++;
+        if (batch->next == batch->count) pool->queue = batch->link;
+        pthread_mutex_unlock(&pool->lock);
+        batch->run(batch->context, task, self->index);
+        pthread_mutex_lock(&pool->lock);
+        if (++batch->finished == batch->count && batch->done) {
+            pthread_mutex_unlock(&pool->lock);
+            batch->done(batch->context);
+            pthread_mutex_lock(&pool->lock);
+        }
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+static int cpus(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+qb_status qb__pool_create(int threads, qb__pool **out) {
+    *out = NULL;
+    qb__pool *pool;
+    qb_status status = qb__alloc(1, sizeof *pool, &pool);
+    if (status != QB_OK) return status;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pool->threads = threads > 0 ? threads : cpus();
+    QB__TRY(qb__alloc((size_t)pool->threads, sizeof *pool->worker, &pool->worker));
+    for (int i = 0; i < pool->threads; i++) {
+        pool->worker[i] = (struct worker){.pool = pool, .index = i};
+        int error = pthread_create(&pool->worker[i].thread, NULL, work, &pool->worker[i]);
+        if (error) {
+            status = qb__fail_errno(error, "starting", "a computing thread");
+            goto out;
+        }
+        pool->started++;
+    }
+out:
+    if (status != QB_OK) {
+        qb__pool_destroy(pool);
+        return status;
+    }
+    *out = pool;
+    return QB_OK;
+}
+
+void qb__pool_destroy(qb__pool *pool) {
+    if (!pool) return;
+    pthread_mutex_lock(&pool->lock);
+    pool->closing = true;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+    for (int i = 0; i < pool->started; i++) pthread_join(pool->worker[i].thread, NULL);
+    pthread_cond_destroy(&pool->work);
+    pthread_mutex_destroy(&pool->lock);
+    qb__free(pool->worker);
+    qb__free(pool);
+}
+
+int qb__pool_threads(const qb__pool *pool) { return pool->threads; }
+
+void qb__pool_submit(qb__pool *pool, qb__batch *batch) {
+    batch->next = batch->finished = 0;
+    if (batch->count == 0) {
+        if (batch->done) batch->done(batch->context);
+        return;
+    }
+    pthread_mutex_lock(&pool->lock);
+    qb__batch **at = &pool->queue;
+    while (*at && (*at)->priority >= batch->priority) at = &(*at)->link;
+    batch->link = *at;
+    *at = batch;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+struct waiter {
+    void (*run)(void *context, size_t task, int worker);
+    void *context;
+    pthread_mutex_t lock;
+    pthread_cond_t ready;
+    bool done;
+};
+
+static void wait_run(void *context, size_t task, int worker) {
+    struct waiter *waiter = context;
+    waiter->run(waiter->context, task, worker);
+}
+
+static void wait_done(void *context) {
+    struct waiter *waiter = context;
+    pthread_mutex_lock(&waiter->lock);
+    waiter->done = true;
+    pthread_cond_signal(&waiter->ready);
+    pthread_mutex_unlock(&waiter->lock);
+}
+
+void qb__pool_for(qb__pool *pool, size_t count, void (*run)(void *context, size_t task, int worker),
+                  void *context) {
+    struct waiter waiter = {.run = run, .context = context};
+    pthread_mutex_init(&waiter.lock, NULL);
+    pthread_cond_init(&waiter.ready, NULL);
+    qb__batch batch = {.run = wait_run, .done = wait_done, .context = &waiter, .count = count};
+    qb__pool_submit(pool, &batch);
+    pthread_mutex_lock(&waiter.lock);
+    while (!waiter.done) pthread_cond_wait(&waiter.ready, &waiter.lock);
+    pthread_mutex_unlock(&waiter.lock);
+    pthread_cond_destroy(&waiter.ready);
+    pthread_mutex_destroy(&waiter.lock);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_PREP_H
+#define QB_PREP_PREP_H
+
+#include <stdint.h>
+
+#include "quickbeam/array.h"
+#include "quickbeam/scan.h"
+
+/* Detector numbers -> line integrals, one detector row at a time:
+ *   transmission = (counts - dark) / (flat - dark) / air[view],   line integral = -ln(transmission)
+ * Rings, phase, zingers have their place beside this file. */
+typedef struct qb__prep {
+    qb_quantity quantity;
+    qb_dtype dtype;
+    size_t columns;
+    const float *dark;  /* [row][column] mean dark; NULL = 0 */
+    const float *gain;  /* [row][column] 1/(flat - dark), 0 where the flat is dead; NULL = 1 */
+    const float *air;   /* [view] transmission of open beam; NULL = 1 */
+    float floor;        /* transmissions below are raised to it, and counted */
+} qb__prep;
+
+typedef struct qb__prep_counts {
+    uint64_t clamped;    /* transmissions raised to the floor */
+    uint64_t not_finite; /* NaN or infinite inputs, replaced */
+    uint64_t dead;       /* pixels whose flat is dead, replaced */
+} qb__prep_counts;
+
+/* gain[i] = 1/(flat[i] - dark[i]); 0 and counted in *dead where that is not positive and finite. */
+void qb__prep_gain(const float *flat, const float *dark, size_t count, float *gain, uint64_t *dead);
+
+/* One detector row of one view: raw[columns] of prep->dtype -> out[columns] line integrals. `row`
+ * indexes the dark and gain fields. A dead or non-finite pixel takes the line interpolated between
+ * its nearest good neighbours in the row (0 when there are none). Adds to *counts. */
+void qb__prep_row(const qb__prep *prep, size_t view, size_t row, const void *raw, float *out,
+                  qb__prep_counts *counts);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_AIR_H
+#define QB_RECON_AIR_H
+
+#include "prep/prep.h"
+#include "quickbeam/recon.h"
+
+/* The open beam's transmission of every view, air[views], from the region `where` (X0:X1,Y0:Y1 or auto)
+ * of the scan, flat-corrected by `steps`. What was found goes into text[size] and the log. */
+qb_status qb__air_measure(qb_scan *scan, const qb__prep *steps, const char *where, const qb_env *env,
+                          float *air, char *text, size_t size);
+
+#endif

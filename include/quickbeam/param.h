@@ -45,6 +45,8 @@ typedef struct qb_param {
 /* Fill `options` with the table's defaults. Text fields are allocated; release with qb_params_clear. */
 QB_API qb_status qb_params_init(const qb_param *table, void *options);
 QB_API void qb_params_clear(const qb_param *table, void *options);
+/* Copy all fields, texts too; `to` is overwritten, not released. */
+QB_API qb_status qb_params_copy(const qb_param *table, const void *from, void *to);
 QB_API const qb_param *qb_param_find(const qb_param *table, const char *name);
 /* Set one field from text. QB_BAD_ARGUMENT with the flag, the value and what is allowed. For a flag,
  * NULL or "true" sets it and "false" clears it. */

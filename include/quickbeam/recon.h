@@ -31,6 +31,7 @@ typedef struct qb_fbp_options {
     int pad;             /* qb_pad */
     int interp;          /* qb_interp */
     int accuracy;        /* qb_accuracy */
+    char *kernel;        /* a variant id; NULL = the planner chooses */
     qb_numbers size;     /* NX,NY pixels of a slice; default: columns */
     double voxel;        /* mm; default: the pixel size */
     qb_numbers offset;   /* X,Y mm */

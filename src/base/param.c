@@ -195,6 +195,34 @@ void qb_params_clear(const qb_param *table, void *options) {
     }
 }
 
+static size_t field_size(const qb_param *row) {
+    switch (row->type) {
+    case QB_PARAM_FLAG: return sizeof(bool);
+    case QB_PARAM_INT:
+    case QB_PARAM_CHOICE: return sizeof(int);
+    case QB_PARAM_BYTES: return sizeof(size_t);
+    case QB_PARAM_DOUBLE: return sizeof(double);
+    case QB_PARAM_TEXT: return sizeof(char *);
+    case QB_PARAM_NUMBERS: return sizeof(qb_numbers);
+    }
+    return 0;
+}
+
+qb_status qb_params_copy(const qb_param *table, const void *from, void *to) {
+    qb_status status = QB_OK;
+    for (const qb_param *row = table; row->name; row++) {
+        if (row->type != QB_PARAM_TEXT) {
+            memcpy(field(row, to), (const char *)from + row->offset, field_size(row));
+            continue;
+        }
+        const char *text = *(char *const *)((const char *)from + row->offset);
+        char *copy = qb__strdup(text);
+        *(char **)field(row, to) = copy;
+        if (text && !copy) status = qb__fail(QB_NO_MEMORY, "--%s: no memory for its value", row->name);
+    }
+    return status;
+}
+
 const qb_param *qb_param_find(const qb_param *table, const char *name) {
     for (const qb_param *row = table; row->name; row++) {
         if (strcmp(row->name, name) == 0) return row;

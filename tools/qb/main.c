@@ -1,9 +1,105 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "quickbeam/quickbeam.h"
+#include "cli.h"
 
-int main(void) {
-    printf("quickbeam %s\n%s", qb_version(), qb_build_summary());
-    return 0;
+qb_status give_result(cli *c, char *json) {
+    if (!json) return complain(QB_NO_MEMORY, "no memory for the result");
+    cJSON_free(c->result);
+    c->result = json;
+    return QB_OK;
+}
+
+static void print_failure(const cli *c, qb_status status) {
+    const char *words = complaint();
+    fprintf(stderr, "qb %s: %s\n", c->verb->name, *words ? words : qb_status_text(status));
+    if (!c->options.run.json) return;
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "error", *words ? words : qb_status_text(status));
+    cJSON_AddStringToObject(root, "status", qb_status_text(status));
+    char *text = cJSON_Print(root);
+    if (text) puts(text);
+    cJSON_free(text);
+    cJSON_Delete(root);
+}
+
+static qb_status check_device(const cli *c) {
+    const char *device = c->options.run.device;
+    if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return QB_OK;
+    return complain(QB_NO_DEVICE, "--device %s: this build computes on the CPU only; use auto or cpu",
+                    device);
+}
+
+static qb_status run_verb(cli *c) {
+    qb_status status = check_device(c);
+    if (status == QB_OK && c->options.run.save_config)
+        status = write_config(c, c->options.run.save_config);
+    open_terminal(c);
+    if (status == QB_OK) status = c->verb->run(c);
+    finish_progress();
+    return status;
+}
+
+/* qb plan VERB ... is qb VERB ... --dry-run. */
+static bool is_plan(int argc, char **argv) {
+    return argc > 2 && strcmp(argv[1], "plan") == 0 && argv[2][0] != '-';
+}
+
+static int run(int argc, char **argv) {
+    cli c = {0};
+    int first = is_plan(argc, argv) ? 2 : 1;
+    c.verb = find_verb(argv[first]);
+    if (!c.verb) {
+        fprintf(stderr, "qb: there is no verb %s\n\n", argv[first]);
+        print_usage(stderr);
+        return 2;
+    }
+    c.command = quote_command(argc, argv);
+    qb_status status = init_options(&c);
+    if (status == QB_OK) status = parse_arguments(&c, argc - first - 1, argv + first + 1);
+    if (status == QB_OK && c.options.run.help) {
+        print_help(c.verb, stdout);
+    } else if (status == QB_OK) {
+        if (first == 2) c.options.run.dry_run = true;
+        status = run_verb(&c);
+    }
+    if (status != QB_OK) {
+        print_failure(&c, status);
+    } else if (c.options.run.json && c.result) {
+        puts(c.result);
+    }
+    int code = qb_status_exit_code(status);
+    if (code == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
+        fprintf(stderr, "qb: cannot write to standard output\n");
+        code = 1;
+    }
+    clear_options(&c);
+    cJSON_free(c.result);
+    free(c.command);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        print_usage(stderr);
+        return 2;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--version") == 0) {
+        printf("quickbeam %s\n%s", qb_version(), qb_build_summary());
+        return 0;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
+        (strcmp(word, "help") == 0 && argc == 2)) {
+        print_usage(stdout);
+        return 0;
+    }
+    if (strcmp(word, "help") == 0) {
+        const verb *v = find_verb(argv[2]);
+        print_help(v ? v : &verbs[0], stdout);
+        return v ? 0 : 2;
+    }
+    return run(argc, argv);
 }

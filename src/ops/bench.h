@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_OPS_BENCH_H
+#define QB_OPS_BENCH_H
+
+#include <cjson/cJSON.h>
+
+#include "base/pool.h"
+#include "quickbeam/bench.h"
+
+/* Each fills `result`; see docs/performance.md for what the figures mean. */
+qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *env, cJSON *result);
+qb_status qb__bench_filter(const qb_bench_options *options, const qb_env *env, cJSON *result);
+
+double qb__bench_now(void); /* monotonic seconds */
+/* Middle of count values, which are sorted on the way. */
+double qb__median(double *values, size_t count);
+/* White noise in -1..1 from a seed, the same everywhere. */
+void qb__noise(float *values, size_t count, unsigned long long seed);
+
+#endif

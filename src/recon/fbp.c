@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* Filtered back-projection: decide everything (qb_fbp_plan), then do it (run). */
+#include "recon/fbp.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "geometry/parallel.h"
+#include "ops/backproject.h"
+#include "recon/fbp_plan.h"
+
+static void destroy(qb_job *job) {
+    qb__fbp *fbp = (qb__fbp *)job;
+    qb_params_clear(qb_prep_params, &fbp->prep);
+    qb_params_clear(qb_fbp_params, &fbp->options);
+    qb_params_clear(qb_output_params, &fbp->output);
+    qb__free(fbp->command);
+    qb__free(fbp->weights);
+    qb__free(fbp->ax);
+    qb__free(fbp->ay);
+    qb__free(fbp->h0);
+    qb__filter_destroy(fbp->filter);
+    qb__free(fbp);
+}
+
+/* ---- run ---- */
+
+static qb_status allocate(qb__fbp *fbp) {
+    size_t bytes = qb__fbp_scratch(fbp, fbp->partition.slices_per_chunk);
+    qb_status status;
+    QB__TRY(qb__alloc((size_t)fbp->threads, sizeof *fbp->counts, &fbp->counts));
+    QB__TRY(qb__alloc((size_t)fbp->threads, sizeof *fbp->scratch, &fbp->scratch));
+    for (int i = 0; i < fbp->threads; i++) QB__TRY(qb__alloc(bytes, 1, &fbp->scratch[i]));
+    if (fbp->cache_rows)
+        QB__TRY(qb__alloc(fbp->cache_rows * fbp->info->views * fbp->info->columns,
+                          qb_dtype_size(fbp->info->dtype), &fbp->cache));
+    if (fbp->output.preview)
+        QB__TRY(qb__alloc(fbp->grid.n[0] * fbp->grid.n[1], sizeof(float), &fbp->preview));
+out:
+    return status;
+}
+
+static void release(qb__fbp *fbp) {
+    for (int i = 0; fbp->scratch && i < fbp->threads; i++) qb__free(fbp->scratch[i]);
+    qb__free(fbp->scratch);
+    qb__free(fbp->counts);
+    qb__free(fbp->cache);
+    qb__free(fbp->preview);
+    qb__prepare_destroy(fbp->prepare);
+    qb_writer_abort(fbp->writer);
+    fbp->scratch = NULL;
+    fbp->counts = NULL;
+    fbp->cache = NULL;
+    fbp->cache_first = fbp->cache_end = 0;
+    fbp->preview = NULL;
+    fbp->prepare = NULL;
+    fbp->writer = NULL;
+}
+
+static qb_status find_center(qb__fbp *fbp, const qb_env *env) {
+    if (!isnan(fbp->center)) return QB_OK;
+    qb_center_options options = {.method = fbp->options.center};
+    qb_center_result found;
+    qb_status status = qb_center_find(fbp->scan, &fbp->prep, &options, env, &found);
+    if (status != QB_OK) return status;
+    fbp->center = found.column;
+    qb__info(env, "axis at column %.2f, confidence %.2f (--center %s)", found.column,
+             found.confidence, fbp->options.center);
+    cJSON *center = cJSON_AddObjectToObject(fbp->job.report, "center");
+    cJSON_AddNumberToObject(center, "column", found.column);
+    cJSON_AddNumberToObject(center, "confidence", found.confidence);
+    return QB_OK;
+}
+
+static int compare_floats(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* Integer output without --range: the middle slice says which values matter; 1 in 10,000 pixels at
+ * either end may be clipped. */
+static qb_status find_range(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
+    size_t pixels = fbp->grid.n[0] * fbp->grid.n[1];
+    float *image;
+    qb_status status = qb__alloc(pixels, sizeof *image, &image);
+    if (status != QB_OK) return status;
+    size_t row = fbp->first_row + fbp->grid.n[2] / 2 * fbp->step;
+    status = qb__fbp_slice(fbp, row, pool, image);
+    if (status == QB_OK) {
+        double shift = fbp->options.hu > 0 ? -1000.0 : 0.0;
+        qsort(image, pixels, sizeof *image, compare_floats);
+        fbp->low = image[pixels / 10000] + shift;
+        fbp->high = image[pixels - 1 - pixels / 10000] + shift;
+        if (fbp->high <= fbp->low) fbp->high = fbp->low + 1;
+        qb__info(env, "integer range %g..%g, from slice %zu; give --range LO,HI to fix it", fbp->low,
+                 fbp->high, row);
+    }
+    qb__free(image);
+    return status;
+}
+
+static qb_status open_output(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
+    static const qb_dtype dtypes[] = {QB_F32, QB_F16, QB_U16, QB_U8};
+    qb_dtype dtype = dtypes[fbp->output.dtype];
+    if (!qb_dtype_is_float(dtype)) {
+        if (fbp->output.range.count == 2) {
+            fbp->low = fbp->output.range.value[0];
+            fbp->high = fbp->output.range.value[1];
+        } else {
+            qb_status status = find_range(fbp, pool, env);
+            if (status != QB_OK) return status;
+        }
+    }
+    bool known = fbp->info->pixel_size > 0, hu = fbp->options.hu > 0;
+    const qb_grid *grid = &fbp->grid;
+    qb_stack stack = {
+        .dtype = dtype,
+        .shape = {grid->n[2], grid->n[1], grid->n[0]},
+        .voxel = {known ? grid->voxel[0] : 0, known ? grid->voxel[1] : 0, known ? grid->voxel[2] : 0},
+        .offset = {grid->offset[0], grid->offset[1], grid->offset[2]},
+        .units = hu ? "HU" : known ? "1/mm" : "1/pixel",
+        .quantity = hu ? "Hounsfield" : "attenuation",
+        .scale_low = fbp->low,
+        .scale_high = fbp->high,
+        .first = fbp->first_row,
+        .description = "quickbeam filtered back-projection",
+    };
+    return qb_writer_create(fbp->output.output, &stack, &fbp->writer);
+}
+
+static void report_counts(qb__fbp *fbp, const qb_env *env) {
+    qb__prep_counts sum = {0};
+    for (int i = 0; i < fbp->threads; i++) qb__prep_counts_add(&sum, &fbp->counts[i]);
+    cJSON *prep = cJSON_AddObjectToObject(fbp->job.report, "preparation");
+    cJSON_AddNumberToObject(prep, "clamped", (double)sum.clamped);
+    cJSON_AddNumberToObject(prep, "not_finite", (double)sum.not_finite);
+    cJSON_AddNumberToObject(prep, "dead", (double)sum.dead);
+    const char *air = qb__prepare_air(fbp->prepare);
+    if (air) cJSON_AddStringToObject(prep, "air", air);
+    if (sum.clamped)
+        qb__warn(env, "%llu transmissions below %g were raised to it before -log",
+                 (unsigned long long)sum.clamped, fbp->prep.transmission_floor);
+    if (sum.not_finite)
+        qb__warn(env, "%llu values are NaN or infinite; they were bridged by their neighbours",
+                 (unsigned long long)sum.not_finite);
+}
+
+static qb_status stream(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
+    qb__stage stages[QB__STAGES_MAX];
+    int count = qb__fbp_stages(fbp, fbp->partition.slices_per_chunk, fbp->partition.slots, stages);
+    qb__pipeline_report times;
+    qb_status status =
+        qb__pipeline_run(stages, count, fbp->partition.chunks, fbp, pool, env, &times);
+    if (status != QB_OK) return status;
+    report_counts(fbp, env);
+    qb__report_stages(fbp->job.report, &times, fbp->threads);
+    return QB_OK;
+}
+
+static qb_status finish_output(qb__fbp *fbp) {
+    char *provenance = qb__provenance(&fbp->job, fbp->command, fbp->info->path);
+    qb_status status = qb_writer_commit(fbp->writer, provenance);
+    fbp->writer = NULL;
+    cJSON_free(provenance);
+    if (status == QB_OK && fbp->preview)
+        status = qb_preview_write(fbp->output.preview, fbp->preview, fbp->grid.n[0], fbp->grid.n[1],
+                                  0, 0);
+    return status;
+}
+
+static qb_status run(qb_job *job, const qb_env *env) {
+    qb__fbp *fbp = (qb__fbp *)job;
+    qb__pool *pool = NULL;
+    qb_status status;
+    QB__TRY(find_center(fbp, env));
+    QB__TRY(qb__prepare_create(fbp->scan, &fbp->prep, env, &fbp->prepare));
+    QB__TRY(qb__fbp_aim(fbp, fbp->center));
+    QB__TRY(allocate(fbp));
+    QB__TRY(qb__pool_create(fbp->threads, &pool));
+    if (fbp->sweep) {
+        QB__TRY(qb__fbp_sweep(fbp, pool, env));
+        goto out;
+    }
+    QB__TRY(open_output(fbp, pool, env));
+    QB__TRY(stream(fbp, pool, env));
+    cJSON_AddStringToObject(job->report, "output", fbp->output.output);
+    cJSON_AddStringToObject(job->report, "kernel", fbp->variant->id);
+    cJSON_AddNumberToObject(job->report, "column", fbp->center);
+    QB__TRY(finish_output(fbp));
+out:
+    qb__pool_destroy(pool);
+    release(fbp);
+    return status;
+}
+
+qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
+    double columns = (double)fbp->info->columns;
+    if (!(center >= 0 && center <= columns - 1))
+        return qb__fail(QB_BAD_ARGUMENT, "--center %g lies outside the detector's columns 0..%g",
+                        center, columns - 1);
+    qb_geometry geometry;
+    qb_status status =
+        qb_geometry_parallel(fbp->info->views, fbp->info->angles, fbp->info->rows,
+                             fbp->info->columns, fbp->pixel, center, &geometry);
+    if (status != QB_OK) return status;
+    qb__parallel_rows(&geometry, &fbp->grid, fbp->ax, fbp->ay, fbp->h0);
+    qb_geometry_destroy(&geometry);
+    return QB_OK;
+}
+
+qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep, const qb_fbp_options *options,
+                      const qb_output_options *output, const char *command, const qb_env *env,
+                      qb_job **job) {
+    *job = NULL;
+    qb__fbp *fbp;
+    qb_status status = qb__alloc(1, sizeof *fbp, &fbp);
+    if (status != QB_OK) return status;
+    fbp->job.run = run;
+    fbp->job.destroy = destroy;
+    fbp->scan = scan;
+    fbp->info = qb_scan_describe(scan);
+    fbp->command = qb__strdup(command);
+    QB__TRY(qb_params_copy(qb_prep_params, prep, &fbp->prep));
+    QB__TRY(qb_params_copy(qb_fbp_params, options, &fbp->options));
+    QB__TRY(qb_params_copy(qb_output_params, output, &fbp->output));
+    QB__TRY(qb__fbp_decide(fbp, env));
+out:
+    if (status != QB_OK) {
+        qb_job_destroy(&fbp->job);
+        return status;
+    }
+    *job = &fbp->job;
+    return QB_OK;
+}

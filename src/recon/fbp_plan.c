@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* What a parallel-beam reconstruction will do: grid, axis, weights, kernel, chunks, forecast. */
+#include "recon/fbp_plan.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "cpu/features.h"
+#include "geometry/parallel.h"
+#include "ops/backproject.h"
+
+static qb_status check_scan(const qb_scan_info *info) {
+    if (!info->angles)
+        return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles FROM:TO or a file", info->path);
+    if (info->views == 0 || info->rows == 0 || info->columns < 2)
+        return qb__fail(QB_BAD_INPUT, "%s: %zu views of %zu x %zu pixels are too few", info->path,
+                        info->views, info->rows, info->columns);
+    return QB_OK;
+}
+
+static qb_status check_output(const qb__fbp *fbp) {
+    const qb_numbers *range = &fbp->output.range;
+    if (!fbp->output.output) return qb__fail(QB_BAD_ARGUMENT, "where to? give -o OUTPUT");
+    if (range->count == 0) return QB_OK;
+    if (range->count != 2 || range->value[0] >= range->value[1])
+        return qb__fail(QB_BAD_ARGUMENT, "--range needs two numbers LO,HI with LO < HI");
+    if (fbp->output.dtype < 2)
+        return qb__fail(QB_BAD_ARGUMENT, "--range is for --dtype uint16 or uint8 only");
+    return QB_OK;
+}
+
+static qb_status decide_grid(qb__fbp *fbp, const qb_env *env) {
+    const qb_scan_info *info = fbp->info;
+    const qb_fbp_options *options = &fbp->options;
+    size_t end;
+    qb_status status =
+        qb_range_parse(options->slices, "--slices", info->rows, &fbp->first_row, &end, &fbp->step);
+    if (status != QB_OK) return status;
+    fbp->pixel = info->pixel_size > 0 ? info->pixel_size : 1.0;
+    if (!(info->pixel_size > 0))
+        qb__warn(env, "no pixel size is known: values come out per pixel; give --pixel-size MM");
+    qb_grid *grid = &fbp->grid;
+    double size[2] = {(double)info->columns, (double)info->columns};
+    for (int i = 0; i < options->size.count && i < 2; i++) size[i] = options->size.value[i];
+    if (options->size.count == 1) size[1] = size[0];
+    for (int i = 0; i < 2; i++) {
+        if (size[i] != floor(size[i]))
+            return qb__fail(QB_BAD_ARGUMENT, "--size %g is not a whole number", size[i]);
+        grid->n[i] = (size_t)size[i];
+        grid->voxel[i] = options->voxel > 0 ? options->voxel : fbp->pixel;
+        grid->offset[i] = i < options->offset.count ? options->offset.value[i] : 0.0;
+    }
+    grid->n[2] = (end - fbp->first_row + fbp->step - 1) / fbp->step;
+    grid->voxel[2] = fbp->pixel * (double)fbp->step;
+    double middle = (double)fbp->first_row + (double)((grid->n[2] - 1) * fbp->step) / 2.0;
+    grid->offset[2] = (middle - ((double)info->rows - 1) / 2.0) * fbp->pixel;
+    return QB_OK;
+}
+
+/* --center: a number, A:B:STEP, or a finder's name (found when run: the plan reads no projections). */
+static qb_status decide_center(qb__fbp *fbp) {
+    const char *text = fbp->options.center;
+    char *stop;
+    fbp->center = strtod(text, &stop);
+    if (stop == text) {
+        static const char *const finders[] = {"auto", "registration", "sharpness"};
+        fbp->center = NAN;
+        for (size_t i = 0; i < sizeof finders / sizeof finders[0]; i++) {
+            if (strcmp(text, finders[i]) == 0) return QB_OK;
+        }
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--center %s is neither a column nor one of auto, registration, sharpness",
+                        text);
+    }
+    double last = (double)fbp->info->columns - 1;
+    if (*stop == ':') {
+        double end;
+        int used = 0;
+        if (sscanf(stop, ":%lf:%lf%n", &end, &fbp->sweep_step, &used) != 2 || stop[used] ||
+            !(fbp->sweep_step > 0) || !(end >= fbp->center) || !(end <= last) ||
+            (end - fbp->center) / fbp->sweep_step > 10000)
+            return qb__fail(QB_BAD_ARGUMENT,
+                            "--center %s: a sweep is A:B:STEP with 0 <= A <= B <= %g, STEP > 0 and "
+                            "at most 10000 steps",
+                            text, last);
+        fbp->sweep = true;
+        fbp->sweep_count = (size_t)floor((end - fbp->center) / fbp->sweep_step + 1e-6) + 1;
+    } else if (*stop) {
+        return qb__fail(QB_BAD_ARGUMENT, "--center %s is not a column", text);
+    }
+    if (!(fbp->center >= 0 && fbp->center <= last))
+        return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g",
+                        text, last);
+    return QB_OK;
+}
+
+static qb_status decide_weights(qb__fbp *fbp, const qb_env *env) {
+    size_t views = fbp->info->views;
+    double *exact = NULL;
+    qb__angle_report report;
+    qb_status status;
+    QB__TRY(qb__alloc(views, sizeof *exact, &exact));
+    QB__TRY(qb__alloc(views, sizeof *fbp->weights, &fbp->weights));
+    QB__TRY(qb__angle_weights(views, fbp->info->angles, exact, &report));
+    double scale = fbp->options.hu > 0 ? 1000.0 / fbp->options.hu : 1.0;
+    for (size_t i = 0; i < views; i++) fbp->weights[i] = (float)(exact[i] * scale);
+    qb__log(env, report.missing > 0 ? QB_LOG_WARNING : QB_LOG_INFO, "angles: %s", report.text);
+    cJSON_AddStringToObject(fbp->job.plan, "angles", report.text);
+out:
+    qb__free(exact);
+    return status;
+}
+
+static qb_status decide_kernel(qb__fbp *fbp) {
+    size_t views = fbp->info->views;
+    qb_status status;
+    QB__TRY(qb__alloc(views, sizeof(double), &fbp->ax));
+    QB__TRY(qb__alloc(views, sizeof(double), &fbp->ay));
+    QB__TRY(qb__alloc(views, sizeof(double), &fbp->h0));
+    fbp->problem = (qb__bp_parallel_problem){.views = views, .columns = fbp->info->columns,
+                                             .nx = fbp->grid.n[0], .ny = fbp->grid.n[1],
+                                             .ax = fbp->ax, .ay = fbp->ay, .h0 = fbp->h0};
+    QB__TRY(qb__fbp_aim(fbp, isnan(fbp->center) ? ((double)fbp->info->columns - 1) / 2
+                                                : fbp->center));
+    QB__TRY(qb__bp_parallel_choose(&fbp->problem, fbp->sweep ? 1 : fbp->grid.n[2],
+                                   (qb_interp)fbp->options.interp,
+                                   (qb_accuracy)fbp->options.accuracy, fbp->options.kernel,
+                                   &fbp->variant));
+    QB__TRY(qb__filter_create(fbp->options.filter, (qb_pad)fbp->options.pad, fbp->info->columns,
+                              fbp->pixel, &fbp->filter));
+out:
+    return status;
+}
+
+/* Held from beginning to end besides the rings and the scratch. */
+static size_t fixed_bytes(const qb__fbp *fbp) {
+    enum { THREAD_BYTES = 48 << 10, LIBRARY_BYTES = 1 << 20 };
+    const qb_scan_info *info = fbp->info;
+    size_t bytes = qb__resident_bytes() + LIBRARY_BYTES + (size_t)(fbp->threads + 2) * THREAD_BYTES;
+    size_t field = info->rows * info->columns * sizeof(float);
+    if (info->quantity == QB_COUNTS && info->flats) bytes += 2 * field;
+    if (fbp->output.preview) bytes += fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
+    return bytes;
+}
+
+/* Storage pieces of many rows: read as many rows at once as memory allows, in whole chunks. */
+static void decide_cache(qb__fbp *fbp, size_t cap) {
+    const qb_scan_info *info = fbp->info;
+    size_t rows = (fbp->grid.n[2] - 1) * fbp->step + 1;
+    size_t per_chunk = fbp->partition.slices_per_chunk * fbp->step;
+    if (info->chunk_rows <= 1 || fbp->partition.chunks < 2) return;
+    size_t row_bytes = info->views * info->columns * qb_dtype_size(info->dtype);
+    size_t fit = (cap - fbp->partition.bytes) / row_bytes;
+    size_t wanted = fit < rows ? fit / per_chunk * per_chunk : rows;
+    if (wanted <= per_chunk) return;
+    fbp->cache_rows = wanted;
+    fbp->partition.bytes += wanted * row_bytes;
+}
+
+static qb_status decide_chunks(qb__fbp *fbp, const qb_env *env) {
+    size_t cap = qb__memory_cap(env);
+    fbp->threads = env && env->threads > 0 ? env->threads : qb__cpu_count();
+    fbp->fixed_bytes = fixed_bytes(fbp);
+    qb__partition_problem problem = {.slices = fbp->sweep ? 1 : fbp->grid.n[2],
+                                     .step = fbp->variant->lanes_step,
+                                     .most = fbp->variant->lanes_max,
+                                     .cap = cap,
+                                     .bytes = qb__fbp_bytes,
+                                     .context = fbp};
+    qb_status status = qb__partition_slices(&problem, &fbp->partition);
+    if (status == QB_OK) decide_cache(fbp, cap);
+    return status;
+}
+
+/* Rough costs where nothing has been measured on this machine. */
+static double forecast_seconds(const qb__fbp *fbp) {
+    double slices = (double)(fbp->sweep ? fbp->sweep_count : fbp->grid.n[2]);
+    double updates = (double)fbp->grid.n[0] * (double)fbp->grid.n[1] * slices * (double)fbp->info->views;
+    double padded = (double)qb__filter_length(fbp->filter) * slices * (double)fbp->info->views;
+    return (updates / (fbp->variant->speed * 1e9) + padded / 0.4e9) / fbp->threads;
+}
+
+static void describe(qb__fbp *fbp) {
+    cJSON *plan = fbp->job.plan;
+    const qb_scan_info *info = fbp->info;
+    const qb_grid *grid = &fbp->grid;
+    cJSON_AddStringToObject(plan, "verb", "fbp");
+    cJSON_AddStringToObject(plan, "input", info->path);
+    cJSON_AddStringToObject(plan, "format", info->format);
+    cJSON_AddStringToObject(plan, "quantity", qb_quantity_name(info->quantity));
+    cJSON_AddStringToObject(plan, "quantity_from", info->quantity_from);
+    double scan[] = {(double)info->views, (double)info->rows, (double)info->columns};
+    cJSON_AddItemToObject(plan, "views_rows_columns", cJSON_CreateDoubleArray(scan, 3));
+    double n[] = {(double)grid->n[0], (double)grid->n[1], (double)grid->n[2]};
+    cJSON_AddItemToObject(plan, "size", cJSON_CreateDoubleArray(n, 3));
+    cJSON_AddItemToObject(plan, "voxel", cJSON_CreateDoubleArray(grid->voxel, 3));
+    cJSON_AddItemToObject(plan, "offset", cJSON_CreateDoubleArray(grid->offset, 3));
+    cJSON_AddStringToObject(plan, "units",
+                            fbp->options.hu > 0 ? "HU" : info->pixel_size > 0 ? "1/mm" : "1/pixel");
+    cJSON *options = cJSON_AddObjectToObject(plan, "options");
+    char text[512];
+    for (const qb_param *row = qb_fbp_params; row->name; row++) {
+        if (qb_param_get(row, &fbp->options, text, sizeof text))
+            cJSON_AddStringToObject(options, row->name, text);
+    }
+    for (const qb_param *row = qb_prep_params; row->name; row++) {
+        if (qb_param_get(row, &fbp->prep, text, sizeof text))
+            cJSON_AddStringToObject(options, row->name, text);
+    }
+    cJSON_AddStringToObject(plan, "kernel", fbp->variant->id);
+    cJSON_AddStringToObject(plan, "accuracy", qb__accuracy_name((qb_accuracy)fbp->variant->accuracy));
+    cJSON_AddItemToObject(plan, "why",
+                          qb__bp_parallel_why(&fbp->problem, grid->n[2],
+                                              (qb_interp)fbp->options.interp,
+                                              (qb_accuracy)fbp->options.accuracy));
+    cJSON_AddNumberToObject(plan, "fft_length", (double)qb__filter_length(fbp->filter));
+    cJSON_AddNumberToObject(plan, "threads", fbp->threads);
+    cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)fbp->partition.slices_per_chunk);
+    cJSON_AddNumberToObject(plan, "chunks", (double)fbp->partition.chunks);
+    cJSON_AddNumberToObject(plan, "ring_slots", fbp->partition.slots);
+    cJSON_AddNumberToObject(plan, "rows_read_ahead", (double)fbp->cache_rows);
+    cJSON_AddNumberToObject(plan, "memory_bytes", (double)fbp->partition.bytes);
+    static const double bytes[] = {4, 2, 2, 1};
+    cJSON_AddNumberToObject(plan, "output_bytes", n[0] * n[1] * n[2] * bytes[fbp->output.dtype]);
+    cJSON_AddNumberToObject(plan, "forecast_seconds", forecast_seconds(fbp));
+}
+
+qb_status qb__fbp_decide(qb__fbp *fbp, const qb_env *env) {
+    qb_status status;
+    fbp->job.plan = cJSON_CreateObject();
+    QB__TRY(check_scan(fbp->info));
+    QB__TRY(check_output(fbp));
+    QB__TRY(decide_grid(fbp, env));
+    QB__TRY(decide_center(fbp));
+    QB__TRY(decide_weights(fbp, env));
+    QB__TRY(decide_kernel(fbp));
+    QB__TRY(decide_chunks(fbp, env));
+    describe(fbp);
+    fbp->job.plan_text = cJSON_Print(fbp->job.plan);
+    if (!fbp->job.plan_text) status = qb__fail(QB_NO_MEMORY, "no memory for the plan");
+out:
+    return status;
+}

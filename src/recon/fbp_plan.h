@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_FBP_PLAN_H
+#define QB_RECON_FBP_PLAN_H
+
+#include "recon/fbp.h"
+
+/* Fill everything under "decided by the plan" in *fbp from its scan and options, and the plan's JSON. */
+qb_status qb__fbp_decide(qb__fbp *fbp, const qb_env *env);
+
+#endif

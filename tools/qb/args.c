@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static char said[1024];
+
+qb_status complain(qb_status status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(said, sizeof said, format, args);
+    va_end(args);
+    return status;
+}
+
+const char *complaint(void) { return said[0] ? said : qb_detail(); }
+
+qb_status init_options(cli *c) {
+    for (const section *s = c->verb->sections; s->table; s++) {
+        qb_status status = qb_params_init(s->table, (char *)&c->options + s->offset);
+        if (status != QB_OK) return status;
+    }
+    return QB_OK;
+}
+
+void clear_options(cli *c) {
+    for (const section *s = c->verb->sections; s->table; s++)
+        qb_params_clear(s->table, (char *)&c->options + s->offset);
+}
+
+/* The row of a flag among the verb's sections, and the struct it sets. */
+static const qb_param *find_row(cli *c, const char *name, char letter, void **target) {
+    for (const section *s = c->verb->sections; s->table; s++) {
+        for (const qb_param *row = s->table; row->name; row++) {
+            if (name ? strcmp(row->name, name) != 0 : row->letter != letter) continue;
+            *target = (char *)&c->options + s->offset;
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static size_t distance(const char *a, const char *b) {
+    size_t row[64], n = strlen(b);
+    if (n >= 63) return 99;
+    for (size_t j = 0; j <= n; j++) row[j] = j;
+    for (size_t i = 0; a[i]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < n; j++) {
+            size_t change = diagonal + (a[i] != b[j]);
+            diagonal = row[j + 1];
+            size_t best = row[j] < row[j + 1] ? row[j] + 1 : row[j + 1] + 1;
+            row[j + 1] = change < best ? change : best;
+        }
+    }
+    return row[n];
+}
+
+static qb_status unknown(cli *c, const char *flag) {
+    const char *closest = NULL;
+    size_t least = 4;
+    for (const section *s = c->verb->sections; s->table; s++) {
+        for (const qb_param *row = s->table; row->name; row++) {
+            size_t d = distance(flag, row->name);
+            if (d < least) least = d, closest = row->name;
+        }
+    }
+    return complain(QB_BAD_ARGUMENT, "qb %s has no option --%s%s%s%s", c->verb->name, flag,
+                    closest ? "; did you mean --" : "", closest ? closest : "", closest ? "?" : "");
+}
+
+/* One flag at argv[i], its value behind = or in the next word; *i moves past what was used. */
+static qb_status take_flag(cli *c, int argc, char **argv, int *i) {
+    const char *word = argv[*i];
+    char name[64];
+    const char *equals = strchr(word, '='), *value = equals ? equals + 1 : NULL;
+    void *target;
+    const qb_param *row;
+    if (word[1] == '-') {
+        size_t n = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2;
+        snprintf(name, sizeof name, "%.*s", (int)(n < 63 ? n : 63), word + 2);
+        row = find_row(c, name, 0, &target);
+        if (!row && strncmp(name, "no-", 3) == 0 && !value) {
+            row = find_row(c, name + 3, 0, &target);
+            if (row && row->type == QB_PARAM_FLAG) return qb_param_set(row, target, "false");
+            row = NULL;
+        }
+    } else {
+        snprintf(name, sizeof name, "%s", word + 1);
+        value = word[2] ? word + 2 : NULL;
+        row = find_row(c, NULL, word[1], &target);
+    }
+    if (!row) return unknown(c, name);
+    if (row->type != QB_PARAM_FLAG && !value) {
+        if (*i + 1 == argc) return complain(QB_BAD_ARGUMENT, "--%s needs a value", row->name);
+        value = argv[++*i];
+    }
+    return qb_param_set(row, target, value);
+}
+
+static qb_status take_config(cli *c, int argc, char **argv, int first) {
+    for (int i = first; i < argc; i++) {
+        if (strncmp(argv[i], "--config=", 9) == 0) return read_config(c, argv[i] + 9);
+        if (strcmp(argv[i], "--config") == 0 && i + 1 < argc) return read_config(c, argv[i + 1]);
+    }
+    return QB_OK;
+}
+
+qb_status parse_arguments(cli *c, int argc, char **argv) {
+    qb_status status = take_config(c, argc, argv, 0);
+    bool only_arguments = false;
+    for (int i = 0; status == QB_OK && i < argc; i++) {
+        const char *word = argv[i];
+        if (!only_arguments && strcmp(word, "--") == 0) {
+            only_arguments = true;
+        } else if (!only_arguments && word[0] == '-' && word[1]) {
+            status = take_flag(c, argc, argv, &i);
+        } else if (c->count == c->verb->most) {
+            status = complain(QB_BAD_ARGUMENT, "qb %s takes %d argument%s; %s is one too many",
+                              c->verb->name, c->verb->most, c->verb->most == 1 ? "" : "s", word);
+        } else {
+            c->argument[c->count++] = word;
+        }
+    }
+    if (status == QB_OK && c->count < c->verb->fewest && !c->options.run.help)
+        status = complain(QB_BAD_ARGUMENT, "usage: qb %s %s (see qb %s --help)", c->verb->name,
+                          c->verb->arguments, c->verb->name);
+    return status;
+}
+
+static bool plain(const char *word) {
+    return *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                 "-_=./,:+@%") == strlen(word);
+}
+
+char *quote_command(int argc, char **argv) {
+    size_t bytes = 1;
+    for (int i = 0; i < argc; i++) bytes += 4 * strlen(argv[i]) + 3;
+    char *text = malloc(bytes), *at = text;
+    if (!text) return NULL;
+    for (int i = 0; i < argc; i++) {
+        const char *word = i == 0 ? "qb" : argv[i];
+        if (i) *at++ = ' ';
+        if (plain(word)) {
+            at = stpcpy(at, word);
+            continue;
+        }
+        *at++ = '\'';
+        for (; *word; word++) {
+            if (*word == '\'') {
+                at = stpcpy(at, "'\\''");
+            } else {
+                *at++ = *word;
+            }
+        }
+        *at++ = '\'';
+    }
+    *at = 0;
+    return text;
+}

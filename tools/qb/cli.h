@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_CLI_H
+#define QB_CLI_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "quickbeam/quickbeam.h"
+
+/* Options that every verb takes. */
+typedef struct run_options {
+    int threads;
+    size_t max_ram;
+    char *device;
+    char *config, *save_config;
+    bool dry_run, json, quiet, verbose, help;
+} run_options;
+extern const qb_param run_params[];
+
+/* Options of `qb compare` and `qb info` alone. */
+typedef struct compare_options {
+    char *dataset;
+    double max_rel_l2, max_rmse;
+} compare_options;
+extern const qb_param compare_params[];
+
+/* One place for all; a verb uses the sections that it names. */
+typedef struct options {
+    run_options run;
+    qb_scan_options scan;
+    qb_prep_options prep;
+    qb_fbp_options fbp;
+    qb_output_options output;
+    qb_center_options center;
+    qb_simulate_options simulate;
+    qb_bench_options bench;
+    compare_options compare;
+} options;
+
+typedef struct section {
+    const char *title;
+    const qb_param *table;
+    size_t offset; /* of its struct in options */
+} section;
+
+enum { SECTIONS_MAX = 8, ARGUMENTS_MAX = 8 };
+
+typedef struct cli cli;
+
+typedef struct verb {
+    const char *name;
+    const char *arguments; /* "SCAN -o OUT" */
+    const char *summary;
+    const char *example;
+    int fewest, most; /* positional arguments */
+    qb_status (*run)(cli *c);
+    section sections[SECTIONS_MAX]; /* ends with an empty one */
+} verb;
+
+struct cli {
+    const verb *verb;
+    options options;
+    int count;
+    const char *argument[ARGUMENTS_MAX];
+    char *command; /* what to type to do this again */
+    qb_env env;
+    char *result;  /* JSON object for stdout, when --json */
+};
+
+extern const verb verbs[];
+const verb *find_verb(const char *name);
+
+/* args.c: argv[2..] -> c->options and c->argument, by the verb's tables. */
+qb_status parse_arguments(cli *c, int argc, char **argv);
+qb_status init_options(cli *c);
+void clear_options(cli *c);
+char *quote_command(int argc, char **argv);
+
+/* config.c */
+qb_status read_config(cli *c, const char *path);
+qb_status write_config(const cli *c, const char *path);
+
+/* help.c */
+void print_usage(FILE *out);
+void print_help(const verb *v, FILE *out);
+
+/* terminal.c: logging, progress, interruption */
+void open_terminal(cli *c);
+void finish_progress(void);
+
+/* Keep `json` (from malloc: cJSON_Print) as what --json prints; NULL = out of memory. */
+qb_status give_result(cli *c, char *json);
+
+/* cmd_*.c */
+qb_status cmd_info(cli *c);
+qb_status cmd_plan(cli *c);
+qb_status cmd_fbp(cli *c);
+qb_status cmd_center(cli *c);
+qb_status cmd_simulate(cli *c);
+qb_status cmd_compare(cli *c);
+qb_status cmd_bench(cli *c);
+qb_status cmd_devices(cli *c);
+
+/* Set the detail and return the status, as the library does. */
+__attribute__((format(printf, 2, 3))) qb_status complain(qb_status status, const char *format, ...);
+/* The words for a failure: what complain() said last, else the library's detail. */
+const char *complaint(void);
+
+#endif

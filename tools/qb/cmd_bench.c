@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "cli.h"
+
+qb_status cmd_bench(cli *c) {
+    char *json;
+    qb_status status = qb_bench(c->argument[0], &c->options.bench, &c->env, &json);
+    if (status != QB_OK) return status;
+    if (c->options.run.json) {
+        status = give_result(c, strdup(json));
+    } else {
+        finish_progress();
+        puts(json);
+    }
+    qb_text_free(json);
+    return status;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include <cjson/cJSON.h>
+#include <math.h>
+
+#include "cli.h"
+
+static void add_number(cJSON *object, const char *name, double value) {
+    if (isnan(value)) {
+        cJSON_AddNullToObject(object, name);
+    } else {
+        cJSON_AddNumberToObject(object, name, value);
+    }
+}
+
+static qb_status as_json(cli *c, const qb_center_result *found) {
+    cJSON *root = cJSON_CreateObject();
+    add_number(root, "column", found->column);
+    cJSON_AddNumberToObject(root, "confidence", found->confidence);
+    cJSON *methods = cJSON_AddArrayToObject(root, "methods");
+    for (int i = 0; i < found->count; i++) {
+        cJSON *method = cJSON_CreateObject();
+        cJSON_AddStringToObject(method, "name", found->method[i].name);
+        add_number(method, "column", found->method[i].column);
+        cJSON_AddNumberToObject(method, "confidence", found->method[i].confidence);
+        cJSON_AddItemToArray(methods, method);
+    }
+    if (found->warning[0]) cJSON_AddStringToObject(root, "warning", found->warning);
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    return give_result(c, text);
+}
+
+qb_status cmd_center(cli *c) {
+    qb_scan *scan;
+    qb_center_result found;
+    qb_status status = qb_scan_open(c->argument[0], &c->options.scan, &c->env, &scan);
+    if (status != QB_OK) return status;
+    status = qb_center_find(scan, &c->options.prep, &c->options.center, &c->env, &found);
+    qb_scan_close(scan);
+    if (status != QB_OK) return status;
+    if (found.warning[0]) c->env.log(NULL, QB_LOG_WARNING, found.warning);
+    if (c->options.run.json) return as_json(c, &found);
+    finish_progress();
+    printf("%-14s column %9.3f  confidence %.2f\n", "axis", found.column, found.confidence);
+    for (int i = 0; i < found.count; i++) {
+        printf("  %-12s column %9.3f  confidence %.2f\n", found.method[i].name,
+               found.method[i].column, found.method[i].confidence);
+    }
+    return QB_OK;
+}

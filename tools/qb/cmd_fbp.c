@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static double number(const cJSON *object, const char *name) {
+    const cJSON *item = cJSON_GetObjectItem(object, name);
+    return cJSON_IsNumber(item) ? item->valuedouble : 0.0;
+}
+
+static const char *text(const cJSON *object, const char *name) {
+    const cJSON *item = cJSON_GetObjectItem(object, name);
+    return cJSON_IsString(item) ? item->valuestring : "";
+}
+
+static double element(const cJSON *object, const char *name, int index) {
+    return cJSON_GetArrayItem(cJSON_GetObjectItem(object, name), index)->valuedouble;
+}
+
+static void print_why(const cJSON *plan, FILE *out) {
+    const cJSON *row;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(plan, "why")) {
+        fprintf(out, "             %-36s %-7s %8.2f core s  %s\n", text(row, "kernel"),
+                text(row, "accuracy"), number(row, "core_seconds"), text(row, "verdict"));
+    }
+}
+
+static void print_plan(const cJSON *plan, FILE *out) {
+    fprintf(out, "input        %s (%s), %.0f views of %.0f x %.0f\n", text(plan, "input"),
+            text(plan, "format"), element(plan, "views_rows_columns", 0),
+            element(plan, "views_rows_columns", 1), element(plan, "views_rows_columns", 2));
+    fprintf(out, "values are   %s (%s)\n", text(plan, "quantity"), text(plan, "quantity_from"));
+    fprintf(out, "angles       %s\n", text(plan, "angles"));
+    fprintf(out, "volume       %.0f x %.0f x %.0f voxels (x, y, z), %s\n", element(plan, "size", 0),
+            element(plan, "size", 1), element(plan, "size", 2), text(plan, "units"));
+    fprintf(out, "kernel       %s, accuracy %s, %.0f threads\n", text(plan, "kernel"),
+            text(plan, "accuracy"), number(plan, "threads"));
+    print_why(plan, out);
+    fprintf(out, "chunks       %.0f of %.0f slices, %.0f buffers a ring\n", number(plan, "chunks"),
+            number(plan, "slices_per_chunk"), number(plan, "ring_slots"));
+    fprintf(out, "memory       %.1f MiB\n", number(plan, "memory_bytes") / 1048576.0);
+    fprintf(out, "disk         %.1f MiB written\n", number(plan, "output_bytes") / 1048576.0);
+    fprintf(out, "time         about %.3g s of computing\n", number(plan, "forecast_seconds"));
+}
+
+static void print_report(const cJSON *report, FILE *out) {
+    fprintf(out, "%s: axis at column %.3f, kernel %s\n", text(report, "output"),
+            number(report, "column"), text(report, "kernel"));
+    const cJSON *stage;
+    cJSON_ArrayForEach(stage, cJSON_GetObjectItem(report, "stages")) {
+        fprintf(out, "  %-12s %8.2f CPU s  %8.2f s busy\n", text(stage, "name"),
+                number(stage, "cpu_seconds"), number(stage, "busy_seconds"));
+    }
+    fprintf(out, "  %-12s %8.2f CPU s  %8.2f s\n", "all", number(report, "cpu_seconds"),
+            number(report, "wall_seconds"));
+}
+
+static qb_status show(cli *c, const char *json, void (*print)(const cJSON *, FILE *)) {
+    if (c->options.run.json) return give_result(c, strdup(json));
+    cJSON *root = cJSON_Parse(json);
+    if (!root) return complain(QB_INTERNAL, "the library gave no report");
+    print(root, stdout);
+    cJSON_Delete(root);
+    return QB_OK;
+}
+
+static void print_sweep(const cJSON *report, FILE *out) {
+    const cJSON *list = cJSON_GetObjectItem(report, "centers");
+    int n = cJSON_GetArraySize(list);
+    fprintf(out, "%s: %d slices, axis at columns %g to %g\n", text(report, "output"), n,
+            cJSON_GetArrayItem(list, 0)->valuedouble, cJSON_GetArrayItem(list, n - 1)->valuedouble);
+}
+
+qb_status cmd_fbp(cli *c) {
+    qb_scan *scan = NULL;
+    qb_job *job = NULL;
+    const char *report;
+    qb_status status = qb_scan_open(c->argument[0], &c->options.scan, &c->env, &scan);
+    if (status != QB_OK) return status;
+    size_t problems = qb_scan_describe(scan)->problems;
+    for (size_t i = 0; i < problems; i++)
+        c->env.log(NULL, QB_LOG_WARNING, qb_scan_problem(scan, i));
+    status = qb_fbp_plan(scan, &c->options.prep, &c->options.fbp, &c->options.output, c->command,
+                         &c->env, &job);
+    if (status == QB_OK && c->options.run.dry_run) {
+        status = show(c, qb_job_plan(job), print_plan);
+    } else if (status == QB_OK) {
+        status = qb_job_run(job, &c->env, &report);
+        finish_progress();
+        if (status == QB_OK)
+            status = show(c, report, strstr(report, "\"centers\"") ? print_sweep : print_report);
+    }
+    qb_job_destroy(job);
+    qb_scan_close(scan);
+    return status;
+}

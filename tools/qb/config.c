@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Configuration files: one "name = value" a line, # starts a remark. What --save-config writes,
+ * --config reads. */
+#include <errno.h>
+#include <string.h>
+
+#include "cli.h"
+
+static bool is_about_config(const char *name) {
+    return strcmp(name, "config") == 0 || strcmp(name, "save-config") == 0 ||
+           strcmp(name, "help") == 0;
+}
+
+static char *trim(char *text) {
+    text += strspn(text, " \t");
+    for (size_t n = strlen(text); n && strchr(" \t\r\n", text[n - 1]); n--) text[n - 1] = 0;
+    return text;
+}
+
+static qb_status take_line(cli *c, char *line, const char *path, int number) {
+    char *remark = line[0] == '#' ? line : strstr(line, " #");
+    if (remark) *remark = 0;
+    char *name = trim(line);
+    if (!*name) return QB_OK;
+    char *equals = strchr(name, '=');
+    if (!equals)
+        return complain(QB_BAD_ARGUMENT, "%s line %d: expected name = value", path, number);
+    *equals = 0;
+    char *value = trim(equals + 1);
+    name = trim(name);
+    for (const section *s = c->verb->sections; s->table; s++) {
+        const qb_param *row = qb_param_find(s->table, name);
+        if (!row || is_about_config(name)) continue;
+        qb_status status = qb_param_set(row, (char *)&c->options + s->offset, value);
+        if (status == QB_OK) return status;
+        char why[512];
+        snprintf(why, sizeof why, "%s", qb_detail());
+        return complain(status, "%s line %d: %s", path, number, why);
+    }
+    return complain(QB_BAD_ARGUMENT, "%s line %d: qb %s has no option %s", path, number,
+                    c->verb->name, name);
+}
+
+qb_status read_config(cli *c, const char *path) {
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return complain(QB_NOT_FOUND, "cannot open the configuration %s: %s", path, strerror(errno));
+    char line[4096];
+    qb_status status = QB_OK;
+    for (int number = 1; status == QB_OK && fgets(line, sizeof line, file); number++)
+        status = take_line(c, line, path, number);
+    fclose(file);
+    return status;
+}
+
+qb_status write_config(const cli *c, const char *path) {
+    FILE *file = fopen(path, "we");
+    if (!file) return complain(QB_IO, "cannot write %s: %s", path, strerror(errno));
+    fprintf(file, "# options of qb %s\n", c->verb->name);
+    for (const section *s = c->verb->sections; s->table; s++) {
+        fprintf(file, "\n# %s\n", s->title);
+        for (const qb_param *row = s->table; row->name; row++) {
+            char value[1024];
+            if (is_about_config(row->name)) continue;
+            bool set = qb_param_get(row, (const char *)&c->options + s->offset, value, sizeof value);
+            fprintf(file, "# %s\n%s%s = %s\n", row->help, set ? "" : "#", row->name, value);
+        }
+    }
+    bool bad = ferror(file) != 0;
+    if (fclose(file) != 0 || bad)
+        return complain(QB_IO, "cannot write %s: %s", path, strerror(errno));
+    return QB_OK;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "cli.h"
+
+void print_usage(FILE *out) {
+    fprintf(out, "quickbeam %s: CT reconstruction at the speed of the hardware\n\nusage: qb VERB ...\n\n",
+            qb_version());
+    for (const verb *v = verbs; v->name; v++)
+        fprintf(out, "  %-9s %-16s %s\n", v->name, v->arguments, v->summary);
+    fprintf(out, "\nqb VERB --help lists a verb's options; qb --version says what is built in.\n"
+                 "Exit codes: 0 done, 1 failed while running, 2 bad usage, 3 bad input, 130 "
+                 "interrupted.\n");
+}
+
+static void print_wrapped(const char *text, int indent, FILE *out) {
+    int column = indent;
+    while (*text) {
+        int word = (int)strcspn(text, " ");
+        if (column + word > 98 && column > indent) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        }
+        fprintf(out, "%.*s", word, text);
+        column += word;
+        text += word;
+        if (*text == ' ') {
+            fputc(' ', out);
+            column++;
+            text++;
+        }
+    }
+    fputc('\n', out);
+}
+
+static void print_row(const qb_param *row, FILE *out) {
+    enum { INDENT = 34 };
+    char flag[160], help[512];
+    const char *meta = row->meta ? row->meta : row->choices ? row->choices : "";
+    int n = snprintf(flag, sizeof flag, "  %c%c%s--%s %s", row->letter ? '-' : ' ',
+                     row->letter ? row->letter : ' ', row->letter ? ", " : "  ", row->name, meta);
+    fprintf(out, "%-*s", INDENT - 1, flag);
+    if (n >= INDENT - 1) fprintf(out, "\n%*s", INDENT - 1, "");
+    fputc(' ', out);
+    if (row->initial) {
+        snprintf(help, sizeof help, "%s [%s]", row->help, row->initial);
+    } else {
+        snprintf(help, sizeof help, "%s", row->help);
+    }
+    print_wrapped(help, INDENT, out);
+}
+
+void print_help(const verb *v, FILE *out) {
+    fprintf(out, "qb %s %s\n%s\n", v->name, v->arguments, v->summary);
+    for (const section *s = v->sections; s->table; s++) {
+        fprintf(out, "\n%s\n", s->title);
+        for (const qb_param *row = s->table; row->name; row++) print_row(row, out);
+    }
+    fprintf(out, "\nExample: %s\n", v->example);
+}

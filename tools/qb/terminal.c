@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* What the user sees while it runs, all on stderr: remarks, warnings, progress; and interruption. */
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static volatile sig_atomic_t interrupted;
+
+static struct {
+    bool terminal, quiet, verbose, open;
+    struct timespec start, last;
+    int percent; /* last printed on a plain stream */
+    char stage[32];
+} screen;
+
+static void interrupt(int signal_number) {
+    (void)signal_number;
+    if (interrupted) _exit(130); /* the second time at once */
+    interrupted = 1;
+}
+
+static double since(const struct timespec *then) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - then->tv_sec) + 1e-9 * (double)(now.tv_nsec - then->tv_nsec);
+}
+
+void finish_progress(void) {
+    if (screen.open && screen.terminal) fprintf(stderr, "\r\033[K");
+    screen.open = false;
+}
+
+static void print_log(void *user, qb_log_level level, const char *text) {
+    (void)user;
+    if (level == QB_LOG_DEBUG && !screen.verbose) return;
+    if (level == QB_LOG_INFO && screen.quiet) return;
+    finish_progress();
+    fprintf(stderr, "%s%s\n", level == QB_LOG_WARNING ? "warning: " : "", text);
+}
+
+static void print_bar(const char *what, uint64_t done, uint64_t total, double elapsed) {
+    enum { WIDTH = 32 };
+    int filled = (int)(done * WIDTH / total);
+    char bar[WIDTH + 1];
+    memset(bar, '#', (size_t)filled);
+    memset(bar + filled, '.', (size_t)(WIDTH - filled));
+    bar[WIDTH] = 0;
+    double left = done ? elapsed * (double)(total - done) / (double)done : 0;
+    fprintf(stderr, "\r\033[K%-12s [%s] %llu/%llu  %.3g/s  %.0f s left", what, bar,
+            (unsigned long long)done, (unsigned long long)total,
+            elapsed > 0 ? (double)done / elapsed : 0.0, left);
+    fflush(stderr);
+    screen.open = true;
+}
+
+static void print_progress(void *user, const char *what, uint64_t done, uint64_t total) {
+    (void)user;
+    if (screen.quiet || total == 0) return;
+    if (strcmp(screen.stage, what) != 0) {
+        snprintf(screen.stage, sizeof screen.stage, "%s", what);
+        clock_gettime(CLOCK_MONOTONIC, &screen.start);
+        screen.percent = 0;
+    }
+    double elapsed = since(&screen.start);
+    if (screen.terminal) {
+        if (done < total && since(&screen.last) < 0.1) return;
+        clock_gettime(CLOCK_MONOTONIC, &screen.last);
+        print_bar(what, done, total, elapsed);
+        return;
+    }
+    int percent = (int)(done * 100 / total);
+    if (percent / 10 == screen.percent / 10) return;
+    screen.percent = percent;
+    fprintf(stderr, "%s: %d %% (%llu of %llu, %.1f s)\n", what, percent, (unsigned long long)done,
+            (unsigned long long)total, elapsed);
+}
+
+void open_terminal(cli *c) {
+    screen.terminal = isatty(STDERR_FILENO) == 1;
+    screen.quiet = c->options.run.quiet;
+    screen.verbose = c->options.run.verbose;
+    struct sigaction action = {.sa_handler = interrupt};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGXFSZ, SIG_IGN); /* a file too large is an error like a full disk, not a death */
+    signal(SIGPIPE, SIG_IGN);
+    c->env = (qb_env){.threads = c->options.run.threads,
+                      .max_ram = c->options.run.max_ram,
+                      .log = print_log,
+                      .progress = print_progress,
+                      .cancel = &interrupted};
+}

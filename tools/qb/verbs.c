@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "cli.h"
+
+#define SECTION(title, field, table) {title, table, offsetof(options, field)}
+#define RUN SECTION("Running", run, run_params)
+#define SCAN SECTION("The scan", scan, qb_scan_params)
+#define PREP SECTION("Preparation", prep, qb_prep_params)
+
+/* clang-format off */
+const verb verbs[] = {
+    {"info", "FILE", "what is in a file, and what is wrong with it", "qb info scan.h5", 1, 1, cmd_info,
+     {SCAN, RUN}},
+    {"plan", "VERB ...", "memory, disk and time that VERB would take, and why; touches nothing",
+     "qb plan fbp scan.h5 -o volume.h5", 0, 0, cmd_plan, {RUN}},
+    {"fbp", "SCAN -o OUT", "parallel beam: filtered back-projection",
+     "qb fbp scan.h5 -o volume.h5 --center auto --filter hann", 1, 1, cmd_fbp,
+     {SCAN, PREP, SECTION("Reconstruction", fbp, qb_fbp_params),
+      SECTION("Output", output, qb_output_params), RUN}},
+    {"center", "SCAN", "the rotation axis, by several methods", "qb center scan.h5 --json", 1, 1, cmd_center,
+     {SCAN, PREP, SECTION("Search", center, qb_center_params), RUN}},
+    {"simulate", "PHANTOM -o SCAN",
+     "projections of shepp-logan, disc, ball, spheres or foam, with noise and faults",
+     "qb simulate spheres -o scan.h5 --views 360 --detector 256,64 --photons 10000 --truth truth.mha", 1, 1, cmd_simulate,
+     {SECTION("The scan to make", simulate, qb_simulate_params), RUN}},
+    {"compare", "A B", "how far A is from B", "qb compare a.h5 b.mha --json", 2, 2, cmd_compare,
+     {SECTION("Comparison", compare, compare_params), RUN}},
+    {"bench", "WHAT", "speed and accuracy of backproject, filter, fbp or io",
+     "qb bench backproject --size 1024,1024,64 --views 1024", 1, 1, cmd_bench,
+     {SECTION("The problem", bench, qb_bench_params), RUN}},
+    {"devices", "", "what is there to compute on, and how fast it is", "qb devices", 0, 0, cmd_devices, {RUN}},
+    {0},
+};
+/* clang-format on */
+
+const verb *find_verb(const char *name) {
+    for (const verb *v = verbs; v->name; v++) {
+        if (strcmp(v->name, name) == 0) return v;
+    }
+    return NULL;
+}
+
+#define ROW(field, name, type, meta, help, letter)                                                 \
+    {name, type, offsetof(run_options, field), meta, NULL, NULL, 0, 0, help, letter}
+
+const qb_param run_params[] = {
+    {"threads", QB_PARAM_INT, offsetof(run_options, threads), "N", NULL, NULL, 0, 4096,
+     "computing threads; 0 = one per CPU", 't'},
+    ROW(max_ram, "max-ram", QB_PARAM_BYTES, "SIZE",
+        "memory the whole process may hold, like 8G; default: 3/4 of what is free", 0),
+    {"device", QB_PARAM_TEXT, offsetof(run_options, device), "auto|cpu", "auto", NULL, 0, 0,
+     "what computes", 0},
+    ROW(config, "config", QB_PARAM_TEXT, "FILE", "read options from FILE; flags win", 0),
+    ROW(save_config, "save-config", QB_PARAM_TEXT, "FILE", "write all options of this run to FILE", 0),
+    ROW(dry_run, "dry-run", QB_PARAM_FLAG, NULL, "say what would be done and stop", 0),
+    ROW(json, "json", QB_PARAM_FLAG, NULL, "print one JSON object on stdout", 0),
+    ROW(quiet, "quiet", QB_PARAM_FLAG, NULL, "no progress, no remarks; warnings and errors only", 'q'),
+    ROW(verbose, "verbose", QB_PARAM_FLAG, NULL, "more remarks", 'v'),
+    ROW(help, "help", QB_PARAM_FLAG, NULL, "this page", 'h'),
+    {0},
+};
+
+const qb_param compare_params[] = {
+    {"dataset", QB_PARAM_TEXT, offsetof(compare_options, dataset), "PATH", NULL, NULL, 0, 0,
+     "HDF5 path in both files", 0},
+    {"max-rel-l2", QB_PARAM_DOUBLE, offsetof(compare_options, max_rel_l2), "X", NULL, NULL, 0, 1e9,
+     "exit with 1 when the relative L2 difference is larger", 0},
+    {"max-rmse", QB_PARAM_DOUBLE, offsetof(compare_options, max_rmse), "X", NULL, NULL, 0, 1e30,
+     "exit with 1 when the rmse is larger", 0},
+    {0},
+};

@@ -1,2 +1,35 @@
 #!/bin/sh
-exit 0
+# SPDX-License-Identifier: MIT
+# Install the Debian/Ubuntu packages that quickbeam needs: install-packages.sh build|test
+# What is there already is left alone; NO_INSTALL=1 installs nothing.
+set -eu
+want="gcc cmake ninja-build pkg-config libfftw3-dev libcjson-dev libhdf5-dev libtiff-dev libpng-dev libexpat1-dev"
+[ "${1:-build}" = test ] && want="$want libcmocka-dev python3 python3-numpy python3-h5py python3-pytest"
+
+missing=
+for package in $want; do
+    # A tool that is on the PATH counts, wherever it came from.
+    case $package in gcc | cmake | python3) command -v "$package" >/dev/null 2>&1 && continue ;; esac
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q "ok installed" || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+if [ "${NO_INSTALL:-0}" = 1 ]; then
+    echo "not installing (NO_INSTALL=1):$missing"
+    exit 0
+fi
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "this is no Debian or Ubuntu; install what corresponds to:$missing" >&2
+    exit 0
+fi
+run=
+if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+        echo "neither root nor sudo; ask an administrator for: apt-get install$missing" >&2
+        exit 1
+    fi
+    run=sudo
+fi
+echo "installing$missing"
+$run apt-get update -qq
+# shellcheck disable=SC2086
+DEBIAN_FRONTEND=noninteractive $run apt-get install -y -qq --no-install-recommends $missing >/dev/null

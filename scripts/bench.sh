@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The benchmarks behind docs/performance.md, one JSON a line into bench/results/<host's CPU>.json
+set -eu
+cd "$(dirname "$0")/.."
+qb=$1/qb
+name=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1 | tr -cs 'A-Za-z0-9\n' - | sed 's/-*$//')
+out=bench/results/$name.json
+: >"$out"
+run() {
+    echo "qb bench $*"
+    "$qb" bench "$@" --json --quiet | tr -d '\n\t' | sed 's/$/\n/' >>"$out"
+}
+run backproject --size 1024,1024,64 --views 1024 --threads 1
+run backproject --size 2048,2048,64 --views 2048 --threads 1 --repeat 3
+run backproject --size 1024,1024,64 --views 1024 --threads 1 --accuracy normal
+run backproject --size 1024,1024,1 --views 1024 --threads 1
+QB_CPU_MASK=avx2 run backproject --size 1024,1024,64 --views 1024 --threads 1
+run filter --size 1024,1024,64 --views 1024
+run io --size 1024,1024,128
+run fbp --size 1024,1024,512 --views 1024 --repeat 3
+echo "results in $out"

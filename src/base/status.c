@@ -46,7 +46,7 @@ qb_status qb__fail_in(qb_status status, const char *format, ...) {
     int n = vsnprintf(detail, sizeof detail, format, args);
     va_end(args);
     if (n >= 0 && (size_t)n < sizeof detail) {
-        snprintf(detail + n, sizeof detail - (size_t)n, ": %s", inner);
+        snprintf(detail + n, sizeof detail - (size_t)n, ": %.900s", inner);
     }
     return status;
 }

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "check.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/half.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "base/status.h"
+#include "quickbeam/array.h"
+#include "quickbeam/io.h"
+#include "quickbeam/param.h"
+
+static void exit_codes(void **state) {
+    (void)state;
+    assert_int_equal(qb_status_exit_code(QB_OK), 0);
+    assert_int_equal(qb_status_exit_code(QB_NO_SPACE), 1);
+    assert_int_equal(qb_status_exit_code(QB_BAD_ARGUMENT), 2);
+    assert_int_equal(qb_status_exit_code(QB_BAD_INPUT), 3);
+    assert_int_equal(qb_status_exit_code(QB_CANCELLED), 130);
+}
+
+static void details(void **state) {
+    (void)state;
+    assert_status(qb__fail(QB_IO, "file %d", 7), QB_IO);
+    assert_string_equal(qb_detail(), "file 7");
+    qb__fail_in(QB_IO, "while %s", "reading");
+    assert_string_equal(qb_detail(), "while reading: file 7");
+}
+
+static void allocation(void **state) {
+    (void)state;
+    char *small, *large, *none;
+    assert_ok(qb__alloc(10, 1, &small));
+    assert_ok(qb__alloc(3 << 20, 2, &large));
+    assert_int_equal((uintptr_t)small % 64, 0);
+    assert_int_equal((uintptr_t)large % 64, 0);
+    for (size_t i = 0; i < 6 << 20; i += 4096) assert_int_equal(large[i], 0);
+    qb__free(small);
+    qb__free(large);
+    assert_status(qb__alloc(SIZE_MAX / 2, 3, &none), QB_NO_MEMORY);
+    assert_null(none);
+    qb__fail_allocation(2);
+    assert_ok(qb__alloc(1, 1, &small));
+    assert_status(qb__alloc(1, 1, &none), QB_NO_MEMORY);
+    qb__free(small);
+    size_t product;
+    assert_false(qb__mul(SIZE_MAX, 2, 1, &product));
+    assert_true(qb__mul(1 << 20, 1 << 20, 4, &product));
+}
+
+/* All 65,536 halves survive the way to float and back; floats round to the nearest. */
+static void halves(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 65536; i++) {
+        uint16_t half = (uint16_t)i, back;
+        float value;
+        qb__half_to_float(&half, 1, &value);
+        qb__float_to_half(&value, 1, &back);
+        if (isnan(value)) {
+            assert_true((back & 0x7fff) > 0x7c00);
+        } else {
+            assert_int_equal(back, half);
+        }
+    }
+    float one_and = 1.0f + 0x1p-11f, above = 1.0f + 0x1.1p-11f, huge = 65520.0f;
+    uint16_t half;
+    qb__float_to_half(&one_and, 1, &half);
+    assert_int_equal(half, 0x3c00); /* a tie goes to even */
+    qb__float_to_half(&above, 1, &half);
+    assert_int_equal(half, 0x3c01);
+    qb__float_to_half(&huge, 1, &half);
+    assert_int_equal(half, 0x7c00);
+}
+
+static void conversion(void **state) {
+    (void)state;
+    float values[] = {-1.0f, 0.0f, 0.5f, 1.0f, 2.0f, NAN};
+    unsigned char bytes[6];
+    unsigned short words[6];
+    qb_convert_from_float(values, 6, QB_U8, 0, 1, bytes);
+    assert_int_equal(bytes[0], 0);
+    assert_int_equal(bytes[2], 128);
+    assert_int_equal(bytes[3], 255);
+    assert_int_equal(bytes[4], 255);
+    assert_int_equal(bytes[5], 0);
+    qb_convert_from_float(values, 6, QB_U16, 0, 1, words);
+    assert_int_equal(words[2], 32768);
+    assert_int_equal(words[3], 65535);
+    short in[] = {-5, 300};
+    float out[2];
+    qb_convert_to_float(in, QB_I16, 2, out);
+    assert_true(out[0] == -5.0f && out[1] == 300.0f);
+}
+
+typedef struct sample {
+    bool flag;
+    int whole, choice;
+    size_t bytes;
+    double real;
+    char *text;
+    qb_numbers list;
+} sample;
+
+static const qb_param table[] = {
+    {"flag", QB_PARAM_FLAG, offsetof(sample, flag), NULL, NULL, NULL, 0, 0, "", 'f'},
+    {"whole", QB_PARAM_INT, offsetof(sample, whole), "N", "3", NULL, 0, 10, "", 0},
+    {"choice", QB_PARAM_CHOICE, offsetof(sample, choice), NULL, "b", "a|b|cc", 0, 0, "", 0},
+    {"bytes", QB_PARAM_BYTES, offsetof(sample, bytes), NULL, NULL, NULL, 0, 0, "", 0},
+    {"real", QB_PARAM_DOUBLE, offsetof(sample, real), NULL, "0.1", NULL, 0, 1, "", 0},
+    {"text", QB_PARAM_TEXT, offsetof(sample, text), NULL, "hello", NULL, 0, 0, "", 0},
+    {"list", QB_PARAM_NUMBERS, offsetof(sample, list), NULL, NULL, NULL, 0, 0, "", 0},
+    {0},
+};
+
+static qb_status set(sample *s, const char *name, const char *value) {
+    return qb_param_set(qb_param_find(table, name), s, value);
+}
+
+static void parameters(void **state) {
+    (void)state;
+    sample s = {0}, copy;
+    char text[64];
+    assert_ok(qb_params_init(table, &s));
+    assert_int_equal(s.whole, 3);
+    assert_int_equal(s.choice, 1);
+    assert_true(s.real == 0.1);
+    assert_ok(set(&s, "flag", NULL));
+    assert_true(s.flag);
+    assert_ok(set(&s, "bytes", "1.5GiB"));
+    assert_int_equal(s.bytes, (size_t)3 << 29);
+    assert_ok(set(&s, "list", "1,-2.5,3e2"));
+    assert_int_equal(s.list.count, 3);
+    assert_true(s.list.value[2] == 300);
+    const char *bad[][2] = {{"whole", "11"}, {"whole", "2.5"},  {"choice", "c"}, {"bytes", "5X"},
+                            {"real", "nan"}, {"real", "0.5mm"}, {"list", "1,,2"}, {"list", "1,"},
+                            {"text", ""},    {"flag", "yes"},   {"bytes", "-1"}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_status(set(&s, bad[i][0], bad[i][1]), QB_BAD_ARGUMENT);
+    /* Whatever a field holds, its text sets an equal one. */
+    assert_ok(qb_params_copy(table, &s, &copy));
+    for (const qb_param *row = table; row->name; row++) {
+        assert_true(qb_param_get(row, &s, text, sizeof text));
+        assert_ok(qb_param_set(row, &copy, text));
+        char again[64];
+        assert_true(qb_param_get(row, &copy, again, sizeof again));
+        assert_string_equal(text, again);
+    }
+    qb_params_clear(table, &s);
+    qb_params_clear(table, &copy);
+    assert_null(s.text);
+}
+
+struct tally {
+    _Atomic size_t sum, calls;
+    int threads;
+};
+
+static void add(void *context, size_t task, int worker) {
+    struct tally *tally = context;
+    assert_true(worker >= 0 && worker < tally->threads);
+    tally->sum += task;
+    tally->calls++;
+}
+
+static void pool(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= 5; threads += 2) {
+        qb__pool *p;
+        struct tally tally = {.threads = threads};
+        assert_ok(qb__pool_create(threads, &p));
+        assert_int_equal(qb__pool_threads(p), threads);
+        for (int round = 0; round < 50; round++) qb__pool_for(p, 100, add, &tally);
+        qb__pool_for(p, 0, add, &tally);
+        assert_int_equal(tally.sum, 50 * 4950);
+        assert_int_equal(tally.calls, 5000);
+        qb__pool_destroy(p);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exit_codes), cmocka_unit_test(details),    cmocka_unit_test(allocation),
+        cmocka_unit_test(halves),     cmocka_unit_test(conversion), cmocka_unit_test(parameters),
+        cmocka_unit_test(pool),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

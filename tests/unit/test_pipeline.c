@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "check.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/pool.h"
+#include "base/status.h"
+#include "geometry/partition.h"
+#include "recon/pipeline.h"
+
+enum { CHUNKS = 23, TASKS = 7 };
+
+typedef struct job {
+    size_t written;
+    int fail_stage;
+    size_t fail_chunk;
+    volatile sig_atomic_t stop;
+} job;
+
+static size_t tasks(void *context, size_t chunk) {
+    (void)context;
+    return 1 + chunk % TASKS;
+}
+
+static qb_status maybe_fail(job *j, int stage, size_t chunk) {
+    if (j->fail_stage == stage && j->fail_chunk == chunk)
+        return qb__fail(QB_IO, "stage %d broke at chunk %zu", stage, chunk);
+    return QB_OK;
+}
+
+static qb_status make(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
+    (void)worker, (void)in;
+    for (size_t i = task; i < 64; i += 1 + chunk % TASKS) ((size_t *)out)[i] = chunk * 64 + i;
+    return maybe_fail(context, 0, chunk);
+}
+
+static qb_status twice(void *context, size_t chunk, size_t task, int worker, const void *in,
+                       void *out) {
+    (void)worker;
+    for (size_t i = task; i < 64; i += 1 + chunk % TASKS)
+        ((size_t *)out)[i] = 2 * ((const size_t *)in)[i];
+    return maybe_fail(context, 1, chunk);
+}
+
+static qb_status keep(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
+    (void)worker, (void)out, (void)task;
+    job *j = context;
+    assert_int_equal(j->written, chunk); /* in order */
+    for (size_t i = 0; i < 64; i++)
+        assert_int_equal(((const size_t *)in)[i], 2 * (chunk * 64 + i));
+    j->written++;
+    if (j->written == 5 && j->stop == 2) j->stop = 1;
+    return maybe_fail(context, 2, chunk);
+}
+
+static qb_status run(job *j, size_t slots, int threads, const qb_env *env) {
+    qb__stage stages[] = {
+        {.name = "make", .blocking = true, .slots = slots, .slot_bytes = 512, .tasks = tasks, .run = make},
+        {.name = "twice", .slots = slots, .slot_bytes = 512, .tasks = tasks, .run = twice},
+        {.name = "keep", .blocking = true, .run = keep},
+    };
+    qb__pool *pool;
+    qb__pipeline_report report;
+    assert_ok(qb__pool_create(threads, &pool));
+    qb_status status = qb__pipeline_run(stages, 3, CHUNKS, j, pool, env, &report);
+    qb__pool_destroy(pool);
+    assert_int_equal(report.stages, 3);
+    return status;
+}
+
+static void everything_arrives(void **state) {
+    (void)state;
+    for (int threads = 1; threads <= 4; threads++) {
+        for (size_t slots = 1; slots <= 3; slots++) {
+            for (int round = 0; round < 30; round++) {
+                job j = {.fail_stage = -1};
+                assert_ok(run(&j, slots, threads, NULL));
+                assert_int_equal(j.written, CHUNKS);
+            }
+        }
+    }
+}
+
+static void first_failure_comes_back(void **state) {
+    (void)state;
+    for (int stage = 0; stage < 3; stage++) {
+        for (int round = 0; round < 30; round++) {
+            job j = {.fail_stage = stage, .fail_chunk = 9};
+            char expected[64];
+            snprintf(expected, sizeof expected, "stage %d broke at chunk 9", stage);
+            assert_status(run(&j, 2, 2, NULL), QB_IO);
+            assert_string_equal(qb_detail(), expected);
+        }
+    }
+}
+
+static void cancelling_stops(void **state) {
+    (void)state;
+    job j = {.fail_stage = -1, .stop = 2};
+    volatile sig_atomic_t now = 1;
+    qb_env env = {.cancel = &now};
+    assert_status(run(&j, 2, 2, &env), QB_CANCELLED);
+    assert_true(j.written < CHUNKS);
+}
+
+static size_t linear(const void *context, size_t slices, unsigned slots) {
+    return *(const size_t *)context + slices * slots * 100;
+}
+
+static void partitions(void **state) {
+    (void)state;
+    size_t fixed = 1000;
+    qb__partition p;
+    qb__partition_problem problem = {.slices = 200, .step = 16, .most = 64, .cap = SIZE_MAX,
+                                     .bytes = linear, .context = &fixed};
+    assert_ok(qb__partition_slices(&problem, &p));
+    assert_int_equal(p.slices_per_chunk, 64); /* 200 = 4 x 50, rounded up to whole vectors */
+    assert_int_equal(p.chunks, 4);
+    assert_int_equal(p.slots, 2);
+    problem.cap = 1000 + 64 * 100;
+    assert_ok(qb__partition_slices(&problem, &p));
+    assert_int_equal(p.slots, 1);
+    for (size_t cap = 1000 + 1600; cap < 20000; cap += 100) {
+        problem.cap = cap;
+        assert_ok(qb__partition_slices(&problem, &p));
+        assert_true(p.bytes <= cap && p.slices_per_chunk * p.chunks >= 200);
+        assert_true((p.chunks - 1) * p.slices_per_chunk < 200);
+    }
+    problem.cap = 1000 + 1599;
+    assert_status(qb__partition_slices(&problem, &p), QB_BAD_ARGUMENT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_arrives),
+        cmocka_unit_test(first_failure_comes_back),
+        cmocka_unit_test(cancelling_stops),
+        cmocka_unit_test(partitions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -113,7 +113,8 @@ static qb_status set_geometry(bench *b, double *coefficients) {
     QB__TRY(qb_geometry_parallel(views, angles, 1, b->problem.columns, 1.0,
                                  ((double)b->problem.columns - 1) / 2, &geometry));
     qb_grid grid = {.n = {b->problem.nx, b->problem.ny, 1}, .voxel = {1, 1, 1}};
-    qb__parallel_rows(&geometry, &grid, coefficients, coefficients + views, coefficients + 2 * views);
+    QB__TRY(qb__parallel_rows(&geometry, &grid, coefficients, coefficients + views,
+                              coefficients + 2 * views));
     b->problem.ax = coefficients;
     b->problem.ay = coefficients + views;
     b->problem.h0 = coefficients + 2 * views;

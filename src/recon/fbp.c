@@ -208,9 +208,9 @@ qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
         qb_geometry_parallel(fbp->info->views, fbp->info->angles, fbp->info->rows,
                              fbp->info->columns, fbp->pixel, center, &geometry);
     if (status != QB_OK) return status;
-    qb__parallel_rows(&geometry, &fbp->grid, fbp->ax, fbp->ay, fbp->h0);
+    status = qb__parallel_rows(&geometry, &fbp->grid, fbp->ax, fbp->ay, fbp->h0);
     qb_geometry_destroy(&geometry);
-    return QB_OK;
+    return status;
 }
 
 qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep, const qb_fbp_options *options,

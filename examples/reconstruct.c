@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* The smallest program on the library: reconstruct a scan, say what was done.
+ *     cc reconstruct.c -lquickbeam -o reconstruct && ./reconstruct scan.h5 volume.h5 */
+#include <quickbeam/quickbeam.h>
+#include <stdio.h>
+
+static void print_remark(void *user, qb_log_level level, const char *text) {
+    (void)user;
+    if (level >= QB_LOG_INFO) fprintf(stderr, "%s\n", text);
+}
+
+static qb_status reconstruct(const char *from, const char *to, const qb_env *env) {
+    qb_scan_options scan_options;
+    qb_prep_options prep;
+    qb_fbp_options fbp;
+    qb_output_options output;
+    qb_params_init(qb_scan_params, &scan_options);
+    qb_params_init(qb_prep_params, &prep);
+    qb_params_init(qb_fbp_params, &fbp); /* --center auto, --filter ramp, ... */
+    qb_params_init(qb_output_params, &output);
+    qb_param_set(qb_param_find(qb_output_params, "output"), &output, to);
+
+    qb_scan *scan = NULL;
+    qb_job *job = NULL;
+    const char *report;
+    qb_status status = qb_scan_open(from, &scan_options, env, &scan);
+    if (status == QB_OK)
+        status = qb_fbp_plan(scan, &prep, &fbp, &output, "examples/reconstruct", env, &job);
+    if (status == QB_OK) status = qb_job_run(job, env, &report);
+    if (status == QB_OK) printf("%s\n", report);
+
+    qb_job_destroy(job);
+    qb_scan_close(scan);
+    qb_params_clear(qb_scan_params, &scan_options);
+    qb_params_clear(qb_prep_params, &prep);
+    qb_params_clear(qb_fbp_params, &fbp);
+    qb_params_clear(qb_output_params, &output);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) {
+        fprintf(stderr, "usage: reconstruct SCAN VOLUME\n");
+        return 2;
+    }
+    qb_env env = {.log = print_remark};
+    qb_status status = reconstruct(argv[1], argv[2], &env);
+    if (status != QB_OK) fprintf(stderr, "%s: %s\n", qb_status_text(status), qb_detail());
+    return qb_status_exit_code(status);
+}

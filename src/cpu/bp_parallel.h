@@ -8,36 +8,45 @@
 
 /* Parallel-beam back-projection: the contract of every CPU variant.
  *
- *   f[z][y][x] = sum over views v, in ascending order, of P_z[v](h),   h = ax[v] x + ay[v] y + h0[v]
+ *   f[z][y][x] = sum over views v, in ascending order, of P_z[v](h),   h = ax[v] x + ay[v] y +
+ * h0[v]
  *
- * where x and y are voxel indices, P_z[v] is the filtered row of slice z at view v, already weighted,
- * and P_z[v](h) interpolates it at column coordinate h: linearly between pixel centres at integers,
- * or at the nearest one (half up). Columns outside 0..columns-1 read as zero, so linear interpolation
- * fades over the last half-open pixel on either side. ax, ay, h0 come from the geometry in double
- * (geometry/), so uneven angles, any pixel pitch, per-view shifts and regions of interest are only
- * numbers here. */
+ * where x and y are voxel indices, P_z[v] is the filtered row of slice z at view v, already
+ * weighted, and P_z[v](h) interpolates it at column coordinate h: linearly between pixel centres at
+ * integers, or at the nearest one (half up). Columns outside 0..columns-1 read as zero, so linear
+ * interpolation fades over the last half-open pixel on either side. ax, ay, h0 come from the
+ * geometry in double (geometry/), so uneven angles, any pixel pitch, per-view shifts and regions of
+ * interest are only numbers here. */
 typedef enum qb__interp { QB__INTERP_LINEAR, QB__INTERP_NEAREST, QB__INTERP_OVERSAMPLE } qb__interp;
 
 /* The bound on the relative L2 error against the double-precision oracle on white noise. */
-typedef enum qb__accuracy { QB__ACCURACY_HIGH, QB__ACCURACY_NORMAL, QB__ACCURACY_FAST } qb__accuracy;
+typedef enum qb__accuracy {
+    QB__ACCURACY_HIGH,
+    QB__ACCURACY_NORMAL,
+    QB__ACCURACY_FAST
+} qb__accuracy;
 
 typedef struct qb__bp_parallel_problem {
     size_t views, columns;
-    size_t nx, ny;               /* pixels of a slice */
-    const double *ax, *ay, *h0;  /* [views] */
+    size_t nx, ny;              /* pixels of a slice */
+    const double *ax, *ay, *h0; /* [views] */
+    /* [slices] at least the largest |value| of each slice's rows over all views, or NULL when
+     * nobody has looked: variants that compute in half precision need it and are not applicable
+     * without. */
+    const float *largest;
 } qb__bp_parallel_problem;
 
 /* A variant keeps the sinograms of `lanes` slices in a layout of its own, the packed sinogram, one
  * block a view: pack() writes a view's block from plain rows, run() reads them all for one tile of
  * pixels. A lane without a slice is packed as zeros. */
 typedef struct qb__bp_parallel_variant {
-    const char *id;       /* "bp_parallel_linear.avx512" */
+    const char *id; /* "bp_parallel_linear.avx512" */
     qb__interp interp;
-    uint32_t features;    /* QB__CPU_... all needed */
+    uint32_t features; /* QB__CPU_... all needed */
     qb__accuracy accuracy;
-    double speed;         /* giga-updates/s of one core, many slices: the planner's listed rate */
-    unsigned lanes_step;  /* lanes are a multiple of this ... */
-    unsigned lanes_max;   /* ... up to this */
+    double speed;        /* giga-updates/s of one core, many slices: the planner's listed rate */
+    unsigned lanes_step; /* lanes are a multiple of this ... */
+    unsigned lanes_max;  /* ... up to this */
 
     bool (*applicable)(const qb__bp_parallel_problem *problem);
     /* Bytes of one view's block: a multiple of 64. */
@@ -50,9 +59,9 @@ typedef struct qb__bp_parallel_variant {
     /* Bytes of 64-byte aligned scratch one running thread needs. */
     size_t (*scratch_bytes)(const qb__bp_parallel_problem *problem, unsigned lanes);
     /* Overwrites out[z * stride_z + y * stride_y + x] for z < slices, y0 <= y < y1, x0 <= x < x1
-     * (x1 - x0 and y1 - y0 at most `tile`; x0 and y0 multiples of it). out addresses the voxel (0,0,0)
-     * of the slab. The result depends on neither the tile's place, the lanes, nor the other slices:
-     * same bits however the work is cut. */
+     * (x1 - x0 and y1 - y0 at most `tile`; x0 and y0 multiples of it). out addresses the voxel
+     * (0,0,0) of the slab. The result depends on neither the tile's place, the lanes, nor the other
+     * slices: same bits however the work is cut. */
     void (*run)(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes,
                 unsigned slices, size_t x0, size_t x1, size_t y0, size_t y1, float *out,
                 size_t stride_z, size_t stride_y, void *scratch);

@@ -14,9 +14,9 @@ enum {
 
 /* The features of this CPU, less those that QB_CPU_MASK (scalar|avx2|avx512) takes away. */
 uint32_t qb__cpu_features(void);
-const char *qb__cpu_name(void);   /* the processor's own name */
-int qb__cpu_count(void);          /* CPUs this process may run on */
-size_t qb__cpu_l1_bytes(void);    /* data cache of one core; 32 KiB when unknown */
-size_t qb__cpu_l2_bytes(void);    /* 1 MiB when unknown */
+const char *qb__cpu_name(void); /* the processor's own name */
+int qb__cpu_count(void);        /* CPUs this process may run on */
+size_t qb__cpu_l1_bytes(void);  /* data cache of one core; 32 KiB when unknown */
+size_t qb__cpu_l2_bytes(void);  /* 1 MiB when unknown */
 
 #endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* Parallel-beam back-projection of many slices at once: the body that the vector variants share.
+ *
+ * A view's block is [guard + columns + guard][lanes]: the slices lie side by side, so one
+ * coordinate, one pair of weights and unit-stride loads serve all of them. The loops, outermost
+ * first:
+ *
+ *   CACHE_VIEWS views     the columns that one tile touches in them stay in the L2 cache
+ *   SUB_W x SUB_H pixels  a subtile: the columns it touches in BLOCK_VIEWS views, and its sums,
+ * stay in L1 BLOCK_VIEWS views     first a table of where each pixel reads and with which weight,
+ * then 2x2 pixels            their sums stay in registers through all views of the block
+ *
+ * The including file supplies the vector width and the arithmetic:
+ *   WIDTH                      lanes of one 32-bit vector
+ *   COLUMN_VECTORS(lanes)      vectors that hold one column of all lanes
+ *   PACKED_BYTES(lanes)        bytes of one column
+ *   cells_fill()               sixteen table entries
+ *   block_add()                2x2 pixels, all lanes, the views of one table
+ *   transpose(rows)            a WIDTH x WIDTH square of floats in place */
+#include "bp_parallel.h"
+#include "bp_parallel_line.h"
+
+#include <string.h>
+
+#ifndef SUB_W
+#define SUB_W 8
+#define SUB_H 8
+#endif
+#ifndef BLOCK_VIEWS
+#define BLOCK_VIEWS 8
+#endif
+#ifndef CACHE_VIEWS
+#define CACHE_VIEWS 32
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { TILE = 64, GUARD = 2, SUB_PIXELS = SUB_W * SUB_H, SUB_CHUNKS = SUB_PIXELS / 16 };
+
+_Static_assert(SUB_W % 8 == 0 && SUB_H % 2 == 0 && TILE % SUB_W == 0 && TILE % SUB_H == 0,
+               "sixteen table entries are four 2x2 blocks side by side");
+_Static_assert(CACHE_VIEWS % BLOCK_VIEWS == 0, "view blocks begin at multiples of BLOCK_VIEWS");
+
+/* Where four 2x2 blocks side by side read one view: block by block, each (0,0) (1,0) (0,1) (1,1).
+ */
+typedef struct cells {
+    uint32_t offset[16]; /* bytes from the block of the first view of the table */
+    float weight[16];    /* of the column after it */
+} cells;
+
+/* One view as seen from the tile's first pixel. */
+typedef struct start {
+    int64_t q, a, b;
+    _Alignas(
+        64) int64_t step[16]; /* from a chunk's first pixel to its others, as cells_fill wants */
+} start;
+
+typedef struct scratch {
+    start starts[CACHE_VIEWS];
+    cells table[SUB_CHUNKS][BLOCK_VIEWS];
+    float sums[]; /* [subtile][2x2 block][pixel][lane] */
+} scratch;
+
+INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns,
+                       uint32_t column_bytes, uint32_t bias, bool linear);
+INLINE void block_add(const char *base, const cells *table, unsigned views, unsigned block,
+                      float *sums, unsigned vectors, bool linear);
+/* The order in which cells_fill takes the steps. */
+static const unsigned char step_order[16];
+
+INLINE void start_view(start *s, qb__bp_line line, size_t x0, size_t y0) {
+    s->q = qb__bp_line_at(line, x0, y0);
+    s->a = line.a;
+    s->b = line.b;
+    for (unsigned i = 0; i < 16; i++) {
+        unsigned pixel = step_order[i];
+        s->step[i] = line.a * (pixel / 4 * 2 + pixel % 2) + line.b * (pixel % 4 / 2);
+    }
+}
+
+/* Whether a subtile that begins at q sees any column of the view. Leaving out what it does not see
+ * changes no bit: it would only add zeros. */
+INLINE bool sees_detector(const start *s, int64_t q, int64_t columns) {
+    int64_t right = s->a * (SUB_W - 1), down = s->b * (SUB_H - 1);
+    int64_t low = q + (right < 0 ? right : 0) + (down < 0 ? down : 0);
+    int64_t high = q + (right > 0 ? right : 0) + (down > 0 ? down : 0);
+    return high >> 32 >= -1 && low >> 32 <= columns;
+}
+
+INLINE unsigned fill_table(scratch *s, const start *starts, unsigned views, int64_t sx, int64_t sy,
+                           size_t columns, size_t view_bytes, uint32_t column_bytes, bool linear) {
+    unsigned seen = 0;
+    for (unsigned v = 0; v < views; v++) {
+        const start *st = starts + v;
+        int64_t q = st->q + st->a * sx + st->b * sy;
+        if (!sees_detector(st, q, (int64_t)columns)) continue;
+        uint32_t bias = (uint32_t)(v * view_bytes) + GUARD * column_bytes;
+        for (unsigned chunk = 0; chunk < SUB_CHUNKS; chunk++) {
+            int64_t right = chunk % (SUB_W / 8) * 8, down = chunk / (SUB_W / 8) * 2;
+            cells_fill(&s->table[chunk][seen], st, q + st->a * right + st->b * down,
+                       (int32_t)columns, column_bytes, bias, linear);
+        }
+        seen++;
+    }
+    return seen;
+}
+
+INLINE void add_subtile(scratch *s, const char *packed, size_t view_bytes, size_t columns,
+                        unsigned views, unsigned sx, unsigned sy, float *sums, unsigned lanes,
+                        bool linear) {
+    const uint32_t column_bytes = PACKED_BYTES(lanes);
+    for (unsigned v = 0; v < views; v += BLOCK_VIEWS) {
+        unsigned n = views - v < BLOCK_VIEWS ? views - v : BLOCK_VIEWS;
+        const char *base = packed + v * view_bytes;
+        n = fill_table(s, s->starts + v, n, sx, sy, columns, view_bytes, column_bytes, linear);
+        if (n == 0) continue;
+        for (unsigned i = 0; i < SUB_PIXELS / 4; i++)
+            block_add(base, s->table[i / 4], n, i % 4, sums + (size_t)i * 4 * lanes,
+                      COLUMN_VECTORS(lanes), linear);
+    }
+}
+
+/* Which of a tile's sums belong to pixel (x, y). */
+INLINE size_t pixel_place(unsigned x, unsigned y) {
+    unsigned subtile = y / SUB_H * (TILE / SUB_W) + x / SUB_W;
+    unsigned block = y % SUB_H / 2 * (SUB_W / 2) + x % SUB_W / 2;
+    return (size_t)subtile * SUB_PIXELS + block * 4 + y % 2 * 2 + x % 2;
+}
+
+/* sums -> out[z][y][x], WIDTH pixels of a row x WIDTH slices at a time. */
+static void write_tile(const float *sums, unsigned lanes, unsigned slices, unsigned width,
+                       unsigned height, float *out, size_t stride_z, size_t stride_y,
+                       const float *unscale) {
+    for (unsigned z = 0; z < slices; z += WIDTH) {
+        unsigned nz = slices - z < WIDTH ? slices - z : WIDTH;
+        for (unsigned y = 0; y < height; y++) {
+            for (unsigned x = 0; x < width; x += WIDTH) {
+                unsigned nx = width - x < WIDTH ? width - x : WIDTH;
+                _Alignas(64) float square[WIDTH][WIDTH];
+                for (unsigned i = 0; i < WIDTH; i++)
+                    memcpy(square[i], sums + pixel_place(x + i, y) * lanes + z, sizeof square[i]);
+                transpose(square);
+                float *to = out + z * stride_z + y * stride_y + x;
+                for (unsigned i = 0; i < nz; i++) {
+                    if (unscale)
+                        for (unsigned k = 0; k < WIDTH; k++) square[i][k] *= unscale[z + i];
+                    if (nx == WIDTH)
+                        memcpy(to + i * stride_z, square[i], sizeof square[i]);
+                    else
+                        memcpy(to + i * stride_z, square[i], nx * sizeof(float));
+                }
+            }
+        }
+    }
+}
+
+/* One tile: always computed in whole subtiles, written as far as it was asked for. `lanes` and
+ * `linear` are constants where this is inlined. */
+INLINE void add_tile(const qb__bp_parallel_problem *problem, const char *packed, unsigned lanes,
+                     size_t x0, size_t y0, unsigned width, unsigned height, scratch *s,
+                     bool linear) {
+    const size_t view_bytes = (problem->columns + 2 * GUARD) * PACKED_BYTES(lanes);
+    memset(s->sums, 0, sizeof(float) * TILE * TILE * lanes);
+    for (size_t v = 0; v < problem->views; v += CACHE_VIEWS) {
+        unsigned n =
+            problem->views - v < CACHE_VIEWS ? (unsigned)(problem->views - v) : CACHE_VIEWS;
+        for (unsigned i = 0; i < n; i++)
+            start_view(&s->starts[i], qb__bp_line_of(problem, v + i), x0, y0);
+        for (unsigned y = 0; y < height; y += SUB_H)
+            for (unsigned x = 0; x < width; x += SUB_W)
+                add_subtile(s, packed + v * view_bytes, view_bytes, problem->columns, n, x, y,
+                            s->sums + pixel_place(x, y) * lanes, lanes, linear);
+    }
+}
+
+static size_t lanes_view_bytes(const qb__bp_parallel_problem *problem, unsigned lanes) {
+    return (problem->columns + 2 * GUARD) * PACKED_BYTES(lanes);
+}
+
+static size_t lanes_scratch_bytes(const qb__bp_parallel_problem *problem, unsigned lanes) {
+    (void)problem;
+    return sizeof(scratch) + sizeof(float) * TILE * TILE * lanes;
+}
+
+/* A table's offsets are 32 bits. */
+static bool lanes_applicable(const qb__bp_parallel_problem *problem) {
+    return problem->columns < 1u << 18 && qb__bp_line_fits(problem);
+}

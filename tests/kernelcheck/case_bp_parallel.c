@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "case_bp_parallel.h"
+#include "cpu/features.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const qb__bp_parallel_variant *variant_at(size_t i) {
+    size_t count;
+    return qb__bp_parallel_variants(&count) + i;
+}
+
+static size_t count(void) {
+    size_t n;
+    return qb__bp_parallel_variants(&n), n;
+}
+
+static const char *id(size_t i) {
+    return variant_at(i)->id;
+}
+
+static bool runs_here(size_t i) {
+    uint32_t needed = variant_at(i)->features;
+    return (qb__cpu_features() & needed) == needed;
+}
+
+const kernel_table bp_parallel_table = {count, id, runs_here};
+
+/* What a trial works on: a window of whole tiles of the image, so that wide images stay cheap. */
+typedef struct trial {
+    const qb__bp_parallel_variant *variant;
+    scan scan;
+    unsigned lanes, slices;
+    size_t x0, x1, y0, y1;     /* the window */
+    size_t stride_y, stride_z; /* of the output, wider than the window */
+    guarded packed, scratch, out;
+} trial;
+
+static size_t log_uniform(rng *r, size_t low, size_t high) {
+    return (size_t)exp(rng_uniform(r, log((double)low), log((double)high + 0.999)));
+}
+
+/* Views x columns x pixels: every shape legal, the extremes often. */
+static scan random_shape(rng *r, unsigned slices, bool quick) {
+    size_t most = quick ? 300 : 2048;
+    size_t views = log_uniform(r, 1, quick ? 150 : 500), columns = log_uniform(r, 1, most);
+    size_t nx = log_uniform(r, 1, most), ny = log_uniform(r, 1, most);
+    switch (rng_below(r, 10)) {
+    case 0: views = 1; break;
+    case 1: columns = 1; break;
+    case 2: nx = ny = 1; break;
+    case 3: nx = ny = columns; break;
+    case 4:
+        views = 1 + rng_below(r, 20);
+        columns = nx = ny = 16384;
+        break;
+    }
+    while (views > 1 && views * columns * slices > 20u << 20) views /= 2;
+    return scan_new(views, columns, nx, ny, slices);
+}
+
+static void random_geometry(rng *r, scan *s) {
+    const double pi = 3.141592653589793;
+    const qb__bp_parallel_problem *p = &s->problem;
+    const size_t kind = rng_below(r, 4), views = p->views;
+    double pitch = rng_below(r, 3) ? exp(rng_uniform(r, log(0.2), log(4.0))) : 1.0;
+    double shift = rng_below(r, 3) ? 0.0 : rng_uniform(r, 0.0, 3.0);
+    double aside = rng_below(r, 4) ? 0.0 : rng_uniform(r, -1.2, 1.2) * (double)p->columns;
+    double roi_x = rng_below(r, 3) ? 0.0 : rng_uniform(r, -0.5, 0.5) * (double)p->nx;
+    double roi_y = rng_below(r, 3) ? 0.0 : rng_uniform(r, -0.5, 0.5) * (double)p->ny;
+    for (size_t v = 0; v < views; v++) {
+        double even = pi * (double)v / (double)views, t = even;
+        if (kind == 1) t = even + rng_uniform(r, 0.0, pi / (double)views);
+        if (kind == 2) t = rng_uniform(r, -7.0, 7.0);
+        double c = cos(t), d = sin(t);
+        if (kind == 3) { /* along the axes exactly, where coordinates fall on columns and ties */
+            c = (double)((v + 1) % 2 * (1 - v % 4));
+            d = (double)(v % 2 * (2 - v % 4));
+        }
+        s->ax[v] = pitch * c;
+        s->ay[v] = pitch * d;
+        s->h0[v] = ((double)p->columns - 1) / 2 + aside + shift * rng_normal(r) -
+                   s->ax[v] * (((double)p->nx - 1) / 2 + roi_x) -
+                   s->ay[v] * (((double)p->ny - 1) / 2 + roi_y);
+    }
+}
+
+/* One or two tiles in a row, anywhere in the image. */
+static void random_window(rng *r, size_t size, unsigned tile, size_t *begin, size_t *end) {
+    size_t tiles = (size + tile - 1) / tile, first = rng_below(r, tiles);
+    size_t n = 1 + rng_below(r, 2);
+    *begin = first * tile;
+    *end = (first + n) * tile < size ? (first + n) * tile : size;
+}
+
+static trial trial_new(const qb__bp_parallel_variant *variant, rng *r, bool quick) {
+    trial t = {.variant = variant};
+    unsigned groups = variant->lanes_max / variant->lanes_step;
+    t.lanes = variant->lanes_step * (1 + (unsigned)rng_below(r, groups));
+    t.slices = rng_below(r, 2) ? t.lanes : 1 + (unsigned)rng_below(r, t.lanes);
+    t.scan = random_shape(r, t.slices, quick);
+    random_geometry(r, &t.scan);
+    scan_fill(&t.scan, r);
+
+    random_window(r, t.scan.problem.nx, variant->tile, &t.x0, &t.x1);
+    random_window(r, t.scan.problem.ny, variant->tile, &t.y0, &t.y1);
+    t.stride_y = t.x1 - t.x0 + rng_below(r, 5);
+    t.stride_z = t.stride_y * (t.y1 - t.y0 + rng_below(r, 2)) + rng_below(r, 7);
+    t.out = guarded_new(t.slices * t.stride_z * sizeof(float));
+    t.packed = guarded_new(variant->view_bytes(&t.scan.problem, t.lanes) * t.scan.problem.views);
+    t.scratch = guarded_new(variant->scratch_bytes(&t.scan.problem, t.lanes));
+    return t;
+}
+
+static void trial_free(trial *t) {
+    guarded_free(&t->out);
+    guarded_free(&t->packed);
+    guarded_free(&t->scratch);
+    scan_free(&t->scan);
+}
+
+/* Slices first .. first + slices - 1, in any order of views. */
+static void pack(const trial *t, unsigned lanes, unsigned first, unsigned slices, void *packed) {
+    qb__bp_parallel_problem p = t->scan.problem;
+    p.largest += first;
+    const size_t bytes = t->variant->view_bytes(&p, lanes);
+    for (size_t v = p.views; v-- > 0;)
+        t->variant->pack(&p, v, lanes, slices, scan_row(&t->scan, first, v), p.views * p.columns,
+                         (char *)packed + v * bytes);
+}
+
+/* out holds the window; run() wants to be told where voxel (0, 0, 0) would be. */
+static void run_tile(const trial *t, const void *packed, unsigned lanes, unsigned first,
+                     unsigned slices, size_t x0, size_t x1, size_t y0, size_t y1, float *out) {
+    qb__bp_parallel_problem p = t->scan.problem;
+    p.largest += first;
+    uintptr_t origin = (uintptr_t)out - (t->y0 * t->stride_y + t->x0) * sizeof(float);
+    t->variant->run(&p, packed, lanes, slices, x0, x1, y0, y1, (float *)origin, t->stride_z,
+                    t->stride_y, t->scratch.data);
+}
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static void run_window(const trial *t) {
+    const unsigned tile = t->variant->tile;
+    for (size_t y = t->y0; y < t->y1; y += tile)
+        for (size_t x = t->x0; x < t->x1; x += tile)
+            run_tile(t, t->packed.data, t->lanes, 0, t->slices, x, smaller(x + tile, t->x1), y,
+                     smaller(y + tile, t->y1), t->out.data);
+}
+
+static float *voxel(const trial *t, float *out, unsigned z, size_t x, size_t y) {
+    return out + z * t->stride_z + (y - t->y0) * t->stride_y + (x - t->x0);
+}
+
+/* What lies between rows and slices of the output must still be poison. */
+static bool gaps_untouched(const trial *t) {
+    const float *out = t->out.data;
+    for (size_t i = 0; i < t->out.bytes / sizeof *out; i++) {
+        size_t y = i % t->stride_z / t->stride_y, x = i % t->stride_z % t->stride_y;
+        if (y < t->y1 - t->y0 && x < t->x1 - t->x0) continue;
+        uint32_t bits;
+        memcpy(&bits, out + i, sizeof bits);
+        if (bits != 0xffffffffu) return false;
+    }
+    return true;
+}
+
+static bool all_finite(const trial *t) {
+    for (unsigned z = 0; z < t->slices; z++)
+        for (size_t y = t->y0; y < t->y1; y++)
+            for (size_t x = t->x0; x < t->x1; x++)
+                if (!isfinite(*voxel(t, t->out.data, z, x, y))) return false;
+    return true;
+}
+
+/* Error of sampled voxels against the oracle, slice amplitudes divided out. */
+static bool accurate(const trial *t, rng *r, bool quick, text *why) {
+    const scan *s = &t->scan;
+    const size_t budget = quick ? 500000 : 4000000;
+    size_t pixels = (t->x1 - t->x0) * (t->y1 - t->y0) * t->slices;
+    size_t samples = smaller(pixels * 2, budget / s->problem.views + 1);
+    double error2 = 0, norm2 = 0, worst = 0;
+    for (size_t i = 0; i < samples; i++) {
+        size_t x = t->x0 + rng_below(r, t->x1 - t->x0), y = t->y0 + rng_below(r, t->y1 - t->y0);
+        unsigned z = (unsigned)rng_below(r, t->slices);
+        double unit = (double)s->largest[z];
+        double want = scan_reference(s, t->variant->interp, z, x, y) / unit;
+        double error = fabs(*voxel(t, t->out.data, z, x, y) / unit - want);
+        error2 += error * error;
+        norm2 += want * want;
+        worst = fmax(worst, error);
+    }
+    /* Few samples may all be near a zero crossing: then measure against what noise would give. */
+    double n = (double)samples, typical = 0.15 * sqrt((double)s->problem.views);
+    double rms = sqrt(norm2 / n);
+    if (samples < 1000) rms = fmax(rms, typical);
+    const double bound = accuracy_bound(t->variant->accuracy);
+    if (rms == 0 && error2 == 0) return true;
+    double relative = sqrt(error2 / n) / rms;
+    if (!(relative < bound)) {
+        snprintf(why->s, sizeof why->s, "relative L2 error %.2e, bound %.0e", relative, bound);
+        return false;
+    }
+    if (!(worst <= 20 * bound * rms)) {
+        snprintf(why->s, sizeof why->s, "largest error %.2e of rms, bound %.0e", worst / rms,
+                 20 * bound);
+        return false;
+    }
+    return true;
+}
+
+/* Some slices of a part of one tile, packed and run by themselves: the same bits as before. */
+static bool same_bits(trial *t, rng *r) {
+    const qb__bp_parallel_variant *v = t->variant;
+    const unsigned first = (unsigned)rng_below(r, t->slices);
+    const unsigned slices = 1 + (unsigned)rng_below(r, t->slices - first);
+    unsigned lanes = (slices + v->lanes_step - 1) / v->lanes_step * v->lanes_step;
+    lanes += v->lanes_step * (unsigned)rng_below(r, (v->lanes_max - lanes) / v->lanes_step + 1);
+    size_t tiles_x = (t->x1 - t->x0 - 1) / v->tile + 1, tiles_y = (t->y1 - t->y0 - 1) / v->tile + 1;
+    size_t x0 = t->x0 + v->tile * rng_below(r, tiles_x),
+           y0 = t->y0 + v->tile * rng_below(r, tiles_y);
+    size_t x1 = x0 + 1 + rng_below(r, smaller(v->tile, t->x1 - x0));
+    size_t y1 = y0 + 1 + rng_below(r, smaller(v->tile, t->y1 - y0));
+
+    guarded packed = guarded_new(v->view_bytes(&t->scan.problem, lanes) * t->scan.problem.views);
+    guarded out = guarded_new(t->out.bytes);
+    guarded_free(&t->scratch);
+    t->scratch = guarded_new(v->scratch_bytes(&t->scan.problem, lanes));
+    pack(t, lanes, first, slices, packed.data);
+    run_tile(t, packed.data, lanes, first, slices, x0, x1, y0, y1, out.data);
+    bool same = guarded_intact(&packed) && guarded_intact(&out) && guarded_intact(&t->scratch);
+    for (unsigned z = 0; z < slices && same; z++)
+        for (size_t y = y0; y < y1 && same; y++)
+            same = !memcmp(voxel(t, out.data, z, x0, y), voxel(t, t->out.data, first + z, x0, y),
+                           (x1 - x0) * sizeof(float));
+    guarded_free(&packed);
+    guarded_free(&out);
+    return same;
+}
+
+static bool verdict(trial *t, rng *r, bool quick, text *why) {
+    pack(t, t->lanes, 0, t->slices, t->packed.data);
+    if (!guarded_intact(&t->packed))
+        return snprintf(why->s, sizeof why->s, "pack wrote outside its block"), false;
+    run_window(t);
+    const char *broken = !guarded_intact(&t->packed)    ? "run changed the packed sinogram's margin"
+                         : !guarded_intact(&t->scratch) ? "run wrote outside its scratch"
+                         : !guarded_intact(&t->out)     ? "run wrote outside the volume"
+                         : !gaps_untouched(t)           ? "run wrote between the rows"
+                         : !all_finite(t)               ? "a voxel was left out"
+                                                        : NULL;
+    if (broken) return snprintf(why->s, sizeof why->s, "%s", broken), false;
+    if (!accurate(t, r, quick, why)) return false;
+    if (!same_bits(t, r))
+        return snprintf(why->s, sizeof why->s, "another cut gave other bits"), false;
+    return true;
+}
+
+static bool check(size_t variant, uint64_t seed, bool quick, text *why) {
+    rng r = {seed};
+    trial t = trial_new(variant_at(variant), &r, quick);
+    bool ok = !t.variant->applicable(&t.scan.problem) || verdict(&t, &r, quick, why);
+    if (!ok) {
+        const qb__bp_parallel_problem *p = &t.scan.problem;
+        size_t n = strlen(why->s);
+        snprintf(
+            why->s + n, sizeof why->s - n,
+            " (%zu views, %zu columns, %zux%zu pixels, window %zu:%zu,%zu:%zu, %u of %u lanes)",
+            p->views, p->columns, p->nx, p->ny, t.x0, t.x1, t.y0, t.y1, t.slices, t.lanes);
+    }
+    trial_free(&t);
+    return ok;
+}
+
+const kernel_case bp_parallel_linear_case = {"bp_parallel_linear", check, bp_parallel_bench};
+const kernel_case bp_parallel_nearest_case = {"bp_parallel_nearest", check, bp_parallel_bench};

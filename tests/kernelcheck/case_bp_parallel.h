@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KERNELCHECK_CASE_BP_PARALLEL_H
+#define KERNELCHECK_CASE_BP_PARALLEL_H
+
+#include "cpu/bp_parallel.h"
+#include "kernelcheck.h"
+
+/* A problem with its storage and white-noise sinograms. */
+typedef struct scan {
+    qb__bp_parallel_problem problem;
+    double *ax, *ay, *h0;
+    float *rows;    /* [slices][views][columns] */
+    float *largest; /* [slices] */
+    unsigned slices;
+} scan;
+
+scan scan_new(size_t views, size_t columns, size_t nx, size_t ny, unsigned slices);
+void scan_fill(scan *s, rng *r); /* rows, each slice with an amplitude of its own, and largest */
+void scan_free(scan *s);
+
+const float *scan_row(const scan *s, unsigned slice, size_t view);
+double scan_reference(const scan *s, qb__interp interp, unsigned slice, size_t x, size_t y);
+
+double accuracy_bound(qb__accuracy accuracy);
+
+bool bp_parallel_bench(size_t variant, size_t number, const options *o, measurement *m);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef KERNELCHECK_H
+#define KERNELCHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct options {
+    uint64_t seed;
+    int threads; /* trials at a time; with --bench, threads that share one problem */
+    bool quick, json;
+} options;
+
+/* What went wrong in a trial, or what a benchmark is about: short text, made by case files. */
+typedef struct text {
+    char s[256];
+} text;
+
+typedef struct measurement {
+    text problem;                   /* "1024x1024 pixels, 1024 views, 64 slices" */
+    double giga_updates_per_second; /* all threads together */
+    double pack_gigabytes_per_second;
+    double scalar;  /* the same by the scalar variant, one thread */
+    double ceiling; /* the same if nothing but loads or arithmetic took time */
+    double rel_l2;
+} measurement;
+
+/* One kernel: all the variants whose id begins with `id` and a dot. A variant is named by its index
+ * in the kernel's own table. */
+typedef struct kernel_case {
+    const char *id;
+    /* One random trial. Returns false and says why when the variant breaks its contract. */
+    bool (*check)(size_t variant, uint64_t seed, bool quick, text *why);
+    /* The benchmark problem number `problem`; false when there are no more. */
+    bool (*bench)(size_t variant, size_t problem, const options *o, measurement *m);
+} kernel_case;
+
+/* A table of variants that the library holds. */
+typedef struct kernel_table {
+    size_t (*count)(void);
+    const char *(*id)(size_t variant);
+    bool (*runs_here)(size_t variant);
+} kernel_table;
+
+extern const kernel_table bp_parallel_table;
+extern const kernel_case bp_parallel_linear_case, bp_parallel_nearest_case;
+
+/* random.c: a small generator with a state per trial. */
+typedef struct rng {
+    uint64_t state;
+} rng;
+uint64_t rng_bits(rng *r);
+double rng_uniform(rng *r, double low, double high);
+double rng_normal(rng *r);
+size_t rng_below(rng *r, size_t n); /* 0 .. n - 1 */
+
+/* guarded.c: 64-byte aligned memory between canaries, filled with NaN. */
+typedef struct guarded {
+    void *data;
+    size_t bytes;
+} guarded;
+guarded guarded_new(size_t bytes);
+bool guarded_intact(const guarded *g);
+void guarded_free(guarded *g);
+
+/* ceiling.c: what one core can do right now, in 1e9 single-precision lanes a second, with the
+ * widest vectors up to `bits`. */
+double ceiling_fma(int bits);
+double ceiling_load(int bits);
+
+/* 1e-9 s ticks of a clock that only runs forward. */
+double seconds_now(void);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* Every kernel variant that this machine can run, against its double-precision oracle on random
+ * legal problems; with --bench, its speed on the same kind of problem. */
+#include "cases.h"
+#include "cpu/features.h"
+
+#include <getopt.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct job {
+    const kernel_table *table;
+    const kernel_case *test;
+    size_t variant;
+} job;
+
+static options opt;
+static int trials;
+static job jobs[64];
+static size_t job_count;
+
+static struct {
+    pthread_mutex_t lock;
+    size_t next;
+    size_t failures[64];
+} progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const kernel_case *find_case(const char *id) {
+    for (size_t i = 0; cases[i]; i++) {
+        size_t n = strlen(cases[i]->id);
+        if (!strncmp(cases[i]->id, id, n) && id[n] == '.') return cases[i];
+    }
+    return NULL;
+}
+
+/* What is to run; the number of variants without a case. */
+static size_t collect(const char *filter, bool list) {
+    size_t orphans = 0;
+    for (size_t t = 0; tables[t]; t++) {
+        for (size_t v = 0; v < tables[t]->count(); v++) {
+            const char *id = tables[t]->id(v);
+            bool here = tables[t]->runs_here(v);
+            const kernel_case *test = find_case(id);
+            if (!test) {
+                fprintf(stderr, "%s: no case\n", id);
+                orphans++;
+                continue;
+            }
+            if (filter && !strstr(id, filter)) continue;
+            if (list) printf("%s%s\n", id, here ? "" : " (not on this CPU)");
+            if (!here) {
+                if (!list && !opt.json) printf("%-34s not run: the CPU lacks it\n", id);
+                continue;
+            }
+            if (job_count == sizeof jobs / sizeof *jobs) abort();
+            jobs[job_count++] = (job){tables[t], test, v};
+        }
+    }
+    return orphans;
+}
+
+static uint64_t trial_seed(size_t trial) {
+    rng r = {opt.seed + trial};
+    return rng_bits(&r);
+}
+
+static void *check_some(void *unused) {
+    for (;;) {
+        pthread_mutex_lock(&progress.lock);
+        size_t n = progress.next++;
+        pthread_mutex_unlock(&progress.lock);
+        if (n >= job_count * (size_t)trials) return unused;
+        const size_t j = n % job_count, trial = n / job_count;
+        text why = {""};
+        if (jobs[j].test->check(jobs[j].variant, trial_seed(trial), opt.quick, &why)) continue;
+        pthread_mutex_lock(&progress.lock);
+        progress.failures[j]++;
+        printf("%s: FAILED, --seed %llu --trials 1: %s\n", jobs[j].table->id(jobs[j].variant),
+               (unsigned long long)(opt.seed + trial), why.s);
+        pthread_mutex_unlock(&progress.lock);
+    }
+}
+
+static size_t check_all(void) {
+    pthread_t threads[64];
+    int n = opt.threads < 64 ? opt.threads : 64;
+    for (int i = 0; i < n; i++)
+        if (pthread_create(&threads[i], NULL, check_some, NULL)) abort();
+    for (int i = 0; i < n; i++) pthread_join(threads[i], NULL);
+
+    size_t failed = 0;
+    for (size_t j = 0; j < job_count; j++) {
+        const char *id = jobs[j].table->id(jobs[j].variant);
+        if (progress.failures[j])
+            printf("%-34s %zu of %d trials FAILED\n", id, progress.failures[j], trials);
+        else
+            printf("%-34s %d trials ok\n", id, trials);
+        failed += progress.failures[j] != 0;
+    }
+    return failed;
+}
+
+static void print_measurement(const char *id, const measurement *m, bool first) {
+    double each = m->giga_updates_per_second / opt.threads;
+    if (opt.json)
+        printf("%s\n  {\"kernel\": \"%s\", \"problem\": \"%s\", \"threads\": %d, "
+               "\"giga_updates_per_second\": %.3f, \"ratio_to_scalar\": %.2f, \"ceiling\": %.2f, "
+               "\"share_of_ceiling\": %.3f, \"pack_gigabytes_per_second\": %.2f, \"rel_l2\": %.3g}",
+               first ? "" : ",", id, m->problem.s, opt.threads, m->giga_updates_per_second,
+               each / m->scalar, m->ceiling, each / m->ceiling, m->pack_gigabytes_per_second,
+               m->rel_l2);
+    else
+        printf("%-34s %-46s %8.2f %8.1f %8.0f%% %8.1f %9.1e\n", id, m->problem.s,
+               m->giga_updates_per_second, each / m->scalar, 100 * each / m->ceiling,
+               m->pack_gigabytes_per_second, m->rel_l2);
+    fflush(stdout);
+}
+
+static void bench_all(void) {
+    bool first = true;
+    if (opt.json)
+        printf("{\"cpu\": \"%s\", \"threads\": %d, \"results\": [", qb__cpu_name(), opt.threads);
+    else
+        printf("%s, %d thread%s; giga-updates/s, times the scalar variant and share of the ceiling "
+               "per thread\n%-34s %-46s %8s %8s %9s %8s %9s\n",
+               qb__cpu_name(), opt.threads, opt.threads > 1 ? "s" : "", "kernel", "problem", "G/s",
+               "x scalar", "ceiling", "pack GB/s", "rel L2");
+    for (size_t j = 0; j < job_count; j++) {
+        for (size_t problem = 0;; problem++) {
+            measurement m = {.scalar = 0};
+            if (!jobs[j].test->bench(jobs[j].variant, problem, &opt, &m)) break;
+            print_measurement(jobs[j].table->id(jobs[j].variant), &m, first);
+            first = false;
+        }
+    }
+    if (opt.json) printf("\n]}\n");
+}
+
+static const char usage[] =
+    "kernelcheck: every kernel variant against its oracle\n"
+    "  --bench          speeds instead of correctness\n"
+    "  --filter ID      only variants whose id contains ID\n"
+    "  --list           name the variants and stop\n"
+    "  --quick          fewer and smaller trials\n"
+    "  --trials N       random problems for each variant\n"
+    "  --seed N         where the random numbers begin (printed when not given)\n"
+    "  --threads N      trials at a time (all CPUs); with --bench, threads on one problem (1)\n"
+    "  --json           with --bench, one JSON object\n";
+
+int main(int argc, char **argv) {
+    static const struct option flags[] = {
+        {"bench", no_argument, NULL, 'b'},         {"filter", required_argument, NULL, 'f'},
+        {"list", no_argument, NULL, 'l'},          {"quick", no_argument, NULL, 'q'},
+        {"trials", required_argument, NULL, 'n'},  {"seed", required_argument, NULL, 's'},
+        {"threads", required_argument, NULL, 't'}, {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    bool bench = false, list = false;
+    const char *filter = NULL;
+    opt.seed = (uint64_t)time(NULL);
+    for (int c; (c = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
+        switch (c) {
+        case 'b': bench = true; break;
+        case 'f': filter = optarg; break;
+        case 'l': list = true; break;
+        case 'q': opt.quick = true; break;
+        case 'n': trials = atoi(optarg); break;
+        case 's': opt.seed = strtoull(optarg, NULL, 0); break;
+        case 't': opt.threads = atoi(optarg); break;
+        case 'j': opt.json = true; break;
+        case 'h': fputs(usage, stdout); return 0;
+        default: fputs(usage, stderr); return 2;
+        }
+    }
+    if (trials <= 0) trials = opt.quick ? 30 : 150;
+    if (opt.threads <= 0) opt.threads = bench ? 1 : qb__cpu_count();
+
+    size_t orphans = collect(filter, list);
+    if (list) return orphans != 0;
+    if (job_count == 0) {
+        fprintf(stderr, "kernelcheck: nothing to run\n");
+        return 2;
+    }
+    if (bench) {
+        bench_all();
+        return orphans != 0;
+    }
+    printf("kernelcheck --seed %llu on %s\n", (unsigned long long)opt.seed, qb__cpu_name());
+    size_t failed = check_all();
+    return failed || orphans;
+}

@@ -178,7 +178,9 @@ static qb_status run(qb_job *job, const qb_env *env) {
     qb__pool *pool = NULL;
     qb_status status;
     QB__TRY(find_center(fbp, env));
-    QB__TRY(qb__prepare_create(fbp->scan, &fbp->prep, env, &fbp->prepare));
+    QB__TRY(qb__prepare_create(fbp->scan, &fbp->prep, fbp->first_row,
+                               fbp->first_row + (fbp->grid.n[2] - 1) * fbp->step + 1, env,
+                               &fbp->prepare));
     QB__TRY(qb__fbp_aim(fbp, fbp->center));
     QB__TRY(allocate(fbp));
     QB__TRY(qb__pool_create(fbp->threads, &pool));

@@ -143,7 +143,7 @@ static size_t fixed_bytes(const qb__fbp *fbp) {
     enum { THREAD_BYTES = 48 << 10, LIBRARY_BYTES = 1 << 20 };
     const qb_scan_info *info = fbp->info;
     size_t bytes = qb__resident_bytes() + LIBRARY_BYTES + (size_t)(fbp->threads + 2) * THREAD_BYTES;
-    size_t field = info->rows * info->columns * sizeof(float);
+    size_t field = ((fbp->grid.n[2] - 1) * fbp->step + 1) * info->columns * sizeof(float);
     if (info->quantity == QB_COUNTS && info->flats) bytes += 2 * field;
     if (fbp->output.preview) bytes += fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
     return bytes;

@@ -121,9 +121,9 @@ static void filter_view(qb__fbp *fbp, size_t view, size_t slices, size_t first_r
     size_t stride = row_stride(fbp);
     float *rows = (float *)fbp->scratch[worker];
     for (size_t s = 0; s < slices; s++) {
-        qb__prep_row(qb__prepare_steps(fbp->prepare), view, first_row + s * fbp->step,
-                     raw + raw_offset(fbp, slices, view, s), rows + s * stride,
-                     &fbp->counts[worker]);
+        qb__prepare_row(fbp->prepare, view, first_row + s * fbp->step,
+                        raw + raw_offset(fbp, slices, view, s), rows + s * stride,
+                        &fbp->counts[worker]);
     }
     qb__filter_rows(fbp->filter, rows, slices, stride, fbp->weights[view],
                     fbp->scratch[worker] + rows_bytes(fbp, slices));

@@ -12,8 +12,7 @@
 
 struct qb__prepare {
     qb__prep steps;
-    size_t bytes;
-    uint64_t dead;
+    size_t row0, rows;
     float *dark, *gain, *air;
     char air_text[160];
 };
@@ -21,23 +20,22 @@ struct qb__prepare {
 /* The scan's fields as dark and 1/(flat - dark). Only one extra field is held while it is made. */
 static qb_status load_fields(qb__prepare *prepare, qb_scan *scan, const qb_env *env) {
     const qb_scan_info *info = qb_scan_describe(scan);
-    size_t pixels;
-    if (!qb__mul(info->rows, info->columns, 1, &pixels))
-        return qb__fail(QB_BAD_INPUT, "%s: %zu x %zu pixels", info->path, info->rows, info->columns);
+    size_t pixels = prepare->rows * info->columns;
+    uint64_t dead;
     qb_status status;
     QB__TRY(qb__alloc(pixels, sizeof(float), &prepare->dark));
     QB__TRY(qb__alloc(pixels, sizeof(float), &prepare->gain));
-    QB__TRY(qb_scan_fields(scan, 0, info->rows, prepare->gain, prepare->dark));
-    qb__prep_gain(prepare->gain, prepare->dark, pixels, prepare->gain, &prepare->dead);
-    prepare->bytes += 2 * pixels * sizeof(float);
-    if (prepare->dead == pixels)
+    QB__TRY(qb_scan_fields(scan, prepare->row0, prepare->row0 + prepare->rows, prepare->gain,
+                           prepare->dark));
+    qb__prep_gain(prepare->gain, prepare->dark, pixels, prepare->gain, &dead);
+    if (dead == pixels)
         return qb__fail(QB_BAD_INPUT,
                         "%s: no flat pixel is brighter than its dark field (all %zu are dead): are "
                         "--flats and --darks swapped?",
                         info->path, pixels);
-    if (prepare->dead)
+    if (dead)
         qb__warn(env, "%s: %llu of %zu flat pixels are dead; they are bridged by their neighbours",
-                 info->path, (unsigned long long)prepare->dead, pixels);
+                 info->path, (unsigned long long)dead, pixels);
     prepare->steps.dark = prepare->dark;
     prepare->steps.gain = prepare->gain;
 out:
@@ -58,13 +56,15 @@ static qb_status check_flats(const qb_scan_info *info, const qb_prep_options *op
     return QB_OK;
 }
 
-qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, const qb_env *env,
-                             qb__prepare **out) {
+qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, size_t row0, size_t row1,
+                             const qb_env *env, qb__prepare **out) {
     *out = NULL;
     const qb_scan_info *info = qb_scan_describe(scan);
     qb__prepare *prepare;
     qb_status status = qb__alloc(1, sizeof *prepare, &prepare);
     if (status != QB_OK) return status;
+    prepare->row0 = row0;
+    prepare->rows = row1 - row0;
     prepare->steps = (qb__prep){.quantity = info->quantity,
                                 .dtype = info->dtype,
                                 .columns = info->columns,
@@ -99,12 +99,14 @@ void qb__prepare_destroy(qb__prepare *prepare) {
     qb__free(prepare);
 }
 
-size_t qb__prepare_bytes(const qb__prepare *prepare) { return prepare->bytes; }
-const qb__prep *qb__prepare_steps(const qb__prepare *prepare) { return &prepare->steps; }
+void qb__prepare_row(const qb__prepare *prepare, size_t view, size_t row, const void *raw, float *out,
+                     qb__prep_counts *counts) {
+    qb__prep_row(&prepare->steps, view, row - prepare->row0, raw, out, counts);
+}
+
 const char *qb__prepare_air(const qb__prepare *prepare) {
     return prepare->air ? prepare->air_text : NULL;
 }
-uint64_t qb__prepare_dead_flats(const qb__prepare *prepare) { return prepare->dead; }
 
 struct rows_job {
     const qb__prepare *prepare;
@@ -120,9 +122,10 @@ static void prepare_view(void *context, size_t task, int worker) {
     size_t columns = job->info->columns, view = job->first + task;
     size_t row_bytes = columns * qb_dtype_size(job->info->dtype);
     for (size_t r = 0; r < job->rows; r++) {
-        qb__prep_row(&job->prepare->steps, view, job->row0 + r,
-                     job->raw + (task * job->rows + r) * row_bytes,
-                     job->sinograms + (r * job->info->views + view) * columns, &job->counts[worker]);
+        qb__prepare_row(job->prepare, view, job->row0 + r,
+                        job->raw + (task * job->rows + r) * row_bytes,
+                        job->sinograms + (r * job->info->views + view) * columns,
+                        &job->counts[worker]);
     }
 }
 

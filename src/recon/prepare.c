@@ -78,8 +78,8 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, size
     }
     if (options->air) {
         QB__TRY(qb__alloc(info->views, sizeof(float), &prepare->air));
-        QB__TRY(qb__air_measure(scan, &prepare->steps, options->air, env, prepare->air,
-                                prepare->air_text, sizeof prepare->air_text));
+        QB__TRY(qb__air_measure(scan, options->air, env, prepare->air, prepare->air_text,
+                                sizeof prepare->air_text));
         prepare->steps.air = prepare->air;
     }
 out:

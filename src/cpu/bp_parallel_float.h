@@ -8,6 +8,10 @@
 #define PACKED_BYTES(lanes) ((lanes) * (unsigned)sizeof(float))
 #include "bp_parallel_lanes.h"
 
+/* Otherwise compilers subtract the scalar and shuffle both weights into vectors, on the port that
+ * multiplies; a broadcasting load costs no shuffle. */
+#define IN_A_VECTOR(x) __asm__("" : "+v"(x))
+
 enum { MOST_VECTORS = 4 };
 
 INLINE void add_pixels(const char *base, const cells *table, unsigned views, unsigned first,
@@ -25,6 +29,7 @@ INLINE void add_pixels(const char *base, const cells *table, unsigned views, uns
             const char *at = base + table[v].offset[first + p];
             if (linear) {
                 vector after = vector_set1(table[v].weight[first + p]);
+                IN_A_VECTOR(after);
                 vector before = vector_sub(vector_set1(1.0f), after);
 #pragma GCC unroll 4
                 for (unsigned i = 0; i < vectors; i++) {

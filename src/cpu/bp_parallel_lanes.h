@@ -35,7 +35,17 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { TILE = 64, GUARD = 2, SUB_PIXELS = SUB_W * SUB_H, SUB_CHUNKS = SUB_PIXELS / 16 };
+#ifndef TILE_PIXELS
+#define TILE_PIXELS 64
+#endif
+
+enum {
+    TILE = TILE_PIXELS,
+    GUARD = 2,
+    SUB_PIXELS = SUB_W * SUB_H,
+    SUB_CHUNKS = SUB_PIXELS / 16,
+    SUBTILES = TILE / SUB_W * (TILE / SUB_H),
+};
 
 _Static_assert(SUB_W % 8 == 0 && SUB_H % 2 == 0 && TILE % SUB_W == 0 && TILE % SUB_H == 0,
                "sixteen table entries are four 2x2 blocks side by side");
@@ -105,7 +115,32 @@ INLINE unsigned fill_table(scratch *s, const start *starts, unsigned views, int6
     return seen;
 }
 
-INLINE void add_subtile(scratch *s, const char *packed, size_t view_bytes, size_t columns,
+/* What the next views of a tile need comes from beyond the L2 cache, in pieces too short for the
+ * hardware to foresee: each subtile asks for its share of them while it computes. */
+typedef struct ahead {
+    const char *at;
+    size_t lines; /* a 2x2 block */
+} ahead;
+
+INLINE ahead ahead_of(const qb__bp_parallel_problem *problem, const char *packed, size_t view,
+                      size_t x0, size_t y0, unsigned subtile, uint32_t column_bytes) {
+    enum { SHARES = SUBTILES > CACHE_VIEWS ? SUBTILES / CACHE_VIEWS : 1,
+           VIEWS_EACH = SUBTILES > CACHE_VIEWS ? 1 : CACHE_VIEWS / SUBTILES,
+           BLOCKS = SUB_PIXELS / 4 * (CACHE_VIEWS / BLOCK_VIEWS) };
+    view += CACHE_VIEWS + subtile / SHARES * VIEWS_EACH;
+    if (view >= problem->views) return (ahead){packed, 0};
+    qb__bp_span span = qb__bp_line_span(qb__bp_line_of(problem, view), x0, y0, TILE, problem->columns);
+    size_t bytes = (span.end - span.begin) * column_bytes / SHARES;
+    const char *block = packed + view * (problem->columns + 2 * GUARD) * column_bytes;
+    return (ahead){block + (GUARD + span.begin) * column_bytes + bytes * (subtile % SHARES),
+                   (bytes / 64 + BLOCKS - 1) / BLOCKS};
+}
+
+INLINE void look_ahead(ahead *a) {
+    for (size_t i = 0; i < a->lines; i++, a->at += 64) __builtin_prefetch(a->at, 0, 2);
+}
+
+INLINE void add_subtile(scratch *s, ahead next, const char *packed, size_t view_bytes, size_t columns,
                         unsigned views, unsigned sx, unsigned sy, float *sums, unsigned lanes,
                         bool linear) {
     const uint32_t column_bytes = PACKED_BYTES(lanes);
@@ -114,9 +149,11 @@ INLINE void add_subtile(scratch *s, const char *packed, size_t view_bytes, size_
         const char *base = packed + v * view_bytes;
         n = fill_table(s, s->starts + v, n, sx, sy, columns, view_bytes, column_bytes, linear);
         if (n == 0) continue;
-        for (unsigned i = 0; i < SUB_PIXELS / 4; i++)
+        for (unsigned i = 0; i < SUB_PIXELS / 4; i++) {
+            look_ahead(&next);
             block_add(base, s->table[i / 4], n, i % 4, sums + (size_t)i * 4 * lanes,
                       COLUMN_VECTORS(lanes), linear);
+        }
     }
 }
 
@@ -162,14 +199,18 @@ INLINE void add_tile(const qb__bp_parallel_problem *problem, const char *packed,
     const size_t view_bytes = (problem->columns + 2 * GUARD) * PACKED_BYTES(lanes);
     memset(s->sums, 0, sizeof(float) * TILE * TILE * lanes);
     for (size_t v = 0; v < problem->views; v += CACHE_VIEWS) {
-        unsigned n =
-            problem->views - v < CACHE_VIEWS ? (unsigned)(problem->views - v) : CACHE_VIEWS;
+        const size_t left = problem->views - v;
+        const unsigned n = left < CACHE_VIEWS ? (unsigned)left : CACHE_VIEWS;
         for (unsigned i = 0; i < n; i++)
             start_view(&s->starts[i], qb__bp_line_of(problem, v + i), x0, y0);
-        for (unsigned y = 0; y < height; y += SUB_H)
-            for (unsigned x = 0; x < width; x += SUB_W)
-                add_subtile(s, packed + v * view_bytes, view_bytes, problem->columns, n, x, y,
+        for (unsigned y = 0; y < height; y += SUB_H) {
+            for (unsigned x = 0; x < width; x += SUB_W) {
+                unsigned subtile = y / SUB_H * (TILE / SUB_W) + x / SUB_W;
+                ahead next = ahead_of(problem, packed, v, x0, y0, subtile, PACKED_BYTES(lanes));
+                add_subtile(s, next, packed + v * view_bytes, view_bytes, problem->columns, n, x, y,
                             s->sums + pixel_place(x, y) * lanes, lanes, linear);
+            }
+        }
     }
 }
 

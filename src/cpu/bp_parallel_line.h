@@ -28,6 +28,22 @@ static inline int64_t qb__bp_line_at(qb__bp_line line, size_t x, size_t y) {
     return line.a * (int64_t)x + line.b * (int64_t)y + line.c;
 }
 
+/* The columns [begin, end) of a view that a square of pixels may read. */
+typedef struct qb__bp_span {
+    size_t begin, end;
+} qb__bp_span;
+
+static inline qb__bp_span qb__bp_line_span(qb__bp_line line, size_t x, size_t y, int64_t side,
+                                           size_t columns) {
+    int64_t q = qb__bp_line_at(line, x, y), right = line.a * (side - 1), down = line.b * (side - 1);
+    int64_t low = (q + (right < 0 ? right : 0) + (down < 0 ? down : 0)) >> 32;
+    int64_t high = ((q + (right > 0 ? right : 0) + (down > 0 ? down : 0)) >> 32) + 2;
+    int64_t end = (int64_t)columns;
+    low = low < 0 ? 0 : low < end ? low : end;
+    high = high < low ? low : high < end ? high : end;
+    return (qb__bp_span){(size_t)low, (size_t)high};
+}
+
 /* Whether no coordinate of any pixel overflows q, tiles that hang over the edge included. */
 static inline bool qb__bp_line_fits(const qb__bp_parallel_problem *problem) {
     double nx = (double)problem->nx + 256, ny = (double)problem->ny + 256;

@@ -16,9 +16,10 @@ static size_t view_bytes(const qb__bp_parallel_problem *problem, unsigned lanes)
     return (problem->columns * lanes * sizeof(float) + 63) / 64 * 64;
 }
 
+/* [pixel of the tile][lanes] */
 static size_t scratch_bytes(const qb__bp_parallel_problem *problem, unsigned lanes) {
     (void)problem;
-    return (lanes * sizeof(float) + 63) / 64 * 64;
+    return (size_t)TILE * TILE * lanes * sizeof(float);
 }
 
 static void pack(const qb__bp_parallel_problem *problem, size_t view, unsigned lanes,
@@ -52,22 +53,20 @@ static void run(const qb__bp_parallel_problem *problem, const void *packed, unsi
                 unsigned slices, size_t x0, size_t x1, size_t y0, size_t y1, float *out,
                 size_t stride_z, size_t stride_y, float *sums, qb__interp interp) {
     const size_t bytes = view_bytes(problem, lanes);
-    for (size_t z = 0; z < slices; z++)
-        for (size_t y = y0; y < y1; y++)
-            memset(out + z * stride_z + y * stride_y + x0, 0, (x1 - x0) * sizeof *out);
+    memset(sums, 0, scratch_bytes(problem, lanes));
     for (size_t v = 0; v < problem->views; v++) {
         const qb__bp_line line = qb__bp_line_of(problem, v);
         const float *block = (const float *)((const char *)packed + v * bytes);
-        for (size_t y = y0; y < y1; y++) {
-            for (size_t x = x0; x < x1; x++) {
-                float *to = out + y * stride_y + x;
-                for (unsigned z = 0; z < slices; z++) sums[z] = to[z * stride_z];
-                for (unsigned z = slices; z < lanes; z++) sums[z] = 0.0f;
-                add_view(sums, block, problem->columns, lanes, qb__bp_line_at(line, x, y), interp);
-                for (unsigned z = 0; z < slices; z++) to[z * stride_z] = sums[z];
-            }
-        }
+        for (size_t y = y0; y < y1; y++)
+            for (size_t x = x0; x < x1; x++)
+                add_view(sums + ((y - y0) * TILE + (x - x0)) * lanes, block, problem->columns, lanes,
+                         qb__bp_line_at(line, x, y), interp);
     }
+    for (unsigned z = 0; z < slices; z++)
+        for (size_t y = y0; y < y1; y++)
+            for (size_t x = x0; x < x1; x++)
+                out[z * stride_z + y * stride_y + x] =
+                    sums[((y - y0) * TILE + (x - x0)) * lanes + z];
 }
 
 static void linear_run(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes,

@@ -21,22 +21,34 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { TILE = 64, GUARD = WIDTH + 1, CACHE_VIEWS = 32 };
+#ifndef CV
+#define CV 32
+#endif
+enum { TILE = 64, GUARD = WIDTH + 1, CACHE_VIEWS = CV,
+       SQUARES = TILE / WIDTH * (TILE / WIDTH),
+       AHEAD = (CACHE_VIEWS + SQUARES - 1) / SQUARES };
 
 /* Adding it leaves the rounded number in the low bits, ties to even. */
 #define ROUND 0x1.8p23f
 
-/* How WIDTH x WIDTH pixels read one view. */
-typedef struct rows {
-    _Alignas(64)
-        int32_t cell[WIDTH]; /* of each row's leftmost coordinate, counted from the array's begin */
-    _Alignas(64) float rest[WIDTH]; /* what it exceeds the middle of that cell by */
-    _Alignas(64) float step[WIDTH]; /* to each pixel, never negative */
+/* One view as a tile sees it. */
+typedef struct start {
+    qb__bp_line line;
+    int64_t q; /* at the tile's first pixel */
     const float *middle, *difference;
     bool narrow;
+    _Alignas(64) float step[WIDTH]; /* from the leftmost coordinate of a vector, never negative */
+} start;
+
+/* How WIDTH x WIDTH pixels read one view. */
+typedef struct rows {
+    _Alignas(64) int32_t cell[WIDTH]; /* of each row's leftmost coordinate, from the array's begin */
+    float rest[WIDTH];                /* what it exceeds the middle of that cell by */
+    const start *view;
 } rows;
 
 typedef struct scratch {
+    start starts[CACHE_VIEWS];
     rows table[CACHE_VIEWS];
     _Alignas(64) float sums[TILE][TILE];
 } scratch;
@@ -51,64 +63,98 @@ INLINE vector vector_rest(vector r, vector named);
 INLINE vector vector_window(vector named, const float *cells);
 INLINE vector vector_gather(vector r, int32_t first, int32_t last, const float *cells);
 
-/* false when no pixel of the square at (x, y) sees the view. */
-INLINE bool fill_view(rows *out, qb__bp_line line, size_t x, size_t y, size_t columns,
-                      const float *block) {
-    int64_t q = qb__bp_line_at(line, x, y);
-    int64_t right = line.a * (WIDTH - 1), down = line.b * (WIDTH - 1);
+static void start_view(start *s, qb__bp_line line, size_t x0, size_t y0, size_t columns,
+                       const float *block) {
+    s->line = line;
+    s->q = qb__bp_line_at(line, x0, y0);
+    s->middle = block;
+    s->difference = block + cell_count(columns);
+    s->narrow = line.a >= -(INT64_C(1) << 32) && line.a <= INT64_C(1) << 32;
+    const float a = (float)((double)line.a * 0x1p-32);
+    for (int i = 0; i < WIDTH; i++) s->step[i] = a * (float)(a < 0 ? i - (WIDTH - 1) : i);
+}
+
+/* false when no pixel of the square at (x, y) of the tile sees the view. */
+INLINE bool fill_view(rows *out, const start *s, int64_t x, int64_t y, size_t columns) {
+    int64_t q = s->q + s->line.a * x + s->line.b * y;
+    int64_t right = s->line.a * (WIDTH - 1), down = s->line.b * (WIDTH - 1);
     int64_t left = q + (right < 0 ? right : 0);
     int64_t lowest = left + (down < 0 ? down : 0);
     int64_t highest = q + (right > 0 ? right : 0) + (down > 0 ? down : 0);
     if (highest >> 32 < -1 || lowest >> 32 > (int64_t)columns) return false;
-
-    out->middle = block;
-    out->difference = block + cell_count(columns);
-    out->narrow = line.a >= -(INT64_C(1) << 32) && line.a <= INT64_C(1) << 32;
-    const float a = (float)((double)line.a * 0x1p-32);
-    for (int i = 0; i < WIDTH; i++) out->step[i] = a * (float)(a < 0 ? i - (WIDTH - 1) : i);
+    out->view = s;
     /* A window clamped to either end holds only zeros; gathered cells are clamped one by one. */
-    if (out->narrow)
-        rows_fill(out, left, line.b, -GUARD, (int32_t)columns);
+    if (s->narrow)
+        rows_fill(out, left, s->line.b, -GUARD, (int32_t)columns);
     else
-        rows_fill(out, left, line.b, INT32_MIN, INT32_MAX);
+        rows_fill(out, left, s->line.b, INT32_MIN, INT32_MAX);
     return true;
 }
 
-INLINE void add_narrow(const rows *t, vector sum[WIDTH]) {
-    const vector step = vector_load(t->step), round = vector_set1(ROUND);
-#pragma GCC unroll 16
-    for (int i = 0; i < WIDTH; i++) {
-        vector r = vector_add(step, vector_set1(t->rest[i]));
-        vector named = vector_add(r, round);
-        sum[i] = vector_add(sum[i], vector_window(named, t->middle + t->cell[i]));
-        sum[i] = vector_fma(vector_rest(r, named), vector_window(named, t->difference + t->cell[i]),
-                            sum[i]);
-    }
-}
-
-INLINE void add_wide(const rows *t, vector sum[WIDTH], int32_t last) {
-    const vector step = vector_load(t->step), round = vector_set1(ROUND);
-#pragma GCC unroll 16
-    for (int i = 0; i < WIDTH; i++) {
-        vector r = vector_add(step, vector_set1(t->rest[i]));
-        vector rest = vector_rest(r, vector_add(r, round));
-        sum[i] = vector_add(sum[i], vector_gather(r, t->cell[i], last, t->middle));
-        sum[i] = vector_fma(rest, vector_gather(r, t->cell[i], last, t->difference), sum[i]);
-    }
-}
-
-INLINE void add_square(const rows *table, unsigned views, float (*sums)[TILE], size_t columns) {
+/* A function of its own for each way to fetch: compilers merge the two loops badly. */
+static __attribute__((noinline)) void add_narrow(const rows *t, const rows *end,
+                                                 float (*sums)[TILE]) {
+    const vector round = vector_set1(ROUND);
     vector sum[WIDTH];
 #pragma GCC unroll 16
     for (int i = 0; i < WIDTH; i++) sum[i] = vector_load(sums[i]);
-    for (unsigned v = 0; v < views; v++) {
-        if (table[v].narrow)
-            add_narrow(table + v, sum);
-        else
-            add_wide(table + v, sum, (int32_t)columns + GUARD);
+    for (; t < end; t++) {
+        const vector step = vector_load(t->view->step);
+        const float *middle = t->view->middle, *difference = t->view->difference;
+#pragma GCC unroll 16
+        for (int i = 0; i < WIDTH; i++) {
+            vector r = vector_add(step, vector_set1(t->rest[i]));
+            vector named = vector_add(r, round);
+            vector rest = vector_rest(r, named);
+            sum[i] = vector_add(sum[i], vector_window(named, middle + t->cell[i]));
+            sum[i] = vector_fma(rest, vector_window(named, difference + t->cell[i]), sum[i]);
+        }
     }
 #pragma GCC unroll 16
     for (int i = 0; i < WIDTH; i++) vector_store(sums[i], sum[i]);
+}
+
+static __attribute__((noinline)) void add_wide(const rows *t, const rows *end, float (*sums)[TILE],
+                                               int32_t last) {
+    for (; t < end; t++) {
+        const vector step = vector_load(t->view->step);
+        for (int i = 0; i < WIDTH; i++) {
+            vector r = vector_add(step, vector_set1(t->rest[i]));
+            vector rest = vector_rest(r, vector_add(r, vector_set1(ROUND)));
+            vector sum = vector_load(sums[i]);
+            sum = vector_add(sum, vector_gather(r, t->cell[i], last, t->view->middle));
+            sum = vector_fma(rest, vector_gather(r, t->cell[i], last, t->view->difference), sum);
+            vector_store(sums[i], sum);
+        }
+    }
+}
+
+static void add_square(const rows *table, unsigned views, float (*sums)[TILE], size_t columns) {
+    const rows *end = table + views;
+    while (table < end) {
+        const rows *next = table;
+        while (next < end && next->view->narrow == table->view->narrow) next++;
+        if (table->view->narrow)
+            add_narrow(table, next, sums);
+        else
+            add_wide(table, next, sums, (int32_t)columns + GUARD);
+        table = next;
+    }
+}
+
+/* What the tile reads of a view further on comes from beyond the L2 cache, in pieces too short for
+ * the hardware to foresee. */
+static void look_ahead(const qb__bp_parallel_problem *problem, const float *packed, size_t view,
+                       size_t x0, size_t y0) {
+    if (view >= problem->views) return;
+    const size_t cells = cell_count(problem->columns);
+    const float *block = packed + view * 2 * cells + GUARD;
+    qb__bp_span span =
+        qb__bp_line_span(qb__bp_line_of(problem, view), x0, y0, TILE, problem->columns);
+    for (size_t k = span.begin; k < span.end + 16; k += 16) {
+        __builtin_prefetch(block + k, 0, 2);
+        __builtin_prefetch(block + cells + k, 0, 2);
+    }
 }
 
 static void slice_run(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes,
@@ -120,13 +166,19 @@ static void slice_run(const qb__bp_parallel_problem *problem, const void *packed
     const unsigned width = (unsigned)(x1 - x0), height = (unsigned)(y1 - y0);
     memset(s->sums, 0, sizeof s->sums);
     for (size_t first = 0; first < problem->views; first += CACHE_VIEWS) {
-        size_t end = first + CACHE_VIEWS < problem->views ? first + CACHE_VIEWS : problem->views;
+        const size_t left = problem->views - first;
+        const unsigned views = left < CACHE_VIEWS ? (unsigned)left : CACHE_VIEWS;
+        for (unsigned v = 0; v < views; v++)
+            start_view(s->starts + v, qb__bp_line_of(problem, first + v), x0, y0, problem->columns,
+                       (const float *)packed + (first + v) * stride);
+        size_t ahead = first + CACHE_VIEWS;
         for (unsigned y = 0; y < height; y += WIDTH) {
             for (unsigned x = 0; x < width; x += WIDTH) {
+                for (unsigned i = 0; i < AHEAD && ahead < first + 2 * CACHE_VIEWS; i++)
+                    look_ahead(problem, packed, ahead++, x0, y0);
                 unsigned n = 0;
-                for (size_t v = first; v < end; v++)
-                    n += fill_view(s->table + n, qb__bp_line_of(problem, v), x0 + x, y0 + y,
-                                   problem->columns, (const float *)packed + v * stride);
+                for (unsigned v = 0; v < views; v++)
+                    n += fill_view(s->table + n, s->starts + v, x, y, problem->columns);
                 add_square(s->table, n, (float(*)[TILE]) & s->sums[y][x], problem->columns);
             }
         }

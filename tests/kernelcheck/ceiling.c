@@ -11,40 +11,31 @@ double seconds_now(void) {
 
 enum { ROUNDS = 1 << 16, TRIES = 9, CHAINS = 12 };
 
-/* Twelve independent chains hide the latency; the compiler must believe that all are used. */
-#define KEEP(x) __asm__ volatile("" : "+v"(x))
-
 #if defined(__x86_64__)
-#include <immintrin.h>
-
-#define MEASURE(name, isa, vector, body)                                                           \
-    __attribute__((target(isa))) static void name(const float *data) {                             \
-        vector sum[CHAINS];                                                                        \
-        __builtin_memset(sum, 0, sizeof sum);                                                      \
-        for (int round = 0; round < ROUNDS; round++) {                                             \
-            _Pragma("GCC unroll 12") for (int i = 0; i < CHAINS; i++) body                         \
-        }                                                                                          \
-        (void)data;                                                                                \
+/* In assembly, so that no compiler takes any of it away: twelve independent chains hide the latency,
+ * denormals and overflow cannot occur since all is zero. */
+#define TWELVE(X, reg)                                                                             \
+    X(0, reg) X(1, reg) X(2, reg) X(3, reg) X(4, reg) X(5, reg) X(6, reg) X(7, reg) X(8, reg)      \
+    X(9, reg) X(10, reg) X(11, reg)
+#define CLEAR(n, reg) "vxorps %%xmm" #n ", %%xmm" #n ", %%xmm" #n "\n"
+#define FMA(n, reg) "vfmadd231ps %%" reg #n ", %%" reg #n ", %%" reg #n "\n"
+#define LOAD(n, reg) "vmovups " #n "*32(%[data]), %%" reg #n "\n"
+#define MEASURE(name, OPERATION, reg)                                                              \
+    static void name(const float *data) {                                                          \
+        long rounds = ROUNDS;                                                                      \
+        __asm__ volatile(TWELVE(CLEAR, reg) "1:\n" TWELVE(OPERATION, reg) "dec %[rounds]\n"        \
+                                                                          "jnz 1b\nvzeroupper"     \
+                         : [rounds] "+r"(rounds)                                                   \
+                         : [data] "r"(data)                                                        \
+                         : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", \
+                           "xmm9", "xmm10", "xmm11", "cc", "memory");                              \
     }
 
-MEASURE(fma_512, "avx512f", __m512, {
-    KEEP(sum[i]);
-    sum[i] = _mm512_fmadd_ps(sum[i], sum[i], sum[i]);
-    KEEP(sum[i]);
-})
-MEASURE(load_512, "avx512f", __m512, {
-    sum[i] = _mm512_load_ps(data + i * 16);
-    KEEP(sum[i]);
-})
-MEASURE(fma_256, "avx2,fma", __m256, {
-    KEEP(sum[i]);
-    sum[i] = _mm256_fmadd_ps(sum[i], sum[i], sum[i]);
-    KEEP(sum[i]);
-})
-MEASURE(load_256, "avx2,fma", __m256, {
-    sum[i] = _mm256_load_ps(data + i * 8);
-    KEEP(sum[i]);
-})
+#define LOAD_512(n, reg) "vmovups " #n "*64(%[data]), %%" reg #n "\n"
+MEASURE(fma_512, FMA, "zmm")
+MEASURE(load_512, LOAD_512, "zmm")
+MEASURE(fma_256, FMA, "ymm")
+MEASURE(load_256, LOAD, "ymm")
 #endif
 
 static double best_rate(void (*run)(const float *), double lanes) {

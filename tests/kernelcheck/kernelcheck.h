@@ -70,7 +70,7 @@ void guarded_free(guarded *g);
 double ceiling_fma(int bits);
 double ceiling_load(int bits);
 
-/* 1e-9 s ticks of a clock that only runs forward. */
+/* By a clock that only runs forward. */
 double seconds_now(void);
 
 #endif

@@ -19,4 +19,9 @@ static inline void qb__cross(const double a[3], const double b[3], double out[3]
     out[2] = a[0] * b[1] - a[1] * b[0];
 }
 
+/* out = a p; `out` is not p. */
+static inline void qb__apply(const double a[3][3], const double p[3], double out[3]) {
+    for (int i = 0; i < 3; i++) out[i] = qb__dot(a[i], p);
+}
+
 #endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/formats.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "quickbeam/io.h"
+
+static bool begins_hdf5(const unsigned char head[8]) {
+    return memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0;
+}
+
+static bool begins_tiff(const unsigned char head[8]) {
+    static const char *const starts[] = {"II*", "II+", "MM\0*", "MM\0+"};
+    for (int i = 0; i < 4; i++)
+        if (memcmp(head, starts[i], 4) == 0) return true;
+    return false;
+}
+
+static bool begins_npy(const unsigned char head[8]) {
+    return memcmp(head, "\x93NUMPY", 6) == 0;
+}
+
+static bool begins_mha(const unsigned char head[8]) {
+    return memcmp(head, "ObjectTy", 8) == 0 || memcmp(head, "NDims = ", 8) == 0;
+}
+
+const qb__format qb__formats[] = {
+    {
+        .name = "HDF5",
+        .extensions = " .h5 .hdf5 .hdf .nxs .nx ",
+#ifdef QB_HAVE_HDF5
+        .line = "HDF5 (.h5 .hdf5 .nxs): reads DataExchange and NXtomo scans and arrays; writes "
+                "volumes and DataExchange scans",
+        .open = qb__hdf5_open,
+        .scan = qb__hdf5_scan,
+        .writer = &qb__hdf5_writer,
+#else
+        .line = "HDF5 (.h5 .hdf5 .nxs): missing, install libhdf5-dev and build again",
+        .package = "libhdf5-dev",
+#endif
+        .begins = begins_hdf5,
+    },
+    {
+        .name = "TIFF",
+        .extensions = " .tif .tiff .btf ",
+#ifdef QB_HAVE_TIFF
+        .line = "TIFF (.tif .tiff, folders, patterns): reads stacks and multi-page files, 8 to 64 "
+                "bits, compressed, BigTIFF; writes all three",
+        .open = qb__tiff_open,
+#else
+        .line = "TIFF (.tif .tiff, folders, patterns): writes; to read, install libtiff-dev and "
+                "build again",
+        .package = "libtiff-dev",
+#endif
+        .begins = begins_tiff,
+        .writer = &qb__tiff_writer,
+    },
+    {
+        .name = "MetaImage",
+        .extensions = " .mha .mhd ",
+        .line = "MetaImage (.mha .mhd): reads uncompressed data, in the file or beside it; writes "
+                ".mha",
+        .begins = begins_mha,
+        .open = qb__mha_open,
+        .writer = &qb__mha_writer,
+    },
+    {
+        .name = "NPY",
+        .extensions = " .npy ",
+        .line = "NPY (.npy): reads versions 1 to 3 in C order; writes, with a .json beside it",
+        .begins = begins_npy,
+        .open = qb__npy_open,
+        .scan = qb__sidecar_scan,
+        .writer = &qb__npy_writer,
+    },
+    {
+        .name = "raw",
+        .extensions = " .raw .bin .dat .img ",
+        .line = "raw (.raw .bin .dat .img): reads with --shape or our .json beside it; writes, "
+                "with a .json beside it",
+        .open = qb__raw_open,
+        .scan = qb__sidecar_scan,
+        .writer = &qb__raw_writer,
+    },
+};
+const size_t qb__format_count = sizeof qb__formats / sizeof qb__formats[0];
+
+size_t qb_format_count(void) {
+    return qb__format_count;
+}
+
+const char *qb_format_line(size_t index) {
+    return index < qb__format_count ? qb__formats[index].line : "";
+}
+
+bool qb__is_folder(const char *path) {
+    struct stat about;
+    size_t n = strlen(path);
+    if (n && path[n - 1] == '/') return true;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+bool qb__is_pattern(const char *path) {
+    return strpbrk(path, "*?[%") != NULL && access(path, F_OK) != 0;
+}
+
+/* By the letters after the last dot. */
+static const qb__format *by_name(const char *path) {
+    char key[16] = " ";
+    const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+    if (!dot || (slash && slash > dot) || strlen(dot) > 10) return NULL;
+    size_t n = 1;
+    for (; *dot; dot++) key[n++] = (char)tolower((unsigned char)*dot);
+    key[n++] = ' ';
+    key[n] = 0;
+    for (size_t i = 0; i < qb__format_count; i++)
+        if (strstr(qb__formats[i].extensions, key)) return &qb__formats[i];
+    return NULL;
+}
+
+static const qb__format *named(const char *name) {
+    for (size_t i = 0; i < qb__format_count; i++)
+        if (strcmp(qb__formats[i].name, name) == 0) return &qb__formats[i];
+    return NULL;
+}
+
+static const qb__format *by_content(const char *path) {
+    unsigned char head[8] = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return NULL;
+    ssize_t got = pread(fd, head, sizeof head, 0);
+    close(fd);
+    for (size_t i = 0; i < qb__format_count && got == (ssize_t)sizeof head; i++)
+        if (qb__formats[i].begins && qb__formats[i].begins(head)) return &qb__formats[i];
+    return NULL;
+}
+
+qb_status qb__format_to_read(const char *path, const qb__format **format) {
+    *format = NULL;
+    if (qb__is_folder(path) || qb__is_pattern(path)) {
+        *format = named("TIFF");
+    } else {
+        if (access(path, F_OK) != 0) return qb__fail_errno(errno, "opening", path);
+        *format = by_name(path);
+        if (!*format) *format = by_content(path);
+    }
+    if (!*format)
+        return qb__fail(QB_UNSUPPORTED,
+                        "%s: neither its name nor its first bytes are of a format "
+                        "known here",
+                        path);
+    if ((*format)->package)
+        return qb__fail(QB_UNSUPPORTED, "%s: this build cannot read %s; install %s and build again",
+                        path, (*format)->name, (*format)->package);
+    return QB_OK;
+}
+
+qb_status qb__format_to_write(const char *path, const qb__format **format) {
+    *format = qb__is_folder(path) ? named("TIFF") : by_name(path);
+    if (!*format)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "%s: what kind of file? .h5, .mha, .npy, .raw, .tif, "
+                        "name_%%05d.tif or a folder that ends in /",
+                        path);
+    if (!(*format)->writer)
+        return qb__fail(QB_UNSUPPORTED,
+                        "%s: this build cannot write %s; install %s and build again", path,
+                        (*format)->name, (*format)->package ? (*format)->package : "another one");
+    return QB_OK;
+}
+
+qb_status qb__source_open(const char *path, const char *how, qb__source **source) {
+    const qb__format *format;
+    *source = NULL;
+    qb_status status = qb__format_to_read(path, &format);
+    return status == QB_OK ? format->open(path, how, source) : status;
+}

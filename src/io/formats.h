@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_FORMATS_H
+#define QB_IO_FORMATS_H
+
+#include "io/source.h"
+#include "io/writer.h"
+#include "quickbeam/scan.h"
+
+/* One row per format: what its name looks like and who reads and writes it. */
+typedef struct qb__format {
+    const char *name;
+    const char *extensions; /* " .h5 .hdf5 ": lower case, blanks around each */
+    const char *line;       /* for people: name, extensions, reads, writes, or what is missing */
+    const char *package;    /* what to install when this build cannot read it; NULL = it can */
+    /* Does a file begin like this one? For names that say nothing; may be NULL. */
+    bool (*begins)(const unsigned char head[8]);
+    /* A whole stack of images. `how` is an HDF5 dataset or the shape of raw data; may be NULL. */
+    qb_status (*open)(const char *path, const char *how, qb__source **source);
+    /* What open() cannot say: angles, flats, darks. NULL when the format knows only images. */
+    qb_status (*scan)(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+    const qb__writer_kind *writer; /* NULL = cannot */
+} qb__format;
+
+extern const qb__format qb__formats[];
+extern const size_t qb__format_count;
+
+/* The format to read `path` with: by its name, else by its first bytes. QB_UNSUPPORTED with the
+ * package's name when it was left out of this build. */
+qb_status qb__format_to_read(const char *path, const qb__format **format);
+/* The format to write `path` with, by its name alone. */
+qb_status qb__format_to_write(const char *path, const qb__format **format);
+/* Open any file as a stack of images. */
+qb_status qb__source_open(const char *path, const char *how, qb__source **source);
+
+qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+qb_status qb__hdf5_open(const char *path, const char *dataset, qb__source **source);
+qb_status qb__tiff_open(const char *path, const char *how, qb__source **source);
+qb_status qb__npy_open(const char *path, const char *how, qb__source **source);
+qb_status qb__mha_open(const char *path, const char *how, qb__source **source);
+qb_status qb__raw_open(const char *path, const char *how, qb__source **source);
+
+/* Several names at once: a folder, a pattern with * ? [ or a %05d. */
+bool qb__is_pattern(const char *path);
+bool qb__is_folder(const char *path);
+
+/* The files a folder, pattern or name stands for, in natural order. QB_NOT_FOUND when none;
+ * QB_BAD_INPUT when a folder mixes several series of names. */
+qb_status qb__list_images(const char *path, const char *extensions, qb__notes *files);
+/* strcmp that knows that 10 comes after 9. */
+int qb__natural_compare(const char *a, const char *b);
+
+/* Our notes beside NPY and raw data, PATH.json: into the source; false when there are none. */
+bool qb__sidecar_apply(const char *path, qb__source *source);
+/* The shape and type of raw data from there, "" when there is none. */
+void qb__sidecar_shape(const char *path, char *shape, size_t size);
+/* The scan of a format that keeps its angles there. */
+qb_status qb__sidecar_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+
+#endif

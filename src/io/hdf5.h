@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_HDF5_H
+#define QB_IO_HDF5_H
+
+/* Inside a build with HDF5 only. */
+#include <hdf5.h>
+
+#include "io/source.h"
+
+/* HDF5 has one lock, and so have we: around every use of the library. Its habit of printing errors
+ * is switched off meanwhile and given back afterwards. */
+void qb__h5_enter(void);
+void qb__h5_leave(void);
+
+/* The functions below want the lock held. */
+
+/* `status` with "path: what: HDF5's own words about its last failure". */
+qb_status qb__h5_fail(qb_status status, const char *path, const char *what);
+qb_status qb__h5_open(const char *path, hid_t *file);
+/* Does the path lead to an object, through any links? */
+bool qb__h5_exists(hid_t file, const char *path);
+/* A dataset's shape; false when the path is no dataset of 1 to 3 dimensions. Missing leading
+ * dimensions are 1. */
+bool qb__h5_shape(hid_t file, const char *path, int *rank, size_t shape[3]);
+/* Every number of a dataset of at most one dimension, as doubles. `count` must not exceed `limit`.
+ */
+qb_status qb__h5_numbers(hid_t file, const char *name, const char *path, size_t limit,
+                         double **values, size_t *count);
+/* A string dataset or attribute; false and "" when there is none. `attribute` NULL = the dataset.
+ */
+bool qb__h5_text(hid_t file, const char *path, const char *attribute, char *text, size_t size);
+/* One number of an attribute. */
+bool qb__h5_number(hid_t file, const char *path, const char *attribute, double *number);
+
+/* A dataset of two or three dimensions as a stack of images: by pread when it lies uncompressed in
+ * one piece, else through HDF5. Takes the lock itself in its read(). */
+qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__source **source);
+/* The type our halves have in HDF5; close it. */
+hid_t qb__h5_half_type(void);
+/* In memory or in a file we write; close it. */
+hid_t qb__h5_type(qb_dtype dtype);
+
+/* Millimetres of one unit ("um"), radians of one unit ("degrees"); 0 when the word is not known. */
+double qb__length_unit(const char *word);
+double qb__angle_unit(const char *word);
+
+/* What a walk over all links of a file found; paths are owned. */
+typedef struct qb__h5_map {
+    qb__notes entries;   /* groups whose definition is NXtomo */
+    qb__notes keys;      /* image_key and image_key_control datasets */
+    qb__notes angles;    /* 1-D datasets that by name or attribute are rotation angles */
+    qb__notes arrays;    /* 2-D and 3-D datasets */
+    qb__notes exchanges; /* groups /exchange* with data */
+    size_t links, dangling;
+    char first_dangling[256];
+} qb__h5_map;
+qb_status qb__h5_walk(hid_t file, const char *name, qb__h5_map *map);
+void qb__h5_map_release(qb__h5_map *map);
+
+/* The scan in a file, or under the dataset or group of the options; without the lock. */
+qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+/* The layouts it tries, in order. The file's map is there; QB_NOT_FOUND means: not mine. */
+qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, qb__scan_parts *parts);
+qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const qb__h5_map *map,
+                          qb__scan_parts *parts);
+/* Angles from a dataset, `frames` of them or so many as are projections. */
+qb_status qb__h5_angles(hid_t file, const char *name, const char *path, qb__scan_parts *parts);
+/* The pixel size from the first of these datasets that is there. */
+void qb__h5_pixel(hid_t file, const char *name, const char *const *paths, qb__scan_parts *parts);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#ifdef QB_HAVE_HDF5
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/hdf5.h"
+
+/* More views than this no scan has; asking for memory stops here. */
+enum { ANGLES_MOST = 1 << 24 };
+
+/* Degrees or radians? Where the file does not say, degrees; said when they look like the other. */
+static double angle_factor(hid_t file, const char *path, const double *values, size_t count,
+                           qb__scan_parts *parts) {
+    char units[32];
+    bool said = qb__h5_text(file, path, "units", units, sizeof units) && *units;
+    double factor = said ? qb__angle_unit(units) : 0.0;
+    if (factor > 0.0) return factor;
+    if (said) {
+        qb__note(&parts->notes, "%s is in \"%s\", which is no angle: taken as degrees", path,
+                 units);
+    } else if (count > 16) {
+        double low = values[0], high = values[0];
+        for (size_t i = 1; i < count; i++) {
+            low = fmin(low, values[i]);
+            high = fmax(high, values[i]);
+        }
+        if (high - low < 6.5)
+            qb__note(&parts->notes,
+                     "%s has no units and spans only %g: taken as degrees; if they are radians, "
+                     "give --angles",
+                     path, high - low);
+    }
+    return qb__angle_unit("degrees");
+}
+
+qb_status qb__h5_angles(hid_t file, const char *name, const char *path, qb__scan_parts *parts) {
+    double *values;
+    size_t count;
+    qb_status status = qb__h5_numbers(file, name, path, ANGLES_MOST, &values, &count);
+    if (status != QB_OK) return status;
+    double factor = angle_factor(file, path, values, count, parts);
+    for (size_t i = 0; i < count; i++) values[i] *= factor;
+    qb__free(parts->angles);
+    parts->angles = values;
+    parts->angle_count = count;
+    snprintf(parts->angles_from, sizeof parts->angles_from, "%s", path);
+    return QB_OK;
+}
+
+void qb__h5_pixel(hid_t file, const char *name, const char *const *paths, qb__scan_parts *parts) {
+    for (; *paths; paths++) {
+        double *value;
+        size_t count;
+        if (!qb__h5_exists(file, *paths)) continue;
+        if (qb__h5_numbers(file, name, *paths, 1024, &value, &count) != QB_OK) continue;
+        double size = count ? value[0] : 0.0;
+        qb__free(value);
+        char units[32];
+        bool said = qb__h5_text(file, *paths, "units", units, sizeof units) && *units;
+        double factor = said ? qb__length_unit(units) : 0.0;
+        if (!(size > 0.0) || !isfinite(size)) continue;
+        if (factor > 0.0) {
+            parts->pixel_size = size * factor;
+            snprintf(parts->pixel_from, sizeof parts->pixel_from, "%s", *paths);
+            return;
+        }
+        qb__note(&parts->notes, "%s is %g %s%s%s: pixel size unknown, give --pixel-size", *paths,
+                 size, said ? "\"" : "without units", units, said ? "\", no known length" : "");
+    }
+}
+
+/* A field stack; `what` is missing or odd: a note, not a failure. */
+static void open_fields(hid_t file, const char *name, const char *group, const char *child,
+                        qb__scan_parts *parts, qb__frames *fields) {
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", group, child);
+    if (!qb__h5_exists(file, path)) return;
+    const size_t *n = parts->data.source->shape;
+    qb__source *source;
+    if (qb__h5_source(file, name, path, &source) != QB_OK) {
+        qb__note(&parts->notes, "%s cannot be used: %s", path, qb_detail());
+    } else if (source->shape[1] != n[1] || source->shape[2] != n[2]) {
+        qb__note(&parts->notes, "%s has frames of %zu x %zu, the data %zu x %zu: not used", path,
+                 source->shape[1], source->shape[2], n[1], n[2]);
+        qb__source_close(source);
+    } else {
+        *fields = (qb__frames){source, NULL, source->shape[0]};
+    }
+}
+
+qb_status qb__exchange_scan(hid_t file, const char *name, const char *group,
+                            qb__scan_parts *parts) {
+    static const char *const pixels[] = {"/measurement/instrument/detector/actual_pixel_size_x",
+                                         "/measurement/instrument/detector/pixel_size_x", NULL};
+    char path[600], units[32];
+    snprintf(path, sizeof path, "%s/data", group);
+    qb_status status = qb__h5_source(file, name, path, &parts->data.source);
+    if (status != QB_OK) return status;
+    qb__source *data = parts->data.source;
+    parts->format = "DataExchange HDF5";
+    parts->data.count = data->shape[0];
+    snprintf(parts->quantity, sizeof parts->quantity, "%s", data->quantity);
+    if (!*parts->quantity && qb__h5_text(file, path, "units", units, sizeof units) &&
+        strcmp(units, "counts") == 0)
+        snprintf(parts->quantity, sizeof parts->quantity, "counts");
+    open_fields(file, name, group, "data_white", parts, &parts->flats);
+    open_fields(file, name, group, "data_dark", parts, &parts->darks);
+    qb__h5_pixel(file, name, pixels, parts);
+    qb__h5_number(file, path, "rotation_axis_column", &parts->center);
+    snprintf(path, sizeof path, "%s/theta", group);
+    if (!qb__h5_exists(file, path)) return QB_OK; /* whoever needs angles will say so */
+    if (qb__h5_angles(file, name, path, parts) != QB_OK)
+        qb__note(&parts->notes, "%s cannot be used: %s", path, qb_detail());
+    return QB_OK;
+}
+#else
+typedef int qb__no_hdf5;
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#ifdef QB_HAVE_HDF5
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "io/formats.h"
+#include "io/hdf5.h"
+
+static bool is_group(hid_t file, const char *path) {
+    H5O_info_t info;
+    return qb__h5_exists(file, path) &&
+           H5Oget_info_by_name2(file, path, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
+           info.type == H5O_TYPE_GROUP;
+}
+
+static void append_names(char *text, size_t size, const qb__notes *names) {
+    for (size_t i = 0; i < names->count && i < 6; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, " %s", names->text[i]);
+    }
+}
+
+/* A bare array: which one, unless there is only one, the caller must say. */
+static qb_status plain_array(hid_t file, const char *name, const char *path, const qb__h5_map *map,
+                             qb__scan_parts *parts) {
+    if (!path && map->arrays.count != 1) {
+        char names[400] = "";
+        append_names(names, sizeof names, &map->arrays);
+        if (map->arrays.count == 0)
+            return qb__fail(QB_BAD_INPUT, "%s holds no array of two or three dimensions", name);
+        return qb__fail(QB_BAD_INPUT, "%s: which of its %zu arrays? Give --dataset:%s", name,
+                        map->arrays.count, names);
+    }
+    if (!path) path = map->arrays.text[0];
+    qb_status status = qb__h5_source(file, name, path, &parts->data.source);
+    if (status != QB_OK) return status;
+    parts->format = "HDF5";
+    parts->data.count = parts->data.source->shape[0];
+    snprintf(parts->quantity, sizeof parts->quantity, "%s", parts->data.source->quantity);
+    return QB_OK;
+}
+
+/* --dataset GROUP/data or GROUP: the group decides what it is. */
+static qb_status named_scan(hid_t file, const char *name, const char *dataset,
+                            const qb__h5_map *map, qb__scan_parts *parts) {
+    char group[600], data[620];
+    if (!qb__h5_exists(file, dataset))
+        return qb__fail(QB_NOT_FOUND, "%s: --dataset %s is not there", name, dataset);
+    snprintf(group, sizeof group, "%s", dataset);
+    size_t n = strlen(group);
+    while (n > 1 && group[n - 1] == '/') group[--n] = 0;
+    if (!is_group(file, group)) {
+        char *slash = strrchr(group, '/');
+        if (!slash || slash == group || strcmp(slash, "/data") != 0)
+            return plain_array(file, name, dataset, map, parts);
+        *slash = 0;
+    }
+    qb_status status = qb__nxtomo_scan(file, name, group, map, parts);
+    if (status != QB_NOT_FOUND) return status;
+    snprintf(data, sizeof data, "%s/data", group);
+    if (!qb__h5_exists(file, data))
+        return qb__fail(QB_NOT_FOUND, "%s: %s holds no scan: neither image_key nor data", name,
+                        dataset);
+    return qb__exchange_scan(file, name, group, parts);
+}
+
+static qb_status find_scan(hid_t file, const char *name, const char *dataset, const qb__h5_map *map,
+                           qb__scan_parts *parts) {
+    if (dataset) return named_scan(file, name, dataset, map, parts);
+    if (map->exchanges.count) {
+        if (map->exchanges.count > 1)
+            qb__note(&parts->notes, "%zu exchange groups; %s is read, --dataset picks another",
+                     map->exchanges.count, map->exchanges.text[0]);
+        return qb__exchange_scan(file, name, map->exchanges.text[0], parts);
+    }
+    qb_status status = qb__nxtomo_scan(file, name, NULL, map, parts);
+    if (status != QB_NOT_FOUND) return status;
+    if (map->entries.count)
+        return qb__fail(QB_BAD_INPUT,
+                        "%s:%s is an NXtomo without image_key beside its data; %zu "
+                        "links lead nowhere%s%s. Give --dataset",
+                        name, map->entries.text[0], map->dangling,
+                        map->dangling ? ", the first " : "", map->first_dangling);
+    status = plain_array(file, name, NULL, map, parts);
+    if (status == QB_OK || map->dangling == 0) return status;
+    return qb__fail_in(status, "%zu links lead nowhere, the first %s", map->dangling,
+                       map->first_dangling);
+}
+
+qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
+    hid_t file;
+    qb__h5_map map = {0};
+    qb__h5_enter();
+    qb_status status = qb__h5_open(path, &file);
+    if (status != QB_OK) goto leave;
+    QB__TRY(qb__h5_walk(file, path, &map));
+    QB__TRY(find_scan(file, path, options ? options->dataset : NULL, &map, parts));
+    if (map.dangling)
+        qb__note(&parts->notes, "%zu of %zu links lead nowhere, the first is %s", map.dangling,
+                 map.links, map.first_dangling);
+out:
+    qb__h5_map_release(&map);
+    H5Fclose(file);
+leave:
+    qb__h5_leave();
+    return status;
+}
+
+/* For a whole array: the dataset asked for, else /exchange/data, else the only one. */
+qb_status qb__hdf5_open(const char *path, const char *dataset, qb__source **source) {
+    hid_t file;
+    qb__h5_map map = {0};
+    *source = NULL;
+    qb__h5_enter();
+    qb_status status = qb__h5_open(path, &file);
+    if (status != QB_OK) goto leave;
+    if (!dataset && qb__h5_exists(file, "/exchange/data")) dataset = "/exchange/data";
+    if (!dataset) {
+        QB__TRY(qb__h5_walk(file, path, &map));
+        qb__scan_parts parts = {0};
+        status = plain_array(file, path, NULL, &map, &parts);
+        *source = parts.data.source;
+    } else {
+        status = qb__h5_source(file, path, dataset, source);
+    }
+out:
+    qb__h5_map_release(&map);
+    H5Fclose(file);
+leave:
+    qb__h5_leave();
+    return status;
+}
+#else
+typedef int qb__no_hdf5;
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#ifdef QB_HAVE_HDF5
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/hdf5.h"
+
+typedef struct h5_source {
+    qb__source base;
+    hid_t set, type;
+    int rank;
+} h5_source;
+
+hid_t qb__h5_half_type(void) {
+    hid_t type = H5Tcopy(H5T_IEEE_F32LE);
+    H5Tset_fields(type, 15, 10, 5, 0, 10);
+    H5Tset_size(type, 2);
+    H5Tset_ebias(type, 15);
+    return type;
+}
+
+hid_t qb__h5_type(qb_dtype dtype) {
+    if (dtype == QB_F16) return qb__h5_half_type();
+    const hid_t types[] = {
+        [QB_U8] = H5T_STD_U8LE,    [QB_I8] = H5T_STD_I8LE,    [QB_U16] = H5T_STD_U16LE,
+        [QB_I16] = H5T_STD_I16LE,  [QB_U32] = H5T_STD_U32LE,  [QB_I32] = H5T_STD_I32LE,
+        [QB_F32] = H5T_IEEE_F32LE, [QB_F64] = H5T_IEEE_F64LE,
+    };
+    return H5Tcopy(types[dtype]);
+}
+
+static bool dtype_of(hid_t type, qb_dtype *dtype) {
+    H5T_class_t class = H5Tget_class(type);
+    size_t size = H5Tget_size(type);
+    if (class == H5T_FLOAT) {
+        *dtype = size == 2 ? QB_F16 : size == 4 ? QB_F32 : QB_F64;
+        return size == 2 || size == 4 || size == 8;
+    }
+    if (class != H5T_INTEGER) return false;
+    bool sign = H5Tget_sign(type) == H5T_SGN_2;
+    *dtype = size == 1   ? (sign ? QB_I8 : QB_U8)
+             : size == 2 ? (sign ? QB_I16 : QB_U16)
+                         : (sign ? QB_I32 : QB_U32);
+    return size == 1 || size == 2 || size == 4;
+}
+
+/* Past the front of a shape of rank 2 comes the single image. */
+static qb_status select_region(const h5_source *h5, const qb__region *region, hid_t space) {
+    hsize_t start[3] = {region->first, region->row0, 0};
+    hsize_t stride[3] = {region->step, 1, 1};
+    hsize_t count[3] = {region->count, region->row1 - region->row0, h5->base.shape[2]};
+    int skip = 3 - h5->rank;
+    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start + skip, stride + skip, count + skip,
+                            NULL) < 0)
+        return qb__h5_fail(QB_INTERNAL, h5->base.path, "choosing a region");
+    return QB_OK;
+}
+
+static qb_status read_locked(const h5_source *h5, const qb__region *region, void *out) {
+    hid_t space = H5Dget_space(h5->set);
+    if (space < 0) return qb__h5_fail(QB_BAD_INPUT, h5->base.path, "its shape");
+    hsize_t values = region->count * (region->row1 - region->row0) * h5->base.shape[2];
+    hid_t memory = H5Screate_simple(1, &values, NULL);
+    qb_status status = select_region(h5, region, space);
+    if (status == QB_OK && H5Dread(h5->set, h5->type, memory, space, H5P_DEFAULT, out) < 0) {
+        char what[96];
+        snprintf(what, sizeof what, "images %zu.., rows %zu..%zu cannot be read", region->first,
+                 region->row0, region->row1 - 1);
+        status = qb__h5_fail(QB_BAD_INPUT, h5->base.path, what);
+    }
+    H5Sclose(memory);
+    H5Sclose(space);
+    return status;
+}
+
+static qb_status read_h5(qb__source *source, const qb__region *region, void *out) {
+    if (region->count == 0 || region->row1 == region->row0) return QB_OK;
+    qb__h5_enter();
+    qb_status status = read_locked((h5_source *)source, region, out);
+    qb__h5_leave();
+    return status;
+}
+
+static void release_h5(qb__source *source) {
+    h5_source *h5 = (h5_source *)source;
+    qb__h5_enter();
+    if (h5->type > 0) H5Tclose(h5->type);
+    if (h5->set > 0) H5Dclose(h5->set);
+    qb__h5_leave();
+}
+
+/* As opened a first time, to look; the second time its chunk cache fits. One layer of chunks over
+ * all rows and columns is kept, so that neighbouring reads do not decompress a chunk twice. */
+static hid_t open_with_cache(hid_t file, const char *path, hid_t set, const size_t chunk[3],
+                             const size_t shape[3], size_t size) {
+    const size_t most = (size_t)32 << 20, least = (size_t)1 << 20;
+    size_t rows = (shape[1] + chunk[1] - 1) / chunk[1] * chunk[1];
+    size_t columns = (shape[2] + chunk[2] - 1) / chunk[2] * chunk[2];
+    size_t bytes;
+    if (!qb__mul(chunk[0], rows, columns, &bytes) || !qb__mul(bytes, size, 1, &bytes) ||
+        bytes > most)
+        bytes = most;
+    if (bytes <= least) return set;
+    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    H5Pset_chunk_cache(access, 12421, bytes, 1.0);
+    H5Dclose(set);
+    set = H5Dopen2(file, path, access);
+    H5Pclose(access);
+    return set;
+}
+
+/* Every chunk there? A shape that vastly exceeds what was ever written is an attack or an accident.
+ */
+static qb_status check_chunks(hid_t set, const char *path, const size_t chunk[3],
+                              const size_t shape[3], uint64_t *missing) {
+    hsize_t written = 0;
+    hid_t space = H5Dget_space(set);
+    herr_t failed = H5Dget_num_chunks(set, space, &written);
+    H5Sclose(space);
+    if (failed < 0) return qb__h5_fail(QB_BAD_INPUT, path, "its chunks");
+    uint64_t wanted = 1;
+    for (int i = 0; i < 3; i++) {
+        if (__builtin_mul_overflow(wanted, (shape[i] + chunk[i] - 1) / chunk[i], &wanted))
+            wanted = UINT64_MAX;
+    }
+    if (written == 0)
+        return qb__fail(QB_BAD_INPUT, "%s: none of its %llu chunks was ever written", path,
+                        (unsigned long long)wanted);
+    *missing = wanted > written ? wanted - written : 0;
+    if (*missing / 1000 > written)
+        return qb__fail(QB_BAD_INPUT, "%s: only %llu of its %llu chunks were written", path,
+                        (unsigned long long)written, (unsigned long long)wanted);
+    return QB_OK;
+}
+
+static bool same_bytes(hid_t stored, hid_t ours) {
+    return H5Tequal(stored, ours) > 0 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+}
+
+/* The dataset may live in another file, behind an external link. */
+static qb_status open_plain(hid_t set, const char *path, qb_dtype dtype, const size_t shape[3],
+                            haddr_t offset, qb__source **source) {
+    char file[4096];
+    if (H5Fget_name(set, file, sizeof file) < 0)
+        return qb__h5_fail(QB_INTERNAL, path, "the name of its file");
+    qb__plain layout = {"HDF5", dtype, {shape[0], shape[1], shape[2]}, offset, false};
+    qb_status status = qb__plain_open(file, &layout, source);
+    if (status != QB_OK) return qb__fail_in(status, "%s", path);
+    char *name = qb__strdup(path);
+    if (!name) return QB_OK; /* the file's own name will do */
+    qb__free((*source)->path);
+    (*source)->path = name;
+    return QB_OK;
+}
+
+static qb_status open_h5(const h5_source *found, const char *path, qb__source **source) {
+    h5_source *h5;
+    qb_status status = qb__source_create(sizeof *h5, "HDF5", path, &h5);
+    if (status != QB_OK) return status;
+    qb__source named = h5->base;
+    *h5 = *found;
+    h5->base.format = named.format;
+    h5->base.path = named.path;
+    h5->base.read = read_h5;
+    h5->base.release = release_h5;
+    *source = &h5->base;
+    return QB_OK;
+}
+
+/* Layout and storage of an open dataset; what is not kept in *source is closed. */
+static qb_status open_dataset(hid_t file, const char *path, const char *label, h5_source *h5,
+                              qb__source **source) {
+    hid_t plist = H5Dget_create_plist(h5->set), stored = H5Dget_type(h5->set);
+    H5D_layout_t layout = H5Pget_layout(plist);
+    size_t *shape = h5->base.shape, *chunk = h5->base.chunk;
+    uint64_t missing = 0;
+    qb_status status = QB_OK;
+    for (int i = 0; i < 3; i++) chunk[i] = 1;
+    if (stored < 0 || !dtype_of(stored, &h5->base.dtype)) {
+        status = qb__fail(QB_UNSUPPORTED, "%s holds no 8, 16 or 32-bit integers or floats", label);
+        goto out;
+    }
+    size_t size = qb_dtype_size(h5->base.dtype), count, bytes;
+    h5->type = qb__h5_type(h5->base.dtype);
+    if (!qb__mul(shape[0], shape[1], shape[2], &count) || !qb__mul(count, size, 1, &bytes)) {
+        status = qb__fail(QB_BAD_INPUT, "%s: %zu x %zu x %zu values are too many", label, shape[0],
+                          shape[1], shape[2]);
+        goto out;
+    }
+    haddr_t offset = layout == H5D_CONTIGUOUS ? H5Dget_offset(h5->set) : HADDR_UNDEF;
+    if (offset != HADDR_UNDEF && same_bytes(stored, h5->type)) {
+        status = open_plain(h5->set, label, h5->base.dtype, shape, offset, source);
+        goto out;
+    }
+    if (layout == H5D_CONTIGUOUS && H5Dget_storage_size(h5->set) < bytes) {
+        status = qb__fail(QB_BAD_INPUT, "%s: its %zu bytes were never written", label, bytes);
+        goto out;
+    }
+    if (layout == H5D_CHUNKED) {
+        hsize_t n[3];
+        if (H5Pget_chunk(plist, h5->rank, n) != h5->rank) n[0] = n[1] = n[2] = 1;
+        for (int i = 3 - h5->rank; i < 3; i++) chunk[i] = (size_t)n[i - 3 + h5->rank];
+        QB__TRY(check_chunks(h5->set, label, chunk, shape, &missing));
+        h5->set = open_with_cache(file, path, h5->set, chunk, shape, size);
+        if (h5->set < 0) {
+            status = qb__h5_fail(QB_BAD_INPUT, label, "opening it");
+            goto out;
+        }
+    }
+    QB__TRY(open_h5(h5, label, source));
+    if (missing)
+        snprintf((*source)->trouble, sizeof(*source)->trouble,
+                 "%llu chunks of the data were never written and read as the fill value",
+                 (unsigned long long)missing);
+out:
+    if (stored >= 0) H5Tclose(stored);
+    H5Pclose(plist);
+    if (!*source || (*source)->read != read_h5) {
+        if (h5->type > 0) H5Tclose(h5->type);
+        if (h5->set > 0) H5Dclose(h5->set);
+    }
+    return status;
+}
+
+qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__source **source) {
+    char label[1024];
+    *source = NULL;
+    snprintf(label, sizeof label, "%s:%s", name, path);
+    h5_source h5 = {0};
+    if (!qb__h5_exists(file, path)) return qb__fail(QB_NOT_FOUND, "%s is not there", label);
+    if (!qb__h5_shape(file, path, &h5.rank, h5.base.shape) || h5.rank < 2)
+        return qb__fail(QB_BAD_INPUT, "%s is no array of two or three dimensions", label);
+    if (!h5.base.shape[0] || !h5.base.shape[1] || !h5.base.shape[2])
+        return qb__fail(QB_BAD_INPUT, "%s is empty: %zu x %zu x %zu", label, h5.base.shape[0],
+                        h5.base.shape[1], h5.base.shape[2]);
+    h5.set = H5Dopen2(file, path, H5P_DEFAULT);
+    if (h5.set < 0) return qb__h5_fail(QB_BAD_INPUT, label, "opening it");
+    qb_status status = open_dataset(file, path, label, &h5, source);
+    if (status != QB_OK) return status;
+    qb__h5_text(file, path, "quantity", (*source)->quantity, sizeof(*source)->quantity);
+    double voxel;
+    static const char *const keys[] = {"voxel_size_x", "voxel_size_y", "voxel_size_z"};
+    for (int i = 0; i < 3; i++)
+        if (qb__h5_number(file, path, keys[i], &voxel)) (*source)->voxel[i] = voxel;
+    return QB_OK;
+}
+#else
+typedef int qb__no_hdf5;
+#endif

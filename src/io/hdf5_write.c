@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#ifdef QB_HAVE_HDF5
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/hdf5.h"
+#include "io/writer.h"
+
+static bool put_text(hid_t object, const char *name, const char *text) {
+    hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    H5Tset_size(type, strlen(text) + 1);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    hid_t attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    bool good = attribute >= 0 && H5Awrite(attribute, type, text) >= 0;
+    if (attribute >= 0) H5Aclose(attribute);
+    H5Sclose(space);
+    H5Tclose(type);
+    return good;
+}
+
+static bool put_number(hid_t object, const char *name, double number) {
+    hid_t space = H5Screate(H5S_SCALAR);
+    hid_t attribute = H5Acreate2(object, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT);
+    bool good = attribute >= 0 && H5Awrite(attribute, H5T_NATIVE_DOUBLE, &number) >= 0;
+    if (attribute >= 0) H5Aclose(attribute);
+    H5Sclose(space);
+    return good;
+}
+
+/* A dataset, groups on the way to it made as needed. No data: room in the file, not written to. */
+static hid_t make_set(hid_t file, const char *path, hid_t type, int rank, const size_t *shape,
+                      const void *data) {
+    hsize_t n[3];
+    for (int i = 0; i < rank; i++) n[i] = shape[i];
+    hid_t space = rank ? H5Screate_simple(rank, n, NULL) : H5Screate(H5S_SCALAR);
+    hid_t links = H5Pcreate(H5P_LINK_CREATE), create = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_create_intermediate_group(links, 1);
+    H5Pset_alloc_time(create, H5D_ALLOC_TIME_EARLY);
+    H5Pset_fill_time(create, H5D_FILL_TIME_NEVER);
+    hid_t set = H5Dcreate2(file, path, type, space, links, create, H5P_DEFAULT);
+    if (set >= 0 && data && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) {
+        H5Dclose(set);
+        set = H5I_INVALID_HID;
+    }
+    H5Pclose(create);
+    H5Pclose(links);
+    H5Sclose(space);
+    return set;
+}
+
+static bool put_string(hid_t file, const char *path, const char *text) {
+    hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, strlen(text) + 1);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    hid_t set = make_set(file, path, type, 0, NULL, text);
+    H5Tclose(type);
+    if (set >= 0) H5Dclose(set);
+    return set >= 0;
+}
+
+static bool put_scalar(hid_t file, const char *path, double number, const char *units) {
+    hid_t set = make_set(file, path, H5T_IEEE_F64LE, 0, NULL, &number);
+    bool good = set >= 0 && put_text(set, "units", units);
+    if (set >= 0) H5Dclose(set);
+    return good;
+}
+
+static bool put_fields(hid_t file, const char *path, const qb_array *fields, const char *axes) {
+    if (!fields) return true;
+    hid_t type = qb__h5_type(fields->dtype);
+    hid_t set = make_set(file, path, type, 3, fields->shape, fields->data);
+    bool good = set >= 0 && put_text(set, "axes", axes) && put_text(set, "units", "counts");
+    if (set >= 0) H5Dclose(set);
+    H5Tclose(type);
+    return good;
+}
+
+static bool put_theta(hid_t file, const qb_stack *stack) {
+    if (!stack->angles) return true;
+    double *degrees;
+    if (qb__alloc(stack->shape[0], sizeof *degrees, &degrees) != QB_OK) return false;
+    for (size_t i = 0; i < stack->shape[0]; i++)
+        degrees[i] = stack->angles[i] / qb__angle_unit("degrees");
+    hid_t set = make_set(file, "/exchange/theta", H5T_IEEE_F64LE, 1, stack->shape, degrees);
+    bool good = set >= 0 && put_text(set, "units", "degrees");
+    if (set >= 0) H5Dclose(set);
+    qb__free(degrees);
+    return good;
+}
+
+static bool describe_data(hid_t set, const qb_stack *stack, bool projections) {
+    static const char *const names[][2] = {
+        {"voxel_size_x", "offset_x"}, {"voxel_size_y", "offset_y"}, {"voxel_size_z", "offset_z"}};
+    bool good = put_text(set, "axes", projections ? "theta:y:x" : "z:y:x") &&
+                put_text(set, "units", stack->units) && put_text(set, "quantity", stack->quantity);
+    if (*stack->description) good = good && put_text(set, "description", stack->description);
+    for (int i = 0; i < 3; i++) {
+        if (stack->voxel[i] > 0.0) good = good && put_number(set, names[i][0], stack->voxel[i]);
+        if (!projections) good = good && put_number(set, names[i][1], stack->offset[i]);
+    }
+    if (stack->scale_high > stack->scale_low)
+        good = good && put_number(set, "scale_low", stack->scale_low) &&
+               put_number(set, "scale_high", stack->scale_high);
+    return good && put_number(set, "first_image", (double)stack->first);
+}
+
+static bool put_detector(hid_t file, const qb_stack *stack) {
+    static const char *const paths[] = {"/measurement/instrument/detector/pixel_size_x",
+                                        "/measurement/instrument/detector/pixel_size_y"};
+    bool good = true;
+    for (int i = 0; i < 2; i++)
+        if (stack->voxel[i] > 0.0) good = good && put_scalar(file, paths[i], stack->voxel[i], "mm");
+    return good;
+}
+
+static bool fill_file(hid_t file, qb_writer *writer) {
+    const qb_stack *stack = &writer->stack;
+    bool projections = qb__stack_is_projections(stack);
+    hid_t type = qb__h5_type(stack->dtype);
+    hid_t set = make_set(file, "/exchange/data", type, 3, stack->shape, NULL);
+    H5Tclose(type);
+    if (set < 0) return false;
+    haddr_t offset = H5Dget_offset(set);
+    writer->data_offset = offset;
+    bool good = offset != HADDR_UNDEF && describe_data(set, stack, projections);
+    H5Dclose(set);
+    if (projections)
+        good = good && put_fields(file, "/exchange/data_white", stack->flats, "theta_white:y:x") &&
+               put_fields(file, "/exchange/data_dark", stack->darks, "theta_dark:y:x") &&
+               put_theta(file, stack) && put_detector(file, stack);
+    return good && put_string(file, "/implements",
+                              projections ? "exchange:measurement:process" : "exchange:process");
+}
+
+/* HDF5 makes the file and says where the data go; then it is closed, and they go there by pwrite.
+ */
+static qb_status begin_hdf5(qb_writer *writer) {
+    qb__h5_enter();
+    qb_status status = QB_OK;
+    hid_t file = H5Fcreate(writer->part, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    bool good = file >= 0 && fill_file(file, writer);
+    if (!good) status = qb__h5_fail(QB_IO, writer->path, "cannot be created");
+    if (file >= 0 && H5Fclose(file) < 0 && status == QB_OK)
+        status = qb__h5_fail(QB_IO, writer->path, "cannot be created");
+    qb__h5_leave();
+    if (status != QB_OK) return status;
+    writer->fd = open(writer->part, O_RDWR | O_CLOEXEC);
+    return writer->fd < 0 ? qb__fail_errno(errno, "opening", writer->path) : QB_OK;
+}
+
+static qb_status finish_hdf5(qb_writer *writer, const char *provenance) {
+    if (!*provenance) return QB_OK;
+    qb__h5_enter();
+    hid_t file = H5Fopen(writer->part, H5F_ACC_RDWR, H5P_DEFAULT);
+    bool good = file >= 0 && put_string(file, "/process/quickbeam/provenance", provenance);
+    if (file >= 0 && H5Fclose(file) < 0) good = false;
+    qb_status status =
+        good ? QB_OK : qb__h5_fail(QB_IO, writer->path, "its provenance cannot be written");
+    qb__h5_leave();
+    return status;
+}
+
+static size_t overhead_hdf5(const qb_writer *writer) {
+    return 65536 + writer->stack.shape[0] * sizeof(double);
+}
+
+const qb__writer_kind qb__hdf5_writer = {
+    .begin = begin_hdf5, .finish = finish_hdf5, .overhead = overhead_hdf5};
+#else
+typedef int qb__no_hdf5;
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/writer.h"
+
+char *qb__folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash) return qb__strdup(".");
+    size_t n = slash == path ? 1 : (size_t)(slash - path);
+    char *folder;
+    if (qb__alloc(n + 1, 1, &folder) != QB_OK) return NULL;
+    memcpy(folder, path, n);
+    return folder;
+}
+
+char *qb__part_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    int n = slash ? (int)(slash + 1 - path) : 0;
+    size_t room = strlen(path) + 40;
+    char *part;
+    if (qb__alloc(room, 1, &part) != QB_OK) return NULL;
+    snprintf(part, room, "%.*s.%s.part-%ld", n, path, path + n, (long)getpid());
+    return part;
+}
+
+/* The folder may be one that is still to be made. */
+static int statvfs_above(const char *folder, struct statvfs *disk) {
+    int failed = statvfs(folder, disk);
+    if (!failed || errno != ENOENT || strcmp(folder, ".") == 0) return failed;
+    char *above = qb__folder_of(folder);
+    if (!above) return failed;
+    failed = statvfs_above(above, disk);
+    qb__free(above);
+    return failed;
+}
+
+qb_status qb__check_space(const char *folder, const char *path, uint64_t bytes) {
+    struct statvfs disk;
+    if (statvfs_above(folder, &disk) != 0)
+        return qb__fail_errno(errno, "opening the folder", folder);
+    uint64_t have = (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (have >= bytes) return QB_OK;
+    return qb__fail(QB_NO_SPACE, "%s needs %.1f MB, %s has %.1f MB free", path, (double)bytes / 1e6,
+                    folder, (double)have / 1e6);
+}
+
+qb_status qb__pwrite_all(int fd, const char *path, const void *data, size_t bytes,
+                         uint64_t offset) {
+    const char *from = data;
+    for (size_t done = 0; done < bytes;) {
+        size_t left = bytes - done, most = (size_t)1 << 30;
+        ssize_t put = pwrite(fd, from + done, left < most ? left : most, (off_t)(offset + done));
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0 && errno == EFBIG)
+            return qb__fail(QB_NO_SPACE, "writing %s: files here may not be that large (byte %llu)",
+                            path, (unsigned long long)(offset + done));
+        if (put < 0) return qb__fail_errno(errno, "writing", path);
+        done += (size_t)put;
+    }
+    return QB_OK;
+}
+
+void qb__start_writeback(int fd, uint64_t offset, size_t bytes) {
+#ifdef SYNC_FILE_RANGE_WRITE
+    sync_file_range(fd, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+#else
+    (void)fd, (void)offset, (void)bytes;
+#endif
+}

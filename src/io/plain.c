@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/source.h"
+
+typedef struct plain_source {
+    qb__source base;
+    int fd;
+    uint64_t offset;
+    bool swap;
+} plain_source;
+
+qb_status qb__pread_all(int fd, const char *path, void *out, size_t bytes, uint64_t offset) {
+    char *to = out;
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = pread(fd, to + done, bytes - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return qb__fail_errno(errno, "reading", path);
+        if (got == 0)
+            return qb__fail(QB_BAD_INPUT, "%s ends at byte %llu; %llu were to be there", path,
+                            (unsigned long long)(offset + done),
+                            (unsigned long long)(offset + bytes));
+        done += (size_t)got;
+    }
+    return QB_OK;
+}
+
+void qb__swap_bytes(void *values, size_t count, size_t size) {
+    uint16_t *two = values;
+    uint32_t *four = values;
+    uint64_t *eight = values;
+    if (size == 2)
+        for (size_t i = 0; i < count; i++) two[i] = __builtin_bswap16(two[i]);
+    if (size == 4)
+        for (size_t i = 0; i < count; i++) four[i] = __builtin_bswap32(four[i]);
+    if (size == 8)
+        for (size_t i = 0; i < count; i++) eight[i] = __builtin_bswap64(eight[i]);
+}
+
+qb_status qb__file_size(const char *path, uint64_t *bytes) {
+    struct stat about;
+    if (stat(path, &about) != 0) return qb__fail_errno(errno, "opening", path);
+    if (!S_ISREG(about.st_mode)) return qb__fail(QB_BAD_INPUT, "%s is not a file", path);
+    *bytes = (uint64_t)about.st_size;
+    return QB_OK;
+}
+
+qb_status qb__read_text(const char *path, size_t limit, char **text) {
+    *text = NULL;
+    uint64_t bytes;
+    qb_status status = qb__file_size(path, &bytes);
+    if (status != QB_OK) return status;
+    if (bytes > limit)
+        return qb__fail(QB_BAD_INPUT, "%s: %llu bytes are too many for such a file (%zu)", path,
+                        (unsigned long long)bytes, limit);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return qb__fail_errno(errno, "opening", path);
+    status = qb__alloc((size_t)bytes + 1, 1, text);
+    if (status == QB_OK) status = qb__pread_all(fd, path, *text, (size_t)bytes, 0);
+    close(fd);
+    if (status != QB_OK) {
+        qb__free(*text);
+        *text = NULL;
+    }
+    return status;
+}
+
+static qb_status read_plain(qb__source *source, const qb__region *region, void *out) {
+    plain_source *plain = (plain_source *)source;
+    size_t row = qb__source_row_bytes(source), rows = region->row1 - region->row0;
+    size_t image = source->shape[1] * row, part = rows * row, count = region->count;
+    size_t step = region->step, first = region->first;
+    bool dense = step == 1 && rows == source->shape[1];
+    if (dense && count) { /* one read for all */
+        part *= count;
+        count = 1;
+    }
+    char *to = out;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t at = plain->offset + (first + i * step) * image + region->row0 * row;
+        qb_status status = qb__pread_all(plain->fd, source->path, to + i * part, part, at);
+        if (status != QB_OK) return status;
+    }
+    size_t size = qb_dtype_size(source->dtype);
+    if (plain->swap) qb__swap_bytes(out, count * part / size, size);
+    return QB_OK;
+}
+
+static void release_plain(qb__source *source) {
+    plain_source *plain = (plain_source *)source;
+    if (plain->fd >= 0) close(plain->fd);
+}
+
+/* The layout's bytes lie inside the file. */
+static qb_status check_size(const char *path, const qb__plain *layout) {
+    const size_t *n = layout->shape;
+    uint64_t have;
+    qb_status status = qb__file_size(path, &have);
+    if (status != QB_OK) return status;
+    size_t count, bytes;
+    if (!n[0] || !n[1] || !n[2])
+        return qb__fail(QB_BAD_INPUT, "%s: its shape %zu x %zu x %zu is empty", path, n[0], n[1],
+                        n[2]);
+    if (qb__mul(n[0], n[1], n[2], &count) &&
+        qb__mul(count, qb_dtype_size(layout->dtype), 1, &bytes) && layout->offset <= have &&
+        bytes <= have - layout->offset)
+        return QB_OK;
+    return qb__fail(QB_BAD_INPUT,
+                    "%s: %zu x %zu x %zu %s from byte %llu on do not fit in its %llu bytes", path,
+                    n[0], n[1], n[2], qb_dtype_name(layout->dtype),
+                    (unsigned long long)layout->offset, (unsigned long long)have);
+}
+
+qb_status qb__plain_open(const char *path, const qb__plain *layout, qb__source **out) {
+    *out = NULL;
+    qb_status status = check_size(path, layout);
+    if (status != QB_OK) return status;
+    plain_source *plain;
+    status = qb__source_create(sizeof *plain, layout->format, path, &plain);
+    if (status != QB_OK) return status;
+    plain->base.dtype = layout->dtype;
+    memcpy(plain->base.shape, layout->shape, sizeof layout->shape);
+    plain->base.read = read_plain;
+    plain->base.release = release_plain;
+    plain->offset = layout->offset;
+    plain->swap = layout->swap;
+    plain->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (plain->fd < 0) {
+        int error = errno;
+        qb__source_close(&plain->base);
+        return qb__fail_errno(error, "opening", path);
+    }
+    *out = &plain->base;
+    return QB_OK;
+}

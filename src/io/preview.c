@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/writer.h"
+
+#ifdef QB_HAVE_PNG
+#include <png.h>
+
+enum { SIDE_MOST = 2048 };
+
+/* Means of blocks of factor x factor pixels; what is no number does not count. */
+static void reduce(const float *image, size_t nx, size_t ny, size_t factor, float *out) {
+    size_t columns = nx / factor, rows = ny / factor;
+    for (size_t y = 0; y < rows; y++) {
+        for (size_t x = 0; x < columns; x++) {
+            double sum = 0.0;
+            size_t n = 0;
+            for (size_t i = 0; i < factor * factor; i++) {
+                float v = image[(y * factor + i / factor) * nx + x * factor + i % factor];
+                if (!isfinite(v)) continue;
+                sum += v;
+                n++;
+            }
+            out[y * columns + x] = n ? (float)(sum / (double)n) : NAN;
+        }
+    }
+}
+
+static int by_value(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static qb_status percentiles(const float *values, size_t count, double *low, double *high) {
+    float *sorted;
+    qb_status status = qb__alloc(count, sizeof *sorted, &sorted);
+    if (status != QB_OK) return status;
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(values[i])) sorted[n++] = values[i];
+    qsort(sorted, n, sizeof *sorted, by_value);
+    *low = n ? sorted[(size_t)(0.005 * (double)(n - 1))] : 0.0;
+    *high = n ? sorted[(size_t)(0.995 * (double)(n - 1) + 0.5)] : 0.0;
+    qb__free(sorted);
+    return QB_OK;
+}
+
+static qb_status write_png(const char *path, const unsigned char *grey, size_t nx, size_t ny) {
+    char *part = qb__part_name(path);
+    if (!part) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    png_image png = {.version = PNG_IMAGE_VERSION,
+                     .width = (png_uint_32)nx,
+                     .height = (png_uint_32)ny,
+                     .format = PNG_FORMAT_GRAY};
+    qb_status status = QB_OK;
+    FILE *file = fopen(part, "we");
+    if (!file) {
+        status = qb__fail_errno(errno, "creating", path);
+        goto out;
+    }
+    bool good = png_image_write_to_stdio(&png, file, 0, grey, 0, NULL) != 0;
+    int error = errno;
+    if (fclose(file) != 0) {
+        good = false;
+        error = errno;
+    }
+    if (!good)
+        status = qb__fail_errno(error ? error : EIO, "writing", path);
+    else if (rename(part, path) != 0)
+        status = qb__fail_errno(errno, "giving its name to", path);
+    if (status != QB_OK) unlink(part);
+out:
+    qb__free(part);
+    return status;
+}
+
+qb_status qb_preview_write(const char *path, const float *image, size_t nx, size_t ny, double low,
+                           double high) {
+    size_t side = nx > ny ? nx : ny, factor = (side + SIDE_MOST - 1) / SIDE_MOST;
+    size_t columns = factor ? nx / factor : 0, rows = factor ? ny / factor : 0;
+    if (!columns || !rows)
+        return qb__fail(QB_BAD_ARGUMENT, "%s: a picture of %zu x %zu", path, nx, ny);
+    float *small = NULL;
+    unsigned char *grey = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(rows * columns, sizeof *small, &small));
+    QB__TRY(qb__alloc(rows * columns, 1, &grey));
+    reduce(image, nx, ny, factor, small);
+    if (!(low < high)) QB__TRY(percentiles(small, rows * columns, &low, &high));
+    qb_convert_from_float(small, rows * columns, QB_U8, low, high, grey);
+    status = write_png(path, grey, columns, rows);
+out:
+    qb__free(small);
+    qb__free(grey);
+    return status;
+}
+#else
+qb_status qb_preview_write(const char *path, const float *image, size_t nx, size_t ny, double low,
+                           double high) {
+    (void)image, (void)nx, (void)ny, (void)low, (void)high;
+    return qb__fail(QB_UNSUPPORTED,
+                    "%s: this build cannot write PNG; install libpng-dev and build again", path);
+}
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "io/formats.h"
+
+/* VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]; "big" after the type, as in uint16big, is the other byte
+ * order. */
+static qb_status parse_shape(const char *text, qb__plain *layout) {
+    const char *at = text;
+    char *end, name[24];
+    for (int i = 0; i < 3; i++) {
+        errno = 0;
+        layout->shape[i] = strtoull(at, &end, 10);
+        if (end == at || *at == '-' || errno || *end != (i < 2 ? ',' : ':')) goto bad;
+        at = end + 1;
+    }
+    size_t n = strcspn(at, ":");
+    if (n >= sizeof name) goto bad;
+    memcpy(name, at, n);
+    name[n] = 0;
+    if (n > 3 && strcmp(name + n - 3, "big") == 0) {
+        layout->swap = true;
+        name[n - 3] = 0;
+    }
+    if (!qb_dtype_parse(name, &layout->dtype)) goto bad;
+    if (!at[n]) return QB_OK;
+    errno = 0;
+    layout->offset = strtoull(at + n + 1, &end, 10);
+    if (end != at + n + 1 && !*end && !errno && at[n + 1] != '-') return QB_OK;
+bad:
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "--shape %s is not VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET] like 720,512,512:uint16",
+                    text);
+}
+
+qb_status qb__raw_open(const char *path, const char *how, qb__source **source) {
+    char noted[128] = "";
+    qb__plain layout = {.format = "raw"};
+    *source = NULL;
+    if (!how) qb__sidecar_shape(path, noted, sizeof noted);
+    if (!how && !*noted)
+        return qb__fail(QB_BAD_INPUT,
+                        "%s is raw data: give --shape VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]", path);
+    qb_status status = parse_shape(how ? how : noted, &layout);
+    if (status == QB_OK) status = qb__plain_open(path, &layout, source);
+    if (status == QB_OK) qb__sidecar_apply(path, *source);
+    return status;
+}
+
+const qb__writer_kind qb__raw_writer = {.finish = qb__write_sidecar};

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/scan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/formats.h"
+
+static qb_status open_parts(qb_scan *scan, const qb_scan_options *options) {
+    const qb__format *format;
+    qb_status status;
+    scan->parts.center = NAN;
+    if (options->shape) return qb__raw_open(scan->path, options->shape, &scan->parts.data.source);
+    status = qb__format_to_read(scan->path, &format);
+    if (status != QB_OK) return status;
+    if (format->scan) return format->scan(scan->path, options, &scan->parts);
+    return format->open(scan->path, options->dataset, &scan->parts.data.source);
+}
+
+/* Shapes, and which views are wanted. */
+static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
+    qb_scan_info *info = &scan->info;
+    qb__frames *data = &scan->parts.data;
+    const qb__source *source = data->source;
+    if (!data->index) data->count = source->shape[0];
+    scan->sinogram = options->as == 2;
+    if (scan->sinogram && data->index)
+        return qb__fail(QB_BAD_ARGUMENT, "%s: --as sinogram does not go with image_key",
+                        scan->path);
+    scan->stored = scan->sinogram ? source->shape[1] : data->count;
+    info->rows = scan->sinogram ? source->shape[0] : source->shape[1];
+    info->columns = source->shape[2];
+    info->dtype = source->dtype;
+    info->chunk_rows = source->chunk[scan->sinogram ? 0 : 1];
+    if (info->chunk_rows > info->rows) info->chunk_rows = info->rows;
+    info->format = scan->parts.format ? scan->parts.format : source->format;
+    size_t end;
+    qb_status status =
+        qb_range_parse(options->views, "--views", scan->stored, &scan->first, &end, &scan->step);
+    info->views = (end - scan->first + scan->step - 1) / scan->step;
+    if (info->views == 1 && info->rows > 1)
+        qb__note(&scan->parts.notes, "one image only: if it is a sinogram, give --as sinogram");
+    if (*source->trouble) qb__note(&scan->parts.notes, "%s", source->trouble);
+    return status;
+}
+
+static bool all_finite(const double *values, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
+/* Angles for all stored views, from the options or the file; those of the wanted views are kept. */
+static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
+    qb_scan_info *info = &scan->info;
+    qb__scan_parts *parts = &scan->parts;
+    qb_status status;
+    if (options->angles) {
+        qb__free(parts->angles);
+        parts->angles = NULL;
+        status = qb__alloc(scan->stored, sizeof(double), &parts->angles);
+        if (status == QB_OK) status = qb_angles_parse(options->angles, scan->stored, parts->angles);
+        if (status != QB_OK) return status;
+        parts->angle_count = scan->stored;
+        snprintf(parts->angles_from, sizeof parts->angles_from, "--angles %.140s", options->angles);
+    }
+    if (!parts->angles) {
+        qb__note(&parts->notes, "the scan has no angles: give --angles");
+        return QB_OK;
+    }
+    if (parts->angle_count != scan->stored) {
+        qb__note(&parts->notes, "%s has %zu angles for %zu views: give --angles",
+                 parts->angles_from, parts->angle_count, scan->stored);
+        return QB_OK;
+    }
+    if (!all_finite(parts->angles, parts->angle_count)) {
+        qb__note(&parts->notes, "%s holds angles that are no numbers: give --angles",
+                 parts->angles_from);
+        return QB_OK;
+    }
+    status = qb__alloc(info->views, sizeof(double), &scan->angles);
+    if (status != QB_OK) return status;
+    for (size_t i = 0; i < info->views; i++)
+        scan->angles[i] = parts->angles[scan->first + i * scan->step];
+    info->angles = scan->angles;
+    info->angles_from = parts->angles_from;
+    return QB_OK;
+}
+
+static bool quantity_named(const char *name, qb_quantity *quantity) {
+    for (int q = QB_COUNTS; q <= QB_LINE_INTEGRAL; q++) {
+        if (strcmp(name, qb_quantity_name((qb_quantity)q)) != 0) continue;
+        *quantity = (qb_quantity)q;
+        return true;
+    }
+    return false;
+}
+
+/* What the numbers are, and why we think so; nothing is guessed without saying it. */
+static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
+    qb_scan_info *info = &scan->info;
+    const char *stated =
+        *scan->parts.quantity ? scan->parts.quantity : scan->parts.data.source->quantity;
+    const char *why = "stated in the file";
+    bool fields = options->flats || scan->parts.flats.count;
+    if (options->quantity) {
+        info->quantity = (qb_quantity)(options->quantity - 1);
+        why = "--quantity";
+    } else if (!*stated || !quantity_named(stated, &info->quantity)) {
+        if (*stated)
+            qb__note(&scan->parts.notes, "the file says that it holds %s, not projections", stated);
+        bool hdf5 = strstr(info->format, "HDF5") != NULL;
+        bool counts = !qb_dtype_is_float(info->dtype) || hdf5 || fields;
+        info->quantity = counts ? QB_COUNTS : QB_LINE_INTEGRAL;
+        why = !qb_dtype_is_float(info->dtype) ? "assumed: integer data are counts"
+              : hdf5                          ? "assumed: HDF5 projections are counts"
+              : fields                        ? "assumed: data with flat fields are counts"
+                                              : "assumed: floating-point data are line integrals";
+    }
+    snprintf(scan->quantity_from, sizeof scan->quantity_from, "%s", why);
+    info->quantity_from = scan->quantity_from;
+}
+
+static void set_pixel(qb_scan *scan, const qb_scan_options *options) {
+    qb_scan_info *info = &scan->info;
+    qb__scan_parts *parts = &scan->parts;
+    double stored = parts->data.source->voxel[0];
+    info->pixel_from = "unknown";
+    if (options->pixel_size > 0.0) {
+        info->pixel_size = options->pixel_size;
+        info->pixel_from = "--pixel-size";
+    } else if (parts->pixel_size > 0.0) {
+        info->pixel_size = parts->pixel_size;
+        info->pixel_from = parts->pixel_from;
+    } else if (stored > 0.0) {
+        info->pixel_size = stored;
+        info->pixel_from = "stated in the file";
+    }
+    info->center = parts->center;
+}
+
+static void judge_fields(qb_scan *scan) {
+    const qb_scan_info *info = &scan->info;
+    qb__notes *notes = &scan->parts.notes;
+    if (info->quantity != QB_COUNTS) return;
+    if (!scan->flat) qb__note(notes, "there are no flat fields: give --flats or --air");
+    if (!scan->dark) qb__note(notes, "there are no dark fields: the dark is taken as 0");
+    if (!scan->flat) return;
+    size_t zeros = 0, first = 0, n = info->rows * info->columns;
+    for (size_t i = n; i-- > 0;) {
+        if (scan->flat[i] != 0.0f) continue;
+        zeros++;
+        first = i;
+    }
+    if (zeros)
+        qb__note(notes, "flat pixel (%zu,%zu) is 0 (%zu of %zu are)", first / info->columns,
+                 first % info->columns, zeros, n);
+}
+
+qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_env *env,
+                       qb_scan **out) {
+    static const qb_scan_options none;
+    const qb_scan_options *options = given ? given : &none;
+    qb_scan *scan;
+    *out = NULL;
+    qb_status status = qb__alloc(1, sizeof *scan, &scan);
+    if (status != QB_OK) return status;
+    scan->path = qb__strdup(path);
+    if (!scan->path) {
+        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+        goto out;
+    }
+    scan->info.path = scan->path;
+    QB__TRY(open_parts(scan, options));
+    QB__TRY(set_shape(scan, options));
+    QB__TRY(set_angles(scan, options));
+    set_quantity(scan, options);
+    set_pixel(scan, options);
+    QB__TRY(qb__scan_fields_load(scan, options, env));
+    judge_fields(scan);
+    qb__scan_judge_angles(scan);
+    scan->info.problems = scan->parts.notes.count;
+    *out = scan;
+    return QB_OK;
+out:
+    qb_scan_close(scan);
+    return status;
+}
+
+void qb_scan_close(qb_scan *scan) {
+    if (!scan) return;
+    qb__scan_parts_release(&scan->parts);
+    qb__free(scan->angles);
+    qb__free(scan->flat);
+    qb__free(scan->dark);
+    qb__free(scan->path);
+    qb__free(scan);
+}
+
+const qb_scan_info *qb_scan_describe(const qb_scan *scan) {
+    return &scan->info;
+}
+
+const char *qb_scan_problem(const qb_scan *scan, size_t index) {
+    return index < scan->parts.notes.count ? scan->parts.notes.text[index] : "";
+}
+
+/* Row by row: stored [view][column], wanted [view][row][column]. */
+static qb_status read_sinograms(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1,
+                                char *out) {
+    qb__source *source = scan->parts.data.source;
+    size_t bytes = qb__source_row_bytes(source), rows = row1 - row0;
+    size_t first = scan->first + view0 * scan->step;
+    size_t end = scan->first + (view1 - 1) * scan->step + 1;
+    char *lines;
+    qb_status status = qb__alloc(end - first, bytes, &lines);
+    for (size_t r = 0; r < rows && status == QB_OK; r++) {
+        qb__region region = {row0 + r, 1, 1, first, end};
+        status = source->read(source, &region, lines);
+        for (size_t v = 0; v < view1 - view0 && status == QB_OK; v++)
+            memcpy(out + (v * rows + r) * bytes, lines + v * scan->step * bytes, bytes);
+    }
+    qb__free(lines);
+    return status;
+}
+
+qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1,
+                       void *out) {
+    const qb_scan_info *info = &scan->info;
+    if (view0 > view1 || view1 > info->views || row0 > row1 || row1 > info->rows)
+        return qb__fail(QB_BAD_ARGUMENT, "%s: views %zu:%zu, rows %zu:%zu of %zu x %zu", info->path,
+                        view0, view1, row0, row1, info->views, info->rows);
+    if (view0 == view1 || row0 == row1) return QB_OK;
+    if (scan->sinogram) return read_sinograms(scan, view0, view1, row0, row1, out);
+    qb__region region = {scan->first + view0 * scan->step, view1 - view0, scan->step, row0, row1};
+    return qb__frames_read(&scan->parts.data, &region, out);
+}

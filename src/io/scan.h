@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_SCAN_H
+#define QB_IO_SCAN_H
+
+#include "io/source.h"
+
+struct qb_scan {
+    qb_scan_info info;
+    qb__scan_parts parts;
+    char *path;
+    bool sinogram;      /* an image of the source is a detector row over all views */
+    size_t first, step; /* of the views in the source that the scan has */
+    size_t stored;      /* views in the source */
+    double *angles;     /* [views] */
+    float *flat, *dark; /* [row][column] means, or NULL */
+    char quantity_from[200];
+};
+
+/* Flats and darks of the options, else of the parts, as means. */
+qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
+/* Notes on angles: missing, uneven, repeated ends. */
+void qb__scan_judge_angles(qb_scan *scan);
+
+#endif

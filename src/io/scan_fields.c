@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/formats.h"
+#include "io/scan.h"
+#include "quickbeam/io.h"
+
+/* One kind of field: flats or darks. */
+typedef struct kind {
+    const char *option, *path;
+    bool dark;
+} kind;
+
+/* From another scan file its own fields are meant, from anything else all images. */
+static qb_status open_given(const kind *k, qb__frames *frames) {
+    const qb__format *format;
+    qb__scan_parts parts = {0};
+    qb_status status = qb__format_to_read(k->path, &format);
+    if (status != QB_OK) return qb__fail_in(status, "--%s", k->option);
+    if (!format->scan) {
+        status = format->open(k->path, NULL, &frames->source);
+    } else {
+        status = format->scan(k->path, NULL, &parts);
+        qb__frames *own = k->dark ? &parts.darks : &parts.flats;
+        qb__frames *from = own->source ? own : &parts.data;
+        *frames = *from;
+        *from = (qb__frames){0};
+        qb__scan_parts_release(&parts);
+    }
+    if (status != QB_OK) return qb__fail_in(status, "--%s", k->option);
+    if (!frames->index) frames->count = frames->source->shape[0];
+    return QB_OK;
+}
+
+/* sum += frame, in double so that many frames of large counts stay exact. */
+static qb_status add_frame(const qb__frames *frames, size_t frame, size_t row0, size_t row1,
+                           void *raw, float *values, double *sum) {
+    qb__region region = {frame, 1, 1, row0, row1};
+    qb_status status = qb__frames_read(frames, &region, raw);
+    if (status != QB_OK) return status;
+    size_t n = (row1 - row0) * frames->source->shape[2];
+    qb_convert_to_float(raw, frames->source->dtype, n, values);
+    for (size_t i = 0; i < n; i++) sum[i] += values[i];
+    return QB_OK;
+}
+
+static qb_status mean_of(const qb__frames *frames, size_t n, const qb_env *env, float *mean) {
+    const qb__source *source = frames->source;
+    void *raw = NULL;
+    float *values = NULL;
+    double *sum = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(n, qb_dtype_size(source->dtype), &raw));
+    QB__TRY(qb__alloc(n, sizeof *values, &values));
+    QB__TRY(qb__alloc(n, sizeof *sum, &sum));
+    for (size_t f = 0; f < frames->count; f++) {
+        QB__TRY(qb__check_cancel(env));
+        QB__TRY(add_frame(frames, f, 0, source->shape[1], raw, values, sum));
+    }
+    for (size_t i = 0; i < n; i++) mean[i] = (float)(sum[i] / (double)frames->count);
+out:
+    qb__free(raw);
+    qb__free(values);
+    qb__free(sum);
+    return status;
+}
+
+/* Each line of an image is a flat of its own when the detector has a single row. */
+static qb_status mean_of_lines(const qb__frames *frames, const qb_env *env, size_t columns,
+                               float *mean, size_t *count) {
+    size_t lines = frames->source->shape[1];
+    float *image;
+    qb_status status = qb__alloc(lines * columns, sizeof *image, &image);
+    if (status == QB_OK) status = mean_of(frames, lines * columns, env, image);
+    for (size_t c = 0; c < columns && status == QB_OK; c++) {
+        double sum = 0.0;
+        for (size_t l = 0; l < lines; l++) sum += image[l * columns + c];
+        mean[c] = (float)(sum / (double)lines);
+    }
+    *count = lines * frames->count;
+    qb__free(image);
+    return status;
+}
+
+static qb_status load(qb_scan *scan, const kind *k, const qb_env *env, float **mean,
+                      size_t *count) {
+    const qb_scan_info *info = &scan->info;
+    qb__frames given = {0}, *frames = k->dark ? &scan->parts.darks : &scan->parts.flats;
+    qb_status status = QB_OK;
+    if (k->path) {
+        QB__TRY(open_given(k, &given));
+        frames = &given;
+    }
+    *count = frames->source ? frames->count : 0;
+    if (*count == 0) goto out;
+    const size_t *n = frames->source->shape;
+    bool lines = info->rows == 1 && n[1] > 1;
+    if (n[2] != info->columns || (n[1] != info->rows && !lines)) {
+        status = qb__fail(QB_BAD_INPUT, "%s: %s are %zu x %zu, views are %zu x %zu",
+                          frames->source->path, k->option, n[1], n[2], info->rows, info->columns);
+        goto out;
+    }
+    QB__TRY(qb__alloc(info->rows * info->columns, sizeof **mean, mean));
+    status = lines ? mean_of_lines(frames, env, info->columns, *mean, count)
+                   : mean_of(frames, info->rows * info->columns, env, *mean);
+out:
+    qb__frames_release(&given);
+    return status;
+}
+
+qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
+    const kind flats = {"flats", options->flats, false}, darks = {"darks", options->darks, true};
+    qb_status status = load(scan, &flats, env, &scan->flat, &scan->info.flats);
+    if (status == QB_OK) status = load(scan, &darks, env, &scan->dark, &scan->info.darks);
+    return status;
+}
+
+qb_status qb_scan_fields(qb_scan *scan, size_t row0, size_t row1, float *flat, float *dark) {
+    const qb_scan_info *info = &scan->info;
+    if (row0 > row1 || row1 > info->rows)
+        return qb__fail(QB_BAD_ARGUMENT, "%s: rows %zu:%zu of %zu", info->path, row0, row1,
+                        info->rows);
+    size_t n = (row1 - row0) * info->columns, at = row0 * info->columns;
+    if (!scan->flat) return qb__fail(QB_NOT_FOUND, "%s has no flat fields", info->path);
+    memcpy(flat, scan->flat + at, n * sizeof *flat);
+    if (scan->dark)
+        memcpy(dark, scan->dark + at, n * sizeof *dark);
+    else
+        memset(dark, 0, n * sizeof *dark);
+    return QB_OK;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/scan.h"
+#include "quickbeam/io.h"
+
+static const double pi = 3.14159265358979323846;
+
+/* The smallest and largest step from view to view. */
+static void step_range(const double *angles, size_t n, double *least, double *most) {
+    *least = INFINITY;
+    *most = 0.0;
+    for (size_t i = 1; i < n; i++) {
+        double step = fabs(angles[i] - angles[i - 1]);
+        *least = fmin(*least, step);
+        *most = fmax(*most, step);
+    }
+}
+
+void qb__scan_judge_angles(qb_scan *scan) {
+    const qb_scan_info *info = &scan->info;
+    qb__notes *notes = &scan->parts.notes;
+    if (!info->angles || info->views < 3) return;
+    const double *t = info->angles;
+    size_t n = info->views;
+    double least, most, span = fabs(t[n - 1] - t[0]), step = span / (double)(n - 1);
+    step_range(t, n, &least, &most);
+    if (span == 0.0) {
+        qb__note(notes, "all %zu angles are %g degrees", n, t[0] * 180.0 / pi);
+        return;
+    }
+    if (most > 1.5 * step || least < 0.5 * step)
+        qb__note(notes, "angles are uneven: steps of %.4g to %.4g degrees, %.4g on average",
+                 least * 180.0 / pi, most * 180.0 / pi, step * 180.0 / pi);
+    for (int turn = 1; turn <= 2; turn++)
+        if (fabs(span - turn * pi) < 0.5 * step)
+            qb__note(notes, "the last view repeats the first: %.4g and %.4g degrees",
+                     t[0] * 180.0 / pi, t[n - 1] * 180.0 / pi);
+}
+
+/* What a few views show. */
+typedef struct tally {
+    size_t pixels, saturated, zero, odd;
+    double top, fraction_at_top; /* largest value, and how much of a view sits there */
+    double air_least, air_most;
+} tally;
+
+static double top_of(qb_dtype dtype) {
+    const double tops[] = {[QB_U8] = 255,       [QB_I8] = 127,         [QB_U16] = 65535,
+                           [QB_I16] = 32767,    [QB_U32] = 4294967295, [QB_I32] = 2147483647,
+                           [QB_F16] = INFINITY, [QB_F32] = INFINITY,   [QB_F64] = INFINITY};
+    return tops[dtype];
+}
+
+/* The mean of both edges, relative to the flat there: open beam in most scans. */
+static double edge_air(const qb_scan *scan, const float *view) {
+    const qb_scan_info *info = &scan->info;
+    size_t width = info->columns / 32 + 1;
+    double beam = 0.0, flat = 0.0;
+    for (size_t r = 0; r < info->rows; r++) {
+        for (size_t c = 0; c < info->columns; c++) {
+            if (c >= width && c + width < info->columns) continue;
+            size_t i = r * info->columns + c;
+            double dark = scan->dark ? scan->dark[i] : 0.0;
+            if (!isfinite(view[i])) continue;
+            beam += view[i] - dark;
+            flat += scan->flat ? scan->flat[i] - dark : 1.0;
+        }
+    }
+    return flat > 0.0 ? beam / flat : 0.0;
+}
+
+static void add_view(const qb_scan *scan, const float *view, tally *t) {
+    const qb_scan_info *info = &scan->info;
+    size_t n = info->rows * info->columns, at_top = 0;
+    double limit = top_of(info->dtype), top = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(view[i])) {
+            t->odd++;
+            continue;
+        }
+        t->zero += view[i] == 0.0f;
+        t->saturated += view[i] >= limit;
+        if (view[i] > top) {
+            top = view[i];
+            at_top = 0;
+        }
+        at_top += view[i] == top;
+    }
+    t->pixels += n;
+    double fraction = (double)at_top / (double)n;
+    if (n >= 1000 && fraction > t->fraction_at_top) {
+        t->fraction_at_top = fraction;
+        t->top = top;
+    }
+    double air = edge_air(scan, view);
+    t->air_least = fmin(t->air_least, air);
+    t->air_most = fmax(t->air_most, air);
+}
+
+static void report(qb_scan *scan, const tally *t, size_t views) {
+    qb__notes *notes = &scan->parts.notes;
+    bool counts = scan->info.quantity == QB_COUNTS;
+    if (t->odd) qb__note(notes, "%zu of %zu pixels looked at are not finite", t->odd, t->pixels);
+    if (t->saturated)
+        qb__note(notes, "%zu of %zu pixels looked at are saturated at %.0f", t->saturated,
+                 t->pixels, top_of(scan->info.dtype));
+    else if (counts && t->fraction_at_top > 0.002)
+        qb__note(notes, "%.1f %% of a view sit at its largest value %g: clipped?",
+                 100.0 * t->fraction_at_top, t->top);
+    if (counts && t->zero)
+        qb__note(notes, "%zu of %zu pixels looked at are 0: dead?", t->zero, t->pixels);
+    if (counts && views > 1 && t->air_least > 0.0 && t->air_most > 1.02 * t->air_least)
+        qb__note(notes,
+                 "the beam at the edges drifts from %.4g to %.4g: if that is air, give --air",
+                 t->air_least, t->air_most);
+}
+
+qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env) {
+    enum { LOOKS = 8 };
+    const qb_scan_info *info = &scan->info;
+    size_t n = info->rows * info->columns;
+    size_t looks = info->views < LOOKS ? info->views : LOOKS;
+    tally t = {.air_least = INFINITY};
+    void *raw = NULL;
+    float *view = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(n, qb_dtype_size(info->dtype), &raw));
+    QB__TRY(qb__alloc(n, sizeof *view, &view));
+    for (size_t i = 0; i < looks; i++) {
+        size_t v = looks > 1 ? i * (info->views - 1) / (looks - 1) : 0;
+        QB__TRY(qb__check_cancel(env));
+        QB__TRY(qb_scan_read(scan, v, v + 1, 0, info->rows, raw));
+        qb_convert_to_float(raw, info->dtype, n, view);
+        add_view(scan, view, &t);
+        qb__progress(env, "looking at views", i + 1, looks);
+    }
+    report(scan, &t, looks);
+    scan->info.problems = scan->parts.notes.count;
+out:
+    qb__free(raw);
+    qb__free(view);
+    return status;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "quickbeam/io.h"
+#include "quickbeam/scan.h"
+
+#define SCAN(field) offsetof(qb_scan_options, field)
+#define OUTPUT(field) offsetof(qb_output_options, field)
+
+const qb_param qb_scan_params[] = {
+    {.name = "dataset",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(dataset),
+     .meta = "PATH",
+     .help = "the projections, or the group they are in, inside an HDF5 file"},
+    {.name = "as",
+     .type = QB_PARAM_CHOICE,
+     .offset = SCAN(as),
+     .initial = "auto",
+     .choices = "auto|projections|sinogram",
+     .help = "what one image of the file is: a view, or a detector row over all views (auto: a "
+             "view)"},
+    {.name = "quantity",
+     .type = QB_PARAM_CHOICE,
+     .offset = SCAN(quantity),
+     .initial = "auto",
+     .choices = "auto|counts|transmission|line_integral",
+     .help = "what the numbers are (auto: as the file says, else counts for HDF5 and integers, "
+             "line integrals for floats)"},
+    {.name = "angles",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(angles),
+     .meta = "FROM:TO[:N]|FILE[:COLUMN][:A:B[:S]]",
+     .help = "angles in degrees: N from FROM on, TO not included; or a column (from 1) of a text "
+             "file and its lines A to B (from 0, headers not counted, B not included) in steps of "
+             "S: FILE:2 is a column, FILE:10:101 are lines, FILE:2:0:641:2 both"},
+    {.name = "flats",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(flats),
+     .meta = "FILE|FOLDER|PATTERN",
+     .help = "flat fields (open beam); their mean is used"},
+    {.name = "darks",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(darks),
+     .meta = "FILE|FOLDER|PATTERN",
+     .help = "dark fields (no beam); their mean is used"},
+    {.name = "pixel-size",
+     .type = QB_PARAM_DOUBLE,
+     .offset = SCAN(pixel_size),
+     .meta = "MM",
+     .min = 0.0,
+     .max = 1e6,
+     .help = "pitch of the detector's columns in mm (0: as the file says)"},
+    {.name = "views",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(views),
+     .meta = "A:B[:S]",
+     .help = "only views A to B, B not included, in steps of S; negative numbers count from the "
+             "end"},
+    {.name = "shape",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(shape),
+     .meta = "VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]",
+     .help = "what a raw file holds, and how many bytes come before it; DTYPE as in uint16, with "
+             "big behind it for the other byte order"},
+    {.name = NULL},
+};
+
+const qb_param qb_output_params[] = {
+    {.name = "output",
+     .type = QB_PARAM_TEXT,
+     .offset = OUTPUT(output),
+     .meta = "FILE",
+     .letter = 'o',
+     .help = "where the result goes: .h5, .mha, .npy, .raw, .tif, name_%05d.tif or a folder"},
+    {.name = "dtype",
+     .type = QB_PARAM_CHOICE,
+     .offset = OUTPUT(dtype),
+     .initial = "float32",
+     .choices = "float32|float16|uint16|uint8",
+     .help = "type of the numbers in the output"},
+    {.name = "range",
+     .type = QB_PARAM_NUMBERS,
+     .offset = OUTPUT(range),
+     .meta = "LO,HI",
+     .help = "the values that become 0 and the maximum of an integer type"},
+    {.name = "preview",
+     .type = QB_PARAM_TEXT,
+     .offset = OUTPUT(preview),
+     .meta = "FILE.png",
+     .help = "a picture of the middle slice"},
+    {.name = NULL},
+};
+
+const char *qb_quantity_name(qb_quantity quantity) {
+    static const char *const names[] = {"counts", "transmission", "line_integral"};
+    return names[quantity];
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/formats.h"
+#include "io/tiff_write.h"
+
+void qb__series_release(qb__series *series) {
+    qb__free(series->folder);
+    qb__free(series->part);
+    qb__free(series->prefix);
+    qb__free(series->suffix);
+    *series = (qb__series){0};
+}
+
+static char *copy_part(const char *text, size_t n) {
+    char *copy;
+    if (qb__alloc(n + 1, 1, &copy) != QB_OK) return NULL;
+    memcpy(copy, text, n);
+    return copy;
+}
+
+/* PREFIX%05dSUFFIX, one number in it. */
+static qb_status split_pattern(const char *path, qb__series *series) {
+    const char *name = strrchr(path, '/');
+    name = name ? name + 1 : path;
+    const char *percent = strchr(name, '%');
+    char *end = (char *)percent + 1;
+    series->digits = 0;
+    if (percent[1] == '0') series->digits = (int)strtol(percent + 1, &end, 10);
+    if (*end != 'd' || series->digits > 18 || strchr(end, '%'))
+        return qb__fail(QB_BAD_ARGUMENT, "%s needs one number like %%05d in its name", path);
+    series->folder = qb__folder_of(path);
+    series->prefix = copy_part(name, (size_t)(percent - name));
+    series->suffix = qb__strdup(end + 1);
+    return QB_OK;
+}
+
+static qb_status split_folder(const char *path, const char *word, qb__series *series) {
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    series->folder = copy_part(path, n);
+    series->prefix = qb__strdup(word);
+    series->suffix = qb__strdup(".tif");
+    series->digits = 5;
+    return QB_OK;
+}
+
+static bool is_ours(const qb__series *series, const char *name) {
+    size_t n = strlen(name), p = strlen(series->prefix), s = strlen(series->suffix);
+    return n > p + s && strncmp(name, series->prefix, p) == 0 &&
+           strcmp(name + n - s, series->suffix) == 0 && strspn(name + p, "0123456789") == n - p - s;
+}
+
+/* Files of the same series are replaced one by one; anything else in a folder given for it is
+ * likely a mistake. */
+static qb_status check_folder(const qb__series *series) {
+    DIR *folder = opendir(series->folder);
+    if (!folder) return qb__fail_errno(errno, "opening the folder", series->folder);
+    qb_status status = QB_OK;
+    for (struct dirent *entry; status == QB_OK && (entry = readdir(folder));)
+        if (entry->d_name[0] != '.' && !is_ours(series, entry->d_name))
+            status = qb__fail(QB_BAD_ARGUMENT,
+                              "%s holds other files (%s): give a new folder, or a pattern such as "
+                              "%s/%s%%05d.tif",
+                              series->folder, entry->d_name, series->folder, series->prefix);
+    closedir(folder);
+    return status;
+}
+
+/* A hidden folder beside a new one, inside an old one: renames never leave the disk. */
+static char *hidden_name(const qb__series *series) {
+    if (series->fresh) return qb__part_name(series->folder);
+    size_t room = strlen(series->folder) + 48;
+    char *name;
+    if (qb__alloc(room, 1, &name) != QB_OK) return NULL;
+    snprintf(name, room, "%s/.quickbeam.part-%ld", series->folder, (long)getpid());
+    return name;
+}
+
+qb_status qb__series_begin(const char *path, const char *word, qb__series *series) {
+    bool pattern = strchr(path, '%') != NULL && !qb__is_folder(path);
+    qb_status status = pattern ? split_pattern(path, series) : split_folder(path, word, series);
+    if (status != QB_OK) return status;
+    if (!series->folder || !series->prefix || !series->suffix)
+        return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    series->fresh = access(series->folder, F_OK) != 0;
+    if (!series->fresh && !pattern) status = check_folder(series);
+    if (status != QB_OK) return status;
+    char *part = hidden_name(series);
+    if (!part) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    if (mkdir(part, 0777) != 0) {
+        status = qb__fail_errno(errno, "making the folder", part);
+        qb__free(part);
+        return status;
+    }
+    series->part = part;
+    return QB_OK;
+}
+
+static char *join(const qb__series *series, const char *folder, size_t number) {
+    size_t room = strlen(folder) + strlen(series->prefix) + strlen(series->suffix) + 32;
+    char *name;
+    if (qb__alloc(room, 1, &name) != QB_OK) return NULL;
+    snprintf(name, room, "%s/%s%0*zu%s", folder, series->prefix, series->digits, number,
+             series->suffix);
+    return name;
+}
+
+char *qb__series_name(const qb__series *series, size_t number) {
+    return join(series, series->part, number);
+}
+
+static qb_status move_all(qb__series *series, size_t first, size_t count) {
+    qb_status status = QB_OK;
+    for (size_t i = first; i < first + count && status == QB_OK; i++) {
+        char *from = join(series, series->part, i), *to = join(series, series->folder, i);
+        if (!from || !to)
+            status = qb__fail(QB_NO_MEMORY, "no memory for a name");
+        else if (rename(from, to) != 0)
+            status = qb__fail_errno(errno, "giving its name to", to);
+        qb__free(from);
+        qb__free(to);
+    }
+    if (status == QB_OK) rmdir(series->part);
+    return status;
+}
+
+qb_status qb__series_publish(qb__series *series, size_t first, size_t count) {
+    int fd = open(series->part, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || syncfs(fd) != 0) {
+        int error = errno;
+        if (fd >= 0) close(fd);
+        return qb__fail_errno(error, "writing into", series->folder);
+    }
+    close(fd);
+    if (!series->fresh) return move_all(series, first, count);
+    if (rename(series->part, series->folder) != 0)
+        return qb__fail_errno(errno, "giving its name to", series->folder);
+    return QB_OK;
+}
+
+void qb__series_discard(const qb__series *series) {
+    if (!series->part) return;
+    DIR *folder = opendir(series->part);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder) closedir(folder);
+    rmdir(series->part);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/formats.h"
+#include "io/writer.h"
+
+/* PATH.json: what NPY and raw files cannot say themselves. */
+enum { SIDECAR_MOST = 64 << 20 };
+static const double degree = 3.14159265358979323846 / 180.0;
+
+static void add_angles(cJSON *object, const qb_stack *stack) {
+    if (!stack->angles) return;
+    cJSON *list = cJSON_AddArrayToObject(object, "angles_degrees");
+    for (size_t i = 0; list && i < stack->shape[0]; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(stack->angles[i] / degree));
+}
+
+static void add_stack(cJSON *object, const qb_stack *stack) {
+    double shape[3];
+    for (int i = 0; i < 3; i++) shape[i] = (double)stack->shape[i];
+    cJSON_AddStringToObject(object, "writer", "quickbeam");
+    cJSON_AddItemToObject(object, "shape", cJSON_CreateDoubleArray(shape, 3));
+    cJSON_AddStringToObject(object, "dtype", qb_dtype_name(stack->dtype));
+    cJSON_AddStringToObject(object, "byte_order", "little");
+    cJSON_AddStringToObject(object, "axes",
+                            qb__stack_is_projections(stack) ? "view,row,column" : "z,y,x");
+    cJSON_AddStringToObject(object, "quantity", stack->quantity);
+    cJSON_AddStringToObject(object, "units", stack->units);
+    if (*stack->description) cJSON_AddStringToObject(object, "description", stack->description);
+    cJSON_AddItemToObject(object, "voxel_mm", cJSON_CreateDoubleArray(stack->voxel, 3));
+    cJSON_AddItemToObject(object, "offset_mm", cJSON_CreateDoubleArray(stack->offset, 3));
+    cJSON_AddNumberToObject(object, "first", (double)stack->first);
+    double scale[2] = {stack->scale_low, stack->scale_high};
+    if (scale[1] > scale[0])
+        cJSON_AddItemToObject(object, "scale", cJSON_CreateDoubleArray(scale, 2));
+    add_angles(object, stack);
+}
+
+qb_status qb__stack_json(const qb_writer *writer, const char *provenance, char **text) {
+    *text = NULL;
+    cJSON *object = cJSON_CreateObject();
+    add_stack(object, &writer->stack);
+    cJSON *parsed = *provenance ? cJSON_Parse(provenance) : NULL;
+    if (parsed)
+        cJSON_AddItemToObject(object, "provenance", parsed);
+    else if (*provenance)
+        cJSON_AddStringToObject(object, "provenance", provenance);
+    char *printed = cJSON_Print(object);
+    cJSON_Delete(object);
+    if (printed) *text = qb__strdup(printed);
+    cJSON_free(printed);
+    return *text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the provenance");
+}
+
+qb_status qb__write_sidecar(qb_writer *writer, const char *provenance) {
+    char name[4096], *text = NULL, *part = NULL;
+    int fd = -1;
+    qb_status status;
+    snprintf(name, sizeof name, "%s.json", writer->path);
+    QB__TRY(qb__stack_json(writer, provenance, &text));
+    part = qb__part_name(name);
+    if (!part) {
+        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", name);
+        goto out;
+    }
+    fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        status = qb__fail_errno(errno, "creating", name);
+        goto out;
+    }
+    status = qb__pwrite_all(fd, name, text, strlen(text), 0);
+    if (status == QB_OK && (fsync(fd) != 0 || rename(part, name) != 0))
+        status = qb__fail_errno(errno, "writing", name);
+    if (status != QB_OK) unlink(part);
+out:
+    if (fd >= 0) close(fd);
+    qb__free(part);
+    qb__free(text);
+    return status;
+}
+
+static cJSON *load(const char *path) {
+    char name[4096], *text;
+    if ((size_t)snprintf(name, sizeof name, "%s.json", path) >= sizeof name) return NULL;
+    if (access(name, R_OK) != 0 || qb__read_text(name, SIDECAR_MOST, &text) != QB_OK) return NULL;
+    cJSON *object = cJSON_Parse(text);
+    qb__free(text);
+    const char *writer = cJSON_GetStringValue(cJSON_GetObjectItem(object, "writer"));
+    if (writer && strcmp(writer, "quickbeam") == 0) return object;
+    cJSON_Delete(object);
+    return NULL;
+}
+
+static void get_voxel(const cJSON *object, double voxel[3]) {
+    const cJSON *list = cJSON_GetObjectItem(object, "voxel_mm");
+    for (int i = 0; i < 3; i++) {
+        double mm = cJSON_GetNumberValue(cJSON_GetArrayItem(list, i));
+        if (isfinite(mm) && mm > 0.0) voxel[i] = mm;
+    }
+}
+
+bool qb__sidecar_apply(const char *path, qb__source *source) {
+    cJSON *object = load(path);
+    if (!object) return false;
+    const char *quantity = cJSON_GetStringValue(cJSON_GetObjectItem(object, "quantity"));
+    if (quantity) snprintf(source->quantity, sizeof source->quantity, "%s", quantity);
+    get_voxel(object, source->voxel);
+    cJSON_Delete(object);
+    return true;
+}
+
+void qb__sidecar_shape(const char *path, char *shape, size_t size) {
+    cJSON *object = load(path);
+    const cJSON *list = cJSON_GetObjectItem(object, "shape");
+    const char *dtype = cJSON_GetStringValue(cJSON_GetObjectItem(object, "dtype"));
+    double n[3];
+    shape[0] = 0;
+    for (int i = 0; i < 3; i++) n[i] = cJSON_GetNumberValue(cJSON_GetArrayItem(list, i));
+    if (dtype && n[0] >= 1 && n[1] >= 1 && n[2] >= 1 && n[0] < 1e15 && n[1] < 1e15 && n[2] < 1e15)
+        snprintf(shape, size, "%.0f,%.0f,%.0f:%s", n[0], n[1], n[2], dtype);
+    cJSON_Delete(object);
+}
+
+qb_status qb__sidecar_scan(const char *path, const qb_scan_options *options,
+                           qb__scan_parts *parts) {
+    const char *how = options ? options->shape : NULL;
+    qb_status status = qb__source_open(path, how, &parts->data.source);
+    if (status != QB_OK) return status;
+    parts->data.count = parts->data.source->shape[0];
+    parts->pixel_size = parts->data.source->voxel[0];
+    snprintf(parts->pixel_from, sizeof parts->pixel_from, "%.100s.json", path);
+    memcpy(parts->quantity, parts->data.source->quantity, sizeof parts->quantity);
+    cJSON *object = load(path);
+    const cJSON *list = cJSON_GetObjectItem(object, "angles_degrees"), *item;
+    int n = cJSON_GetArraySize(list);
+    if (n > 0) status = qb__alloc((size_t)n, sizeof(double), &parts->angles);
+    if (n > 0 && status == QB_OK) {
+        cJSON_ArrayForEach(item, list) parts->angles[parts->angle_count++] =
+            cJSON_GetNumberValue(item) * degree;
+        snprintf(parts->angles_from, sizeof parts->angles_from, "%.100s.json", path);
+    }
+    cJSON_Delete(object);
+    return status;
+}

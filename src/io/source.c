@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/source.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+qb_status qb__source_create(size_t bytes, const char *format, const char *path, void *out) {
+    qb__source *source;
+    qb_status status = qb__alloc(1, bytes, &source);
+    *(void **)out = NULL;
+    if (status != QB_OK) return status;
+    source->format = format;
+    source->path = qb__strdup(path);
+    if (!source->path) {
+        qb__free(source);
+        return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    }
+    for (int i = 0; i < 3; i++) source->chunk[i] = 1;
+    *(void **)out = source;
+    return QB_OK;
+}
+
+void qb__source_close(qb__source *source) {
+    if (!source) return;
+    if (source->release) source->release(source);
+    qb__free(source->path);
+    qb__free(source);
+}
+
+size_t qb__source_row_bytes(const qb__source *source) {
+    return source->shape[2] * qb_dtype_size(source->dtype);
+}
+
+void qb__frames_release(qb__frames *frames) {
+    qb__source_close(frames->source);
+    qb__free(frames->index);
+    *frames = (qb__frames){0};
+}
+
+/* How many entries of the list, from `at` on and `step` apart, lie evenly spaced in the file. */
+static size_t even_run(const qb__frames *frames, size_t at, size_t step, size_t left,
+                       size_t *spacing) {
+    const size_t *index = frames->index;
+    *spacing = 1;
+    if (left < 2 || index[at + step] <= index[at]) return 1;
+    *spacing = index[at + step] - index[at];
+    size_t n = 2;
+    while (n < left && index[at + n * step] == index[at] + n * *spacing) n++;
+    return n;
+}
+
+qb_status qb__frames_read(const qb__frames *frames, const qb__region *region, void *out) {
+    qb__source *source = frames->source;
+    if (!frames->index) return source->read(source, region, out);
+    size_t image = (region->row1 - region->row0) * qb__source_row_bytes(source);
+    char *to = out;
+    for (size_t done = 0; done < region->count;) {
+        size_t at = region->first + done * region->step, spacing;
+        size_t n = even_run(frames, at, region->step, region->count - done, &spacing);
+        qb__region part = {frames->index[at], n, spacing, region->row0, region->row1};
+        qb_status status = source->read(source, &part, to);
+        if (status != QB_OK) return status;
+        to += n * image;
+        done += n;
+    }
+    return QB_OK;
+}
+
+void qb__note(qb__notes *notes, const char *format, ...) {
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (notes->count == notes->room) {
+        char **wider;
+        size_t room = notes->room * 2 + 8;
+        if (qb__alloc(room, sizeof *wider, &wider) != QB_OK) return;
+        if (notes->count) memcpy(wider, notes->text, notes->count * sizeof *wider);
+        qb__free(notes->text);
+        notes->text = wider;
+        notes->room = room;
+    }
+    char *copy = qb__strdup(line);
+    if (copy) notes->text[notes->count++] = copy;
+}
+
+void qb__notes_release(qb__notes *notes) {
+    for (size_t i = 0; i < notes->count; i++) qb__free(notes->text[i]);
+    qb__free(notes->text);
+    *notes = (qb__notes){0};
+}
+
+void qb__scan_parts_release(qb__scan_parts *parts) {
+    qb__frames_release(&parts->data);
+    qb__frames_release(&parts->flats);
+    qb__frames_release(&parts->darks);
+    qb__free(parts->angles);
+    qb__notes_release(&parts->notes);
+    *parts = (qb__scan_parts){0};
+}

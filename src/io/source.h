@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_SOURCE_H
+#define QB_IO_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "quickbeam/array.h"
+#include "quickbeam/scan.h"
+
+/* What every reader turns a file into: a stack of images of which any rows can be asked for. */
+typedef struct qb__source qb__source;
+
+/* Images first, first + step, ... (count of them), their rows row0 <= row < row1, all columns. */
+typedef struct qb__region {
+    size_t first, count, step;
+    size_t row0, row1;
+} qb__region;
+
+struct qb__source {
+    const char *format; /* "NPY" */
+    char *path;         /* what messages call it; owned */
+    qb_dtype dtype;
+    size_t shape[3];   /* images, rows, columns */
+    size_t chunk[3];   /* storage comes in pieces like this, costly to read twice; 1,1,1: none */
+    double voxel[3];   /* mm along x, y, z; 0 = unknown */
+    char quantity[24]; /* as the file states it; "" when it does not */
+    char trouble[160]; /* one sentence on what is odd about it; "" */
+    /* Dense into out[count][row1 - row0][columns]. Any number of threads at once. */
+    qb_status (*read)(qb__source *source, const qb__region *region, void *out);
+    void (*release)(qb__source *source); /* the reader's own things; may be NULL */
+};
+
+/* `bytes` for a reader's struct, which begins with its qb__source. */
+qb_status qb__source_create(size_t bytes, const char *format, const char *path, void *out);
+void qb__source_close(qb__source *source); /* NULL-safe */
+size_t qb__source_row_bytes(const qb__source *source);
+
+/* Uncompressed data in one piece of a file: read by pread, no lock. */
+typedef struct qb__plain {
+    const char *format;
+    qb_dtype dtype;
+    size_t shape[3];
+    uint64_t offset; /* of the first value in the file */
+    bool swap;       /* the file's byte order is not ours */
+} qb__plain;
+
+/* QB_BAD_INPUT with both numbers when the file is shorter than the layout says. */
+qb_status qb__plain_open(const char *path, const qb__plain *layout, qb__source **source);
+
+/* pread until `bytes` are there; QB_BAD_INPUT when the file ends before. */
+qb_status qb__pread_all(int fd, const char *path, void *out, size_t bytes, uint64_t offset);
+void qb__swap_bytes(void *values, size_t count, size_t size);
+/* The file's bytes; QB_NOT_FOUND or QB_IO when it has none. */
+qb_status qb__file_size(const char *path, uint64_t *bytes);
+/* The whole of a small text file, with a 0 behind it. QB_BAD_INPUT when it is above `limit` bytes.
+ */
+qb_status qb__read_text(const char *path, size_t limit, char **text);
+
+/* Some images of a source; `index` NULL means all, in order. */
+typedef struct qb__frames {
+    qb__source *source;
+    size_t *index;
+    size_t count;
+} qb__frames;
+
+void qb__frames_release(qb__frames *frames);
+/* Frames first, first + step, ... of the list. Runs that lie evenly in the file are read at once.
+ */
+qb_status qb__frames_read(const qb__frames *frames, const qb__region *region, void *out);
+
+/* A list of sentences that grows. */
+typedef struct qb__notes {
+    char **text;
+    size_t count, room;
+} qb__notes;
+
+/* Running out of memory here loses the note, not the call. */
+__attribute__((format(printf, 2, 3))) void qb__note(qb__notes *notes, const char *format, ...);
+void qb__notes_release(qb__notes *notes);
+
+/* What a reader knows about a scan. Everything in it is owned by it. */
+typedef struct qb__scan_parts {
+    const char *format; /* NULL = that of data.source */
+    qb__frames data, flats, darks;
+    double *angles; /* [angle_count] radians or NULL */
+    size_t angle_count;
+    char angles_from[160];
+    double pixel_size;
+    char pixel_from[160];
+    double center;
+    char quantity[24]; /* "" = not stated */
+    qb__notes notes;
+} qb__scan_parts;
+
+void qb__scan_parts_release(qb__scan_parts *parts);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/tiff_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/formats.h"
+
+typedef struct tiff_writer {
+    bool series;
+    qb__series files;
+    qb__tiff_layout layout;
+    char note[512]; /* the description every image gets at once */
+} tiff_writer;
+
+static void write_note(const qb_stack *s, char *text, size_t size) {
+    int n = snprintf(text, size, "quickbeam\nquantity=%s\nunits=%s\n", s->quantity, s->units);
+    size_t used = n < 0 || (size_t)n >= size ? size - 1 : (size_t)n;
+    if (s->voxel[0] > 0.0)
+        used += (size_t)snprintf(text + used, size - used, "voxel_mm=%.9g,%.9g,%.9g\n", s->voxel[0],
+                                 s->voxel[1], s->voxel[2]);
+    if (used < size && s->scale_high > s->scale_low)
+        snprintf(text + used, size - used, "scale=%.9g,%.9g\n", s->scale_low, s->scale_high);
+}
+
+static qb_status begin_tiff(qb_writer *writer) {
+    const qb_stack *s = &writer->stack;
+    tiff_writer *tiff;
+    qb_status status = qb__alloc(1, sizeof *tiff, &tiff);
+    if (status != QB_OK) return status;
+    writer->own = tiff;
+    if (s->shape[1] > UINT32_MAX || s->shape[2] > UINT32_MAX)
+        return qb__fail(QB_BAD_ARGUMENT, "%s: a TIFF image cannot be %zu x %zu", writer->path,
+                        s->shape[1], s->shape[2]);
+    bool folder = qb__is_folder(writer->path);
+    tiff->series = folder || strchr(writer->path, '%');
+    size_t images = tiff->series ? 1 : s->shape[0];
+    double bytes = (double)images * (double)writer->image_bytes + 1024.0 * (double)images;
+    tiff->layout =
+        (qb__tiff_layout){bytes > 4.0e9, s->dtype, s->shape[1], s->shape[2], s->voxel[0]};
+    write_note(s, tiff->note, sizeof tiff->note);
+    writer->data_offset = QB__TIFF_DATA;
+    if (tiff->series)
+        return qb__series_begin(writer->path, qb__stack_is_projections(s) ? "view_" : "slice_",
+                                &tiff->files);
+    writer->fd = open(writer->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return writer->fd < 0 ? qb__fail_errno(errno, "creating", writer->path) : QB_OK;
+}
+
+/* Header, image, directory, description: one file. */
+static qb_status write_file(qb_writer *writer, size_t image, const void *data) {
+    const tiff_writer *tiff = writer->own;
+    unsigned char head[QB__TIFF_DATA] = {0}, tail[QB__TIFF_IFD_MOST + sizeof tiff->note];
+    char *name = qb__series_name(&tiff->files, writer->stack.first + image);
+    if (!name) return qb__fail(QB_NO_MEMORY, "no memory for a name");
+    uint64_t at = (QB__TIFF_DATA + (uint64_t)writer->image_bytes + 7) / 8 * 8;
+    size_t length = strlen(tiff->note) + 1, ifd = qb__tiff_directory_bytes(&tiff->layout, length);
+    qb__tiff_header(&tiff->layout, at, head);
+    qb__tiff_directory(&tiff->layout, at, QB__TIFF_DATA, at + ifd, length, 0, tail);
+    memcpy(tail + ifd, tiff->note, length);
+    qb_status status = QB_OK;
+    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) status = qb__fail_errno(errno, "creating", name);
+    if (status == QB_OK) status = qb__pwrite_all(fd, name, head, sizeof head, 0);
+    if (status == QB_OK)
+        status = qb__pwrite_all(fd, name, data, writer->image_bytes, QB__TIFF_DATA);
+    if (status == QB_OK) status = qb__pwrite_all(fd, name, tail, ifd + length, at);
+    if (status == QB_OK) qb__start_writeback(fd, 0, 0);
+    if (fd >= 0 && close(fd) != 0 && status == QB_OK)
+        status = qb__fail_errno(errno, "writing", name);
+    qb__free(name);
+    return status;
+}
+
+static qb_status write_tiff(qb_writer *writer, size_t first, size_t end, const void *data) {
+    const tiff_writer *tiff = writer->own;
+    if (!tiff->series) return qb__write_images(writer, first, end, data);
+    for (size_t i = first; i < end; i++) {
+        const char *image = (const char *)data + (i - first) * writer->image_bytes;
+        qb_status status = write_file(writer, i, image);
+        if (status != QB_OK) return status;
+    }
+    return QB_OK;
+}
+
+/* The whole story, as JSON behind the few lines that programs look for. */
+static qb_status full_note(qb_writer *writer, const char *provenance, char **text) {
+    const tiff_writer *tiff = writer->own;
+    char *json;
+    qb_status status = qb__stack_json(writer, provenance, &json);
+    if (status != QB_OK) return status;
+    size_t room = strlen(json) + strlen(tiff->note) + 1;
+    status = qb__alloc(room, 1, text);
+    if (status == QB_OK) snprintf(*text, room, "%s%s", tiff->note, json);
+    qb__free(json);
+    return status;
+}
+
+/* Directories of all pages behind the last image; the header points to them last of all. */
+static qb_status finish_pages(qb_writer *writer, const char *text) {
+    const tiff_writer *tiff = writer->own;
+    size_t pages = writer->stack.shape[0], length = strlen(text) + 1;
+    uint64_t end = QB__TIFF_DATA + (uint64_t)pages * writer->image_bytes;
+    uint64_t note = (end + 7) / 8 * 8, at = (note + length + 7) / 8 * 8;
+    unsigned char head[16], ifd[QB__TIFF_IFD_MOST];
+    uint64_t first = at;
+    qb_status status = qb__pwrite_all(writer->fd, writer->path, text, length, note);
+    for (size_t i = 0; i < pages && status == QB_OK; i++) {
+        size_t words = i == 0 ? length : 0;
+        uint64_t next = at + qb__tiff_directory_bytes(&tiff->layout, words);
+        next = (next + 7) / 8 * 8;
+        size_t n =
+            qb__tiff_directory(&tiff->layout, at, QB__TIFF_DATA + (uint64_t)i * writer->image_bytes,
+                               note, words, i + 1 < pages ? next : 0, ifd);
+        status = qb__pwrite_all(writer->fd, writer->path, ifd, n, at);
+        at = next;
+    }
+    size_t n = qb__tiff_header(&tiff->layout, first, head);
+    if (status == QB_OK) status = qb__pwrite_all(writer->fd, writer->path, head, n, 0);
+    return status;
+}
+
+/* The first file of a series tells all; the others keep their few lines. */
+static qb_status finish_series(qb_writer *writer, const char *text) {
+    const tiff_writer *tiff = writer->own;
+    uint64_t at = (QB__TIFF_DATA + (uint64_t)writer->image_bytes + 7) / 8 * 8;
+    size_t length = strlen(text) + 1;
+    unsigned char ifd[QB__TIFF_IFD_MOST];
+    size_t n =
+        qb__tiff_directory(&tiff->layout, at, QB__TIFF_DATA,
+                           at + qb__tiff_directory_bytes(&tiff->layout, length), length, 0, ifd);
+    char *name = qb__series_name(&tiff->files, writer->stack.first);
+    if (!name) return qb__fail(QB_NO_MEMORY, "no memory for a name");
+    int fd = open(name, O_WRONLY | O_CLOEXEC);
+    qb_status status = fd < 0 ? qb__fail_errno(errno, "opening", name) : QB_OK;
+    if (status == QB_OK) status = qb__pwrite_all(fd, name, text, length, at + n);
+    if (status == QB_OK) status = qb__pwrite_all(fd, name, ifd, n, at);
+    if (fd >= 0) close(fd);
+    qb__free(name);
+    return status;
+}
+
+static qb_status finish_tiff(qb_writer *writer, const char *provenance) {
+    const tiff_writer *tiff = writer->own;
+    char *text = NULL;
+    qb_status status = full_note(writer, provenance, &text);
+    if (status == QB_OK)
+        status = tiff->series ? finish_series(writer, text) : finish_pages(writer, text);
+    qb__free(text);
+    return status;
+}
+
+static qb_status publish_tiff(qb_writer *writer) {
+    tiff_writer *tiff = writer->own;
+    if (tiff->series)
+        return qb__series_publish(&tiff->files, writer->stack.first, writer->stack.shape[0]);
+    if (fsync(writer->fd) != 0) return qb__fail_errno(errno, "writing", writer->path);
+    if (rename(writer->part, writer->path) != 0)
+        return qb__fail_errno(errno, "giving its name to", writer->path);
+    return QB_OK;
+}
+
+static void discard_tiff(qb_writer *writer) {
+    tiff_writer *tiff = writer->own;
+    if (tiff && tiff->series) qb__series_discard(&tiff->files);
+}
+
+static void release_tiff(qb_writer *writer) {
+    tiff_writer *tiff = writer->own;
+    if (tiff) qb__series_release(&tiff->files);
+    qb__free(tiff);
+}
+
+static size_t overhead_tiff(const qb_writer *writer) {
+    return 65536 + 1024 * writer->stack.shape[0];
+}
+
+const qb__writer_kind qb__tiff_writer = {
+    .begin = begin_tiff,
+    .write = write_tiff,
+    .finish = finish_tiff,
+    .publish = publish_tiff,
+    .discard = discard_tiff,
+    .release = release_tiff,
+    .overhead = overhead_tiff,
+};

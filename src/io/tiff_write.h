@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_TIFF_WRITE_H
+#define QB_IO_TIFF_WRITE_H
+
+#include "io/tiff_ifd.h"
+#include "io/writer.h"
+
+/* Where the files of a stack go. FOLDER/PREFIX00042SUFFIX each; written into `part`, a hidden
+ * folder, until all are there. */
+typedef struct qb__series {
+    char *folder, *part;
+    char *prefix, *suffix;
+    int digits;
+    bool fresh; /* the folder was not there: the hidden one becomes it */
+} qb__series;
+
+/* From a folder or a name_%05d.tif; makes the hidden folder. A folder with files of other names in
+ * it is refused. `word` begins the names in a folder. */
+qb_status qb__series_begin(const char *path, const char *word, qb__series *series);
+/* The name of image `number` in the hidden folder; release with qb__free. */
+char *qb__series_name(const qb__series *series, size_t number);
+/* All files, first .. first + count - 1, get their names. */
+qb_status qb__series_publish(qb__series *series, size_t first, size_t count);
+/* Remove the hidden folder and what is in it. */
+void qb__series_discard(const qb__series *series);
+void qb__series_release(qb__series *series);
+
+#endif

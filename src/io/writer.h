@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_WRITER_H
+#define QB_IO_WRITER_H
+
+#include <stdint.h>
+
+#include "quickbeam/io.h"
+
+/* What a format does to be written. The rest is the same for all: the temporary name, the free
+ * space, images by pwrite to data_offset, the rename. Each may be NULL. */
+typedef struct qb__writer_kind {
+    /* Make the file at writer->part with all but the images; set data_offset. NULL: an empty file.
+     */
+    qb_status (*begin)(qb_writer *writer);
+    /* Instead of pwrite into writer->fd. */
+    qb_status (*write)(qb_writer *writer, size_t first, size_t end, const void *data);
+    /* The images are there: add the provenance, or "" */
+    qb_status (*finish)(qb_writer *writer, const char *provenance);
+    /* Instead of the rename of writer->part to writer->path. */
+    qb_status (*publish)(qb_writer *writer);
+    /* Remove what begin() and write() made, besides the file at writer->part. */
+    void (*discard)(qb_writer *writer);
+    void (*release)(qb_writer *writer);          /* own memory; also after a failed begin() */
+    size_t (*overhead)(const qb_writer *writer); /* bytes besides the images, at most */
+} qb__writer_kind;
+
+struct qb_writer {
+    const qb__writer_kind *kind;
+    qb_stack stack; /* text and angles are copies; flats and darks are gone after begin() */
+    char *path, *part;
+    int fd;
+    uint64_t data_offset;
+    size_t image_bytes, written; /* images so far */
+    double *angles;              /* behind stack.angles */
+    void *own;
+};
+
+extern const qb__writer_kind qb__hdf5_writer, qb__tiff_writer, qb__mha_writer, qb__npy_writer,
+    qb__raw_writer;
+
+/* Images to where they belong in writer->fd. */
+qb_status qb__write_images(qb_writer *writer, size_t first, size_t end, const void *data);
+bool qb__stack_is_projections(const qb_stack *stack);
+qb_status qb__pwrite_all(int fd, const char *path, const void *data, size_t bytes, uint64_t offset);
+/* Start writing dirty pages to the disk, so that the last fsync is short. */
+void qb__start_writeback(int fd, uint64_t offset, size_t bytes);
+
+/* FOLDER/.NAME.part-PID for FOLDER/NAME; release with qb__free, NULL when memory is out. */
+char *qb__part_name(const char *path);
+char *qb__folder_of(const char *path); /* "." when there is none; likewise */
+/* QB_NO_SPACE, naming both numbers, when `folder` has less room than `bytes`. */
+qb_status qb__check_space(const char *folder, const char *path, uint64_t bytes);
+
+/* Everything about the stack and its provenance as one JSON object; release with qb__free. */
+qb_status qb__stack_json(const qb_writer *writer, const char *provenance, char **text);
+/* That object into PATH.json, by way of a temporary name. */
+qb_status qb__write_sidecar(qb_writer *writer, const char *provenance);
+
+#endif

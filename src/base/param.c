@@ -176,16 +176,6 @@ bool qb_param_get(const qb_param *row, const void *options, char *text, size_t s
     return true;
 }
 
-qb_status qb_params_init(const qb_param *table, void *options) {
-    for (const qb_param *row = table; row->name; row++) {
-        if (row->type == QB_PARAM_TEXT) *(char **)field(row, options) = NULL;
-        if (!row->initial) continue;
-        qb_status status = qb_param_set(row, options, row->initial);
-        if (status != QB_OK) return status;
-    }
-    return QB_OK;
-}
-
 void qb_params_clear(const qb_param *table, void *options) {
     for (const qb_param *row = table; row->name; row++) {
         if (row->type != QB_PARAM_TEXT) continue;
@@ -206,6 +196,17 @@ static size_t field_size(const qb_param *row) {
     case QB_PARAM_NUMBERS: return sizeof(qb_numbers);
     }
     return 0;
+}
+
+qb_status qb_params_init(const qb_param *table, void *options) {
+    for (const qb_param *row = table; row->name; row++)
+        memset(field(row, options), 0, field_size(row));
+    for (const qb_param *row = table; row->name; row++) {
+        if (!row->initial) continue;
+        qb_status status = qb_param_set(row, options, row->initial);
+        if (status != QB_OK) return status;
+    }
+    return QB_OK;
 }
 
 qb_status qb_params_copy(const qb_param *table, const void *from, void *to) {

@@ -120,12 +120,14 @@ static qb_status set(sample *s, const char *name, const char *value) {
 
 static void parameters(void **state) {
     (void)state;
-    sample s = {0}, copy;
+    sample s, copy;
+    memset(&s, 0x5a, sizeof s); /* unset means zero, whatever was there */
     char text[64];
     assert_ok(qb_params_init(table, &s));
     assert_int_equal(s.whole, 3);
     assert_int_equal(s.choice, 1);
     assert_true(s.real == 0.1);
+    assert_true(!s.flag && s.bytes == 0 && s.list.count == 0);
     assert_ok(set(&s, "flag", NULL));
     assert_true(s.flag);
     assert_ok(set(&s, "bytes", "1.5GiB"));

@@ -80,16 +80,11 @@ static bool put_fields(hid_t file, const char *path, const qb_array *fields, con
     return good;
 }
 
-static bool put_theta(hid_t file, const qb_stack *stack) {
-    if (!stack->angles) return true;
-    double *degrees;
-    if (qb__alloc(stack->shape[0], sizeof *degrees, &degrees) != QB_OK) return false;
-    for (size_t i = 0; i < stack->shape[0]; i++)
-        degrees[i] = stack->angles[i] / qb__angle_unit("degrees");
+static bool put_theta(hid_t file, const qb_stack *stack, const double *degrees) {
+    if (!degrees) return true;
     hid_t set = make_set(file, "/exchange/theta", H5T_IEEE_F64LE, 1, stack->shape, degrees);
     bool good = set >= 0 && put_text(set, "units", "degrees");
     if (set >= 0) H5Dclose(set);
-    qb__free(degrees);
     return good;
 }
 
@@ -118,7 +113,7 @@ static bool put_detector(hid_t file, const qb_stack *stack) {
     return good;
 }
 
-static bool fill_file(hid_t file, qb_writer *writer) {
+static bool fill_file(hid_t file, qb_writer *writer, const double *degrees) {
     const qb_stack *stack = &writer->stack;
     bool projections = qb__stack_is_projections(stack);
     hid_t type = qb__h5_type(stack->dtype);
@@ -132,35 +127,54 @@ static bool fill_file(hid_t file, qb_writer *writer) {
     if (projections)
         good = good && put_fields(file, "/exchange/data_white", stack->flats, "theta_white:y:x") &&
                put_fields(file, "/exchange/data_dark", stack->darks, "theta_dark:y:x") &&
-               put_theta(file, stack) && put_detector(file, stack);
+               put_theta(file, stack, degrees) && put_detector(file, stack);
     return good && put_string(file, "/implements",
                               projections ? "exchange:measurement:process" : "exchange:process");
 }
 
-/* HDF5 makes the file and says where the data go; then it is closed, and they go there by pwrite.
- */
-static qb_status begin_hdf5(qb_writer *writer) {
-    qb__h5_enter();
+/* A full disk shows in errno only. */
+static qb_status write_failed(const qb_writer *writer, const char *what) {
+    bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+    return qb__h5_fail(full ? QB_NO_SPACE : QB_IO, writer->path, what);
+}
+
+static qb_status make_file(qb_writer *writer, const double *degrees) {
+    static const char what[] = "cannot be created";
     qb_status status = QB_OK;
+    qb__h5_enter();
+    errno = 0;
     hid_t file = H5Fcreate(writer->part, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    bool good = file >= 0 && fill_file(file, writer);
-    if (!good) status = qb__h5_fail(QB_IO, writer->path, "cannot be created");
-    if (file >= 0 && H5Fclose(file) < 0 && status == QB_OK)
-        status = qb__h5_fail(QB_IO, writer->path, "cannot be created");
+    if (file < 0 || !fill_file(file, writer, degrees)) status = write_failed(writer, what);
+    if (file >= 0 && H5Fclose(file) < 0 && status == QB_OK) status = write_failed(writer, what);
     qb__h5_leave();
+    return status;
+}
+
+/* HDF5 makes the file and says where the data go; then it is closed, and they go there by pwrite. */
+static qb_status begin_hdf5(qb_writer *writer) {
+    const qb_stack *stack = &writer->stack;
+    double *degrees = NULL;
+    /* The system's reason for refusing a file is clearer than HDF5's. */
+    writer->fd = open(writer->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (writer->fd < 0) return qb__fail_errno(errno, "creating", writer->path);
+    size_t n = stack->angles ? stack->shape[0] : 0;
+    qb_status status = qb__alloc(n, sizeof *degrees, &degrees);
     if (status != QB_OK) return status;
-    writer->fd = open(writer->part, O_RDWR | O_CLOEXEC);
-    return writer->fd < 0 ? qb__fail_errno(errno, "opening", writer->path) : QB_OK;
+    for (size_t i = 0; i < n; i++) degrees[i] = stack->angles[i] / qb__angle_unit("degrees");
+    status = make_file(writer, degrees);
+    qb__free(degrees);
+    return status;
 }
 
 static qb_status finish_hdf5(qb_writer *writer, const char *provenance) {
     if (!*provenance) return QB_OK;
+    qb_status status = QB_OK;
     qb__h5_enter();
+    errno = 0;
     hid_t file = H5Fopen(writer->part, H5F_ACC_RDWR, H5P_DEFAULT);
     bool good = file >= 0 && put_string(file, "/process/quickbeam/provenance", provenance);
     if (file >= 0 && H5Fclose(file) < 0) good = false;
-    qb_status status =
-        good ? QB_OK : qb__h5_fail(QB_IO, writer->path, "its provenance cannot be written");
+    if (!good) status = write_failed(writer, "its provenance cannot be written");
     qb__h5_leave();
     return status;
 }

@@ -42,11 +42,11 @@ void qb__scan_judge_angles(qb_scan *scan) {
                      t[0] * 180.0 / pi, t[n - 1] * 180.0 / pi);
 }
 
-/* What a few views show. */
+/* What a few views show. The edges, left and right, are open beam in most scans. */
 typedef struct tally {
     size_t pixels, saturated, zero, odd;
     double top, fraction_at_top; /* largest value, and how much of a view sits there */
-    double air_least, air_most;
+    double least[2], most[2];    /* beam at either edge */
 } tally;
 
 static double top_of(qb_dtype dtype) {
@@ -56,14 +56,13 @@ static double top_of(qb_dtype dtype) {
     return tops[dtype];
 }
 
-/* The mean of both edges, relative to the flat there: open beam in most scans. */
-static double edge_air(const qb_scan *scan, const float *view) {
+/* The mean of an edge, relative to the flat there. */
+static double edge_beam(const qb_scan *scan, const float *view, bool right) {
     const qb_scan_info *info = &scan->info;
-    size_t width = info->columns / 32 + 1;
+    size_t width = info->columns / 32 + 1, first = right ? info->columns - width : 0;
     double beam = 0.0, flat = 0.0;
     for (size_t r = 0; r < info->rows; r++) {
-        for (size_t c = 0; c < info->columns; c++) {
-            if (c >= width && c + width < info->columns) continue;
+        for (size_t c = first; c < first + width; c++) {
             size_t i = r * info->columns + c;
             double dark = scan->dark ? scan->dark[i] : 0.0;
             if (!isfinite(view[i])) continue;
@@ -97,9 +96,27 @@ static void add_view(const qb_scan *scan, const float *view, tally *t) {
         t->fraction_at_top = fraction;
         t->top = top;
     }
-    double air = edge_air(scan, view);
-    t->air_least = fmin(t->air_least, air);
-    t->air_most = fmax(t->air_most, air);
+    for (int right = 0; right < 2; right++) {
+        double beam = edge_beam(scan, view, right);
+        t->least[right] = fmin(t->least[right], beam);
+        t->most[right] = fmax(t->most[right], beam);
+    }
+}
+
+static void report_beam(qb_scan *scan, const tally *t) {
+    for (int right = 0; right < 2; right++) {
+        const char *edge = right ? "right" : "left";
+        double least = t->least[right], most = t->most[right];
+        if (least > 0.0 && most > 1.02 * least)
+            qb__note(&scan->parts.notes,
+                     "the beam at the %s edge drifts between %.4g and %.4g: if that is air, give "
+                     "--air",
+                     edge, least, most);
+        else if (scan->flat && least > 0.0 && (most < 0.95 || least > 1.05))
+            qb__note(&scan->parts.notes,
+                     "the beam at the %s edge is %.4g of the flat field: if that is air, give --air",
+                     edge, 0.5 * (least + most));
+    }
 }
 
 static void report(qb_scan *scan, const tally *t, size_t views) {
@@ -114,10 +131,7 @@ static void report(qb_scan *scan, const tally *t, size_t views) {
                  100.0 * t->fraction_at_top, t->top);
     if (counts && t->zero)
         qb__note(notes, "%zu of %zu pixels looked at are 0: dead?", t->zero, t->pixels);
-    if (counts && views > 1 && t->air_least > 0.0 && t->air_most > 1.02 * t->air_least)
-        qb__note(notes,
-                 "the beam at the edges drifts from %.4g to %.4g: if that is air, give --air",
-                 t->air_least, t->air_most);
+    if (counts && views > 1) report_beam(scan, t);
 }
 
 qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env) {
@@ -125,7 +139,7 @@ qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env) {
     const qb_scan_info *info = &scan->info;
     size_t n = info->rows * info->columns;
     size_t looks = info->views < LOOKS ? info->views : LOOKS;
-    tally t = {.air_least = INFINITY};
+    tally t = {.least = {INFINITY, INFINITY}};
     void *raw = NULL;
     float *view = NULL;
     qb_status status;

@@ -98,7 +98,7 @@ qb_status qb__series_begin(const char *path, const char *word, qb__series *serie
     char *part = hidden_name(series);
     if (!part) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
     if (mkdir(part, 0777) != 0) {
-        status = qb__fail_errno(errno, "making the folder", part);
+        status = qb__fail_errno(errno, "making the folder", series->folder);
         qb__free(part);
         return status;
     }

@@ -60,29 +60,23 @@ qb_status qb__stack_json(const qb_writer *writer, const char *provenance, char *
     return *text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the provenance");
 }
 
+static qb_status write_text(const char *path, const char *text) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) return qb__fail_errno(errno, "creating", path);
+    qb_status status = qb__pwrite_all(fd, path, text, strlen(text), 0);
+    if (status == QB_OK && fsync(fd) != 0) status = qb__fail_errno(errno, "writing", path);
+    close(fd);
+    return status;
+}
+
 qb_status qb__write_sidecar(qb_writer *writer, const char *provenance) {
-    char name[4096], *text = NULL, *part = NULL;
-    int fd = -1;
-    qb_status status;
+    char name[4096], *text;
+    qb_status status = qb__stack_json(writer, provenance, &text);
+    if (status != QB_OK) return status;
     snprintf(name, sizeof name, "%s.json", writer->path);
-    QB__TRY(qb__stack_json(writer, provenance, &text));
-    part = qb__part_name(name);
-    if (!part) {
-        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", name);
-        goto out;
-    }
-    fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        status = qb__fail_errno(errno, "creating", name);
-        goto out;
-    }
-    status = qb__pwrite_all(fd, name, text, strlen(text), 0);
-    if (status == QB_OK && (fsync(fd) != 0 || rename(part, name) != 0))
-        status = qb__fail_errno(errno, "writing", name);
-    if (status != QB_OK) unlink(part);
-out:
-    if (fd >= 0) close(fd);
-    qb__free(part);
+    writer->sidecar = qb__part_name(name);
+    status = writer->sidecar ? write_text(writer->sidecar, text)
+                             : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", name);
     qb__free(text);
     return status;
 }

@@ -28,6 +28,7 @@ static void destroy(qb_writer *writer) {
     qb__free(writer->angles);
     qb__free(writer->path);
     qb__free(writer->part);
+    qb__free(writer->sidecar);
     qb__free(writer);
 }
 
@@ -143,14 +144,19 @@ void qb_writer_abort(qb_writer *writer) {
     if (!writer) return;
     if (writer->kind->discard) writer->kind->discard(writer);
     if (writer->part) unlink(writer->part);
+    if (writer->sidecar) unlink(writer->sidecar);
     destroy(writer);
 }
 
 static qb_status publish(qb_writer *writer) {
+    char sidecar[4096];
     if (writer->kind->publish) return writer->kind->publish(writer);
     if (fsync(writer->fd) != 0) return qb__fail_errno(errno, "writing", writer->path);
     if (rename(writer->part, writer->path) != 0)
         return qb__fail_errno(errno, "giving its name to", writer->path);
+    snprintf(sidecar, sizeof sidecar, "%s.json", writer->path);
+    if (writer->sidecar && rename(writer->sidecar, sidecar) != 0)
+        return qb__fail_errno(errno, "giving its name to", sidecar);
     return QB_OK;
 }
 

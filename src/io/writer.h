@@ -28,6 +28,7 @@ struct qb_writer {
     const qb__writer_kind *kind;
     qb_stack stack; /* text and angles are copies; flats and darks are gone after begin() */
     char *path, *part;
+    char *sidecar; /* the temporary name of PATH.json, when there is one */
     int fd;
     uint64_t data_offset;
     size_t image_bytes, written; /* images so far */
@@ -53,7 +54,7 @@ qb_status qb__check_space(const char *folder, const char *path, uint64_t bytes);
 
 /* Everything about the stack and its provenance as one JSON object; release with qb__free. */
 qb_status qb__stack_json(const qb_writer *writer, const char *provenance, char **text);
-/* That object into PATH.json, by way of a temporary name. */
+/* That object into a temporary file that becomes PATH.json together with the data. */
 qb_status qb__write_sidecar(qb_writer *writer, const char *provenance);
 
 #endif

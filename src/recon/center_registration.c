@@ -6,10 +6,7 @@
  * is pooled over all pairs and rows before its peak is sought: noise averages out, and one row or
  * pair gone wrong does not count more than the rest. Band-passed views, so that neither a drifting
  * background nor single noisy pixels decide.
- *
- * Where only the two ends of half a turn meet, at a gap g from opposite, a feature at depth d along
- * the ray moves by d g: m shifts by d g too, and a common d is sought along with m, the peak then
- * being that at no gap. */
+ * center_pairs.h says which views are taken for opposite, and with what weight. */
 #include <math.h>
 #include <string.h>
 
@@ -26,12 +23,13 @@ typedef struct level {
     const qb__center_rows *rows;
     const qb__center_pairs *pairs;
     size_t bin, width;        /* width = columns / bin */
+    size_t reach;             /* of the band-pass: so many columns at either end are left out */
     ptrdiff_t first;          /* m of the first lag, in bins */
     size_t lags, groups;
     const float *sinogram;    /* of the row at hand */
     float *band;              /* [view][width], of the row at hand */
     double *energy;           /* [view][width + 1], running sums of band^2 */
-    float *scratch;           /* [worker][2 (width + columns)] */
+    float *scratch;           /* [worker][2 width] */
     double *product, *norm;   /* [row][group][lag] */
     size_t row;
 } level;
@@ -50,7 +48,7 @@ static void box(const float *row, size_t width, size_t reach, float *out) {
 
 /* Smoothed over about a column, less a triangular mean over about a sixteenth of the width. */
 static void band_pass(level *at, size_t view, float *scratch) {
-    size_t w = at->width, columns = at->rows->columns, reach = w / 32 + 2;
+    size_t w = at->width, columns = at->rows->columns, reach = at->reach;
     float *a = scratch, *b = scratch + w, *out = at->band + view * w;
     qb__center_bin(at->sinogram + view * columns, columns, at->bin, a);
     for (size_t k = 0; k < w; k++) {
@@ -89,12 +87,14 @@ static void correlate(const level *at, const qb__center_pair *pair, float *mirro
     size_t w = at->width;
     const float *a = at->band + pair->i * w, *b = at->band + pair->j * w;
     const double *ea = at->energy + pair->i * (w + 1), *eb = at->energy + pair->j * (w + 1);
+    ptrdiff_t first = (ptrdiff_t)at->reach, last = (ptrdiff_t)(w - at->reach) - 1;
     for (size_t k = 0; k < w; k++) mirrored[k] = b[w - 1 - k];
     for (size_t l = 0; l < at->lags; l++) {
-        ptrdiff_t m = at->first + (ptrdiff_t)l, last = (ptrdiff_t)w - 1;
-        if (m < 0 || m > 2 * last) continue;
-        ptrdiff_t low = m > last ? m - last : 0, high = m < last ? m : last;
-        double both = dot(a + low, mirrored + low + last - m, (size_t)(high - low + 1));
+        ptrdiff_t m = at->first + (ptrdiff_t)l;
+        ptrdiff_t low = m > first + last ? m - last : first;
+        ptrdiff_t high = m < first + last ? m - first : last;
+        if (low > high) continue;
+        double both = dot(a + low, mirrored + low + (ptrdiff_t)w - 1 - m, (size_t)(high - low + 1));
         product[l] += pair->weight * 2 * both;
         norm[l] += pair->weight * (ea[high + 1] - ea[low] + eb[high + 1] - eb[low]);
     }
@@ -125,7 +125,8 @@ static qb_status level_run(const qb__center_rows *rows, const qb__center_pairs *
     ptrdiff_t last = (ptrdiff_t)ceil(2 * ((high + 0.5) / (double)bin - 0.5));
     *at = (level){.rows = rows, .pairs = pairs, .bin = bin, .width = rows->columns / bin,
                   .first = first, .lags = (size_t)(last - first + 1)};
-    at->groups = pairs->one_sided || pairs->count < GROUPS ? pairs->count : GROUPS;
+    at->reach = at->width / 32 + 2;
+    at->groups = pairs->count < GROUPS ? pairs->count : GROUPS;
     size_t table = rows->rows * at->groups, threads = (size_t)qb__pool_threads(rows->pool);
     qb_status status;
     QB__TRY(qb__alloc(rows->views * at->width, sizeof *at->band, &at->band));
@@ -144,32 +145,22 @@ out:
     return status;
 }
 
-/* R over the lags, of one row or (row = rows) of all, for a common depth: curve[lags]. */
-static void agreement(const level *at, size_t row, double depth, double *curve) {
+/* R over the lags, of one row or (row = rows) of all. */
+static void agreement(const level *at, size_t row, double *curve) {
     size_t lags = at->lags, from = row < at->rows->rows ? row : 0;
     size_t to = row < at->rows->rows ? row + 1 : at->rows->rows;
     double most = 0;
-    for (size_t l = 0; l < lags; l++) {
-        double product = 0, norm = 0;
-        for (size_t g = 0; g < at->groups; g++) {
-            double shift = at->pairs->one_sided ? depth * at->pairs->pair[g].gap : 0;
-            double place = fmin(fmax((double)l + shift, 0), (double)(lags - 1));
-            size_t k = (size_t)place;
-            if (k + 1 >= lags) k = lags - 2;
-            double t = place - (double)k;
-            for (size_t r = from; r < to; r++) {
-                size_t i = (r * at->groups + g) * lags + k;
-                product += (1 - t) * at->product[i] + t * at->product[i + 1];
-                norm += (1 - t) * at->norm[i] + t * at->norm[i + 1];
-            }
+    double *norm = curve + lags;
+    memset(curve, 0, 2 * lags * sizeof *curve);
+    for (size_t i = from * at->groups; i < to * at->groups; i++) {
+        for (size_t l = 0; l < lags; l++) {
+            curve[l] += at->product[i * lags + l];
+            norm[l] += at->norm[i * lags + l];
         }
-        curve[l] = product;
-        curve[lags + l] = norm;
-        if (norm > most) most = norm;
     }
-    /* A sliver of an overlap, empty on both sides, agrees with anything. */
-    for (size_t l = 0; l < lags; l++)
-        curve[l] = most > 0 ? curve[l] / (curve[lags + l] + 1e-3 * most) : 0;
+    for (size_t l = 0; l < lags; l++) most = fmax(most, norm[l]);
+    /* A sliver of an overlap, empty on both sides, agrees with anything: it is held against it. */
+    for (size_t l = 0; l < lags; l++) curve[l] = most > 0 ? curve[l] / (norm[l] + 0.1 * most) : 0;
 }
 
 static size_t peak_of(const double *curve, size_t from, size_t to) {
@@ -181,8 +172,17 @@ static size_t peak_of(const double *curve, size_t from, size_t to) {
 }
 
 typedef struct peak {
-    double column, depth, height, second; /* depth in bins of the level */
+    double column, height, second;
+    double chance; /* the standard deviation of R there when nothing agrees */
 } peak;
+
+/* Of R at lag l: independent samples are some two columns apart. */
+static double chance_at(const level *at, size_t l) {
+    double w = (double)at->width - 2 * (double)at->reach;
+    double m = (double)at->first + (double)l - 2 * (double)at->reach;
+    double overlap = fmax(fmin(m, 2 * (w - 1) - m) + 1, 1);
+    return at->pairs->noise * sqrt(2 / (overlap * (double)at->rows->rows));
+}
 
 static double column_of(const level *at, const double *curve, size_t l) {
     double m = (double)at->first + (double)l;
@@ -190,22 +190,12 @@ static double column_of(const level *at, const double *curve, size_t l) {
     return (m / 2 + 0.5) * (double)at->bin - 0.5;
 }
 
-/* The highest peak over lags and depths; curve[2 lags] is scratch and ends as the best depth's R. */
-static peak find_peak(const level *at, double depth0, double reach, double *curve) {
-    double gap = 0, step = 1;
-    for (size_t p = 0; at->pairs->one_sided && p < at->pairs->count; p++)
-        gap = fmax(gap, fabs(at->pairs->pair[p].gap));
-    if (gap > 0) step = 0.25 / gap;
-    else reach = 0;
-    peak best = {.height = -2};
-    for (double d = depth0 - reach; d <= depth0 + reach + 1e-9; d += step) {
-        agreement(at, at->rows->rows, d, curve);
-        double height = curve[peak_of(curve, 0, at->lags)];
-        if (height > best.height) best = (peak){.depth = d, .height = height};
-    }
-    agreement(at, at->rows->rows, best.depth, curve);
+/* The highest peak, and what comes next elsewhere; curve[2 lags] is scratch. */
+static peak find_peak(const level *at, double *curve) {
+    agreement(at, at->rows->rows, curve);
     size_t l = peak_of(curve, 0, at->lags);
-    best.column = column_of(at, curve, l);
+    peak best = {.column = column_of(at, curve, l), .height = curve[l],
+                 .chance = chance_at(at, l)};
     enum { ASIDE = 9 };
     for (size_t k = 0; k < at->lags; k++) {
         if ((k + ASIDE <= l || k >= l + ASIDE) && curve[k] > best.second) best.second = curve[k];
@@ -216,7 +206,7 @@ static peak find_peak(const level *at, double depth0, double reach, double *curv
 /* Every row's own peak near the common one. */
 static void peaks_of_rows(const level *at, const peak *common, double *curve, double *each) {
     for (size_t r = 0; r < at->rows->rows; r++) {
-        agreement(at, r, common->depth, curve);
+        agreement(at, r, curve);
         double m = 2 * ((common->column + 0.5) / (double)at->bin - 0.5) - (double)at->first;
         size_t reach = 6, middle = (size_t)fmax(m + 0.5, 0);
         size_t from = middle > reach ? middle - reach : 0;
@@ -235,22 +225,24 @@ static qb_status search(const qb__center_rows *rows, const qb__center_pairs *pai
     qb_status status;
     QB__TRY(level_run(rows, pairs, bin, rows->low, rows->high, &at));
     QB__TRY(qb__alloc(at.lags + 1, 2 * sizeof *curve, &curve));
-    peak found = find_peak(&at, 0, (double)at.width / 4, curve);
-    double clear = found.height - found.second;
+    peak found = find_peak(&at, curve);
+    double confidence = qb__center_ramp(found.height - found.second, 0.05, 0.45) *
+                        qb__center_ramp(found.height / found.chance, 1.5, 4) *
+                        (pairs->one_sided ? 0.8 : 0.95);
     if (bin > 1 && found.height > 0) {
-        double reach = 3 * (double)bin, depth = found.depth * (double)bin;
+        double reach = 3 * (double)bin;
         level_clear(&at);
         at = (level){0};
         QB__TRY(level_run(rows, pairs, 1, fmax(found.column - reach, rows->low),
                           fmin(found.column + reach, rows->high), &at));
         qb__free(curve);
         QB__TRY(qb__alloc(at.lags + 1, 2 * sizeof *curve, &curve));
-        found = find_peak(&at, depth, 4 * (double)bin, curve);
+        found = find_peak(&at, curve);
     }
     if (each) peaks_of_rows(&at, &found, curve, each);
     if (found.height > 0) {
         answer->column = found.column;
-        answer->confidence = qb__center_ramp(clear, 0.05, 0.45) * (pairs->one_sided ? 0.8 : 0.95);
+        answer->confidence = confidence;
     }
 out:
     qb__free(curve);

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "recon/center.h"
+#include "recon/center_pairs.h"
 #include "recon/center_trial.h"
 
 enum {
@@ -120,22 +121,50 @@ static size_t least(const double *curve, size_t count) {
     return best;
 }
 
-/* Around *column in steps of one fine column, then of half a one. */
+/* Where the dip is, in steps. Over half a turn its bottom is narrow and even: the vertex of the
+ * lowest three. Over a full turn it may be flat or have two bottoms, but is the same on both sides:
+ * the place about which the curve mirrors best. */
+static double bottom(const double *curve, size_t count, bool full_turn) {
+    size_t low = least(curve, count);
+    if (!full_turn) {
+        if (low == 0 || low + 1 >= count) return (double)low;
+        return (double)low + qb__center_vertex(curve[low - 1], curve[low], curve[low + 1]);
+    }
+    /* Twice the place, so that it may lie between two steps. */
+    enum { REACH = 8, AROUND = 8 };
+    double cost[2 * AROUND + 1], best = INFINITY;
+    size_t middle = count - 1, at = 0;
+    for (size_t i = 0; i <= 2 * AROUND; i++) {
+        size_t twice = middle - AROUND + i;
+        cost[i] = 0;
+        for (size_t d = 1; d <= REACH; d++) {
+            double left = curve[(twice + 1) / 2 - d], right = curve[twice / 2 + d];
+            cost[i] += (left - right) * (left - right);
+        }
+        if (cost[i] < best) {
+            best = cost[i];
+            at = i;
+        }
+    }
+    double place = (double)(middle - AROUND + at);
+    if (at > 0 && at < 2 * AROUND)
+        place += qb__center_vertex(cost[at - 1], cost[at], cost[at + 1]);
+    return place / 2;
+}
+
+/* Around *column in steps of one fine column, then of a quarter. */
 static qb_status refine(const qb__center_rows *rows, const unsigned char *pick, size_t picked,
-                        size_t bin, double reach, double *column) {
+                        size_t bin, double reach, bool full_turn, double *column) {
     qb__center_trial *trial;
     sweep s = {0};
-    double step = (double)bin;
+    double step = (double)bin, half = 3 * step;
     qb_status status = qb__center_trial_create(rows, pick, bin, 1.5, &trial);
     if (status != QB_OK) return status;
     QB__TRY(sweep_run(rows, trial, picked, *column - reach, *column + reach, step, &s));
     double start = s.axes[least(s.curve, s.count)];
     sweep_clear(&s);
-    QB__TRY(sweep_run(rows, trial, picked, start - 1.5 * step, start + 1.5 * step, 0.5 * step, &s));
-    size_t i = least(s.curve, s.count);
-    *column = s.axes[i];
-    if (i > 0 && i + 1 < s.count)
-        *column += 0.5 * step * qb__center_vertex(s.curve[i - 1], s.curve[i], s.curve[i + 1]);
+    QB__TRY(sweep_run(rows, trial, picked, start - half, start + half, step / 4, &s));
+    *column = s.axes[0] + bottom(s.curve, s.count, full_turn) * step / 4;
 out:
     sweep_clear(&s);
     qb__center_trial_destroy(trial);
@@ -144,10 +173,19 @@ out:
 
 /* How many rows the fine search can afford: some seconds of one core. */
 static size_t affordable(const qb__center_rows *rows, size_t bin) {
-    const double UPDATES = 8e9, AXES = 25;
+    const double UPDATES = 8e9, AXES = 50;
     double width = (double)(rows->columns / bin), views = fmin((double)rows->views, 3 * width);
     double most = UPDATES / (AXES * 0.64 * width * width * views);
     return most < 1 ? 1 : most < (double)rows->rows ? (size_t)most : rows->rows;
+}
+
+/* Do at least half of the views have an opposite? */
+static qb_status turns_fully(const qb__center_rows *rows, bool *full_turn) {
+    qb__center_pairs pairs;
+    qb_status status = qb__center_pairs_find(rows->angles, rows->views, 1, &pairs);
+    *full_turn = !pairs.one_sided && pairs.opposed > 0.5;
+    qb__center_pairs_clear(&pairs);
+    return status;
 }
 
 static size_t bin_for(size_t columns, size_t most) { return (columns + most - 1) / most; }
@@ -172,7 +210,9 @@ qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *a
     if (!(best.depth > 0)) goto out;
     size_t most = affordable(rows, fine);
     pick_rows(&s, &best, rows->rows, most, pick);
-    QB__TRY(refine(rows, pick, most, fine, 3 * bin, &best.column));
+    bool full_turn;
+    QB__TRY(turns_fully(rows, &full_turn));
+    QB__TRY(refine(rows, pick, most, fine, 3 * bin, full_turn, &best.column));
     answer->column = best.column;
     answer->confidence = 0.95 * qb__center_ramp(best.depth - best.second, 0.02, 0.6) *
                          (1 - best.second / best.depth);

@@ -9,10 +9,10 @@
 typedef struct qb__center_rows {
     const float *sinograms; /* [row][view][column], cleaned */
     size_t rows, views, columns;
-    const double *angles;   /* [views] radians, any order */
-    double low, high;       /* columns between which the axis is looked for */
+    const double *angles; /* [views] radians, any order */
+    double low, high;     /* columns between which the axis is looked for */
     qb__pool *pool;
-    const qb_env *env;      /* for cancelling; may be NULL */
+    const qb_env *env; /* for cancelling; may be NULL */
 } qb__center_rows;
 
 typedef struct qb__center_answer {
@@ -21,8 +21,8 @@ typedef struct qb__center_answer {
 } qb__center_answer;
 
 /* In place, row by row: columns that are far noisier than their neighbours (dead, hot) are bridged,
- * and what stays put over all views and is narrow (a faulty column's gain: a ring) is taken out, lest
- * it be registered with itself. */
+ * and what stays put over all views and is narrow (a faulty column's gain: a ring) is taken out,
+ * lest it be registered with itself. */
 qb_status qb__center_clean(float *sinograms, size_t rows, size_t views, size_t columns,
                            qb__pool *pool);
 
@@ -41,10 +41,11 @@ void qb__center_combine(qb_center_result *result);
 
 /* Rises smoothly from 0 at `from` to 1 at `to`. */
 double qb__center_ramp(double value, double from, double to);
-/* The mean of every `bin` columns; column k of the result is column bin k + (bin - 1) / 2 of the row.
- * out[columns / bin]. */
+/* The mean of every `bin` columns; column k of the result is column bin k + (bin - 1) / 2 of the
+ * row. out[columns / bin]. */
 void qb__center_bin(const float *row, size_t columns, size_t bin, float *out);
-/* Where the parabola through three neighbouring values has its extremum: -1..1 from the middle one. */
+/* Where the parabola through three neighbouring values has its extremum: -1..1 from the middle one.
+ */
 double qb__center_vertex(double before, double at, double after);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The sum over a view is the object's mass, the same for all views; its centre of mass moves as
- * c + x cos t + y sin t. A fit of the three gives the axis c: a global and smooth measure, exact for
- * clean data and indifferent to noise, but pulled by an uneven background and void when the object
- * leaves the detector. */
+ * c + x cos t + y sin t. A fit of the three gives the axis c: a global and smooth measure, exact
+ * for clean data and indifferent to noise, but pulled by an uneven background and void when the
+ * object leaves the detector. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -90,8 +90,7 @@ static qb__center_answer row_answer(const qb__center_rows *rows, const float *si
     double constant, error;
     if (!fit(m->first, rows->angles, views, &constant, &error)) return unknown;
     double confidence = 0.7 * (1 - qb__center_ramp(edge, 0, 0.06)) *
-                        (1 - qb__center_ramp(spread, 0, 0.06)) *
-                        (1 - qb__center_ramp(error, 0, 1));
+                        (1 - qb__center_ramp(spread, 0, 0.06)) * (1 - qb__center_ramp(error, 0, 1));
     double column = constant + ((double)rows->columns - 1) / 2;
     if (!(column >= rows->low && column <= rows->high)) return unknown;
     return (qb__center_answer){column, confidence};

@@ -28,7 +28,9 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double wrap(double angle) { return angle - 2 * pi * floor(angle / (2 * pi) + 0.5); }
+static double wrap(double angle) {
+    return angle - 2 * pi * floor(angle / (2 * pi) + 0.5);
+}
 
 /* The median distance between neighbouring directions. */
 static double usual_step(const direction *list, size_t n, double *scratch) {
@@ -42,8 +44,10 @@ static size_t first_past(const direction *list, size_t n, double angle) {
     size_t low = 0, high = n;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (list[middle].angle < angle) low = middle + 1;
-        else high = middle;
+        if (list[middle].angle < angle)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }
@@ -142,6 +146,26 @@ static double noise_of(const qb__center_pair *pair, size_t count) {
     return sum > 0 ? sqrt(squares) / sum : 1;
 }
 
+/* From the scan's numbering of views to that of pairs->view[]. */
+static qb_status renumber(qb__center_pairs *pairs, size_t views) {
+    size_t *place;
+    qb_status status = qb__alloc(views, sizeof *place, &place);
+    if (status == QB_OK) status = qb__alloc(views, sizeof *pairs->view, &pairs->view);
+    for (size_t p = 0; status == QB_OK && p < pairs->count; p++) {
+        size_t *ends[2] = {&pairs->pair[p].i, &pairs->pair[p].j};
+        for (int e = 0; e < 2; e++) {
+            size_t view = *ends[e];
+            if (!place[view]) {
+                pairs->view[pairs->views++] = view;
+                place[view] = pairs->views;
+            }
+            *ends[e] = place[view] - 1;
+        }
+    }
+    qb__free(place);
+    return status;
+}
+
 qb_status qb__center_pairs_find(const double *angles, size_t views, double radius,
                                 qb__center_pairs *pairs) {
     *pairs = (qb__center_pairs){0};
@@ -162,7 +186,10 @@ qb_status qb__center_pairs_find(const double *angles, size_t views, double radiu
     pairs->one_sided = true;
     pairs->count = find_extrapolated(list, views, fmax(step, RIM_MOVES / radius), pairs->pair);
 out:
-    if (status == QB_OK) pairs->noise = noise_of(pairs->pair, pairs->count);
+    if (status == QB_OK) {
+        pairs->noise = noise_of(pairs->pair, pairs->count);
+        status = renumber(pairs, views);
+    }
     qb__free(list);
     qb__free(scratch);
     if (status != QB_OK) qb__center_pairs_clear(pairs);
@@ -171,5 +198,6 @@ out:
 
 void qb__center_pairs_clear(qb__center_pairs *pairs) {
     qb__free(pairs->pair);
+    qb__free(pairs->view);
     *pairs = (qb__center_pairs){0};
 }

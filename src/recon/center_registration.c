@@ -22,15 +22,15 @@ enum { COARSE_COLUMNS = 256, GROUPS = 32 };
 typedef struct level {
     const qb__center_rows *rows;
     const qb__center_pairs *pairs;
-    size_t bin, width;        /* width = columns / bin */
-    size_t reach;             /* of the band-pass: so many columns at either end are left out */
-    ptrdiff_t first;          /* m of the first lag, in bins */
+    size_t bin, width; /* width = columns / bin */
+    size_t reach;      /* of the band-pass: so many columns at either end are left out */
+    ptrdiff_t first;   /* m of the first lag, in bins */
     size_t lags, groups;
-    const float *sinogram;    /* of the row at hand */
-    float *band;              /* [view][width], of the row at hand */
-    double *energy;           /* [view][width + 1], running sums of band^2 */
-    float *scratch;           /* [worker][2 width] */
-    double *product, *norm;   /* [row][group][lag] */
+    const float *sinogram;  /* of the row at hand */
+    float *band;            /* [place][width], of the row at hand */
+    double *energy;         /* [place][width + 1], running sums of band^2 */
+    float *scratch;         /* [worker][2 width] */
+    double *product, *norm; /* [row][group][lag] */
     size_t row;
 } level;
 
@@ -46,26 +46,32 @@ static void box(const float *row, size_t width, size_t reach, float *out) {
     }
 }
 
-/* Smoothed over about a column, less a triangular mean over about a sixteenth of the width. */
-static void band_pass(level *at, size_t view, float *scratch) {
+/* Smoothed over a column or, where few pairs must do, over two, less a triangular mean over about a
+ * sixteenth of the width. */
+static void band_pass(level *at, size_t place, float *scratch) {
     size_t w = at->width, columns = at->rows->columns, reach = at->reach;
-    float *a = scratch, *b = scratch + w, *out = at->band + view * w;
-    qb__center_bin(at->sinogram + view * columns, columns, at->bin, a);
-    for (size_t k = 0; k < w; k++) {
-        float left = a[k ? k - 1 : 0], right = a[k + 1 < w ? k + 1 : k];
-        out[k] = 0.25f * left + 0.5f * a[k] + 0.25f * right;
+    float *a = scratch, *b = scratch + w, *out = at->band + place * w;
+    qb__center_bin(at->sinogram + at->pairs->view[place] * columns, columns, at->bin, a);
+    for (int pass = 0; pass < (at->pairs->one_sided ? 3 : 1); pass++) {
+        float left = a[0];
+        for (size_t k = 0; k < w; k++) {
+            float here = a[k], right = a[k + 1 < w ? k + 1 : k];
+            a[k] = 0.25f * left + 0.5f * here + 0.25f * right;
+            left = here;
+        }
     }
+    memcpy(out, a, w * sizeof *out);
     box(out, w, reach, a);
     box(a, w, reach, b);
     for (size_t k = 0; k < w; k++) out[k] -= b[k];
-    double *energy = at->energy + view * (w + 1);
+    double *energy = at->energy + place * (w + 1);
     energy[0] = 0;
     for (size_t k = 0; k < w; k++) energy[k + 1] = energy[k] + (double)out[k] * (double)out[k];
 }
 
-static void band_task(void *context, size_t view, int worker) {
+static void band_task(void *context, size_t place, int worker) {
     level *at = context;
-    band_pass(at, view, at->scratch + (size_t)worker * 2 * at->width);
+    band_pass(at, place, at->scratch + (size_t)worker * 2 * at->width);
 }
 
 static double dot(const float *a, const float *b, size_t n) {
@@ -115,6 +121,7 @@ static void level_clear(level *at) {
     qb__free(at->scratch);
     qb__free(at->product);
     qb__free(at->norm);
+    *at = (level){0};
 }
 
 /* Correlate all rows at this bin, m from low to high in columns of the detector. */
@@ -123,21 +130,25 @@ static qb_status level_run(const qb__center_rows *rows, const qb__center_pairs *
     /* Column c of the detector is bin coordinate (c + 0.5) / bin - 0.5. */
     ptrdiff_t first = (ptrdiff_t)floor(2 * ((low + 0.5) / (double)bin - 0.5));
     ptrdiff_t last = (ptrdiff_t)ceil(2 * ((high + 0.5) / (double)bin - 0.5));
-    *at = (level){.rows = rows, .pairs = pairs, .bin = bin, .width = rows->columns / bin,
-                  .first = first, .lags = (size_t)(last - first + 1)};
+    *at = (level){.rows = rows,
+                  .pairs = pairs,
+                  .bin = bin,
+                  .width = rows->columns / bin,
+                  .first = first,
+                  .lags = (size_t)(last - first + 1)};
     at->reach = at->width / 32 + 2;
     at->groups = pairs->count < GROUPS ? pairs->count : GROUPS;
     size_t table = rows->rows * at->groups, threads = (size_t)qb__pool_threads(rows->pool);
     qb_status status;
-    QB__TRY(qb__alloc(rows->views * at->width, sizeof *at->band, &at->band));
-    QB__TRY(qb__alloc(rows->views * (at->width + 1), sizeof *at->energy, &at->energy));
+    QB__TRY(qb__alloc(pairs->views * at->width, sizeof *at->band, &at->band));
+    QB__TRY(qb__alloc(pairs->views * (at->width + 1), sizeof *at->energy, &at->energy));
     QB__TRY(qb__alloc(threads * 2 * at->width, sizeof *at->scratch, &at->scratch));
     QB__TRY(qb__alloc(table * at->lags, sizeof *at->product, &at->product));
     QB__TRY(qb__alloc(table * at->lags, sizeof *at->norm, &at->norm));
     for (at->row = 0; at->row < rows->rows; at->row++) {
         QB__TRY(qb__check_cancel(rows->env));
         at->sinogram = rows->sinograms + at->row * rows->views * rows->columns;
-        qb__pool_for(rows->pool, rows->views, band_task, at);
+        qb__pool_for(rows->pool, pairs->views, band_task, at);
         qb__pool_for(rows->pool, at->groups, group_task, at);
     }
 out:
@@ -176,12 +187,13 @@ typedef struct peak {
     double chance; /* the standard deviation of R there when nothing agrees */
 } peak;
 
-/* Of R at lag l: independent samples are some two columns apart. */
+/* Of R at lag l: after smoothing, white noise has an independent sample every so many columns. */
 static double chance_at(const level *at, size_t l) {
     double w = (double)at->width - 2 * (double)at->reach;
     double m = (double)at->first + (double)l - 2 * (double)at->reach;
     double overlap = fmax(fmin(m, 2 * (w - 1) - m) + 1, 1);
-    return at->pairs->noise * sqrt(2 / (overlap * (double)at->rows->rows));
+    double apart = at->pairs->one_sided ? 3 : 2;
+    return at->pairs->noise * sqrt(apart / (overlap * (double)at->rows->rows));
 }
 
 static double column_of(const level *at, const double *curve, size_t l) {
@@ -194,8 +206,7 @@ static double column_of(const level *at, const double *curve, size_t l) {
 static peak find_peak(const level *at, double *curve) {
     agreement(at, at->rows->rows, curve);
     size_t l = peak_of(curve, 0, at->lags);
-    peak best = {.column = column_of(at, curve, l), .height = curve[l],
-                 .chance = chance_at(at, l)};
+    peak best = {.column = column_of(at, curve, l), .height = curve[l], .chance = chance_at(at, l)};
     enum { ASIDE = 9 };
     for (size_t k = 0; k < at->lags; k++) {
         if ((k + ASIDE <= l || k >= l + ASIDE) && curve[k] > best.second) best.second = curve[k];
@@ -227,12 +238,11 @@ static qb_status search(const qb__center_rows *rows, const qb__center_pairs *pai
     QB__TRY(qb__alloc(at.lags + 1, 2 * sizeof *curve, &curve));
     peak found = find_peak(&at, curve);
     double confidence = qb__center_ramp(found.height - found.second, 0.05, 0.45) *
-                        qb__center_ramp(found.height / found.chance, 1.5, 4) *
+                        qb__center_ramp(found.height / found.chance, 2.5, 4.5) *
                         (pairs->one_sided ? 0.8 : 0.95);
     if (bin > 1 && found.height > 0) {
         double reach = 3 * (double)bin;
         level_clear(&at);
-        at = (level){0};
         QB__TRY(level_run(rows, pairs, 1, fmax(found.column - reach, rows->low),
                           fmin(found.column + reach, rows->high), &at));
         qb__free(curve);

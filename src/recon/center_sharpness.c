@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* With the right axis a slice is made of few grey levels; with a wrong one edges tear into arcs and
- * the histogram smears. Its entropy over trial axes has a narrow dip at the right one, on top of slow
- * trends (the object wanders out of the picture); it is the dip that is sought, not the least value.
- * First at about a hundred columns over the whole range, then finer around the deepest dip. */
+ * the histogram smears. Its entropy over trial axes has a narrow dip at the right one, on top of
+ * slow trends (the object wanders out of the picture); it is the dip that is sought, not the least
+ * value. First at about a hundred columns over the whole range, then finer around the deepest dip.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,10 @@
 #include "recon/center_trial.h"
 
 enum {
-    COARSE_COLUMNS = 128, FINE_COLUMNS = 400,
-    NEAR = 3, FAR = 16, /* of a dip, in steps of half a coarse column: where its surroundings are */
+    COARSE_COLUMNS = 128,
+    FINE_COLUMNS = 400,
+    NEAR = 3,
+    FAR = 16, /* of a dip, in steps of half a coarse column: where its surroundings are */
 };
 
 static int ascending(const void *a, const void *b) {
@@ -30,7 +33,8 @@ static double median(const double *values, size_t count) {
     return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
-/* How far curve[at] lies below its surroundings on the lower of the two sides; 0 too near an end. */
+/* How far curve[at] lies below its surroundings on the lower of the two sides; 0 too near an end.
+ */
 static double dip(const double *curve, size_t count, size_t at) {
     size_t from = at > FAR ? at - FAR : 0, to = at + FAR < count ? at + FAR + 1 : count;
     if (at < from + NEAR + 2 || to < at + NEAR + 3) return 0;
@@ -147,8 +151,7 @@ static double bottom(const double *curve, size_t count, bool full_turn) {
         }
     }
     double place = (double)(middle - AROUND + at);
-    if (at > 0 && at < 2 * AROUND)
-        place += qb__center_vertex(cost[at - 1], cost[at], cost[at + 1]);
+    if (at > 0 && at < 2 * AROUND) place += qb__center_vertex(cost[at - 1], cost[at], cost[at + 1]);
     return place / 2;
 }
 
@@ -188,7 +191,9 @@ static qb_status turns_fully(const qb__center_rows *rows, bool *full_turn) {
     return status;
 }
 
-static size_t bin_for(size_t columns, size_t most) { return (columns + most - 1) / most; }
+static size_t bin_for(size_t columns, size_t most) {
+    return (columns + most - 1) / most;
+}
 
 qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *answer) {
     *answer = (qb__center_answer){NAN, 0};
@@ -202,8 +207,8 @@ qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *a
     qb_status status;
     QB__TRY(qb__alloc(rows->rows, 1, &pick));
     QB__TRY(qb__center_trial_create(rows, NULL, coarse, 1, &trial));
-    QB__TRY(sweep_run(rows, trial, rows->rows, rows->low - margin, rows->high + margin, bin / 2,
-                      &s));
+    QB__TRY(
+        sweep_run(rows, trial, rows->rows, rows->low - margin, rows->high + margin, bin / 2, &s));
     qb__center_trial_destroy(trial);
     trial = NULL;
     found best = deepest_dip(rows, &s, bin);

@@ -49,7 +49,8 @@ static int by_angle(const void *a, const void *b) {
     return p->view < q->view ? -1 : p->view > q->view;
 }
 
-/* Neighbours in angle, over the full turn, become one view as long as they span less than `span`. */
+/* Neighbours in angle, over the full turn, become one view as long as they span less than `span`.
+ */
 static qb_status group_views(qb__center_trial *t, double span) {
     size_t n = t->rows->views;
     direction *list;
@@ -94,10 +95,15 @@ static qb_status choose_kernel(qb__center_trial *t) {
         t->ay[v] = sin(t->angles[v]);
     }
     t->side = (size_t)(2 * disc_radius[DISCS - 1] * (double)t->width) + 1;
-    /* h0 is only looked at when a kernel runs; any array of the right size lets them be compared. */
-    t->problem = (qb__bp_parallel_problem){.views = t->views, .columns = t->width + 2 * t->pad,
-                                           .nx = t->side, .ny = t->side,
-                                           .ax = t->ax, .ay = t->ay, .h0 = t->angles};
+    /* h0 is only looked at when a kernel runs; any array of the right size lets them be compared.
+     */
+    t->problem = (qb__bp_parallel_problem){.views = t->views,
+                                           .columns = t->width + 2 * t->pad,
+                                           .nx = t->side,
+                                           .ny = t->side,
+                                           .ax = t->ax,
+                                           .ay = t->ay,
+                                           .h0 = t->angles};
     QB__TRY(qb__bp_parallel_choose(&t->problem, 1, QB_INTERP_LINEAR, QB_ACCURACY_NORMAL, NULL,
                                    &t->variant));
     t->lanes = t->variant->lanes_step;
@@ -122,11 +128,15 @@ static qb_status draw_zones(qb__center_trial *t) {
 }
 
 /* What one worker holds: h0, the picture, and the kernel's or the filter's scratch. */
-static size_t align64(size_t bytes) { return (bytes + 63) / 64 * 64; }
+static size_t align64(size_t bytes) {
+    return (bytes + 63) / 64 * 64;
+}
 static size_t picture_bytes(const qb__center_trial *t) {
     return align64(t->side * t->side * sizeof(float));
 }
-static size_t h0_bytes(const qb__center_trial *t) { return align64(t->views * sizeof(double)); }
+static size_t h0_bytes(const qb__center_trial *t) {
+    return align64(t->views * sizeof(double));
+}
 
 /* One averaged, binned view with the detector's ends continued over the padding. */
 static void gather(const qb__center_trial *t, size_t row, size_t view, float *binned, float *out) {
@@ -135,8 +145,7 @@ static void gather(const qb__center_trial *t, size_t row, size_t view, float *bi
     float *inner = out + t->pad;
     memset(inner, 0, w * sizeof *inner);
     for (size_t i = first; i < end; i++) {
-        const float *from =
-            t->rows->sinograms + (row * t->rows->views + t->order[i]) * columns;
+        const float *from = t->rows->sinograms + (row * t->rows->views + t->order[i]) * columns;
         qb__center_bin(from, columns, t->bin, binned);
         for (size_t k = 0; k < w; k++) inner[k] += binned[k];
     }
@@ -259,9 +268,9 @@ struct entropy_job {
     const qb__center_trial *t;
     const double *axes;
     size_t count, samples, sampled, stride; /* sampled: axes that set the grey scale */
-    float *sample;    /* [slot][sampled][samples] */
-    scale *scales;    /* [slot] */
-    double *entropy;  /* [row][axis] */
+    float *sample;                          /* [slot][sampled][samples] */
+    scale *scales;                          /* [slot] */
+    double *entropy;                        /* [row][axis] */
 };
 
 static void sample_task(void *context, size_t task, int worker) {
@@ -337,7 +346,10 @@ static void entropy_task(void *context, size_t task, int worker) {
 qb_status qb__center_trial_entropy(qb__center_trial *t, const double *axes, size_t count,
                                    double *entropy) {
     enum { STRIDE = 7, SAMPLED = 5 };
-    struct entropy_job job = {.t = t, .axes = axes, .count = count, .stride = STRIDE,
+    struct entropy_job job = {.t = t,
+                              .axes = axes,
+                              .count = count,
+                              .stride = STRIDE,
                               .sampled = count < SAMPLED ? count : SAMPLED,
                               .samples = t->side * t->side / STRIDE * 3 / 4 + 1,
                               .entropy = entropy};

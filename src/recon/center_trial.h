@@ -4,8 +4,9 @@
 
 #include "recon/center.h"
 
-/* Reconstruct the same rows for many trial axes, at a reduced size, and take each picture's entropy.
- * The rows are filtered and packed once; an axis is only an offset of the column coordinate. */
+/* Reconstruct the same rows for many trial axes, at a reduced size, and take each picture's
+ * entropy. The rows are filtered and packed once; an axis is only an offset of the column
+ * coordinate. */
 typedef struct qb__center_trial qb__center_trial;
 
 /* `bin` columns become one. Neighbouring views within half a turn / width / `per_width` of another

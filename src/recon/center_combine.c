@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* One axis from several finders' answers. Those that agree strengthen each other; one that dissents
+ * takes away from the confidence as much as it has itself. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "recon/center.h"
+
+/* The centre of mass errs by a pixel with the slightest background: it may back another finder, but
+ * counts little in the place and cannot outvote one. */
+static bool is_mass(const qb_center_method *m) {
+    return strcmp(m->name, "mass") == 0;
+}
+static double vote(const qb_center_method *m) {
+    return isnan(m->column) ? 0 : is_mass(m) ? 0.4 * m->confidence : m->confidence;
+}
+
+static bool agree(const qb_center_method *a, const qb_center_method *b) {
+    double tolerance = is_mass(a) || is_mass(b) ? 2 : 1;
+    return a == b || fabs(a->column - b->column) <= tolerance;
+}
+
+static int best_supported(const qb_center_result *result) {
+    int best = -1;
+    double most = 0;
+    for (int i = 0; i < result->count; i++) {
+        const qb_center_method *m = &result->method[i];
+        double support = 0.01 * vote(m); /* among those that agree, the most confident */
+        for (int j = 0; j < result->count && vote(m) > 0; j++) {
+            if (agree(m, &result->method[j])) support += vote(&result->method[j]);
+        }
+        if (support > most) {
+            most = support;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void warn_of_dissent(qb_center_result *result) {
+    size_t at = 0, room = sizeof result->warning;
+    for (int i = 0; i < result->count && at < room; i++) {
+        const qb_center_method *m = &result->method[i];
+        if (vote(m) <= 0) continue;
+        at += (size_t)snprintf(result->warning + at, room - at, "%s%s says column %.2f (%.2f)",
+                               at ? ", " : "", m->name, m->column, m->confidence);
+    }
+    if (at < room)
+        snprintf(result->warning + at, room - at,
+                 ": they disagree; look at a sweep, --center A:B:STEP");
+}
+
+void qb__center_combine(qb_center_result *result) {
+    const double DISSENT = 0.15, DOUBT = 0.3;
+    result->column = NAN;
+    result->confidence = 0;
+    int best = best_supported(result);
+    if (best < 0) return;
+    double sum = 0, weights = 0, doubt = 1, dissent = 0;
+    for (int i = 0; i < result->count; i++) {
+        const qb_center_method *m = &result->method[i];
+        if (vote(m) <= 0) continue;
+        if (agree(&result->method[best], m)) {
+            double weight = vote(m) * vote(m);
+            sum += weight * m->column;
+            weights += weight;
+            doubt *= 1 - vote(m);
+        } else {
+            dissent = fmax(dissent, vote(m));
+        }
+    }
+    result->column = sum / weights;
+    result->confidence = (1 - doubt) * (1 - dissent);
+    if (dissent >= DISSENT) {
+        warn_of_dissent(result);
+    } else if (result->confidence < DOUBT) {
+        snprintf(result->warning, sizeof result->warning,
+                 "the axis is uncertain: column %.2f with confidence %.2f; look at a sweep, "
+                 "--center A:B:STEP",
+                 result->column, result->confidence);
+    }
+}

@@ -30,6 +30,8 @@ static inline void transpose_8x8(float square[8][8]) {
 typedef __m256 vector;
 #define vector_load _mm256_loadu_ps
 #define vector_store _mm256_storeu_ps
+#define vector_stream _mm256_store_ps /* half a line alone would be slow to stream */
+#define stream_fence() (void)0
 #define vector_set1 _mm256_set1_ps
 #define vector_add _mm256_add_ps
 #define vector_sub _mm256_sub_ps
@@ -71,6 +73,6 @@ INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns,
     .scratch_bytes = lanes_scratch_bytes, .run = interpolation##_run
 
 const qb__bp_parallel_variant qb__bp_parallel_linear_avx2 = {
-    .id = "bp_parallel_linear.avx2", .interp = QB__INTERP_LINEAR, LANES_VARIANT(linear, 12.0)};
+    .id = "bp_parallel_linear.avx2", .interp = QB__INTERP_LINEAR, LANES_VARIANT(linear, 18.0)};
 const qb__bp_parallel_variant qb__bp_parallel_nearest_avx2 = {
-    .id = "bp_parallel_nearest.avx2", .interp = QB__INTERP_NEAREST, LANES_VARIANT(nearest, 18.0)};
+    .id = "bp_parallel_nearest.avx2", .interp = QB__INTERP_NEAREST, LANES_VARIANT(nearest, 30.0)};

@@ -8,6 +8,8 @@
 typedef __m512 vector;
 #define vector_load _mm512_loadu_ps
 #define vector_store _mm512_storeu_ps
+#define vector_stream _mm512_stream_ps
+#define stream_fence _mm_sfence
 #define vector_set1 _mm512_set1_ps
 #define vector_add _mm512_add_ps
 #define vector_sub _mm512_sub_ps
@@ -46,6 +48,6 @@ INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns,
     .scratch_bytes = lanes_scratch_bytes, .run = interpolation##_run
 
 const qb__bp_parallel_variant qb__bp_parallel_linear_avx512 = {
-    .id = "bp_parallel_linear.avx512", .interp = QB__INTERP_LINEAR, LANES_VARIANT(linear, 28.0)};
+    .id = "bp_parallel_linear.avx512", .interp = QB__INTERP_LINEAR, LANES_VARIANT(linear, 34.0)};
 const qb__bp_parallel_variant qb__bp_parallel_nearest_avx512 = {
-    .id = "bp_parallel_nearest.avx512", .interp = QB__INTERP_NEAREST, LANES_VARIANT(nearest, 40.0)};
+    .id = "bp_parallel_nearest.avx512", .interp = QB__INTERP_NEAREST, LANES_VARIANT(nearest, 45.0)};

@@ -3,6 +3,7 @@
  * including file supplies
  *   WIDTH, vector, vector_load(), vector_store(), vector_set1(), vector_add(), vector_sub(),
  *   vector_fma()       the arithmetic
+ *   vector_stream(), stream_fence()   stores that need not read the cache line first, if whole
  *   PIXELS             pixels of a 2x2 block whose sums fit the registers together */
 #define COLUMN_VECTORS(lanes) ((lanes) / WIDTH)
 #define PACKED_BYTES(lanes) ((lanes) * (unsigned)sizeof(float))
@@ -71,19 +72,20 @@ static void float_pack(const qb__bp_parallel_problem *problem, size_t view, unsi
         for (unsigned lane = 0; lane < lanes; lane += WIDTH) {
             _Alignas(64) float square[WIDTH][WIDTH];
             for (unsigned i = 0; i < WIDTH; i++) {
-                const float *from = rows + (lane + i) * row_stride + c;
-                if (lane + i < slices && n == WIDTH)
-                    memcpy(square[i], from, sizeof square[i]);
-                else {
-                    memset(square[i], 0, sizeof square[i]);
-                    if (lane + i < slices) memcpy(square[i], from, n * sizeof *from);
+                if (lane + i < slices && n == WIDTH) {
+                    memcpy(square[i], rows + (lane + i) * row_stride + c, sizeof square[i]);
+                    continue;
                 }
+                memset(square[i], 0, sizeof square[i]);
+                if (lane + i < slices)
+                    memcpy(square[i], rows + (lane + i) * row_stride + c, n * sizeof(float));
             }
             transpose(square);
             for (unsigned i = 0; i < n; i++)
-                memcpy(to + (c + i) * lanes + lane, square[i], sizeof square[i]);
+                vector_stream(to + (c + i) * lanes + lane, vector_load(square[i]));
         }
     }
+    stream_fence();
 }
 
 INLINE void float_run(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes,

@@ -30,7 +30,7 @@
 #define BLOCK_VIEWS 8
 #endif
 #ifndef CACHE_VIEWS
-#define CACHE_VIEWS 32
+#define CACHE_VIEWS 16
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
@@ -124,12 +124,15 @@ typedef struct ahead {
 
 INLINE ahead ahead_of(const qb__bp_parallel_problem *problem, const char *packed, size_t view,
                       size_t x0, size_t y0, unsigned subtile, uint32_t column_bytes) {
-    enum { SHARES = SUBTILES > CACHE_VIEWS ? SUBTILES / CACHE_VIEWS : 1,
-           VIEWS_EACH = SUBTILES > CACHE_VIEWS ? 1 : CACHE_VIEWS / SUBTILES,
-           BLOCKS = SUB_PIXELS / 4 * (CACHE_VIEWS / BLOCK_VIEWS) };
+    enum {
+        SHARES = SUBTILES > CACHE_VIEWS ? SUBTILES / CACHE_VIEWS : 1,
+        VIEWS_EACH = SUBTILES > CACHE_VIEWS ? 1 : CACHE_VIEWS / SUBTILES,
+        BLOCKS = SUB_PIXELS / 4 * (CACHE_VIEWS / BLOCK_VIEWS)
+    };
     view += CACHE_VIEWS + subtile / SHARES * VIEWS_EACH;
     if (view >= problem->views) return (ahead){packed, 0};
-    qb__bp_span span = qb__bp_line_span(qb__bp_line_of(problem, view), x0, y0, TILE, problem->columns);
+    qb__bp_span span =
+        qb__bp_line_span(qb__bp_line_of(problem, view), x0, y0, TILE, problem->columns);
     size_t bytes = (span.end - span.begin) * column_bytes / SHARES;
     const char *block = packed + view * (problem->columns + 2 * GUARD) * column_bytes;
     return (ahead){block + (GUARD + span.begin) * column_bytes + bytes * (subtile % SHARES),
@@ -140,9 +143,9 @@ INLINE void look_ahead(ahead *a) {
     for (size_t i = 0; i < a->lines; i++, a->at += 64) __builtin_prefetch(a->at, 0, 2);
 }
 
-INLINE void add_subtile(scratch *s, ahead next, const char *packed, size_t view_bytes, size_t columns,
-                        unsigned views, unsigned sx, unsigned sy, float *sums, unsigned lanes,
-                        bool linear) {
+INLINE void add_subtile(scratch *s, ahead next, const char *packed, size_t view_bytes,
+                        size_t columns, unsigned views, unsigned sx, unsigned sy, float *sums,
+                        unsigned lanes, bool linear) {
     const uint32_t column_bytes = PACKED_BYTES(lanes);
     for (unsigned v = 0; v < views; v += BLOCK_VIEWS) {
         unsigned n = views - v < BLOCK_VIEWS ? views - v : BLOCK_VIEWS;

@@ -21,12 +21,13 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-#ifndef CV
-#define CV 32
-#endif
-enum { TILE = 64, GUARD = WIDTH + 1, CACHE_VIEWS = CV,
-       SQUARES = TILE / WIDTH * (TILE / WIDTH),
-       AHEAD = (CACHE_VIEWS + SQUARES - 1) / SQUARES };
+enum {
+    TILE = 64,
+    GUARD = WIDTH + 1,
+    CACHE_VIEWS = 32,
+    SQUARES = TILE / WIDTH * (TILE / WIDTH),
+    AHEAD = (CACHE_VIEWS + SQUARES - 1) / SQUARES
+};
 
 /* Adding it leaves the rounded number in the low bits, ties to even. */
 #define ROUND 0x1.8p23f
@@ -42,8 +43,9 @@ typedef struct start {
 
 /* How WIDTH x WIDTH pixels read one view. */
 typedef struct rows {
-    _Alignas(64) int32_t cell[WIDTH]; /* of each row's leftmost coordinate, from the array's begin */
-    float rest[WIDTH];                /* what it exceeds the middle of that cell by */
+    _Alignas(
+        64) int32_t cell[WIDTH]; /* of each row's leftmost coordinate, from the array's begin */
+    float rest[WIDTH];           /* what it exceeds the middle of that cell by */
     const start *view;
 } rows;
 

@@ -181,9 +181,9 @@ bool bp_parallel_bench(size_t index, size_t number, const options *o, measuremen
     size_t count;
     const qb__bp_parallel_variant *variant = qb__bp_parallel_variants(&count) + index;
     /* The scalar variant would take minutes for what tells nothing new. */
-    size_t problems = variant->features == 0 || o->quick ? 1 : 3;
+    size_t problems = variant->features == 0 || o->quick || o->size ? 1 : 3;
     if (number >= problems) return false;
-    const size_t size = sizes[number];
+    const size_t size = o->size ? o->size : sizes[number];
 
     m->scalar = scalar_speed(variant);
     m->ceiling = ceiling(variant);

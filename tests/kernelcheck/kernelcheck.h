@@ -10,6 +10,7 @@
 typedef struct options {
     uint64_t seed;
     int threads; /* trials at a time; with --bench, threads that share one problem */
+    size_t size; /* of the one benchmark problem; 0: a few */
     bool quick, json;
 } options;
 

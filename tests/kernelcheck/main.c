@@ -146,16 +146,22 @@ static const char usage[] =
     "  --quick          fewer and smaller trials\n"
     "  --trials N       random problems for each variant\n"
     "  --seed N         where the random numbers begin (printed when not given)\n"
+    "  --size N         with --bench, one image of NxN pixels from N views\n"
     "  --threads N      trials at a time (all CPUs); with --bench, threads on one problem (1)\n"
     "  --json           with --bench, one JSON object\n";
 
 int main(int argc, char **argv) {
-    static const struct option flags[] = {
-        {"bench", no_argument, NULL, 'b'},         {"filter", required_argument, NULL, 'f'},
-        {"list", no_argument, NULL, 'l'},          {"quick", no_argument, NULL, 'q'},
-        {"trials", required_argument, NULL, 'n'},  {"seed", required_argument, NULL, 's'},
-        {"threads", required_argument, NULL, 't'}, {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    static const struct option flags[] = {{"bench", no_argument, NULL, 'b'},
+                                          {"filter", required_argument, NULL, 'f'},
+                                          {"list", no_argument, NULL, 'l'},
+                                          {"quick", no_argument, NULL, 'q'},
+                                          {"trials", required_argument, NULL, 'n'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"threads", required_argument, NULL, 't'},
+                                          {"json", no_argument, NULL, 'j'},
+                                          {"size", required_argument, NULL, 'z'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     bool bench = false, list = false;
     const char *filter = NULL;
     opt.seed = (uint64_t)time(NULL);
@@ -168,6 +174,7 @@ int main(int argc, char **argv) {
         case 'n': trials = atoi(optarg); break;
         case 's': opt.seed = strtoull(optarg, NULL, 0); break;
         case 't': opt.threads = atoi(optarg); break;
+        case 'z': opt.size = strtoull(optarg, NULL, 0); break;
         case 'j': opt.json = true; break;
         case 'h': fputs(usage, stdout); return 0;
         default: fputs(usage, stderr); return 2;

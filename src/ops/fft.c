@@ -2,46 +2,51 @@
 #include "ops/fft.h"
 
 #include <fftw3.h>
+#include <limits.h>
 #include <pthread.h>
 
 #include "base/memory.h"
-#include "base/status.h"
 
 struct qb__fft {
-    fftwf_plan forward, back;
+    qb__fft_kind kind;
+    fftwf_plan forward, backward;
 };
 
-/* FFTW's planner, unlike its transforms, is not thread-safe. */
-static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
+/* FFTW's planner is the one part of it that threads may not share. */
+static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
-size_t qb__fft_good_length(size_t n) {
-    static const size_t primes[] = {2, 3, 5, 7};
-    for (size_t length = n + n % 2;; length += 2) {
-        size_t rest = length;
-        for (size_t i = 0; i < sizeof primes / sizeof primes[0]; i++) {
-            while (rest && rest % primes[i] == 0) rest /= primes[i];
-        }
-        if (rest == 1) return length;
+static void plan(qb__fft *fft, int n, float *a, float *b) {
+    unsigned flags = FFTW_ESTIMATE | FFTW_DESTROY_INPUT;
+    if (fft->kind == QB__FFT_REAL) {
+        fft->forward = fftwf_plan_dft_r2c_1d(n, a, (fftwf_complex *)b, flags);
+        fft->backward = fftwf_plan_dft_c2r_1d(n, (fftwf_complex *)a, b, flags);
+    } else {
+        fft->forward =
+            fftwf_plan_dft_1d(n, (fftwf_complex *)a, (fftwf_complex *)b, FFTW_FORWARD, flags);
+        fft->backward =
+            fftwf_plan_dft_1d(n, (fftwf_complex *)a, (fftwf_complex *)b, FFTW_BACKWARD, flags);
     }
 }
 
-qb_status qb__fft_create(size_t length, qb__fft **out) {
+qb_status qb__fft_create(qb__fft_kind kind, size_t length, qb__fft **out) {
     *out = NULL;
+    if (length == 0 || length > INT_MAX / 4)
+        return qb__fail(QB_UNSUPPORTED, "a Fourier transform of %zu values", length);
     qb__fft *fft = NULL;
-    float *real = NULL, *spectrum = NULL;
+    float *a = NULL, *b = NULL; /* an estimate only looks at how they are aligned */
     qb_status status;
     QB__TRY(qb__alloc(1, sizeof *fft, &fft));
-    QB__TRY(qb__alloc(length, sizeof *real, &real));
-    QB__TRY(qb__alloc(length + 2, sizeof *spectrum, &spectrum));
-    pthread_mutex_lock(&planning);
-    fft->forward = fftwf_plan_dft_r2c_1d((int)length, real, (fftwf_complex *)spectrum, FFTW_ESTIMATE);
-    fft->back = fftwf_plan_dft_c2r_1d((int)length, (fftwf_complex *)spectrum, real, FFTW_ESTIMATE);
-    pthread_mutex_unlock(&planning);
-    if (!fft->forward || !fft->back)
-        status = qb__fail(QB_INTERNAL, "FFTW has no plan for %zu points", length);
+    fft->kind = kind;
+    QB__TRY(qb__alloc(2 * length + 2, sizeof *a, &a));
+    QB__TRY(qb__alloc(2 * length + 2, sizeof *b, &b));
+    pthread_mutex_lock(&planner);
+    plan(fft, (int)length, a, b);
+    pthread_mutex_unlock(&planner);
+    if (!fft->forward || !fft->backward)
+        status = qb__fail(QB_NO_MEMORY, "planning a Fourier transform of %zu values", length);
 out:
-    qb__free(real);
-    qb__free(spectrum);
+    qb__free(a);
+    qb__free(b);
     if (status != QB_OK) {
         qb__fft_destroy(fft);
         return status;
@@ -52,17 +57,44 @@ out:
 
 void qb__fft_destroy(qb__fft *fft) {
     if (!fft) return;
-    pthread_mutex_lock(&planning);
+    pthread_mutex_lock(&planner);
     if (fft->forward) fftwf_destroy_plan(fft->forward);
-    if (fft->back) fftwf_destroy_plan(fft->back);
-    pthread_mutex_unlock(&planning);
+    if (fft->backward) fftwf_destroy_plan(fft->backward);
+    pthread_mutex_unlock(&planner);
     qb__free(fft);
 }
 
-void qb__fft_forward(const qb__fft *fft, float *real, float *spectrum) {
-    fftwf_execute_dft_r2c(fft->forward, real, (fftwf_complex *)spectrum);
+void qb__fft_forward(const qb__fft *fft, float *in, float *out) {
+    if (fft->kind == QB__FFT_REAL)
+        fftwf_execute_dft_r2c(fft->forward, in, (fftwf_complex *)out);
+    else
+        fftwf_execute_dft(fft->forward, (fftwf_complex *)in, (fftwf_complex *)out);
 }
 
-void qb__fft_back(const qb__fft *fft, float *spectrum, float *real) {
-    fftwf_execute_dft_c2r(fft->back, (fftwf_complex *)spectrum, real);
+void qb__fft_backward(const qb__fft *fft, float *in, float *out) {
+    if (fft->kind == QB__FFT_REAL)
+        fftwf_execute_dft_c2r(fft->backward, (fftwf_complex *)in, out);
+    else
+        fftwf_execute_dft(fft->backward, (fftwf_complex *)in, (fftwf_complex *)out);
+}
+
+/* What a point costs against a power of two, from the medians in docs/performance.md. Other odd
+ * parts (7, 9, 25, 27, ...) cost twice as much and never win. */
+static const struct {
+    size_t odd;
+    double cost;
+} families[] = {{1, 1.0}, {5, 1.1}, {3, 1.45}, {15, 1.45}};
+
+size_t qb__fft_length(size_t at_least) {
+    size_t best = 0;
+    double best_cost = 0;
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
+        size_t n = 2 * families[i].odd;
+        while (n < at_least && n <= INT_MAX / 8) n *= 2;
+        double cost = (double)n * families[i].cost;
+        if (n < at_least || (best && cost >= best_cost)) continue;
+        best = n;
+        best_cost = cost;
+    }
+    return best;
 }

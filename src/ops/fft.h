@@ -4,21 +4,28 @@
 
 #include <stddef.h>
 
-#include "quickbeam/status.h"
+#include "base/status.h"
 
-/* Real Fourier transforms of one length, single precision; the only place that knows FFTW. Plans are
- * estimated, never timed, so that the same input gives the same bits in every run. Transforms may run
- * in many threads at once. */
+/* The one place that knows the FFT library: single precision, out of place, one transform a call.
+ * (Batches were measured and bring nothing on a CPU: docs/performance.md, "Filtering".) Plans are
+ * estimated, never timed, so that the same machine computes the same bits in every run. */
 typedef struct qb__fft qb__fft;
 
-/* The smallest even length >= n whose prime factors are at most 7. */
-size_t qb__fft_good_length(size_t n);
-qb_status qb__fft_create(size_t length, qb__fft **fft);
+typedef enum qb__fft_kind {
+    QB__FFT_REAL,    /* length floats <-> length/2 + 1 complex */
+    QB__FFT_COMPLEX, /* length complex <-> length complex */
+} qb__fft_kind;
+
+/* Complex values are pairs of floats. Any thread may call these, also at once. */
+qb_status qb__fft_create(qb__fft_kind kind, size_t length, qb__fft **fft);
 void qb__fft_destroy(qb__fft *fft); /* NULL-safe */
 
-/* Unnormalised. real[length] and spectrum[length / 2 + 1] (re, im) are 64-byte aligned and apart; the
- * way back destroys the spectrum. */
-void qb__fft_forward(const qb__fft *fft, float *real, float *spectrum);
-void qb__fft_back(const qb__fft *fft, float *spectrum, float *real);
+/* exp(-2 pi i jk/n) and exp(+2 pi i jk/n), neither scaled. in and out are 64-byte aligned and do
+ * not overlap; `in` is destroyed. */
+void qb__fft_forward(const qb__fft *fft, float *in, float *out);
+void qb__fft_backward(const qb__fft *fft, float *in, float *out);
+
+/* The cheapest even length >= at_least; 0 when there is none. */
+size_t qb__fft_length(size_t at_least);
 
 #endif

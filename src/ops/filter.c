@@ -2,67 +2,109 @@
 #include "ops/filter.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "ops/fft.h"
+#include "ops/ramp.h"
 #include "ops/window.h"
 
+/* A row of N = 2M padded samples is transformed as M complex numbers z = even + i odd samples: as
+ * fast as two rows in one complex transform, yet no row ever meets another, so that its bits do not
+ * depend on its neighbours. With Z = FFT(z), w = i conj(Z[M-k]) and theta = 2 pi k/N, the row's own
+ * spectrum X is found by turning (Z[k], w) by phi = pi/4 + theta/2: exp(i phi) X[k]            =
+ * cos(phi) Z[k] + sin(phi) w i exp(i phi) conj(X[M-k])  = -sin(phi) Z[k] + cos(phi) w The filter is
+ * real, so: turn, scale by H[k] and H[M-k], turn back. With t = cot(phi) in [0, 1] and sin(phi)^2
+ * moved into the H this takes three coefficients; and as i conj() swaps real and imaginary part, it
+ * is one pass over the floats of Z from both ends to the middle, without any complex number. Low
+ * and high frequencies part before they are scaled: mixing them in one 2x2 matrix would cost less,
+ * but leaks rounding errors of H[M-k] X[k] into X[k], just where the ramp is smallest. */
 struct qb__filter {
-    size_t columns, length;
+    size_t columns, length, half; /* length = 2 half */
+    size_t left;                  /* padding before the row; what is left of length comes after */
     qb_pad pad;
-    bool identity;   /* `none` */
+    bool identity;
     qb__fft *fft;
-    float *response; /* [length / 2 + 1], with 1 / length of the transforms */
+    float *turn, *low, *high; /* [half + 1] t, H[k] sin^2/M, H[M-k] sin^2/M at float 2k, 2k+1 */
+    size_t bytes;
 };
 
-/* The band-limited ramp in space, |n| <= length / 2, is even and decays like 1/n^2; its transform,
- * unlike |f| itself, has the right value at zero. Summed directly it would take length^2 operations;
- * a real transform in double is not at hand, so the closed form of the odd terms' sum is used:
- *   H(k) = 1/4 - (2 / pi^2) sum over odd n of cos(2 pi k n / length) / n^2
- * by a recurrence in n for each k, which is exact enough in double and still fast (length^2 / 8). */
-static double ramp_at(size_t k, size_t length) {
-    const double pi = 3.14159265358979323846;
-    double step = 4 * pi * (double)k / (double)length; /* from odd n to odd n + 2 */
-    double c = cos(step / 2), s = sin(step / 2), cs = cos(step), sn = sin(step), sum = 0;
-    for (size_t n = 1; 2 * n < length; n += 2) {
-        sum += c / ((double)n * (double)n);
-        double next = c * cs - s * sn;
-        s = s * cs + c * sn;
-        c = next;
-    }
-    sum *= 2; /* n and -n */
-    if (length / 2 % 2) sum += (k % 2 ? -1.0 : 1.0) / ((double)(length / 2) * (double)(length / 2));
-    return 0.25 - sum / (pi * pi);
+/* Zero: no kernel tap between two columns wraps around from 2 columns - 1 on. Edge and mirror:
+ * every tap up to a row's width must find the padding of its own side, so a row's width goes on
+ * each. */
+static qb_status set_length(qb__filter *filter) {
+    size_t times = filter->pad == QB_PAD_ZERO ? 2 : 3, wanted = 0;
+    if (qb__mul(filter->columns, times, 1, &wanted))
+        filter->half = qb__fft_length(wanted / 2 + wanted % 2);
+    if (filter->half == 0)
+        return qb__fail(QB_UNSUPPORTED, "filtering rows of %zu columns", filter->columns);
+    filter->length = 2 * filter->half;
+    if (filter->pad != QB_PAD_ZERO) filter->left = (filter->length - filter->columns) / 2;
+    return QB_OK;
 }
 
-static void fill_response(qb__filter *filter, const qb__window *window, double pitch) {
-    size_t half = filter->length / 2;
-    double scale = 1.0 / (pitch * (double)filter->length);
-    for (size_t k = 0; k <= half; k++) {
-        double w = qb__window_at(window, (double)k / (double)half);
-        filter->response[k] = w == 0 ? 0.0f : (float)(ramp_at(k, filter->length) * w * scale);
+/* response[k] at k/length, k <= half, for any pitch. */
+static qb_status find_response(const qb__filter *filter, const qb__window *window, double pitch,
+                               double *response) {
+    size_t half = filter->half;
+    if (window->ramp) {
+        qb_status status = qb__ramp(filter->length, response);
+        if (status != QB_OK) return status;
     }
+    for (size_t k = 0; k <= half; k++) {
+        double gain = window->ramp ? response[k] / pitch : 1;
+        response[k] = gain * qb__window_at(window, (double)k / (double)half);
+    }
+    return QB_OK;
+}
+
+static void set_coefficients(qb__filter *filter, const double *response) {
+    size_t half = filter->half;
+    for (size_t j = 0; j <= half; j++) {
+        size_t k = j / 2;
+        double phi = M_PI / 4 + M_PI * (double)k / (double)filter->length;
+        double scale = sin(phi) * sin(phi) / (double)half;
+        filter->turn[j] = (float)(cos(phi) / sin(phi));
+        filter->low[j] = (float)(response[k] * scale);
+        filter->high[j] = (float)(response[half - k] * scale);
+    }
+}
+
+static qb_status build(qb__filter *filter, const qb__window *window, double pitch) {
+    size_t count = filter->half + 1;
+    double *response = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(count, sizeof *response, &response));
+    QB__TRY(find_response(filter, window, pitch, response));
+    QB__TRY(qb__alloc(count, sizeof(float), &filter->turn));
+    QB__TRY(qb__alloc(count, sizeof(float), &filter->low));
+    QB__TRY(qb__alloc(count, sizeof(float), &filter->high));
+    filter->bytes += 3 * count * sizeof(float);
+    set_coefficients(filter, response);
+    QB__TRY(qb__fft_create(QB__FFT_COMPLEX, filter->half, &filter->fft));
+    filter->bytes += filter->length * sizeof(float); /* its twiddle factors, about */
+out:
+    qb__free(response);
+    return status;
 }
 
 qb_status qb__filter_create(const char *spec, qb_pad pad, size_t columns, double pitch,
                             qb__filter **out) {
     *out = NULL;
+    if (columns == 0 || !(pitch > 0 && isfinite(pitch)))
+        return qb__fail(QB_BAD_ARGUMENT, "filtering rows of %zu columns, %g mm apart", columns,
+                        pitch);
+    qb__window window;
     qb__filter *filter = NULL;
-    qb__window window = {0};
-    qb_status status;
-    QB__TRY(qb__window_parse(spec, &window));
+    qb_status status = qb__window_parse(spec, &window);
+    if (status != QB_OK) return status;
     QB__TRY(qb__alloc(1, sizeof *filter, &filter));
-    filter->columns = columns;
-    filter->pad = pad;
-    filter->identity = !window.ramp;
-    /* Twice the width: no output within the detector sees the row wrapped around. */
-    filter->length = qb__fft_good_length(2 * columns < 16 ? 16 : 2 * columns);
-    QB__TRY(qb__fft_create(filter->length, &filter->fft));
-    QB__TRY(qb__alloc(filter->length / 2 + 1, sizeof(float), &filter->response));
-    fill_response(filter, &window, pitch);
+    *filter = (qb__filter){.columns = columns, .pad = pad, .bytes = sizeof *filter};
+    filter->identity = !window.ramp && window.cutoff >= 1;
+    QB__TRY(set_length(filter));
+    if (!filter->identity) QB__TRY(build(filter, &window, pitch));
 out:
     qb__window_clear(&window);
     if (status != QB_OK) {
@@ -76,61 +118,81 @@ out:
 void qb__filter_destroy(qb__filter *filter) {
     if (!filter) return;
     qb__fft_destroy(filter->fft);
-    qb__free(filter->response);
+    qb__free(filter->turn);
+    qb__free(filter->low);
+    qb__free(filter->high);
     qb__free(filter);
 }
 
-size_t qb__filter_length(const qb__filter *filter) { return filter->length; }
+/* Floats of one of the two buffers; the next begins on a cache line. */
+static size_t buffer(const qb__filter *filter) {
+    return (filter->length + 15) / 16 * 16;
+}
 
-/* Two buffers: the padded row, and its spectrum. */
-static size_t buffer_floats(const qb__filter *filter) { return (filter->length + 2 + 15) / 16 * 16; }
-size_t qb__filter_scratch(const qb__filter *filter) { return 2 * buffer_floats(filter) * sizeof(float); }
+size_t qb__filter_length(const qb__filter *filter) {
+    return filter->length;
+}
+size_t qb__filter_scratch(const qb__filter *filter) {
+    return 2 * buffer(filter) * sizeof(float);
+}
 size_t qb__filter_bytes(const qb__filter *filter) {
-    return sizeof *filter + (filter->length / 2 + 1) * sizeof(float);
+    return filter->bytes;
 }
 
-/* The part beyond the row belongs half to its right end and half, wrapped around, to its left one. */
-static void pad_row(const qb__filter *filter, float *row) {
-    size_t n = filter->columns, extra = filter->length - n, right = extra / 2;
+/* Column of the row that a sample `offset` before (< 0) or behind its first column mirrors. */
+static size_t mirrored(ptrdiff_t offset, size_t columns) {
+    ptrdiff_t period = 2 * (ptrdiff_t)columns, at = offset % period;
+    if (at < 0) at += period;
+    return (size_t)(at < (ptrdiff_t)columns ? at : period - 1 - at);
+}
+
+static void extend(const qb__filter *filter, const float *restrict row, float *restrict padded) {
+    size_t columns = filter->columns, left = filter->left, end = left + columns;
+    memcpy(padded + left, row, columns * sizeof *row);
     if (filter->pad == QB_PAD_ZERO) {
-        memset(row + n, 0, extra * sizeof *row);
-    } else if (filter->pad == QB_PAD_EDGE) {
-        for (size_t i = 0; i < right; i++) row[n + i] = row[n - 1];
-        for (size_t i = right; i < extra; i++) row[n + i] = row[0];
-    } else {
-        for (size_t i = 0; i < extra; i++) {
-            bool from_right = i < right;
-            size_t away = (from_right ? i : extra - 1 - i) % (2 * n);
-            if (away >= n) away = 2 * n - 1 - away;
-            row[n + i] = from_right ? row[n - 1 - away] : row[away];
-        }
+        memset(padded + end, 0, (filter->length - end) * sizeof *row);
+        return;
+    }
+    bool edge = filter->pad == QB_PAD_EDGE;
+    for (size_t i = 0; i < left; i++)
+        padded[i] = row[edge ? 0 : mirrored((ptrdiff_t)i - (ptrdiff_t)left, columns)];
+    for (size_t i = end; i < filter->length; i++)
+        padded[i] = row[edge ? columns - 1 : mirrored((ptrdiff_t)(i - left), columns)];
+}
+
+/* front[i] and back[-i] are the floats of Z[k] and of i conj(Z[M-k]). */
+static void scale_pairs(const float *restrict turn, const float *restrict low,
+                        const float *restrict high, size_t count, float *restrict front,
+                        float *restrict back) {
+    for (size_t i = 0; i < count; i++) {
+        float a = front[i], b = *(back - i);
+        float x = (turn[i] * a + b) * low[i];
+        float y = (turn[i] * b - a) * high[i];
+        front[i] = turn[i] * x - y;
+        *(back - i) = turn[i] * y + x;
     }
 }
 
-static void filter_row(const qb__filter *filter, float *row, float weight, float *real,
-                       float *spectrum) {
-    memcpy(real, row, filter->columns * sizeof *row);
-    pad_row(filter, real);
-    qb__fft_forward(filter->fft, real, spectrum);
-    size_t count = filter->length / 2 + 1;
-    for (size_t k = 0; k < count; k++) {
-        float r = filter->response[k] * weight;
-        spectrum[2 * k] *= r;
-        spectrum[2 * k + 1] *= r;
-    }
-    qb__fft_back(filter->fft, spectrum, real);
-    memcpy(row, real, filter->columns * sizeof *row);
+static void filter_row(const qb__filter *filter, float *row, float weight, float *one, float *two) {
+    size_t half = filter->half;
+    extend(filter, row, one);
+    qb__fft_forward(filter->fft, one, two);
+    scale_pairs(filter->turn, filter->low, filter->high, 1, two, two + 1); /* 0 and Nyquist */
+    scale_pairs(filter->turn + 2, filter->low + 2, filter->high + 2, half - 1, two + 2,
+                two + filter->length - 1);
+    qb__fft_backward(filter->fft, two, one);
+    const float *from = one + filter->left;
+    for (size_t c = 0; c < filter->columns; c++) row[c] = from[c] * weight;
 }
 
 void qb__filter_rows(const qb__filter *filter, float *rows, size_t count, size_t stride,
                      float weight, void *scratch) {
-    float *real = scratch, *spectrum = real + buffer_floats(filter);
+    float *one = scratch, *two = one + buffer(filter);
     for (size_t r = 0; r < count; r++) {
         float *row = rows + r * stride;
-        if (!filter->identity) {
-            filter_row(filter, row, weight, real, spectrum);
-        } else {
-            for (size_t i = 0; i < filter->columns; i++) row[i] *= weight;
-        }
+        if (!filter->identity)
+            filter_row(filter, row, weight, one, two);
+        else
+            for (size_t c = 0; c < filter->columns; c++) row[c] *= weight;
     }
 }

@@ -7,94 +7,156 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/status.h"
 
-static const double pi = 3.14159265358979323846;
-
-static double ram_lak(double x) { return (void)x, 1.0; }
-static double shepp_logan(double x) { return x == 0 ? 1.0 : sin(pi * x / 2) / (pi * x / 2); }
-static double cosine(double x) { return cos(pi * x / 2); }
-static double hann(double x) { return 0.5 + 0.5 * cos(pi * x); }
-static double hamming(double x) { return 0.54 + 0.46 * cos(pi * x); }
-static double blackman(double x) { return 0.42 + 0.5 * cos(pi * x) + 0.08 * cos(2 * pi * x); }
-static double parzen(double x) {
-    return x < 0.5 ? 1 - 6 * x * x * (1 - x) : 2 * (1 - x) * (1 - x) * (1 - x);
+static double box(double x) {
+    return x * 0 + 1;
 }
-/* Fourth order, half the power at the cut-off; the only one that reaches beyond it. */
-static double butterworth(double x) { return 1 / sqrt(1 + pow(x, 8)); }
+static double shepp_logan(double x) {
+    double a = M_PI / 2 * x;
+    return a > 0 ? sin(a) / a : 1;
+}
+static double cosine(double x) {
+    return cos(M_PI / 2 * x);
+}
+static double hann(double x) {
+    return 0.5 + 0.5 * cos(M_PI * x);
+}
+static double hamming(double x) {
+    return 0.54 + 0.46 * cos(M_PI * x);
+}
+static double blackman(double x) {
+    return 0.42 + 0.5 * cos(M_PI * x) + 0.08 * cos(2 * M_PI * x);
+}
+static double parzen(double x) {
+    return x <= 0.5 ? 1 - 6 * x * x * (1 - x) : 2 * (1 - x) * (1 - x) * (1 - x);
+}
+/* Of order 5 in amplitude, as nuclear medicine uses it: 1/sqrt(2) at the cut-off. */
+static double butterworth(double x) {
+    return 1 / sqrt(1 + pow(x, 10));
+}
 
 static const struct {
     const char *name;
-    double (*shape)(double x);
+    double (*value)(double x);
+    bool ramp, open;
 } windows[] = {
-    {"ramp", ram_lak},       {"shepp-logan", shepp_logan}, {"cosine", cosine},
-    {"hann", hann},          {"hamming", hamming},         {"blackman", blackman},
-    {"parzen", parzen},      {"butterworth", butterworth}, {"none", NULL},
+    {"ramp", box, true, false},        {"shepp-logan", shepp_logan, true, false},
+    {"cosine", cosine, true, false},   {"hann", hann, true, false},
+    {"hamming", hamming, true, false}, {"blackman", blackman, true, false},
+    {"parzen", parzen, true, false},   {"butterworth", butterworth, true, true},
+    {"none", box, false, false},
 };
+#define NAMES "ramp, shepp-logan, cosine, hann, hamming, blackman, parzen, butterworth, none"
 
-static qb_status unknown(const char *spec) {
-    return qb__fail(QB_BAD_ARGUMENT,
-                    "--filter %s is neither a file nor one of ramp, shepp-logan, cosine, hann, "
-                    "hamming, blackman, parzen, butterworth, none (a cut-off follows a colon: "
-                    "hann:0.8)",
-                    spec);
+static qb_status parse_cutoff(const char *spec, const char *text, double *cutoff) {
+    char *end;
+    *cutoff = strtod(text, &end);
+    if (end == text || *end || !(*cutoff > 0 && *cutoff <= 1))
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--filter %s: the cut-off %s must be a number above 0 and at most 1 (the "
+                        "Nyquist frequency)",
+                        spec, *text ? text : "after the colon");
+    return QB_OK;
 }
 
-static qb_status read_file(const char *path, qb__window *window) {
-    enum { MOST = 1 << 20 };
-    FILE *file = fopen(path, "re");
-    if (!file) return unknown(path);
-    qb_status status = qb__alloc(MOST, sizeof(double), &window->values);
-    double value;
-    while (status == QB_OK && window->count < MOST && fscanf(file, "%lf", &value) == 1) {
-        if (!isfinite(value))
-            status = qb__fail(QB_BAD_INPUT, "%s: value %zu is not finite", path, window->count + 1);
-        window->values[window->count++] = value;
+static qb_status add_value(qb__window *window, size_t *room, double value) {
+    if (window->count == *room) {
+        double *more;
+        size_t wanted = *room ? 2 * *room : 256;
+        qb_status status = qb__alloc(wanted, sizeof *more, &more);
+        if (status != QB_OK) return status;
+        if (window->count) memcpy(more, window->table, window->count * sizeof *more);
+        qb__free(window->table);
+        window->table = more;
+        *room = wanted;
     }
-    if (status == QB_OK && (!feof(file) || window->count < 2))
-        status = qb__fail(QB_BAD_INPUT,
-                          "%s: a filter file holds 2 to %d numbers from zero to Nyquist; stopped after %zu",
-                          path, MOST, window->count);
-    fclose(file);
+    window->table[window->count++] = value;
+    return QB_OK;
+}
+
+/* Numbers apart by white space or commas; a # begins a comment. */
+static qb_status parse_line(const char *path, size_t number, char *line, qb__window *window,
+                            size_t *room) {
+    static const char apart[] = " \t\r\n,;";
+    line[strcspn(line, "#")] = 0;
+    for (char *at = line + strspn(line, apart); *at; at += strspn(at, apart)) {
+        char *end;
+        double value = strtod(at, &end);
+        if (end == at || !isfinite(value) || (*end && !strchr(apart, *end)))
+            return qb__fail(QB_BAD_INPUT, "%s:%zu: \"%.20s\" is not a number", path, number, at);
+        qb_status status = add_value(window, room, value);
+        if (status != QB_OK) return status;
+        at = end;
+    }
+    return QB_OK;
+}
+
+static qb_status read_file(FILE *file, const char *path, qb__window *window) {
+    size_t room = 0, number = 0, size = 0;
+    char *line = NULL;
+    qb_status status = QB_OK;
+    while (getline(&line, &size, file) >= 0)
+        QB__TRY(parse_line(path, ++number, line, window, &room));
+    if (ferror(file))
+        status = qb__fail(QB_IO, "reading %s failed", path);
+    else if (window->count < 2)
+        status = qb__fail(QB_BAD_INPUT, "%s: a window needs at least two values, from 0 to Nyquist",
+                          path);
+out:
+    free(line);
+    return status;
+}
+
+static qb_status open_file(const char *spec, qb__window *window) {
+    char *path = qb__strdup(spec), *colon;
+    if (!path) return qb__fail(QB_NO_MEMORY, "--filter %s: no memory", spec);
+    qb_status status;
+    FILE *file = fopen(path, "r");
+    if (!file && (colon = strrchr(path, ':'))) {
+        *colon = 0;
+        file = fopen(path, "r");
+        if (file) QB__TRY(parse_cutoff(spec, colon + 1, &window->cutoff));
+    }
+    status = file ? read_file(file, path, window)
+                  : qb__fail(QB_BAD_ARGUMENT,
+                             "--filter %s: neither a filter (%s; each may be followed by :CUTOFF) "
+                             "nor a file that can be read",
+                             spec, NAMES);
+out:
+    if (file) fclose(file);
+    qb__free(path);
     return status;
 }
 
 qb_status qb__window_parse(const char *spec, qb__window *window) {
-    *window = (qb__window){.ramp = true, .cutoff = 1.0};
-    const char *colon = strrchr(spec, ':');
-    size_t length = colon ? (size_t)(colon - spec) : strlen(spec);
+    *window = (qb__window){.ramp = true, .cutoff = 1};
+    if (!spec || !*spec) return qb__fail(QB_BAD_ARGUMENT, "--filter: is one of %s", NAMES);
+    size_t length = strcspn(spec, ":");
     for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
-        if (strlen(windows[i].name) != length || strncmp(spec, windows[i].name, length) != 0) continue;
-        window->shape = windows[i].shape;
-        window->ramp = windows[i].shape != NULL;
-        if (!colon) return QB_OK;
-        char *end;
-        window->cutoff = strtod(colon + 1, &end);
-        if (end == colon + 1 || *end || !(window->cutoff > 0) || !(window->cutoff <= 1))
-            return qb__fail(QB_BAD_ARGUMENT,
-                            "--filter %s: the cut-off is a fraction of Nyquist, above 0 and at most 1",
-                            spec);
-        return QB_OK;
+        if (strlen(windows[i].name) != length || strncmp(spec, windows[i].name, length) != 0)
+            continue;
+        window->value = windows[i].value;
+        window->ramp = windows[i].ramp;
+        window->open = windows[i].open;
+        return spec[length] ? parse_cutoff(spec, spec + length + 1, &window->cutoff) : QB_OK;
     }
-    qb_status status = read_file(spec, window);
+    qb_status status = open_file(spec, window);
     if (status != QB_OK) qb__window_clear(window);
     return status;
 }
 
 void qb__window_clear(qb__window *window) {
-    qb__free(window->values);
-    window->values = NULL;
+    qb__free(window->table);
+    *window = (qb__window){0};
 }
 
 double qb__window_at(const qb__window *window, double frequency) {
-    if (window->values) {
-        double at = frequency * (double)(window->count - 1);
-        size_t i = (size_t)at;
-        if (i >= window->count - 1) return window->values[window->count - 1];
-        double part = at - (double)i;
-        return (1 - part) * window->values[i] + part * window->values[i + 1];
-    }
-    if (!window->shape) return 1.0;
     double x = frequency / window->cutoff;
-    return x <= 1 || window->shape == butterworth ? window->shape(x) : 0.0;
+    if (x > 1 && !window->open) return 0;
+    if (window->value) return window->value(x);
+    double at = x * (double)(window->count - 1);
+    size_t i = (size_t)at;
+    if (i >= window->count - 1) return window->table[window->count - 1];
+    double part = at - (double)i;
+    return (1 - part) * window->table[i] + part * window->table[i + 1];
 }

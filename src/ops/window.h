@@ -5,21 +5,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "quickbeam/status.h"
+#include "base/status.h"
 
-/* The windows that multiply the ramp's spectrum. */
+/* What multiplies the ramp, read from NAME|FILE[:CUTOFF]. */
 typedef struct qb__window {
-    bool ramp;                  /* false: `none`, no filtering at all */
-    double cutoff;              /* fraction of Nyquist */
-    double (*shape)(double x);  /* x: frequency / cut-off, 0..1; NULL = from the file */
-    double *values;             /* a file's values from 0 to Nyquist, evenly spaced, owned */
+    double (*value)(
+        double x); /* at x = frequency/cut-off in 0..1; NULL when it comes from a file */
+    bool ramp;     /* false: the window alone */
+    bool open;     /* goes on beyond the cut-off */
+    double cutoff; /* as a fraction of Nyquist */
+    double *table; /* of a file: count values, evenly from 0 to the cut-off */
     size_t count;
 } qb__window;
 
-/* NAME[:CUTOFF] or a text file of numbers. QB_BAD_ARGUMENT lists the names. */
+/* QB_BAD_ARGUMENT for a name that is none, or a cut-off outside (0,1]; QB_BAD_INPUT for a file that
+ * does not hold numbers. */
 qb_status qb__window_parse(const char *spec, qb__window *window);
 void qb__window_clear(qb__window *window);
-/* At a frequency given as a fraction of Nyquist. */
+/* At a frequency, as a fraction of Nyquist. */
 double qb__window_at(const qb__window *window, double frequency);
 
 #endif

@@ -1,162 +1,339 @@
 /* SPDX-License-Identifier: MIT */
-#include "check.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
 
 #include "base/memory.h"
-#include "ops/bench.h"
 #include "ops/fft.h"
 #include "ops/filter.h"
-#include "ops/window.h"
 
-static const double pi = 3.14159265358979323846;
-
-/* The band-limited ramp applied in space, in double: rows continued by `pad`, kernel as long as the
- * padded row allows. */
-static void oracle(const float *row, size_t n, size_t length, double pitch, double *out) {
-    for (size_t i = 0; i < n; i++) {
-        double sum = 0.25 * row[i];
-        for (size_t j = 0; j < n; j++) {
-            long d = labs((long)i - (long)j);
-            if (d % 2 == 0 || (size_t)d > length / 2) continue;
-            sum -= row[j] / (pi * pi * (double)d * (double)d);
-        }
-        out[i] = sum / pitch;
-    }
-}
-
-static void ramp_is_the_convolution(void **state) {
-    (void)state;
-    static const size_t sizes[] = {2, 3, 17, 64, 100, 353, 640, 1024};
-    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        size_t n = sizes[k];
-        qb__filter *filter;
-        assert_ok(qb__filter_create("ramp", QB_PAD_ZERO, n, 0.37, &filter));
-        float *rows, *scratch;
-        double *want;
-        assert_ok(qb__alloc(3 * n, sizeof *rows, &rows));
-        assert_ok(qb__alloc(n, sizeof *want, &want));
-        assert_ok(qb__alloc(qb__filter_scratch(filter), 1, &scratch));
-        qb__noise(rows, 3 * n, 42 + k);
-        oracle(rows + n, n, qb__filter_length(filter), 0.37, want);
-        qb__filter_rows(filter, rows, 3, n, 2.0f, scratch);
-        double error = 0, norm = 0;
-        for (size_t i = 0; i < n; i++) {
-            double d = rows[n + i] - 2 * want[i];
-            error += d * d;
-            norm += 4 * want[i] * want[i];
-        }
-        assert_true(sqrt(error / norm) < 1e-6);
-        qb__free(rows);
-        qb__free(want);
-        qb__free(scratch);
-        qb__filter_destroy(filter);
-    }
-}
-
-/* A row's result has the same bits whatever stands beside it. */
-static void rows_are_alone(void **state) {
-    (void)state;
-    enum { N = 250, ROWS = 5 };
-    float all[ROWS * N], one[N], *scratch;
+static qb__filter *make(const char *spec, qb_pad pad, size_t columns, double pitch) {
     qb__filter *filter;
-    assert_ok(qb__filter_create("hann:0.7", QB_PAD_MIRROR, N, 1, &filter));
-    assert_ok(qb__alloc(qb__filter_scratch(filter), 1, &scratch));
-    qb__noise(all, ROWS * N, 7);
-    memcpy(one, all + 3 * N, sizeof one);
-    qb__filter_rows(filter, all, ROWS, N, 0.5f, scratch);
-    qb__filter_rows(filter, one, 1, N, 0.5f, scratch);
-    assert_memory_equal(one, all + 3 * N, sizeof one);
-    qb__free(scratch);
-    qb__filter_destroy(filter);
+    assert_int_equal(qb__filter_create(spec, pad, columns, pitch, &filter), QB_OK);
+    return filter;
 }
 
-/* With edge or mirror padding a constant row has no edges, so only the kernel's cut at half the padded
- * length is left of it; with zeros the ends of the row show. */
+static void apply(const qb__filter *filter, float *rows, size_t count, size_t stride,
+                  float weight) {
+    void *scratch;
+    assert_int_equal(qb__alloc(qb__filter_scratch(filter), 1, &scratch), QB_OK);
+    qb__filter_rows(filter, rows, count, stride, weight, scratch);
+    qb__free(scratch);
+}
+
+static void fill(float *values, size_t count, unsigned seed) {
+    uint32_t state = seed * 2654435761u + 1;
+    for (size_t i = 0; i < count; i++) {
+        state = state * 1664525u + 1013904223u;
+        values[i] = (float)(state >> 8) / (float)(1 << 23) - 1;
+    }
+}
+
+static double l2_error(const float *got, const double *want, size_t count) {
+    double error = 0, norm = 0;
+    for (size_t i = 0; i < count; i++) {
+        error += (got[i] - want[i]) * (got[i] - want[i]);
+        norm += want[i] * want[i];
+    }
+    return sqrt(error / norm);
+}
+
+/* The row of width n as the padding continues it. */
+static double continued(const float *row, ptrdiff_t n, ptrdiff_t at, qb_pad pad) {
+    if (at >= 0 && at < n) return row[at];
+    if (pad == QB_PAD_ZERO) return 0;
+    if (pad == QB_PAD_EDGE) return row[at < 0 ? 0 : n - 1];
+    ptrdiff_t m = ((at % (2 * n)) + 2 * n) % (2 * n);
+    return row[m < n ? m : 2 * n - 1 - m];
+}
+
+static double tap(ptrdiff_t n) {
+    if (n == 0) return 0.25;
+    return n % 2 ? -1 / (M_PI * M_PI * (double)n * (double)n) : 0;
+}
+
+static void ramp_is_the_direct_convolution(void **state) {
+    (void)state;
+    static const ptrdiff_t widths[] = {1, 2, 3, 5, 8, 31, 64, 159, 160, 161, 333, 1000, 2048};
+    for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
+        ptrdiff_t n = widths[w];
+        float *row;
+        double *want;
+        assert_int_equal(qb__alloc((size_t)n, sizeof *row, &row), QB_OK);
+        assert_int_equal(qb__alloc((size_t)n, sizeof *want, &want), QB_OK);
+        fill(row, (size_t)n, (unsigned)n);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            for (ptrdiff_t j = 0; j < n; j++) want[i] += row[j] * tap(i - j) / 0.7 * 1.5;
+        }
+        qb__filter *filter = make("ramp", QB_PAD_ZERO, (size_t)n, 0.7);
+        assert_true(qb__filter_length(filter) >= 2 * (size_t)n);
+        apply(filter, row, 1, (size_t)n, 1.5f);
+        double error = l2_error(row, want, (size_t)n);
+        if (!(error < 1e-6)) fail_msg("%td columns: relative error %g", n, error);
+        qb__filter_destroy(filter);
+        qb__free(row);
+        qb__free(want);
+    }
+}
+
+/* Every tap that stays within the row's width of it sees the continued row; what the finite length
+ * makes of the taps beyond is bounded by their sum, 1/(pi^2 n). */
 static void padding_continues_the_row(void **state) {
     (void)state;
-    enum { N = 512 };
-    float row[N], *scratch;
-    for (int pad = QB_PAD_EDGE; pad <= QB_PAD_MIRROR; pad++) {
-        qb__filter *filter;
-        assert_ok(qb__filter_create("ramp", (qb_pad)pad, N, 1, &filter));
-        assert_ok(qb__alloc(qb__filter_scratch(filter), 1, &scratch));
-        for (size_t i = 0; i < N; i++) row[i] = 3;
-        qb__filter_rows(filter, row, 1, N, 1, scratch);
-        double tail = 2.0 / (pi * pi) * 0.5 / (double)(qb__filter_length(filter) / 2);
-        for (size_t i = 0; i < N; i++) assert_close(row[i], 3 * tail, 1e-5);
-        qb__free(scratch);
+    enum { N = 200 };
+    for (int pad = QB_PAD_ZERO; pad <= QB_PAD_MIRROR; pad++) {
+        float row[N], copy[N];
+        fill(row, N, 77);
+        for (int i = 0; i < N; i++) row[i] += 2; /* an object wider than the detector */
+        memcpy(copy, row, sizeof row);
+        qb__filter *filter = make("ramp", (qb_pad)pad, N, 1);
+        apply(filter, row, 1, N, 1);
+        for (ptrdiff_t i = 0; i < N; i++) {
+            double want = 0;
+            for (ptrdiff_t j = i - 100 * N; j < i + 100 * N; j++)
+                want += continued(copy, N, j, (qb_pad)pad) * tap(i - j);
+            double bound = pad == QB_PAD_ZERO ? 1e-6 : 2 * 3.0 / (M_PI * M_PI * N);
+            if (!(fabs(row[i] - want) < bound))
+                fail_msg("pad %d column %td: %g %g", pad, i, row[i], want);
+        }
         qb__filter_destroy(filter);
     }
 }
 
-static void windows(void **state) {
-    (void)state;
-    const struct {
-        const char *spec;
-        double at, want;
-    } rows[] = {
-        {"ramp", 0.9, 1},          {"ramp:0.5", 0.51, 0},
-        {"hann", 0.5, 0.5},        {"hann:0.5", 0.25, 0.5},
-        {"hann", 1, 0},            {"hamming", 1, 0.08},
-        {"cosine", 0.5, sqrt(0.5)}, {"shepp-logan", 1, 2 / pi},
-        {"blackman", 0.5, 0.34},   {"parzen", 0.5, 0.25},
-        {"parzen", 0.25, 1 - 6 * 0.0625 * 0.75}, {"butterworth:0.5", 0.5, sqrt(0.5)},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        qb__window window;
-        assert_ok(qb__window_parse(rows[i].spec, &window));
-        assert_close(qb__window_at(&window, rows[i].at), rows[i].want, 1e-12);
-        assert_true(window.ramp);
-        qb__window_clear(&window);
+static double window(const char *name, double x) {
+    double p = M_PI * x;
+    if (!strcmp(name, "butterworth")) return pow(1 + pow(x, 10), -0.5);
+    if (x > 1) return 0;
+    if (!strcmp(name, "shepp-logan")) return x > 0 ? sin(p / 2) / (p / 2) : 1;
+    if (!strcmp(name, "cosine")) return sin(M_PI / 2 - p / 2);
+    if (!strcmp(name, "hann")) return pow(cos(p / 2), 2);
+    if (!strcmp(name, "hamming")) return 0.54 + 0.46 * cos(p);
+    if (!strcmp(name, "blackman")) return 0.42 + 0.5 * cos(p) + 0.08 * cos(2 * p);
+    if (!strcmp(name, "parzen")) return x < 0.5 ? 1 - 6 * x * x + 6 * x * x * x : 2 * pow(1 - x, 3);
+    return 1;
+}
+
+/* out = sum over k of H[k] X[k] e^.., all in double and straight from the definitions. */
+static void double_dft_filter(const char *name, double cutoff, const float *row, size_t n,
+                              size_t length, double *out) {
+    double *kernel = calloc(length, sizeof *kernel);
+    for (size_t k = 0; k < length; k++) {
+        size_t f = k <= length / 2 ? k : length - k;
+        double h = 0.25;
+        for (size_t j = 1; j < length; j++) {
+            ptrdiff_t d = (ptrdiff_t)(j <= length / 2 ? j : length - j);
+            h += tap(d) * cos(2 * M_PI * (double)(j * k % length) / (double)length);
+        }
+        if (!strcmp(name, "none")) h = 1;
+        h *= window(name, 2.0 * (double)f / (double)length / cutoff);
+        for (size_t j = 0; j < length; j++)
+            kernel[j] +=
+                h * cos(2 * M_PI * (double)(j * k % length) / (double)length) / (double)length;
     }
-    const char *bad[] = {"han", "hann:0", "hann:1.5", "hann:x", "hann:", "/does/not/exist"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        qb__window window;
-        assert_status(qb__window_parse(bad[i], &window), QB_BAD_ARGUMENT);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = 0;
+        for (size_t j = 0; j < n; j++) out[i] += row[j] * kernel[(i + length - j) % length];
+    }
+    free(kernel);
+}
+
+static void windows_follow_their_formulas(void **state) {
+    (void)state;
+    static const char *names[] = {"ramp",     "shepp-logan", "cosine",      "hann", "hamming",
+                                  "blackman", "parzen",      "butterworth", "none"};
+    static const double cutoffs[] = {1, 0.6, 0.35};
+    enum { N = 75 };
+    for (size_t i = 0; i < 27; i++) {
+        float row[N];
+        double want[N];
+        char spec[64];
+        fill(row, N, (unsigned)i);
+        snprintf(spec, sizeof spec, i / 9 ? "%s:%g" : "%s", names[i % 9], cutoffs[i / 9]);
+        qb__filter *filter = make(spec, QB_PAD_ZERO, N, 1);
+        double_dft_filter(names[i % 9], cutoffs[i / 9], row, N, qb__filter_length(filter), want);
+        apply(filter, row, 1, N, 1);
+        double error = l2_error(row, want, N);
+        if (!(error < 1e-6)) fail_msg("%s: relative error %g", spec, error);
+        qb__filter_destroy(filter);
     }
 }
 
-static void window_from_a_file(void **state) {
+static void none_is_the_identity(void **state) {
     (void)state;
-    char path[] = "/tmp/qb-window-XXXXXX";
-    FILE *file = fdopen(mkstemp(path), "w");
-    fprintf(file, "1 0.5\n0\n");
-    fclose(file);
-    qb__window window;
-    assert_ok(qb__window_parse(path, &window));
-    assert_close(qb__window_at(&window, 0.25), 0.75, 1e-12);
-    assert_close(qb__window_at(&window, 1), 0, 1e-12);
-    qb__window_clear(&window);
-    file = fopen(path, "w");
-    fprintf(file, "1 nan 0\n");
-    fclose(file);
-    assert_status(qb__window_parse(path, &window), QB_BAD_INPUT);
-    remove(path);
-}
-
-static void none_leaves_rows_alone(void **state) {
-    (void)state;
-    float row[5] = {1, -2, 3, 4, 5};
-    qb__filter *filter;
-    assert_ok(qb__filter_create("none", QB_PAD_ZERO, 5, 0.1, &filter));
-    qb__filter_rows(filter, row, 1, 5, 2, NULL);
-    assert_true(row[0] == 2 && row[1] == -4 && row[4] == 10);
+    float row[33], copy[33];
+    fill(row, 33, 5);
+    memcpy(copy, row, sizeof row);
+    qb__filter *filter = make("none", QB_PAD_ZERO, 33, 0.1);
+    apply(filter, row, 1, 33, 0.3f);
+    for (int i = 0; i < 33; i++) assert_true(row[i] == copy[i] * 0.3f);
     qb__filter_destroy(filter);
 }
 
-static void lengths(void **state) {
+static void expect(const char *spec, qb_status status, const char *words) {
+    qb__filter *filter;
+    assert_int_equal(qb__filter_create(spec, QB_PAD_ZERO, 64, 1, &filter), status);
+    assert_null(filter);
+    if (!strstr(qb_detail(), words)) fail_msg("%s: \"%s\" lacks \"%s\"", spec, qb_detail(), words);
+}
+
+static void bad_filters_are_refused(void **state) {
     (void)state;
-    assert_int_equal(qb__fft_good_length(1280), 1280);
-    assert_int_equal(qb__fft_good_length(1), 2);
-    assert_int_equal(qb__fft_good_length(11), 12);
-    assert_int_equal(qb__fft_good_length(4098), 4116);
+    expect("rampp", QB_BAD_ARGUMENT, "shepp-logan");
+    expect("", QB_BAD_ARGUMENT, "shepp-logan");
+    expect("no/such/file:0.5", QB_BAD_ARGUMENT, "butterworth");
+    expect("hann:0", QB_BAD_ARGUMENT, "cut-off 0 ");
+    expect("hann:1.5", QB_BAD_ARGUMENT, "1.5");
+    expect("hann:", QB_BAD_ARGUMENT, "cut-off");
+    expect("hann:x", QB_BAD_ARGUMENT, "x");
+    expect("hann:nan", QB_BAD_ARGUMENT, "nan");
+    qb__filter *filter;
+    assert_int_equal(qb__filter_create("ramp", QB_PAD_ZERO, 0, 1, &filter), QB_BAD_ARGUMENT);
+    assert_int_equal(qb__filter_create("ramp", QB_PAD_ZERO, 4, 0, &filter), QB_BAD_ARGUMENT);
+    assert_int_equal(qb__filter_create("ramp", QB_PAD_ZERO, SIZE_MAX / 2, 1, &filter),
+                     QB_UNSUPPORTED);
+}
+
+static void write_file(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void windows_come_from_files(void **state) {
+    (void)state;
+    enum { N = 90 };
+    char path[] = "/tmp/qb-window-XXXXXX", spec[64];
+    close(mkstemp(path));
+    write_file(path, "1 # at 0\n0.75, 0.5\n\n0.25\n0\n");
+    float row[N];
+    double want[N];
+    for (int cut = 0; cut < 2; cut++) {
+        fill(row, N, 3);
+        snprintf(spec, sizeof spec, cut ? "%s:0.5" : "%s", path);
+        qb__filter *filter = make(spec, QB_PAD_ZERO, N, 1);
+        size_t length = qb__filter_length(filter);
+        memset(want, 0, sizeof want);
+        for (size_t k = 0; k < length; k++) { /* a triangle, as a sum over its plane waves */
+            double f = 2.0 * (double)(k <= length / 2 ? k : length - k) / (double)length;
+            double h = 0.25, w = fmax(0, 1 - f * (cut ? 2 : 1));
+            for (size_t j = 1; j < length; j++)
+                h += tap((ptrdiff_t)(j <= length / 2 ? j : length - j)) *
+                     cos(2 * M_PI * (double)(j * k % length) / (double)length);
+            for (size_t i = 0; i < N; i++) {
+                for (size_t j = 0; j < N; j++)
+                    want[i] +=
+                        h * w / (double)length * row[j] *
+                        cos(2 * M_PI * (double)((i + length - j) * k % length) / (double)length);
+            }
+        }
+        apply(filter, row, 1, N, 1);
+        assert_true(l2_error(row, want, N) < 1e-6);
+        qb__filter_destroy(filter);
+    }
+    write_file(path, "1 0.5 half 0\n");
+    expect(path, QB_BAD_INPUT, "half");
+    write_file(path, "1\n");
+    expect(path, QB_BAD_INPUT, "two values");
+    write_file(path, "1 0\n");
+    snprintf(spec, sizeof spec, "%s:2", path);
+    expect(spec, QB_BAD_ARGUMENT, "2");
+    unlink(path);
+}
+
+static void a_row_is_its_own(void **state) {
+    (void)state;
+    enum { N = 301, STRIDE = 317, ROWS = 7 };
+    static float rows[ROWS * STRIDE], alone[ROWS * STRIDE];
+    fill(rows, ROWS * STRIDE, 9);
+    memcpy(alone, rows, sizeof rows);
+    qb__filter *filter = make("hamming", QB_PAD_EDGE, N, 1);
+    for (size_t i = 0; i < N; i++) rows[3 * STRIDE + i] *= 1e6f; /* loud neighbours */
+    rows[5 * STRIDE] = NAN;
+    float between = rows[STRIDE - 1];
+    apply(filter, rows, ROWS, STRIDE, 0.5f);
+    for (size_t r = 0; r < ROWS; r++) {
+        apply(filter, alone + r * STRIDE, 1, STRIDE, 0.5f);
+        if (r != 3 && r != 5)
+            assert_memory_equal(rows + r * STRIDE, alone + r * STRIDE, N * sizeof(float));
+    }
+    assert_true(rows[STRIDE - 1] == between);
+    qb__filter_destroy(filter);
+}
+
+static void lengths_are_good(void **state) {
+    (void)state;
+    for (size_t n = 1; n < 20000; n += 1 + n / 50) {
+        size_t got = qb__fft_length(n), rest = got;
+        assert_true(got >= n && got % 2 == 0 && (n < 2 || got < 2 * n));
+        for (size_t p = 2; p <= 5; p++) {
+            while (rest % p == 0) rest /= p;
+        }
+        assert_int_equal(rest, 1);
+    }
+    assert_int_equal(qb__fft_length(2048), 2048);
+    assert_int_equal(qb__fft_length(SIZE_MAX), 0);
+}
+
+static void real_transforms_too(void **state) {
+    (void)state;
+    enum { N = 48 };
+    qb__fft *fft;
+    float *in, *out, copy[N];
+    assert_int_equal(qb__fft_create(QB__FFT_REAL, N, &fft), QB_OK);
+    assert_int_equal(qb__alloc(N + 2, sizeof *in, &in), QB_OK);
+    assert_int_equal(qb__alloc(N + 2, sizeof *out, &out), QB_OK);
+    fill(in, N, 1);
+    memcpy(copy, in, sizeof copy);
+    qb__fft_forward(fft, in, out);
+    for (int k = 0; k <= N / 2; k++) {
+        double re = 0, im = 0;
+        for (int j = 0; j < N; j++) {
+            re += copy[j] * cos(2 * M_PI * j * k / N);
+            im -= copy[j] * sin(2 * M_PI * j * k / N);
+        }
+        assert_true(fabs(out[2 * k] - re) < 1e-5 && fabs(out[2 * k + 1] - im) < 1e-5);
+    }
+    qb__fft_backward(fft, out, in);
+    for (int j = 0; j < N; j++) assert_true(fabsf(in[j] / N - copy[j]) < 1e-6f);
+    qb__fft_destroy(fft);
+    qb__free(in);
+    qb__free(out);
+}
+
+static void running_out_of_memory(void **state) {
+    (void)state;
+    qb_status status = QB_NO_MEMORY;
+    qb__filter *filter;
+    for (size_t n = 1; status != QB_OK && n < 100; n++) {
+        qb__fail_allocation(n);
+        status = qb__filter_create("hann", QB_PAD_ZERO, 100, 1, &filter);
+        qb__fail_allocation(0);
+        if (status != QB_OK) assert_int_equal(status, QB_NO_MEMORY);
+    }
+    assert_int_equal(status, QB_OK);
+    qb__filter_destroy(filter);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ramp_is_the_convolution), cmocka_unit_test(rows_are_alone),
-        cmocka_unit_test(padding_continues_the_row), cmocka_unit_test(windows),
-        cmocka_unit_test(window_from_a_file), cmocka_unit_test(none_leaves_rows_alone),
-        cmocka_unit_test(lengths),
+        cmocka_unit_test(ramp_is_the_direct_convolution),
+        cmocka_unit_test(padding_continues_the_row),
+        cmocka_unit_test(windows_follow_their_formulas),
+        cmocka_unit_test(none_is_the_identity),
+        cmocka_unit_test(bad_filters_are_refused),
+        cmocka_unit_test(windows_come_from_files),
+        cmocka_unit_test(a_row_is_its_own),
+        cmocka_unit_test(lengths_are_good),
+        cmocka_unit_test(real_transforms_too),
+        cmocka_unit_test(running_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,13 +31,11 @@ struct qb__filter {
     size_t bytes;
 };
 
-/* Zero: no kernel tap between two columns wraps around from 2 columns - 1 on. Edge and mirror:
- * every tap up to a row's width must find the padding of its own side, so a row's width goes on
- * each. */
+/* Twice the width. Between zeros no tap of the kernel that joins two columns wraps around;
+ * mirrored, the row and its images close without a seam; continued by its ends, the two meet in a
+ * step at least half a width away, whose trace at a column is below step/(pi^2 width). */
 static qb_status set_length(qb__filter *filter) {
-    size_t times = filter->pad == QB_PAD_ZERO ? 2 : 3, wanted = 0;
-    if (qb__mul(filter->columns, times, 1, &wanted))
-        filter->half = qb__fft_length(wanted / 2 + wanted % 2);
+    filter->half = qb__fft_length(filter->columns);
     if (filter->half == 0)
         return qb__fail(QB_UNSUPPORTED, "filtering rows of %zu columns", filter->columns);
     filter->length = 2 * filter->half;

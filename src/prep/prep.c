@@ -1,81 +1,71 @@
 /* SPDX-License-Identifier: MIT */
 #include "prep/prep.h"
 
+#include <float.h>
 #include <math.h>
-#include <string.h>
+#include <stdbool.h>
 
-#include "prep/log.h"
+#include "cpu/features.h"
+#include "prep/lines.h"
 #include "quickbeam/io.h"
 
-void qb__prep_gain(const float *flat, const float *dark, size_t count, float *gain, uint64_t *dead) {
-    *dead = 0;
+/* Columns that pass through all steps together, in the first-level cache. */
+enum { BLOCK = 512 };
+
+void qb__prep_gain(const float *flat, const float *dark, size_t count, float *gain,
+                   uint64_t *dead) {
+    uint64_t none = 0;
     for (size_t i = 0; i < count; i++) {
-        float open = flat[i] - dark[i];
-        bool good = open > 0 && isfinite(open);
-        gain[i] = good ? 1.0f / open : 0.0f;
-        *dead += !good;
+        float beam = flat[i] - (dark ? dark[i] : 0), inverse = 1 / beam;
+        bool alive = beam > 0 && beam <= FLT_MAX && inverse <= FLT_MAX;
+        none += !alive;
+        gain[i] = alive ? inverse : 0;
+    }
+    *dead = none;
+}
+
+/* Bridge columns first..end-1, which are NaN, from the good ones around them. */
+static void bridge(float *out, size_t columns, size_t first, size_t end) {
+    float left = first > 0 ? out[first - 1] : end < columns ? out[end] : 0;
+    float right = end < columns ? out[end] : left;
+    for (size_t i = first; i < end; i++) {
+        float part = (float)(i - first + 1) / (float)(end - first + 1);
+        out[i] = (1 - part) * left + part * right;
     }
 }
 
-/* Every value that is not finite becomes the straight line between its nearest finite neighbours. */
-static void bridge(float *row, size_t columns) {
-    size_t last = columns; /* the last good column; `columns` = none yet */
+static void repair(const float *gain, size_t columns, float *out, qb__prep_counts *counts) {
     for (size_t i = 0; i < columns; i++) {
-        if (!isfinite(row[i])) continue;
-        size_t first = last == columns ? 0 : last + 1;
-        for (size_t j = first; j < i; j++) {
-            float t = last == columns ? 1.0f : (float)(j - last) / (float)(i - last);
-            float left = last == columns ? 0.0f : row[last];
-            row[j] = left + t * (row[i] - left);
+        size_t first = i;
+        for (; i < columns && isnan(out[i]); i++) {
+            if (gain && gain[i] == 0)
+                counts->dead++;
+            else
+                counts->not_finite++;
         }
-        last = i;
+        if (i > first) bridge(out, columns, first, i);
     }
-    if (last == columns) memset(row, 0, columns * sizeof *row);
-    for (size_t j = last + 1; j < columns; j++) row[j] = row[last];
-}
-
-/* Marks what cannot be used as NaN; returns how many. */
-static size_t correct(const qb__prep *prep, size_t row, float *out, qb__prep_counts *counts) {
-    size_t n = prep->columns, not_finite = 0, dead = 0;
-    for (size_t i = 0; i < n; i++) not_finite += !(fabsf(out[i]) <= 3.4028235e38f);
-    if (prep->dark && prep->quantity == QB_COUNTS) {
-        const float *dark = prep->dark + row * n;
-        for (size_t i = 0; i < n; i++) out[i] -= dark[i];
-    }
-    if (prep->gain && prep->quantity == QB_COUNTS) {
-        const float *gain = prep->gain + row * n;
-        for (size_t i = 0; i < n; i++) {
-            dead += gain[i] == 0;
-            out[i] *= gain[i];
-        }
-        if (dead) {
-            for (size_t i = 0; i < n; i++) out[i] = gain[i] == 0 ? NAN : out[i];
-        }
-    }
-    counts->not_finite += not_finite;
-    counts->dead += dead;
-    return not_finite + dead;
-}
-
-static void to_line_integrals(const qb__prep *prep, size_t view, float *out, qb__prep_counts *counts) {
-    size_t n = prep->columns, clamped = 0;
-    float floor = prep->floor;
-    if (prep->air) {
-        float scale = 1.0f / prep->air[view];
-        for (size_t i = 0; i < n; i++) out[i] *= scale;
-    }
-    for (size_t i = 0; i < n; i++) {
-        clamped += out[i] < floor;
-        out[i] = out[i] < floor ? floor : out[i]; /* NaN stays */
-    }
-    qb__minus_log(out, n);
-    counts->clamped += clamped;
 }
 
 void qb__prep_row(const qb__prep *prep, size_t view, size_t row, const void *raw, float *out,
                   qb__prep_counts *counts) {
-    qb_convert_to_float(raw, prep->dtype, prep->columns, out);
-    size_t bad = correct(prep, row, out, counts);
-    if (prep->quantity != QB_LINE_INTEGRAL) to_line_integrals(prep, view, out, counts);
-    if (bad) bridge(out, prep->columns);
+    const qb__lines *loops = qb__lines_choose(qb__cpu_features());
+    bool logarithm = prep->quantity != QB_LINE_INTEGRAL, fields = prep->quantity == QB_COUNTS;
+    const float *dark = fields && prep->dark ? prep->dark + row * prep->columns : NULL;
+    const float *gain = fields && prep->gain ? prep->gain + row * prep->columns : NULL;
+    float scale = prep->air ? 1 / prep->air[view] : 1;
+    size_t size = qb_dtype_size(prep->dtype);
+    qb__lines_found found = {0, 0};
+    _Alignas(64) float block[BLOCK];
+    for (size_t at = 0; at < prep->columns; at += BLOCK) {
+        size_t count = prep->columns - at < BLOCK ? prep->columns - at : BLOCK;
+        qb_convert_to_float((const char *)raw + at * size, prep->dtype, count, block);
+        if (logarithm)
+            loops->integrals(block, dark ? dark + at : NULL, gain ? gain + at : NULL, scale,
+                             prep->floor, count, out + at, &found);
+        else
+            loops->check(block, count, out + at, &found);
+    }
+    counts->clamped += found.clamped;
+    if (found.bad) repair(gain, prep->columns, out, counts);
 }

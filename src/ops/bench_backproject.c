@@ -47,6 +47,7 @@ typedef struct bench {
     char *packed;
     float *slab;
     char **scratch;
+    float *largest; /* [slice] of the noise: 1 */
     size_t row_stride;
 } bench;
 
@@ -142,6 +143,7 @@ static void release(bench *b) {
     for (int i = 0; b->scratch && i < qb__pool_threads(b->pool); i++) qb__free(b->scratch[i]);
     qb__free(b->scratch);
     qb__free(b->rows);
+    qb__free(b->largest);
     qb__free(b->packed);
     qb__free(b->slab);
     qb__pool_destroy(b->pool);
@@ -177,6 +179,9 @@ qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *e
         .ny = options->size.count > 1 ? (size_t)options->size.value[1] : nx};
     QB__TRY(qb__alloc(3 * b.problem.views, sizeof *coefficients, &coefficients));
     QB__TRY(set_geometry(&b, coefficients));
+    QB__TRY(qb__alloc(slices, sizeof *b.largest, &b.largest));
+    for (size_t i = 0; i < slices; i++) b.largest[i] = 1.0f;
+    b.problem.largest = b.largest;
     QB__TRY(qb__bp_parallel_choose(&b.problem, slices, (qb_interp)options->interp,
                                    (qb_accuracy)options->accuracy, options->kernel, &b.variant));
     b.slices = slices < b.variant->lanes_max ? (unsigned)slices : b.variant->lanes_max;

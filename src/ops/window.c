@@ -30,9 +30,9 @@ static double blackman(double x) {
 static double parzen(double x) {
     return x <= 0.5 ? 1 - 6 * x * x * (1 - x) : 2 * (1 - x) * (1 - x) * (1 - x);
 }
-/* Of order 5 in amplitude, as nuclear medicine uses it: 1/sqrt(2) at the cut-off. */
+/* Of order 4: 1/sqrt(2) of the amplitude at the cut-off, and the only one that reaches beyond it. */
 static double butterworth(double x) {
-    return 1 / sqrt(1 + pow(x, 10));
+    return 1 / sqrt(1 + pow(x, 8));
 }
 
 static const struct {

@@ -209,6 +209,13 @@ static qb_status check(const qb_scan_info *info) {
     return QB_OK;
 }
 
+size_t qb__center_bytes(const qb_scan_info *info, const qb_env *env) {
+    choice c = {0};
+    if (choose_rows(NULL, info, &c) != QB_OK) return 0;
+    fit_memory(&c, info, env);
+    return (c.rows + 3) * info->views * info->columns * sizeof(float);
+}
+
 qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
                          const qb_center_options *options, const qb_env *env,
                          qb_center_result *result) {

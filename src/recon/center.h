@@ -5,6 +5,9 @@
 #include "base/pool.h"
 #include "quickbeam/recon.h"
 
+/* Bytes that qb_center_find holds at most with default options. */
+size_t qb__center_bytes(const qb_scan_info *info, const qb_env *env);
+
 /* What every finder of the rotation axis works on: a few detector rows as line integrals. */
 typedef struct qb__center_rows {
     const float *sinograms; /* [row][view][column], cleaned */

@@ -24,6 +24,7 @@ static void destroy(qb_job *job) {
     qb__free(fbp->ax);
     qb__free(fbp->ay);
     qb__free(fbp->h0);
+    qb__free(fbp->largest);
     qb__filter_destroy(fbp->filter);
     qb__free(fbp);
 }

@@ -32,11 +32,13 @@ typedef struct qb__fbp {
     float *weights;         /* [view] angular weights, with the scale of the output */
     const qb__bp_parallel_variant *variant;
     double *ax, *ay, *h0;   /* [view] */
+    float *largest;         /* [64] no filtered value of a slice exceeds it; NULL = unknown */
     qb__bp_parallel_problem problem;
     qb__filter *filter;
     qb__partition partition;
     size_t cache_rows;      /* rows read ahead at once because their storage is costly to read twice */
     size_t fixed_bytes;     /* held besides the rings */
+    size_t memory;          /* forecast of the peak */
 
     /* while running */
     qb__prepare *prepare;

@@ -14,6 +14,7 @@
 #include "cpu/features.h"
 #include "geometry/parallel.h"
 #include "ops/backproject.h"
+#include "recon/center.h"
 
 static qb_status check_scan(const qb_scan_info *info) {
     if (!info->angles)
@@ -117,15 +118,34 @@ out:
     return status;
 }
 
+/* A bound on the filtered, weighted rows, which half-precision kernels scale by; generous is good
+ * enough, since halves keep their precision over many orders of magnitude. The logarithm of any
+ * finite float is within 89; the ramp's taps sum to 1/2 in magnitude, and no window of ours makes
+ * that more than 4 times as much. Nothing is known of given line integrals or of a filter file. */
+static qb_status bound_rows(qb__fbp *fbp) {
+    double weight = 0, bound = 89;
+    const char *filter = fbp->options.filter;
+    if (fbp->info->quantity == QB_LINE_INTEGRAL || strchr(filter, '/') || strchr(filter, '.'))
+        return QB_OK;
+    qb_status status = qb__alloc(64, sizeof *fbp->largest, &fbp->largest);
+    if (status != QB_OK) return status;
+    for (size_t i = 0; i < fbp->info->views; i++) weight = fmax(weight, fbp->weights[i]);
+    if (strncmp(filter, "none", 4) != 0) bound *= 0.5 * 4 / fbp->pixel;
+    for (size_t i = 0; i < 64; i++) fbp->largest[i] = (float)(bound * weight);
+    return QB_OK;
+}
+
 static qb_status decide_kernel(qb__fbp *fbp) {
     size_t views = fbp->info->views;
     qb_status status;
+    QB__TRY(bound_rows(fbp));
     QB__TRY(qb__alloc(views, sizeof(double), &fbp->ax));
     QB__TRY(qb__alloc(views, sizeof(double), &fbp->ay));
     QB__TRY(qb__alloc(views, sizeof(double), &fbp->h0));
     fbp->problem = (qb__bp_parallel_problem){.views = views, .columns = fbp->info->columns,
                                              .nx = fbp->grid.n[0], .ny = fbp->grid.n[1],
-                                             .ax = fbp->ax, .ay = fbp->ay, .h0 = fbp->h0};
+                                             .ax = fbp->ax, .ay = fbp->ay, .h0 = fbp->h0,
+                                             .largest = fbp->largest};
     QB__TRY(qb__fbp_aim(fbp, isnan(fbp->center) ? ((double)fbp->info->columns - 1) / 2
                                                 : fbp->center));
     QB__TRY(qb__bp_parallel_choose(&fbp->problem, fbp->sweep ? 1 : fbp->grid.n[2],
@@ -174,8 +194,14 @@ static qb_status decide_chunks(qb__fbp *fbp, const qb_env *env) {
                                      .bytes = qb__fbp_bytes,
                                      .context = fbp};
     qb_status status = qb__partition_slices(&problem, &fbp->partition);
-    if (status == QB_OK) decide_cache(fbp, cap);
-    return status;
+    if (status != QB_OK) return status;
+    decide_cache(fbp, cap);
+    fbp->memory = fbp->partition.bytes;
+    if (isnan(fbp->center)) { /* finding the axis comes first and is over when the rest begins */
+        size_t finding = qb__resident_bytes() + qb__center_bytes(fbp->info, env);
+        if (finding > fbp->memory) fbp->memory = finding;
+    }
+    return QB_OK;
 }
 
 /* Rough costs where nothing has been measured on this machine. */
@@ -225,7 +251,7 @@ static void describe(qb__fbp *fbp) {
     cJSON_AddNumberToObject(plan, "chunks", (double)fbp->partition.chunks);
     cJSON_AddNumberToObject(plan, "ring_slots", fbp->partition.slots);
     cJSON_AddNumberToObject(plan, "rows_read_ahead", (double)fbp->cache_rows);
-    cJSON_AddNumberToObject(plan, "memory_bytes", (double)fbp->partition.bytes);
+    cJSON_AddNumberToObject(plan, "memory_bytes", (double)fbp->memory);
     static const double bytes[] = {4, 2, 2, 1};
     cJSON_AddNumberToObject(plan, "output_bytes", n[0] * n[1] * n[2] * bytes[fbp->output.dtype]);
     cJSON_AddNumberToObject(plan, "forecast_seconds", forecast_seconds(fbp));

@@ -7,9 +7,8 @@
 #include "base/pool.h"
 #include "quickbeam/bench.h"
 
-/* Each fills `result`; see docs/performance.md for what the figures mean. */
+/* Fills `result`; see docs/performance.md for what the figures mean. */
 qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *env, cJSON *result);
-qb_status qb__bench_filter(const qb_bench_options *options, const qb_env *env, cJSON *result);
 
 double qb__bench_now(void); /* monotonic seconds */
 /* Middle of count values, which are sorted on the way. */

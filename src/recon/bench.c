@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "ops/bench.h"
 #include "quickbeam/device.h"
-#include "recon/bench_fbp.h"
+#include "recon/bench_parts.h"
 
 const qb_param qb_bench_params[] = {
     {"geometry", QB_PARAM_CHOICE, offsetof(qb_bench_options, geometry), NULL, "parallel",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recon/bench_fbp.h"
+#include "recon/bench_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,6 +10,7 @@
 #include "ops/fft.h"
 #include "ops/filter.h"
 #include "prep/prep.h"
+#include "recon/bench_parts.h"
 
 /* A task filters 64 rows of one view, as the pipeline has them. Filtered again and again, values
  * shrink until they are denormal and slow: fresh ones are copied in at every eighth task. */

@@ -10,14 +10,17 @@ extern "C" {
 
 typedef struct qb_comparison {
     double rmse, max_abs; /* of a - b, in the data's unit */
-    double rel_l2;        /* |a - b| / |b| */
-    double psnr_db;       /* 10 log10(range(b)^2 / mse) */
-    double ssim;          /* mean structural similarity over the images, 7x7 window, range of b */
-    double slope, correlation; /* least-squares a = slope b + offset; Pearson */
+    double rel_l2;        /* |a - b| / |b|; 0 when equal */
+    double psnr_db;       /* 10 log10(range(b)^2 / mse); INFINITY when equal */
+    double ssim;          /* mean structural similarity over the images; window 7x7, or the image's
+                             side where that is smaller; range of b */
+    double slope, correlation; /* least-squares a = slope b + offset; Pearson; NAN for a constant */
 } qb_comparison;
 
-/* b is the reference; both are turned into float. QB_BAD_INPUT when the shapes differ or a value is
- * not finite (says how many and where the first one is). */
+/* b is the reference; both are turned into float. QB_BAD_INPUT when the shapes differ, the arrays
+ * are empty, or a value is not finite (says how many and where the first one is); QB_NO_MEMORY. In
+ * JSON, which has no infinity, `qb compare` shows what is not finite as null: psnr_db of equal
+ * arrays. */
 QB_API qb_status qb_compare(const qb_array *a, const qb_array *b, qb_comparison *result);
 
 #ifdef __cplusplus

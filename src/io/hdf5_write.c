@@ -150,7 +150,8 @@ static qb_status make_file(qb_writer *writer, const double *degrees) {
     return status;
 }
 
-/* HDF5 makes the file and says where the data go; then it is closed, and they go there by pwrite. */
+/* HDF5 makes the file and says where the data go; then it is closed, and they go there by pwrite.
+ */
 static qb_status begin_hdf5(qb_writer *writer) {
     const qb_stack *stack = &writer->stack;
     double *degrees = NULL;

@@ -35,7 +35,10 @@ static int statvfs_above(const char *folder, struct statvfs *disk) {
     int failed = statvfs(folder, disk);
     if (!failed || errno != ENOENT || strcmp(folder, ".") == 0) return failed;
     char *above = qb__folder_of(folder);
-    if (!above) return failed;
+    if (!above) {
+        errno = ENOMEM;
+        return failed;
+    }
     failed = statvfs_above(above, disk);
     qb__free(above);
     return failed;

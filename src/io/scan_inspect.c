@@ -113,9 +113,10 @@ static void report_beam(qb_scan *scan, const tally *t) {
                      "--air",
                      edge, least, most);
         else if (scan->flat && least > 0.0 && (most < 0.95 || least > 1.05))
-            qb__note(&scan->parts.notes,
-                     "the beam at the %s edge is %.4g of the flat field: if that is air, give --air",
-                     edge, 0.5 * (least + most));
+            qb__note(
+                &scan->parts.notes,
+                "the beam at the %s edge is %.4g of the flat field: if that is air, give --air",
+                edge, 0.5 * (least + most));
     }
 }
 

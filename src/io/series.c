@@ -92,6 +92,8 @@ qb_status qb__series_begin(const char *path, const char *word, qb__series *serie
     if (status != QB_OK) return status;
     if (!series->folder || !series->prefix || !series->suffix)
         return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    if (strlen(path) > QB__NAME_ROOM - 128)
+        return qb__fail(QB_BAD_ARGUMENT, "%s is too long a name", path);
     series->fresh = access(series->folder, F_OK) != 0;
     if (!series->fresh && !pattern) status = check_folder(series);
     if (status != QB_OK) return status;
@@ -106,32 +108,32 @@ qb_status qb__series_begin(const char *path, const char *word, qb__series *serie
     return QB_OK;
 }
 
-static char *join(const qb__series *series, const char *folder, size_t number) {
-    size_t room = strlen(folder) + strlen(series->prefix) + strlen(series->suffix) + 32;
-    char *name;
-    if (qb__alloc(room, 1, &name) != QB_OK) return NULL;
-    snprintf(name, room, "%s/%s%0*zu%s", folder, series->prefix, series->digits, number,
+static void join(const qb__series *series, const char *folder, size_t number,
+                 char name[QB__NAME_ROOM]) {
+    snprintf(name, QB__NAME_ROOM, "%s/%s%0*zu%s", folder, series->prefix, series->digits, number,
              series->suffix);
-    return name;
 }
 
-char *qb__series_name(const qb__series *series, size_t number) {
-    return join(series, series->part, number);
+void qb__series_name(const qb__series *series, size_t number, char name[QB__NAME_ROOM]) {
+    join(series, series->part, number, name);
 }
 
+/* Half a stack under its final name is worse than none. */
 static qb_status move_all(qb__series *series, size_t first, size_t count) {
-    qb_status status = QB_OK;
-    for (size_t i = first; i < first + count && status == QB_OK; i++) {
-        char *from = join(series, series->part, i), *to = join(series, series->folder, i);
-        if (!from || !to)
-            status = qb__fail(QB_NO_MEMORY, "no memory for a name");
-        else if (rename(from, to) != 0)
-            status = qb__fail_errno(errno, "giving its name to", to);
-        qb__free(from);
-        qb__free(to);
+    char from[QB__NAME_ROOM], to[QB__NAME_ROOM];
+    for (size_t i = first; i < first + count; i++) {
+        join(series, series->part, i, from);
+        join(series, series->folder, i, to);
+        if (rename(from, to) == 0) continue;
+        qb_status status = qb__fail_errno(errno, "giving its name to", to);
+        while (i-- > first) {
+            join(series, series->folder, i, to);
+            unlink(to);
+        }
+        return status;
     }
-    if (status == QB_OK) rmdir(series->part);
-    return status;
+    rmdir(series->part);
+    return QB_OK;
 }
 
 qb_status qb__series_publish(qb__series *series, size_t first, size_t count) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #ifdef QB_HAVE_TIFF
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -114,10 +114,26 @@ static qb_status check_kind(TIFF *tiff, const char *path, qb__tiff_shape *shape)
     return QB_OK;
 }
 
+/* libtiff takes a directory whose last bytes are cut off, the way to the next one among them, for
+ * the last of the file. */
+static bool directory_is_whole(TIFF *tiff, uint64_t file_bytes) {
+    unsigned char head[4], count[8] = {0};
+    uint64_t at = TIFFCurrentDirOffset(tiff), n = 0;
+    if (pread(TIFFFileno(tiff), head, sizeof head, 0) != sizeof head) return false;
+    bool reversed = head[0] == 'M', big = head[reversed ? 3 : 2] == 43;
+    size_t wide = big ? 8 : 2;
+    if (pread(TIFFFileno(tiff), count, wide, (off_t)at) != (ssize_t)wide) return false;
+    for (size_t i = 0; i < wide; i++) n |= (uint64_t)count[reversed ? wide - 1 - i : i] << (8 * i);
+    return n <= file_bytes / 12 && at + wide + n * (big ? 20 : 12) + (big ? 8 : 4) <= file_bytes;
+}
+
 qb_status qb__tiff_look(TIFF *tiff, const char *path, uint64_t file_bytes, qb__tiff_shape *shape,
                         qb__tiff_image *image) {
     qb_status status = check_kind(tiff, path, shape);
     if (status != QB_OK) return status;
+    if (!directory_is_whole(tiff, file_bytes))
+        return qb__fail(QB_BAD_INPUT, "%s ends at byte %llu, within a directory", path,
+                        (unsigned long long)file_bytes);
     uint16_t compression = COMPRESSION_NONE;
     TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
     if (!TIFFIsCODECConfigured(compression))

@@ -56,8 +56,8 @@ static qb_status begin_tiff(qb_writer *writer) {
 static qb_status write_file(qb_writer *writer, size_t image, const void *data) {
     const tiff_writer *tiff = writer->own;
     unsigned char head[QB__TIFF_DATA] = {0}, tail[QB__TIFF_IFD_MOST + sizeof tiff->note];
-    char *name = qb__series_name(&tiff->files, writer->stack.first + image);
-    if (!name) return qb__fail(QB_NO_MEMORY, "no memory for a name");
+    char name[QB__NAME_ROOM];
+    qb__series_name(&tiff->files, writer->stack.first + image, name);
     uint64_t at = (QB__TIFF_DATA + (uint64_t)writer->image_bytes + 7) / 8 * 8;
     size_t length = strlen(tiff->note) + 1, ifd = qb__tiff_directory_bytes(&tiff->layout, length);
     qb__tiff_header(&tiff->layout, at, head);
@@ -73,7 +73,6 @@ static qb_status write_file(qb_writer *writer, size_t image, const void *data) {
     if (status == QB_OK) qb__start_writeback(fd, 0, 0);
     if (fd >= 0 && close(fd) != 0 && status == QB_OK)
         status = qb__fail_errno(errno, "writing", name);
-    qb__free(name);
     return status;
 }
 
@@ -134,14 +133,13 @@ static qb_status finish_series(qb_writer *writer, const char *text) {
     size_t n =
         qb__tiff_directory(&tiff->layout, at, QB__TIFF_DATA,
                            at + qb__tiff_directory_bytes(&tiff->layout, length), length, 0, ifd);
-    char *name = qb__series_name(&tiff->files, writer->stack.first);
-    if (!name) return qb__fail(QB_NO_MEMORY, "no memory for a name");
+    char name[QB__NAME_ROOM];
+    qb__series_name(&tiff->files, writer->stack.first, name);
     int fd = open(name, O_WRONLY | O_CLOEXEC);
     qb_status status = fd < 0 ? qb__fail_errno(errno, "opening", name) : QB_OK;
     if (status == QB_OK) status = qb__pwrite_all(fd, name, text, length, at + n);
     if (status == QB_OK) status = qb__pwrite_all(fd, name, ifd, n, at);
     if (fd >= 0) close(fd);
-    qb__free(name);
     return status;
 }
 

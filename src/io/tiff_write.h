@@ -17,8 +17,9 @@ typedef struct qb__series {
 /* From a folder or a name_%05d.tif; makes the hidden folder. A folder with files of other names in
  * it is refused. `word` begins the names in a folder. */
 qb_status qb__series_begin(const char *path, const char *word, qb__series *series);
-/* The name of image `number` in the hidden folder; release with qb__free. */
-char *qb__series_name(const qb__series *series, size_t number);
+enum { QB__NAME_ROOM = 4096 };
+/* The name of image `number` in the hidden folder. */
+void qb__series_name(const qb__series *series, size_t number, char name[QB__NAME_ROOM]);
 /* All files, first .. first + count - 1, get their names. */
 qb_status qb__series_publish(qb__series *series, size_t first, size_t count);
 /* Remove the hidden folder and what is in it. */

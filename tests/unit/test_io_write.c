@@ -153,7 +153,8 @@ static void too_large_for_the_disk(void **state) {
     }
 }
 
-/* The disk fills up on the way: a limit on file sizes stands for it. In a child, as it is for ever. */
+/* The disk fills up on the way: a limit on file sizes stands for it. In a child, as it is for ever.
+ */
 static void full_while_writing(void **state) {
     (void)state;
     qb_stack stack = small_stack(QB_F32);
@@ -208,7 +209,8 @@ static void memory_runs_out(void **state) {
             status = put_stack(in_folder(names[n]), &stack, data);
             qb__fail_allocation(0);
             if (status != QB_OK && status != QB_NO_MEMORY)
-                fail_msg("%s, allocation %zu: %s: %s", names[n], k, qb_status_text(status), qb_detail());
+                fail_msg("%s, allocation %zu: %s: %s", names[n], k, qb_status_text(status),
+                         qb_detail());
             if (status != QB_OK) assert_int_equal(count_files(test_folder), 0);
         }
         assert_int_equal(status, QB_OK);

@@ -21,6 +21,7 @@ typedef struct head {
 enum { MAP_FROM = 1 << 20 };
 
 static _Atomic size_t failure_countdown;
+static _Thread_local size_t failures;
 
 bool qb__mul(size_t a, size_t b, size_t c, size_t *product) {
     size_t ab;
@@ -57,7 +58,10 @@ qb_status qb__alloc(size_t count, size_t size, void *out) {
             if (block) memset(block, 0, bytes);
         }
     }
-    if (!block) return qb__fail(QB_NO_MEMORY, "cannot allocate %zu bytes", bytes);
+    if (!block) {
+        failures++;
+        return qb__fail(QB_NO_MEMORY, "cannot allocate %zu bytes", bytes);
+    }
     block->bytes = bytes;
     block->mapped = mapped;
     *slot = block + 1;
@@ -73,6 +77,8 @@ void qb__free(void *memory) {
         free(block);
     }
 }
+
+size_t qb__allocations_failed(void) { return failures; }
 
 char *qb__strdup(const char *text) {
     void *copy = NULL;

@@ -18,6 +18,10 @@ void qb__free(void *block); /* NULL-safe */
 
 char *qb__strdup(const char *text); /* NULL for NULL or when memory is out; release with qb__free */
 
+/* How many of this thread's allocations have failed: tells a caller that forgives failures of optional
+ * parts whether it forgave a lack of memory. */
+size_t qb__allocations_failed(void);
+
 /* The n-th allocation from now fails, once; 0 = never. For the tests. */
 void qb__fail_allocation(size_t n);
 

@@ -167,6 +167,7 @@ qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_
     const qb_scan_options *options = given ? given : &none;
     qb_scan *scan;
     *out = NULL;
+    size_t failed = qb__allocations_failed();
     qb_status status = qb__alloc(1, sizeof *scan, &scan);
     if (status != QB_OK) return status;
     scan->path = qb__strdup(path);
@@ -184,6 +185,11 @@ qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_
     judge_fields(scan);
     qb__scan_judge_angles(scan);
     scan->info.problems = scan->parts.notes.count;
+    /* What is optional in a file may be unusable, but not for want of memory. */
+    if (qb__allocations_failed() != failed) {
+        status = qb__fail(QB_NO_MEMORY, "%s: memory ran out while it was opened", path);
+        goto out;
+    }
     *out = scan;
     return QB_OK;
 out:

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""What the CLI tests share: running qb, writing and reading its files, and a slow, plain, double-precision
+reconstruction that owes nothing to quickbeam."""
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+QB = os.environ.get("QB", str(ROOT / "build" / "qb"))
+DATA = Path(os.environ.get("QB_DATA", ROOT.parent / "shared" / "data"))
+QUICK = os.environ.get("QB_QUICK") == "1"
+slow = pytest.mark.skipif(QUICK, reason="slow, and QB_QUICK=1")
+
+
+def data(name):
+    """The path of measured data; skips the test, by name, where it is not there."""
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"{name} is not in {DATA}")
+    return path
+
+
+def qb(*args, code=0, cwd=None, **more):
+    """Run qb and insist on its exit code; returns the finished process."""
+    done = subprocess.run([QB, *map(str, args)], cwd=cwd, capture_output=True, text=True, timeout=300, **more)
+    said = f"qb {' '.join(map(str, args))}\n{done.stdout}{done.stderr}"
+    assert done.returncode == code, f"exit code {done.returncode}, not {code}: {said}"
+    return done
+
+
+def qb_json(*args, code=0, **more):
+    """Run qb --json; stdout must be exactly one JSON object."""
+    result = json.loads(qb(*args, "--json", code=code, **more).stdout)
+    assert isinstance(result, dict)
+    return result
+
+
+def fails(code, *args, says=(), **more):
+    """qb must fail with this code and one clear message, with all of `says` in it. No crash, no JSON noise."""
+    done = qb(*args, code=code, **more)
+    assert done.stdout == ""
+    for words in says:
+        assert str(words) in done.stderr, f"{words!r} is not in: {done.stderr}"
+    return done.stderr
+
+
+# ---- files ----
+
+
+def write_scan(path, projections, angles_deg=None, flats=None, darks=None, pixel=None, quantity=None, **how):
+    """A DataExchange file, `how` as h5py.create_dataset takes it."""
+    with h5py.File(path, "w") as f:
+        d = f.create_dataset("/exchange/data", data=projections, **how)
+        if quantity:
+            d.attrs["quantity"] = quantity
+        if angles_deg is not None:
+            f["/exchange/theta"] = np.asarray(angles_deg, float)
+            f["/exchange/theta"].attrs["units"] = "degrees"
+        if flats is not None:
+            f["/exchange/data_white"] = flats
+        if darks is not None:
+            f["/exchange/data_dark"] = darks
+        if pixel:
+            f["/measurement/instrument/detector/pixel_size_x"] = float(pixel)
+            f["/measurement/instrument/detector/pixel_size_x"].attrs["units"] = "mm"
+    return path
+
+
+def read_h5(path):
+    with h5py.File(path) as f:
+        return f["/exchange/data"][()]
+
+
+def provenance_h5(path):
+    with h5py.File(path) as f:
+        text = f["/process/quickbeam/provenance"][()]
+    return json.loads(text)
+
+
+MHA_TYPES = {"MET_FLOAT": "<f4", "MET_USHORT": "<u2", "MET_UCHAR": "u1", "MET_SHORT": "<i2", "MET_DOUBLE": "<f8"}
+
+
+def read_mha(path):
+    """(array, header) of an uncompressed, local MetaImage."""
+    raw = Path(path).read_bytes()
+    end = re.search(rb"ElementDataFile = LOCAL\r?\n", raw).end()
+    header = dict(re.split(r"\s*=\s*", line.strip(), maxsplit=1)
+                  for line in raw[:end].decode().splitlines() if "=" in line)
+    assert header["CompressedData"] == "False" and header["BinaryDataByteOrderMSB"] == "False"
+    shape = [int(n) for n in header["DimSize"].split()][::-1]
+    values = np.frombuffer(raw, MHA_TYPES[header["ElementType"]], int(np.prod(shape)), end)
+    assert end + values.nbytes == len(raw)
+    return values.reshape(shape), header
+
+
+def read_tiff(path):
+    tifffile = pytest.importorskip("tifffile")
+    array = tifffile.imread(path)
+    return array[None] if array.ndim == 2 else array
+
+
+def read_stack(pattern):
+    """All files of a folder or a glob, in the order of their names."""
+    path = Path(pattern)
+    files = sorted(path.glob("*.tif") if path.is_dir() else path.parent.glob(path.name))
+    assert files, f"no files match {pattern}"
+    return np.concatenate([read_tiff(f) for f in files])
+
+
+def leftovers(folder, *but):
+    """Names in a folder besides those given."""
+    return sorted(set(os.listdir(folder)) - set(but))
+
+
+# ---- an object and its projections, in the frame of docs/concepts.md ----
+
+# Toft's Shepp-Logan: value, half axes, centre, turn in degrees; the square -1..1.
+SHEPP_LOGAN = [(1, .69, .92, 0, 0, 0), (-.8, .6624, .874, 0, -.0184, 0), (-.2, .11, .31, .22, 0, -18),
+               (-.2, .16, .41, -.22, 0, 18), (.1, .21, .25, 0, .35, 0), (.1, .046, .046, 0, .1, 0),
+               (.1, .046, .046, 0, -.1, 0), (.1, .046, .023, -.08, -.605, 0), (.1, .023, .023, 0, -.606, 0),
+               (.1, .023, .046, .06, -.605, 0)]
+
+
+def scaled(ellipses, factor):
+    return [(v, a * factor, b * factor, x * factor, y * factor, t) for v, a, b, x, y, t in ellipses]
+
+
+def sinogram(ellipses, angles_deg, columns, center, pixel=1.0):
+    """Exact line integrals [view][column] through the middle of each column."""
+    s = (np.arange(columns) - center) * pixel
+    t = np.deg2rad(np.asarray(angles_deg, float))[:, None]
+    p = np.zeros((t.shape[0], columns))
+    for value, a, b, x, y, turn in ellipses:
+        u = t - np.deg2rad(turn)
+        r2 = (a * np.cos(u)) ** 2 + (b * np.sin(u)) ** 2
+        d = s - (x * np.cos(t) + y * np.sin(t))
+        p += 2 * value * a * b / r2 * np.sqrt(np.maximum(r2 - d * d, 0))
+    return p
+
+
+def image(ellipses, n, pixel=1.0, center=None):
+    """The object at the pixel centres of an n x n slice."""
+    x = (np.arange(n) - ((n - 1) / 2 if center is None else center)) * pixel
+    x, y = np.meshgrid(x, x)
+    f = np.zeros((n, n))
+    for value, a, b, x0, y0, turn in ellipses:
+        c, s = np.cos(np.deg2rad(turn)), np.sin(np.deg2rad(turn))
+        u, v = (x - x0) * c + (y - y0) * s, -(x - x0) * s + (y - y0) * c
+        f += value * ((u / a) ** 2 + (v / b) ** 2 <= 1)
+    return f
+
+
+# ---- the independent reconstruction ----
+
+
+def angle_weights(angles_deg):
+    """Half the gaps to both neighbours, modulo 180 degrees, at most twice the median."""
+    a = np.mod(np.asarray(angles_deg, float), 180.0)
+    a[a > 180 - 1e-6] = 0
+    direction, which, count = np.unique(np.round(a, 6), return_inverse=True, return_counts=True)
+    gap = np.diff(np.append(direction, direction[0] + 180))
+    w = (gap + np.roll(gap, 1)) / 2
+    return np.deg2rad(np.minimum(w, 2 * np.median(w)) / count)[which.ravel()]
+
+
+def fbp(p, angles_deg, center, n=None):
+    """Line integrals [view][column] -> slice [y][x], pixel 1: plain filtered back-projection in double."""
+    views, columns = p.shape
+    n = n or columns
+    padded = np.pad(p, ((0, 0), (columns, columns)), mode="edge")
+    length = 1 << int(np.ceil(np.log2(2 * padded.shape[1])))
+    k = np.minimum(np.arange(length), length - np.arange(length))
+    ramp = np.where(k % 2 == 1, -1 / (np.pi * np.maximum(k, 1)) ** 2, 0.0)
+    ramp[0] = 0.25
+    q = np.fft.irfft(np.fft.rfft(padded, length) * np.fft.rfft(ramp), length)[:, columns:2 * columns]
+    x = np.arange(n) - (n - 1) / 2
+    x, y = np.meshgrid(x, x)
+    f, at = np.zeros((n, n)), np.arange(columns)
+    for row, weight, t in zip(q, angle_weights(angles_deg), np.deg2rad(angles_deg)):
+        f += weight * np.interp(x * np.cos(t) + y * np.sin(t) + center, at, row, left=0, right=0)
+    return f
+
+
+def circle(n, radius):
+    x = np.arange(n) - (n - 1) / 2
+    return x[None] ** 2 + x[:, None] ** 2 < radius ** 2
+
+
+def slope_correlation(a, b):
+    """Least squares a = slope b + offset; Pearson's correlation."""
+    a, b = a - a.mean(), b - b.mean()
+    return (a * b).sum() / (b * b).sum(), (a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum())
+
+
+def turns(a):
+    """The eight ways a square picture can lie; the first is as it is."""
+    return [np.rot90(m, k) for m in (a, a[:, ::-1]) for k in range(4)]

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Every command that the README and docs/ show is run; docs/cli.md is what the command says of itself."""
+import os
+import re
+import shlex
+import subprocess
+
+import pytest
+
+from qbtest import DATA, QB, QUICK, ROOT
+
+BUILDING = ("make", "scripts/", "cmake", "ctest", "git", "cd ", "build/", "NO_INSTALL", "clang-format")
+MEASURING = ("performance.md",)  # too long to run; that it could be is checked
+
+
+def commands(text):
+    """The lines of all ```sh blocks, continued lines joined, remarks gone."""
+    for block in re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S):
+        for line in re.sub(r"\\\n\s*", "", block).splitlines():
+            line = re.sub(r"(^|\s+)#\s.*$", "", line).strip()
+            if line:
+                yield line
+
+
+def pages():
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        found = [c for c in commands(path.read_text()) if not c.startswith(BUILDING)]
+        for number, command in enumerate(found):
+            yield pytest.param(path, command, id=f"{path.name}-{number}-{command[:60]}")
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """One folder a page: its commands build on one another."""
+    made = {}
+
+    def folder(page):
+        if page not in made:
+            made[page] = tmp_path_factory.mktemp(page.stem)
+            if DATA.exists():
+                (made[page] / "data").symlink_to(DATA)
+        return made[page]
+
+    return folder
+
+
+@pytest.mark.parametrize("page,command", list(pages()))
+def test_command(page, command, folders):
+    if page.name in MEASURING:
+        command += " --help"
+    elif QUICK and page.name == "cookbook.md":
+        pytest.skip("slow, and QB_QUICK=1")
+    for path in re.findall(r"\bdata/[\w./%*-]+", command):
+        name = path[len("data/"):].split("*")[0].split("%")[0]
+        if not (DATA / name).parent.exists():
+            pytest.skip(f"{name} is not in {DATA}")
+    env = dict(os.environ, PATH=os.path.dirname(QB) + os.pathsep + os.environ["PATH"])
+    done = subprocess.run(command, shell=True, cwd=folders(page), env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+
+def test_cli_page_is_up_to_date():
+    made = subprocess.run([ROOT / "scripts" / "make-cli-docs.sh", QB], capture_output=True, text=True, check=True)
+    page = (ROOT / "docs" / "cli.md").read_text()
+    assert page == made.stdout, "run scripts/make-cli-docs.sh build/qb >docs/cli.md"
+
+
+def test_links_lead_somewhere():
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_readme_opens_with_the_two_commands():
+    first = list(commands((ROOT / "README.md").read_text()))[:2]
+    assert first == ["make demo", "make test"]
+
+
+def test_verbs_are_in_the_readme():
+    readme = (ROOT / "README.md").read_text()
+    usage = subprocess.run([QB, "--help"], capture_output=True, text=True, check=True).stdout
+    for verb in re.findall(r"^  ([a-z]+) ", usage, re.M):
+        assert f"`qb {verb}" in readme, verb
+
+
+def test_examples_in_the_help_are_understood(tmp_path):
+    usage = subprocess.run([QB, "--help"], capture_output=True, text=True, check=True).stdout
+    for verb in re.findall(r"^  ([a-z]+) ", usage, re.M):
+        page = subprocess.run([QB, verb, "--help"], capture_output=True, text=True, check=True).stdout
+        example = shlex.split(re.search(r"^Example: qb (.*)$", page, re.M).group(1))
+        done = subprocess.run([QB, *example, "--help"], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILES_EACH_WAY = 4, TRIES = 5 };
+enum { TRIES = 5 };
 
 typedef struct bench {
     const qb__bp_parallel_variant *variant;
@@ -94,8 +94,8 @@ static scan bench_scan(size_t size, unsigned slices) {
     return s;
 }
 
-static bench bench_new(const qb__bp_parallel_variant *variant, size_t size) {
-    bench b = {.variant = variant, .lanes = variant->lanes_max, .tiles = TILES_EACH_WAY};
+static bench bench_new(const qb__bp_parallel_variant *variant, size_t size, int threads) {
+    bench b = {.variant = variant, .lanes = variant->lanes_max, .tiles = threads > 1 ? 12 : 4};
     size_t tiles = (size + variant->tile - 1) / variant->tile;
     if (b.tiles > tiles) b.tiles = tiles;
     b.scan = bench_scan(size, b.lanes);
@@ -156,7 +156,7 @@ static const qb__bp_parallel_variant *scalar_like(const qb__bp_parallel_variant 
 static double scalar_speed(const qb__bp_parallel_variant *variant) {
     static double known[3];
     if (known[variant->interp] == 0) {
-        bench b = bench_new(scalar_like(variant), 256);
+        bench b = bench_new(scalar_like(variant), 256, 1);
         pack_speed(&b);
         known[variant->interp] = speed(&b, 1);
         bench_free(&b);
@@ -187,7 +187,7 @@ bool bp_parallel_bench(size_t index, size_t number, const options *o, measuremen
 
     m->scalar = scalar_speed(variant);
     m->ceiling = ceiling(variant);
-    bench b = bench_new(variant, size);
+    bench b = bench_new(variant, size, o->threads);
     pack_speed(&b);
     m->pack_gigabytes_per_second = pack_speed(&b);
     m->rel_l2 = error_of_one_tile(&b);

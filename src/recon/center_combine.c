@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One axis from several finders' answers. Those that agree strengthen each other; one that dissents
- * takes away from the confidence as much as it has itself. */
+/* One axis from several finders' answers, their confidences taken for probabilities of independent
+ * witnesses: those that agree strengthen each other, one that dissents takes away. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,22 +57,23 @@ void qb__center_combine(qb_center_result *result) {
     result->confidence = 0;
     int best = best_supported(result);
     if (best < 0) return;
-    double sum = 0, weights = 0, doubt = 1, dissent = 0;
+    double sum = 0, weights = 0, odds = 1, against = 0;
     for (int i = 0; i < result->count; i++) {
         const qb_center_method *m = &result->method[i];
         if (vote(m) <= 0) continue;
         if (agree(&result->method[best], m)) {
-            double weight = vote(m) * vote(m);
+            double weight = vote(m) * vote(m) / (1 - vote(m));
             sum += weight * m->column;
             weights += weight;
-            doubt *= 1 - vote(m);
+            odds /= 1 - vote(m);
         } else {
-            dissent = fmax(dissent, vote(m));
+            against = fmax(against, vote(m));
         }
     }
     result->column = sum / weights;
-    result->confidence = (1 - doubt) * (1 - dissent);
-    if (dissent >= DISSENT) {
+    /* Odds of the group, of the dissenter, and of neither: their share is the probability. */
+    result->confidence = (odds - 1) / (odds - 1 + against / (1 - against) + 1);
+    if (against >= DISSENT) {
         warn_of_dissent(result);
     } else if (result->confidence < DOUBT) {
         snprintf(result->warning, sizeof result->warning,

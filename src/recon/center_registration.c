@@ -238,8 +238,8 @@ static qb_status search(const qb__center_rows *rows, const qb__center_pairs *pai
     QB__TRY(qb__alloc(at.lags + 1, 2 * sizeof *curve, &curve));
     peak found = find_peak(&at, curve);
     double confidence = qb__center_ramp(found.height - found.second, 0.05, 0.45) *
-                        qb__center_ramp(found.height / found.chance, 2.5, 4.5) *
-                        (pairs->one_sided ? 0.8 : 0.95);
+                        qb__center_ramp(found.height / found.chance, 2, 4) *
+                        (pairs->one_sided ? 0.8 : 0.98);
     if (bin > 1 && found.height > 0) {
         double reach = 3 * (double)bin;
         level_clear(&at);

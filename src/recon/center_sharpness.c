@@ -16,7 +16,8 @@
 
 enum {
     COARSE_COLUMNS = 128,
-    FINE_COLUMNS = 400,
+    FINE_COLUMNS = 256,
+    FINEST_COLUMNS = 512,
     NEAR = 3,
     FAR = 16, /* of a dip, in steps of half a coarse column: where its surroundings are */
 };
@@ -155,23 +156,34 @@ static double bottom(const double *curve, size_t count, bool full_turn) {
     return place / 2;
 }
 
-/* Around *column in steps of one fine column, then of a quarter. */
+typedef struct place {
+    double column, depth; /* of the dip below the middle value of the axes tried */
+} place;
+
+/* Around *at in steps of one column of this bin, then of a quarter. */
 static qb_status refine(const qb__center_rows *rows, const unsigned char *pick, size_t picked,
-                        size_t bin, double reach, bool full_turn, double *column) {
+                        size_t bin, double reach, bool full_turn, place *at) {
     qb__center_trial *trial;
     sweep s = {0};
     double step = (double)bin, half = 3 * step;
     qb_status status = qb__center_trial_create(rows, pick, bin, 1.5, &trial);
     if (status != QB_OK) return status;
-    QB__TRY(sweep_run(rows, trial, picked, *column - reach, *column + reach, step, &s));
-    double start = s.axes[least(s.curve, s.count)];
+    QB__TRY(sweep_run(rows, trial, picked, at->column - reach, at->column + reach, step, &s));
+    size_t low = least(s.curve, s.count);
+    double start = s.axes[low], bottom_value = s.curve[low];
+    qsort(s.curve, s.count, sizeof *s.curve, ascending);
+    at->depth = s.curve[s.count / 2] - bottom_value;
     sweep_clear(&s);
     QB__TRY(sweep_run(rows, trial, picked, start - half, start + half, step / 4, &s));
-    *column = s.axes[0] + bottom(s.curve, s.count, full_turn) * step / 4;
+    at->column = s.axes[0] + bottom(s.curve, s.count, full_turn) * step / 4;
 out:
     sweep_clear(&s);
     qb__center_trial_destroy(trial);
     return status;
+}
+
+static size_t bin_for(size_t columns, size_t most) {
+    return (columns + most - 1) / most;
 }
 
 /* How many rows the fine search can afford: some seconds of one core. */
@@ -191,15 +203,30 @@ static qb_status turns_fully(const qb__center_rows *rows, bool *full_turn) {
     return status;
 }
 
-static size_t bin_for(size_t columns, size_t most) {
-    return (columns + most - 1) / most;
+/* A finer picture is sharper only as long as noise and missing views do not drown the dip; over a
+ * full turn, where the dip's bottom is flat, it never says more. */
+static qb_status refine_twice(const qb__center_rows *rows, const unsigned char *pick, size_t picked,
+                              double coarse, place *at) {
+    const double KEEPS = 0.7;
+    size_t bin = bin_for(rows->columns, FINE_COLUMNS);
+    size_t half = bin_for(rows->columns, FINEST_COLUMNS);
+    bool full_turn;
+    qb_status status = turns_fully(rows, &full_turn);
+    if (status == QB_OK) status = refine(rows, pick, picked, bin, 3 * coarse, full_turn, at);
+    if (status != QB_OK || full_turn || half == bin) return status;
+    place finer = *at;
+    status = refine(rows, pick, picked, half, 3 * coarse, full_turn, &finer);
+    bool better = finer.depth > KEEPS * at->depth && at->depth > 0.5 &&
+                  fabs(finer.column - at->column) < (double)bin;
+    if (status == QB_OK && better) at->column = finer.column;
+    return status;
 }
 
 qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *answer) {
     *answer = (qb__center_answer){NAN, 0};
     if (rows->columns < 16 || rows->views < 2 || rows->rows == 0) return QB_OK;
     size_t coarse = bin_for(rows->columns, COARSE_COLUMNS);
-    size_t fine = bin_for(rows->columns, FINE_COLUMNS);
+    size_t fine = bin_for(rows->columns, FINEST_COLUMNS);
     double bin = (double)coarse, margin = 6 * bin;
     qb__center_trial *trial = NULL;
     unsigned char *pick = NULL;
@@ -215,12 +242,11 @@ qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *a
     if (!(best.depth > 0)) goto out;
     size_t most = affordable(rows, fine);
     pick_rows(&s, &best, rows->rows, most, pick);
-    bool full_turn;
-    QB__TRY(turns_fully(rows, &full_turn));
-    QB__TRY(refine(rows, pick, most, fine, 3 * bin, full_turn, &best.column));
-    answer->column = best.column;
+    place at = {best.column, 0};
+    QB__TRY(refine_twice(rows, pick, most, bin, &at));
+    answer->column = at.column;
     answer->confidence = 0.95 * qb__center_ramp(best.depth - best.second, 0.02, 0.6) *
-                         (1 - best.second / best.depth);
+                         (1 - best.second / best.depth) * qb__center_ramp(at.depth, 0, 0.2);
 out:
     sweep_clear(&s);
     qb__free(pick);

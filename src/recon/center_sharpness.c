@@ -188,7 +188,7 @@ static size_t bin_for(size_t columns, size_t most) {
 
 /* How many rows the fine search can afford: some seconds of one core. */
 static size_t affordable(const qb__center_rows *rows, size_t bin) {
-    const double UPDATES = 8e9, AXES = 50;
+    const double UPDATES = 5e9, AXES = 50;
     double width = (double)(rows->columns / bin), views = fmin((double)rows->views, 3 * width);
     double most = UPDATES / (AXES * 0.64 * width * width * views);
     return most < 1 ? 1 : most < (double)rows->rows ? (size_t)most : rows->rows;

@@ -178,10 +178,10 @@ static void rows_agree_among_themselves(void **state) {
 static void hopeless(void **state) {
     (void)state;
     scan cases[] = {
-        {.turn = pi, .noise = 1, .empty = true, .axis = 128, .radius = 100},
+        {.turn = pi, .noise = 1, .empty = true, .axis = 128, .radius = 100, .rows = 5},
         {.turn = 2 * pi, .noise = 1, .empty = true, .axis = 128, .radius = 100, .ring = 1},
         {.turn = pi, .empty = true, .axis = 128, .radius = 100},
-        {.turn = pi / 3, .empty = true, .noise = 1, .axis = 128, .radius = 100, .views = 3},
+        {.turn = 1, .empty = true, .noise = 1, .axis = 128, .radius = 100, .views = 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         answers a;
@@ -231,7 +231,7 @@ static void agreement_and_dissent(void **state) {
     assert_close(both.column, 100.2, 0.15);
     assert_true(both.confidence > 0.8);
     assert_string_equal(both.warning, "");
-    qb_center_result apart = combined(100, 0.9, 110, 0.3, NAN, 0);
+    qb_center_result apart = combined(100, 0.9, 110, 0.8, NAN, 0);
     assert_close(apart.column, 100, 1e-9);
     assert_true(apart.confidence < 0.7);
     assert_non_null(strstr(apart.warning, "disagree"));

@@ -71,15 +71,19 @@ static qb_status choose_rows(const char *text, const qb_scan_info *info, choice 
     return QB_OK;
 }
 
-/* What the finders hold at once besides the sinograms is about three rows' worth; rows are dropped,
- * evenly, until all fits into half of what the process may take. */
+/* What is held at most, in rows' worth of line integrals: the rows, three more while registering,
+ * and the packed trial slices, which are small beside wide rows only. */
+static double rows_held(size_t rows, const qb_scan_info *info) {
+    return (double)rows * (info->columns <= 1024 ? 2.5 : 1.5) + 3;
+}
+
+/* Rows are dropped, evenly, until all fits into half of what the process may take. */
 static void fit_memory(choice *c, const qb_scan_info *info, const qb_env *env) {
     double row = (double)info->views * (double)info->columns * sizeof(float);
     double room = env && env->max_ram ? (double)env->max_ram - (double)qb__resident_bytes()
                                       : 0.75 * (double)qb__available_bytes();
-    if (!(room > 0)) room = 0;
-    double most = 0.5 * room / row - 3;
-    size_t keep = most < 1 ? 1 : most < (double)c->rows ? (size_t)most : c->rows;
+    size_t keep = c->rows;
+    while (keep > 1 && rows_held(keep, info) * row > 0.5 * room) keep--;
     for (size_t i = 0; i < keep; i++) c->row[i] = c->row[(2 * i + 1) * c->rows / (2 * keep)];
     c->rows = keep;
 }
@@ -213,7 +217,8 @@ size_t qb__center_bytes(const qb_scan_info *info, const qb_env *env) {
     choice c = {0};
     if (choose_rows(NULL, info, &c) != QB_OK) return 0;
     fit_memory(&c, info, env);
-    return (c.rows + 3) * info->views * info->columns * sizeof(float);
+    double row = (double)info->views * (double)info->columns * sizeof(float);
+    return (size_t)(rows_held(c.rows, info) * row);
 }
 
 qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,

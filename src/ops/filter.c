@@ -7,7 +7,9 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "cpu/features.h"
 #include "ops/fft.h"
+#include "ops/filter_pairs.h"
 #include "ops/ramp.h"
 #include "ops/window.h"
 
@@ -27,6 +29,7 @@ struct qb__filter {
     qb_pad pad;
     bool identity;
     qb__fft *fft;
+    qb__filter_pairs *pairs;
     float *turn, *low, *high; /* [half + 1] t, H[k] sin^2/M, H[M-k] sin^2/M at float 2k, 2k+1 */
     size_t bytes;
 };
@@ -100,6 +103,7 @@ qb_status qb__filter_create(const char *spec, qb_pad pad, size_t columns, double
     if (status != QB_OK) return status;
     QB__TRY(qb__alloc(1, sizeof *filter, &filter));
     *filter = (qb__filter){.columns = columns, .pad = pad, .bytes = sizeof *filter};
+    filter->pairs = qb__filter_pairs_choose(qb__cpu_features());
     filter->identity = !window.ramp && window.cutoff >= 1;
     QB__TRY(set_length(filter));
     if (!filter->identity) QB__TRY(build(filter, &window, pitch));
@@ -158,26 +162,13 @@ static void extend(const qb__filter *filter, const float *restrict row, float *r
         padded[i] = row[edge ? columns - 1 : mirrored((ptrdiff_t)(i - left), columns)];
 }
 
-/* front[i] and back[-i] are the floats of Z[k] and of i conj(Z[M-k]). */
-static void scale_pairs(const float *restrict turn, const float *restrict low,
-                        const float *restrict high, size_t count, float *restrict front,
-                        float *restrict back) {
-    for (size_t i = 0; i < count; i++) {
-        float a = front[i], b = *(back - i);
-        float x = (turn[i] * a + b) * low[i];
-        float y = (turn[i] * b - a) * high[i];
-        front[i] = turn[i] * x - y;
-        *(back - i) = turn[i] * y + x;
-    }
-}
-
 static void filter_row(const qb__filter *filter, float *row, float weight, float *one, float *two) {
     size_t half = filter->half;
     extend(filter, row, one);
     qb__fft_forward(filter->fft, one, two);
-    scale_pairs(filter->turn, filter->low, filter->high, 1, two, two + 1); /* 0 and Nyquist */
-    scale_pairs(filter->turn + 2, filter->low + 2, filter->high + 2, half - 1, two + 2,
-                two + filter->length - 1);
+    filter->pairs(filter->turn, filter->low, filter->high, 1, two, two + 1); /* 0 and Nyquist */
+    filter->pairs(filter->turn + 2, filter->low + 2, filter->high + 2, half - 1, two + 2,
+                  two + filter->length - 1);
     qb__fft_backward(filter->fft, two, one);
     const float *from = one + filter->left;
     for (size_t c = 0; c < filter->columns; c++) row[c] = from[c] * weight;

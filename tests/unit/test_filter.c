@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "cpu/features.h"
 #include "ops/fft.h"
 #include "ops/filter.h"
+#include "ops/filter_pairs.h"
 
 static qb__filter *make(const char *spec, qb_pad pad, size_t columns, double pitch) {
     qb__filter *filter;
@@ -261,6 +263,26 @@ static void a_row_is_its_own(void **state) {
     qb__filter_destroy(filter);
 }
 
+static void all_variants_agree(void **state) {
+    (void)state;
+    enum { M = 300 };
+    float turn[M], low[M], high[M], want[2 * M], got[2 * M];
+    uint32_t masks[] = {QB__CPU_AVX2, QB__CPU_AVX2 | QB__CPU_AVX512};
+    fill(turn, M, 1);
+    fill(low, M, 2);
+    fill(high, M, 3);
+    for (int v = 0; v < 2; v++) {
+        if ((qb__cpu_features() & masks[v]) != masks[v]) continue;
+        for (size_t count = 0; count < M; count++) {
+            fill(want, 2 * M, (unsigned)count);
+            memcpy(got, want, sizeof got);
+            qb__filter_pairs_scalar(turn, low, high, count, want, want + 2 * M - 1);
+            qb__filter_pairs_choose(masks[v])(turn, low, high, count, got, got + 2 * M - 1);
+            assert_memory_equal(got, want, sizeof got);
+        }
+    }
+}
+
 static void lengths_are_good(void **state) {
     (void)state;
     for (size_t n = 1; n < 20000; n += 1 + n / 50) {
@@ -324,6 +346,7 @@ int main(void) {
         cmocka_unit_test(bad_filters_are_refused),
         cmocka_unit_test(windows_come_from_files),
         cmocka_unit_test(a_row_is_its_own),
+        cmocka_unit_test(all_variants_agree),
         cmocka_unit_test(lengths_are_good),
         cmocka_unit_test(real_transforms_too),
         cmocka_unit_test(running_out_of_memory),

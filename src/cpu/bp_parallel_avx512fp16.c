@@ -55,29 +55,55 @@ INLINE void flush(float *sums, __m512h block) {
     _mm512_storeu_ps(sums + WIDTH, _mm512_add_ps(_mm512_loadu_ps(sums + WIDTH), high));
 }
 
+/* before * column + after * next, on top of `sum` when there is one. */
+INLINE __m512h interpolate(const char *column, unsigned column_bytes, __m512h after, bool first,
+                           __m512h sum) {
+    const __m512h one = _mm512_castsi512_ph(_mm512_set1_epi16(0x3c00));
+    __m512h before = _mm512_sub_ph(one, after), here = _mm512_loadu_ph(column);
+    sum = first ? _mm512_mul_ph(before, here) : _mm512_fmadd_ph(before, here, sum);
+    return _mm512_fmadd_ph(after, _mm512_loadu_ph(column + column_bytes), sum);
+}
+
+INLINE __m512h weight_of(const cells *view, unsigned pixel) {
+    return _mm512_castps_ph(_mm512_set1_ps(view->weight[pixel]));
+}
+
+/* Views are added in pairs: summing a pair by itself first costs an addition, and rounds two of
+ * four times at the size of a pair instead of the whole sum. */
 INLINE void block_add(const char *base, const cells *table, unsigned views, unsigned block,
                       float *sums, unsigned vectors, bool linear) {
     (void)linear;
-    const unsigned column_bytes = vectors * sizeof(__m512h), first = block * 4;
-    const __m512h one = _mm512_castsi512_ph(_mm512_set1_epi16(0x3c00));
+    const unsigned bytes = vectors * sizeof(__m512h), first = block * 4;
     __m512h sum[4][MOST_VECTORS];
 #pragma GCC unroll 4
     for (unsigned p = 0; p < 4; p++)
 #pragma GCC unroll 4
         for (unsigned i = 0; i < vectors; i++) sum[p][i] = _mm512_setzero_ph();
-    for (unsigned v = 0; v < views; v++) {
+    unsigned v = 0;
+    for (; v + 1 < views; v += 2) {
 #pragma GCC unroll 4
         for (unsigned p = 0; p < 4; p++) {
             const char *at = base + table[v].offset[first + p];
-            __m512h after = _mm512_castps_ph(_mm512_set1_ps(table[v].weight[first + p]));
-            __m512h before = _mm512_sub_ph(one, after);
+            const char *then = base + table[v + 1].offset[first + p];
+            __m512h after = weight_of(table + v, first + p);
+            __m512h later = weight_of(table + v + 1, first + p);
 #pragma GCC unroll 4
             for (unsigned i = 0; i < vectors; i++) {
-                const char *column = at + i * sizeof(__m512h);
-                sum[p][i] = _mm512_fmadd_ph(before, _mm512_loadu_ph(column), sum[p][i]);
-                sum[p][i] =
-                    _mm512_fmadd_ph(after, _mm512_loadu_ph(column + column_bytes), sum[p][i]);
+                __m512h pair = interpolate(at + i * 64, bytes, after, true, after);
+                pair = interpolate(then + i * 64, bytes, later, false, pair);
+                sum[p][i] = _mm512_add_ph(sum[p][i], pair);
             }
+        }
+    }
+    if (v < views) {
+#pragma GCC unroll 4
+        for (unsigned p = 0; p < 4; p++) {
+            const char *at = base + table[v].offset[first + p];
+            __m512h after = weight_of(table + v, first + p);
+#pragma GCC unroll 4
+            for (unsigned i = 0; i < vectors; i++)
+                sum[p][i] =
+                    _mm512_add_ph(sum[p][i], interpolate(at + i * 64, bytes, after, true, after));
         }
     }
 #pragma GCC unroll 4

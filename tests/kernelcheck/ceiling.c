@@ -17,8 +17,8 @@ enum { ROUNDS = 1 << 16, TRIES = 9, CHAINS = 12 };
 #define TWELVE(X, reg)                                                                             \
     X(0, reg)                                                                                      \
     X(1, reg)                                                                                      \
-    X(2, reg) X(3, reg) X(4, reg) X(5, reg) X(6, reg) X(7, reg) X(8, reg) X(9, reg) X(10, reg)     \
-        X(11, reg)
+    X(2, reg)                                                                                      \
+    X(3, reg) X(4, reg) X(5, reg) X(6, reg) X(7, reg) X(8, reg) X(9, reg) X(10, reg) X(11, reg)
 #define CLEAR(n, reg) "vxorps %%xmm" #n ", %%xmm" #n ", %%xmm" #n "\n"
 #define FMA(n, reg) "vfmadd231ps %%" reg #n ", %%" reg #n ", %%" reg #n "\n"
 #define LOAD(n, reg) "vmovups " #n "*32(%[data]), %%" reg #n "\n"

@@ -14,10 +14,15 @@ typedef struct options {
     bool quick, json;
 } options;
 
-/* What went wrong in a trial, or what a benchmark is about: short text, made by case files. */
+/* Short text, made by case files. */
 typedef struct text {
     char s[256];
 } text;
+
+typedef struct outcome {
+    text why;              /* empty when all is well */
+    double share_of_bound; /* the largest error as a part of what is allowed */
+} outcome;
 
 typedef struct measurement {
     text problem;                   /* "1024x1024 pixels, 1024 views, 64 slices" */
@@ -33,7 +38,7 @@ typedef struct measurement {
 typedef struct kernel_case {
     const char *id;
     /* One random trial. Returns false and says why when the variant breaks its contract. */
-    bool (*check)(size_t variant, uint64_t seed, bool quick, text *why);
+    bool (*check)(size_t variant, uint64_t seed, bool quick, outcome *o);
     /* The benchmark problem number `problem`; false when there are no more. */
     bool (*bench)(size_t variant, size_t problem, const options *o, measurement *m);
 } kernel_case;

@@ -42,8 +42,8 @@ static void look_at_dataset(hid_t file, const char *path, qb__h5_map *map) {
 }
 
 static void look_at_group(hid_t file, const char *path, qb__h5_map *map) {
-    char data[300];
-    if (strncmp(path, "/exchange", 9) != 0 || strchr(path + 1, '/') || strlen(path) > 256) return;
+    char data[1100];
+    if (strncmp(path, "/exchange", 9) != 0 || strchr(path + 1, '/')) return;
     snprintf(data, sizeof data, "%s/data", path);
     if (qb__h5_exists(file, data)) qb__note(&map->exchanges, "%s", path);
 }
@@ -77,6 +77,8 @@ qb_status qb__h5_walk(hid_t file, const char *name, qb__h5_map *map) {
     walk w = {file, map};
     if (H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &w) < 0)
         return qb__h5_fail(QB_BAD_INPUT, name, "going through its groups");
+    if (map->arrays.lost || map->keys.lost || map->entries.lost || map->exchanges.lost)
+        return qb__fail(QB_NO_MEMORY, "%s: no memory for the names in it", name);
     return QB_OK;
 }
 

@@ -127,6 +127,10 @@ qb_status qb__list_images(const char *path, const char *extensions, qb__notes *f
         QB__TRY(list_pattern(path, files));
     else
         qb__note(files, "%s", path);
+    if (files->lost) {
+        status = qb__fail(QB_NO_MEMORY, "%s: no memory for the names of its files", path);
+        goto out;
+    }
     if (files->count == 0) {
         status =
             qb__fail(QB_NOT_FOUND, folder ? "%s holds no image files" : "no file matches %s", path);

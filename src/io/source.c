@@ -71,7 +71,7 @@ qb_status qb__frames_read(const qb__frames *frames, const qb__region *region, vo
 }
 
 void qb__note(qb__notes *notes, const char *format, ...) {
-    char line[512];
+    char line[1100];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
@@ -79,14 +79,20 @@ void qb__note(qb__notes *notes, const char *format, ...) {
     if (notes->count == notes->room) {
         char **wider;
         size_t room = notes->room * 2 + 8;
-        if (qb__alloc(room, sizeof *wider, &wider) != QB_OK) return;
+        if (qb__alloc(room, sizeof *wider, &wider) != QB_OK) {
+            notes->lost = true;
+            return;
+        }
         if (notes->count) memcpy(wider, notes->text, notes->count * sizeof *wider);
         qb__free(notes->text);
         notes->text = wider;
         notes->room = room;
     }
     char *copy = qb__strdup(line);
-    if (copy) notes->text[notes->count++] = copy;
+    if (copy)
+        notes->text[notes->count++] = copy;
+    else
+        notes->lost = true;
 }
 
 void qb__notes_release(qb__notes *notes) {

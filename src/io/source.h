@@ -74,9 +74,10 @@ qb_status qb__frames_read(const qb__frames *frames, const qb__region *region, vo
 typedef struct qb__notes {
     char **text;
     size_t count, room;
+    bool lost; /* some, for want of memory */
 } qb__notes;
 
-/* Running out of memory here loses the note, not the call. */
+/* Running out of memory here loses the note, not the call: look at `lost` where that matters. */
 __attribute__((format(printf, 2, 3))) void qb__note(qb__notes *notes, const char *format, ...);
 void qb__notes_release(qb__notes *notes);
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+
+/* In memory where the system has such a place. */
+static const char *scratch(void) {
+    static char path[256];
+    const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    snprintf(path, sizeof path, "%s/qb-fuzz-%ld.%s", folder, (long)getpid(), fuzz_name);
+    return path;
+}
+
+static void read_scan(const char *path, const qb_scan_options *options) {
+    qb_scan *scan;
+    if (qb_scan_open(path, options, NULL, &scan) != QB_OK) return;
+    const qb_scan_info *info = qb_scan_describe(scan);
+    size_t views = info->views < 3 ? info->views : 3, rows = info->rows < 3 ? info->rows : 3;
+    size_t row = info->columns * qb_dtype_size(info->dtype);
+    void *out = row < (1 << 24) ? malloc(views * rows * row + 1) : NULL;
+    if (out) {
+        qb_scan_read(scan, 0, views, 0, rows, out);
+        qb_scan_read(scan, info->views - views, info->views, info->rows - rows, info->rows, out);
+    }
+    free(out);
+    if (info->rows * row < (1 << 24)) qb_scan_inspect(scan, NULL);
+    qb_scan_close(scan);
+}
+
+void fuzz_file(const uint8_t *data, size_t size, const qb_scan_options *options) {
+    const char *path = scratch();
+    qb_array array;
+    double voxel[3];
+    FILE *file = fopen(path, "wb");
+    if (!file) abort();
+    if (fwrite(data, 1, size, file) != size || fclose(file) != 0) abort();
+    read_scan(path, options);
+    if (qb_array_load(path, NULL, &array, voxel) == QB_OK) qb_array_destroy(&array);
+    remove(path);
+}
+
+bool fuzz_put(const char *path, qb_dtype dtype, bool scan) {
+    unsigned char data[4 * 5 * 6 * 8];
+    double angles[4] = {0.0, 0.7, 1.4, 2.1};
+    qb_array fields = {dtype, {2, 5, 6}, data};
+    for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(i * 37);
+    qb_stack stack = {.dtype = dtype,
+                      .shape = {4, 5, 6},
+                      .voxel = {0.5, 0.5, 0.5},
+                      .units = "counts",
+                      .quantity = scan ? "counts" : "attenuation",
+                      .description = "a seed"};
+    if (scan) {
+        stack.angles = angles;
+        stack.flats = stack.darks = &fields;
+    }
+    qb_writer *writer;
+    if (qb_writer_create(path, &stack, &writer) != QB_OK) return false;
+    if (qb_writer_write(writer, 0, 4, data) != QB_OK) {
+        qb_writer_abort(writer);
+        return false;
+    }
+    return qb_writer_commit(writer, "{\"seed\":1}") == QB_OK;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* One harness a reader. With clang and -DQB_FUZZ=ON each is a libFuzzer program; always each is
+ * also a plain program that makes its own seeds, changes them in ways that are the same every time,
+ * and replays the files of a folder if given one. */
+#ifndef QB_TESTS_FUZZ_H
+#define QB_TESTS_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "quickbeam/io.h"
+#include "quickbeam/scan.h"
+
+/* What a harness defines. */
+extern const char *const fuzz_name; /* "npy": also the ending of its files */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* Write seed number `index` to `path`; false when there are no more. */
+bool fuzz_seed(size_t index, const char *path);
+
+/* What a harness uses: the bytes as a file NAME.ending, opened as a scan and as an array, and read.
+ */
+void fuzz_file(const uint8_t *data, size_t size, const qb_scan_options *options);
+/* Write a small stack or scan by our own writer. */
+bool fuzz_put(const char *path, qb_dtype dtype, bool scan);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuzz.h"
+#ifdef QB_HAVE_HDF5
+#include <hdf5.h>
+#endif
+
+const char *const fuzz_name = "h5";
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    fuzz_file(data, size, NULL);
+    return 0;
+}
+
+#ifdef QB_HAVE_HDF5
+static void put_numbers(hid_t file, const char *path, hid_t type, int rank, const hsize_t *shape,
+                        const hsize_t *chunk) {
+    double numbers[240];
+    for (int i = 0; i < 240; i++) numbers[i] = i % 3;
+    hid_t space = H5Screate_simple(rank, shape, NULL);
+    hid_t links = H5Pcreate(H5P_LINK_CREATE), create = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_create_intermediate_group(links, 1);
+    if (chunk) {
+        H5Pset_chunk(create, rank, chunk);
+        H5Pset_deflate(create, 4);
+    }
+    hid_t set = H5Dcreate2(file, path, type, space, links, create, H5P_DEFAULT);
+    H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers);
+    H5Dclose(set);
+    H5Pclose(create);
+    H5Pclose(links);
+    H5Sclose(space);
+}
+
+static void put_definition(hid_t file) {
+    hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    H5Tset_size(type, 7);
+    hid_t set =
+        H5Dcreate2(file, "/entry/definition", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, "NXtomo");
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Tclose(type);
+}
+
+/* An NXtomo with compressed frames, links and an external link that leads nowhere. */
+static bool put_nxtomo(const char *path) {
+    const hsize_t frames[] = {8, 5, 6}, one[] = {1, 5, 6}, keys[] = {8};
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    if (file < 0) return false;
+    put_numbers(file, "/entry/instrument/detector/data", H5T_STD_U16LE, 3, frames, one);
+    put_numbers(file, "/entry/instrument/detector/image_key", H5T_STD_I32LE, 1, keys, NULL);
+    put_numbers(file, "/entry/sample/rotation_angle", H5T_IEEE_F64LE, 1, keys, NULL);
+    put_definition(file);
+    H5Lcreate_soft("/entry/instrument", file, "/entry/again", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external("none.h5", "/data", file, "/entry/outside", H5P_DEFAULT, H5P_DEFAULT);
+    return H5Fclose(file) >= 0;
+}
+
+bool fuzz_seed(size_t index, const char *path) {
+    if (index == 2) return put_nxtomo(path);
+    return index < 2 && fuzz_put(path, index ? QB_F32 : QB_U16, index == 0);
+}
+#else
+bool fuzz_seed(size_t index, const char *path) {
+    (void)index, (void)path;
+    return false;
+}
+#endif

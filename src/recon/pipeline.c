@@ -15,7 +15,7 @@ typedef struct station {
     const qb__stage *stage;
     int index;
     char *ring;
-    size_t started, finished; /* chunks */
+    size_t chunks, started, finished;
     double cpu, busy, since;  /* seconds */
     qb__batch batch;          /* the chunk in hand, computing stages */
     pthread_t thread;         /* blocking stages */
@@ -27,7 +27,6 @@ typedef struct pipeline {
     pthread_cond_t moved;
     station station[QB__STAGES_MAX];
     int count;
-    size_t chunks;
     void *job;
     qb__pool *pool;
     const qb_env *env;
@@ -49,19 +48,20 @@ static void fail(pipeline *line, qb_status status) {
     snprintf(line->detail, sizeof line->detail, "%s", qb_detail());
 }
 
-static void *slot(const station *s, size_t chunk) {
-    return s->ring ? s->ring + chunk % s->stage->slots * s->stage->slot_bytes : NULL;
+static size_t gathered(const station *s) { return s->stage->gather ? s->stage->gather : 1; }
+
+static void *slot(const station *s, size_t output) {
+    return s->ring ? s->ring + output % s->stage->slots * s->stage->slot_bytes : NULL;
 }
 
 /* A stage may begin its next chunk when it is idle, its input is there, and the buffer that its output
  * goes to has been used up by the next stage. */
 static bool ready(const pipeline *line, const station *s) {
-    if (line->status != QB_OK || s->started > s->finished || s->started == line->chunks) return false;
-    if (s->index > 0 && line->station[s->index - 1].finished <= s->started) return false;
-    if (s->index + 1 < line->count &&
-        s->started >= line->station[s->index + 1].finished + s->stage->slots)
-        return false;
-    return true;
+    if (line->status != QB_OK || s->started > s->finished || s->started == s->chunks) return false;
+    const station *before = s - 1, *after = s + 1;
+    if (s->index > 0 && before->finished / gathered(before) <= s->started) return false;
+    return s->index + 1 == line->count ||
+           s->started / gathered(s) < after->finished + s->stage->slots;
 }
 
 static void begin(pipeline *line, station *s) {
@@ -75,7 +75,7 @@ static void end(pipeline *line, station *s) {
     s->busy += now(CLOCK_MONOTONIC) - s->since;
     line->in_hand--;
     if (s->index == line->count - 1)
-        qb__progress(line->env, s->stage->name, s->finished, line->chunks);
+        qb__progress(line->env, s->stage->name, s->finished, s->chunks);
     if (line->status == QB_OK && qb__cancelled(line->env)) fail(line, qb__check_cancel(line->env));
 }
 
@@ -91,7 +91,8 @@ static void run_task(station *s, size_t chunk, size_t task, int worker) {
     }
     pthread_mutex_unlock(&line->lock);
     qb_status status = QB_OK;
-    if (!stop) status = s->stage->run(line->job, chunk, task, worker, in, slot(s, chunk));
+    void *out = slot(s, chunk / gathered(s));
+    if (!stop) status = s->stage->run(line->job, chunk, task, worker, in, out);
     double used = now(CLOCK_THREAD_CPUTIME_ID) - from;
     pthread_mutex_lock(&line->lock);
     s->cpu += used;
@@ -144,7 +145,7 @@ static void *blocking_stage(void *context) {
     station *s = context, *list[QB__STAGES_MAX];
     pipeline *line = s->line;
     pthread_mutex_lock(&line->lock);
-    while (s->finished < line->chunks) {
+    while (s->finished < s->chunks) {
         while (line->status == QB_OK && !ready(line, s))
             pthread_cond_wait(&line->moved, &line->lock);
         if (line->status != QB_OK) break;
@@ -171,10 +172,11 @@ size_t qb__pipeline_bytes(const qb__stage *stages, int count) {
     return bytes;
 }
 
-static qb_status open_line(pipeline *line, const qb__stage *stages) {
+static qb_status open_line(pipeline *line, const qb__stage *stages, size_t chunks) {
     for (int i = 0; i < line->count; i++) {
         station *s = &line->station[i];
-        *s = (station){.line = line, .stage = &stages[i], .index = i};
+        *s = (station){.line = line, .stage = &stages[i], .index = i, .chunks = chunks};
+        chunks /= gathered(s);
         qb_status status = qb__alloc(stages[i].slots, stages[i].slot_bytes, &s->ring);
         if (status != QB_OK) return qb__fail_in(status, "buffers of stage %s", stages[i].name);
     }
@@ -201,7 +203,7 @@ static void start_threads(pipeline *line) {
 static void finish(pipeline *line) {
     pthread_mutex_lock(&line->lock);
     const station *last = &line->station[line->count - 1];
-    while (line->in_hand > 0 || (line->status == QB_OK && last->finished < line->chunks))
+    while (line->in_hand > 0 || (line->status == QB_OK && last->finished < last->chunks))
         pthread_cond_wait(&line->moved, &line->lock);
     pthread_mutex_unlock(&line->lock);
     for (int i = 0; i < line->count; i++) {
@@ -211,11 +213,11 @@ static void finish(pipeline *line) {
 
 qb_status qb__pipeline_run(const qb__stage *stages, int count, size_t chunks, void *job,
                            qb__pool *pool, const qb_env *env, qb__pipeline_report *report) {
-    pipeline line = {.count = count, .chunks = chunks, .job = job, .pool = pool, .env = env};
+    pipeline line = {.count = count, .job = job, .pool = pool, .env = env};
     pthread_mutex_init(&line.lock, NULL);
     pthread_cond_init(&line.moved, NULL);
     double from = now(CLOCK_MONOTONIC);
-    line.status = open_line(&line, stages);
+    line.status = open_line(&line, stages, chunks);
     if (line.status == QB_OK && chunks > 0) {
         station *list[QB__STAGES_MAX];
         start_threads(&line);

@@ -15,6 +15,8 @@ typedef struct qb__stage {
     const char *name;
     bool blocking;
     size_t slots;      /* buffers in its output ring; 0 for the last stage */
+    size_t gather;     /* chunks that go into one output, which is a chunk to the next stage; 0 = 1.
+                          All of them get the same `out`, in order */
     size_t slot_bytes; /* bytes of one */
     /* Independent tasks that make up a chunk; NULL = 1. */
     size_t (*tasks)(void *job, size_t chunk);
@@ -38,7 +40,7 @@ typedef struct qb__pipeline_report {
 
 /* Bytes of all rings. */
 size_t qb__pipeline_bytes(const qb__stage *stages, int count);
-/* Run to the end, to the first failure (its status and detail come back here) or to cancellation. */
+/* `chunks` is what the first stage makes; it divides by every `gather`. Run to the end, to the first failure (its status and detail come back here) or to cancellation. */
 qb_status qb__pipeline_run(const qb__stage *stages, int count, size_t chunks, void *job,
                            qb__pool *pool, const qb_env *env, qb__pipeline_report *report);
 

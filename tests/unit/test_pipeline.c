@@ -104,6 +104,45 @@ static void cancelling_stops(void **state) {
     assert_true(j.written < CHUNKS);
 }
 
+static qb_status sum(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
+    (void)context, (void)task, (void)worker;
+    size_t *to = out;
+    if (chunk % 4 == 0) *to = 0;
+    *to += ((const size_t *)in)[1];
+    return QB_OK;
+}
+
+static qb_status keep_sum(void *context, size_t chunk, size_t task, int worker, const void *in,
+                          void *out) {
+    (void)task, (void)worker, (void)out;
+    job *j = context;
+    assert_int_equal(j->written++, chunk);
+    size_t want = 0;
+    for (size_t i = 4 * chunk; i < 4 * chunk + 4; i++) want += i * 64 + 1;
+    assert_int_equal(*(const size_t *)in, want);
+    return QB_OK;
+}
+
+/* Four chunks into one output, as a slab that several blocks of views add to. */
+static void chunks_gather(void **state) {
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        size_t slots = 1 + (size_t)round % 3;
+        qb__stage stages[] = {
+            {.name = "make", .slots = slots, .slot_bytes = 512, .tasks = tasks, .run = make},
+            {.name = "sum", .slots = slots, .slot_bytes = 64, .gather = 4, .run = sum},
+            {.name = "keep", .blocking = true, .run = keep_sum},
+        };
+        job j = {.fail_stage = -1};
+        qb__pool *pool;
+        qb__pipeline_report report;
+        assert_ok(qb__pool_create(2, &pool));
+        assert_ok(qb__pipeline_run(stages, 3, 40, &j, pool, NULL, &report));
+        qb__pool_destroy(pool);
+        assert_int_equal(j.written, 10);
+    }
+}
+
 static size_t linear(const void *context, size_t slices, unsigned slots) {
     return *(const size_t *)context + slices * slots * 100;
 }
@@ -136,6 +175,7 @@ int main(void) {
         cmocka_unit_test(everything_arrives),
         cmocka_unit_test(first_failure_comes_back),
         cmocka_unit_test(cancelling_stops),
+        cmocka_unit_test(chunks_gather),
         cmocka_unit_test(partitions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

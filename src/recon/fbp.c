@@ -40,8 +40,6 @@ static qb_status allocate(qb__fbp *fbp) {
     if (fbp->cache_rows)
         QB__TRY(qb__alloc(fbp->cache_rows * fbp->info->views * fbp->info->columns,
                           qb_dtype_size(fbp->info->dtype), &fbp->cache));
-    if (fbp->output.preview)
-        QB__TRY(qb__alloc(fbp->grid.n[0] * fbp->grid.n[1], sizeof(float), &fbp->preview));
 out:
     return status;
 }
@@ -51,16 +49,13 @@ static void release(qb__fbp *fbp) {
     qb__free(fbp->scratch);
     qb__free(fbp->counts);
     qb__free(fbp->cache);
-    qb__free(fbp->preview);
     qb__prepare_destroy(fbp->prepare);
-    qb_writer_abort(fbp->writer);
+    qb__volume_abort(&fbp->volume);
     fbp->scratch = NULL;
     fbp->counts = NULL;
     fbp->cache = NULL;
     fbp->cache_first = fbp->cache_end = 0;
-    fbp->preview = NULL;
     fbp->prepare = NULL;
-    fbp->writer = NULL;
 }
 
 static qb_status find_center(qb__fbp *fbp, const qb_env *env) {
@@ -95,43 +90,22 @@ static qb_status find_range(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
     if (status == QB_OK) {
         double shift = fbp->options.hu > 0 ? -1000.0 : 0.0;
         qsort(image, pixels, sizeof *image, compare_floats);
-        fbp->low = image[pixels / 10000] + shift;
-        fbp->high = image[pixels - 1 - pixels / 10000] + shift;
-        if (fbp->high <= fbp->low) fbp->high = fbp->low + 1;
-        qb__info(env, "integer range %g..%g, from slice %zu; give --range LO,HI to fix it", fbp->low,
-                 fbp->high, row);
+        fbp->volume.low = image[pixels / 10000] + shift;
+        fbp->volume.high = image[pixels - 1 - pixels / 10000] + shift;
+        if (fbp->volume.high <= fbp->volume.low) fbp->volume.high = fbp->volume.low + 1;
+        qb__info(env, "integer range %g..%g, from slice %zu; give --range LO,HI to fix it", fbp->volume.low,
+                 fbp->volume.high, row);
     }
     qb__free(image);
     return status;
 }
 
 static qb_status open_output(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
-    static const qb_dtype dtypes[] = {QB_F32, QB_F16, QB_U16, QB_U8};
-    qb_dtype dtype = dtypes[fbp->output.dtype];
-    if (!qb_dtype_is_float(dtype)) {
-        if (fbp->output.range.count == 2) {
-            fbp->low = fbp->output.range.value[0];
-            fbp->high = fbp->output.range.value[1];
-        } else {
-            qb_status status = find_range(fbp, pool, env);
-            if (status != QB_OK) return status;
-        }
+    if (!qb_dtype_is_float(qb__volume_dtype(&fbp->volume)) && fbp->output.range.count == 0) {
+        qb_status status = find_range(fbp, pool, env);
+        if (status != QB_OK) return status;
     }
-    bool known = fbp->info->pixel_size > 0, hu = fbp->options.hu > 0;
-    const qb_grid *grid = &fbp->grid;
-    qb_stack stack = {
-        .dtype = dtype,
-        .shape = {grid->n[2], grid->n[1], grid->n[0]},
-        .voxel = {known ? grid->voxel[0] : 0, known ? grid->voxel[1] : 0, known ? grid->voxel[2] : 0},
-        .offset = {grid->offset[0], grid->offset[1], grid->offset[2]},
-        .units = hu ? "HU" : known ? "1/mm" : "1/pixel",
-        .quantity = hu ? "Hounsfield" : "attenuation",
-        .scale_low = fbp->low,
-        .scale_high = fbp->high,
-        .first = fbp->first_row,
-        .description = "quickbeam filtered back-projection",
-    };
-    return qb_writer_create(fbp->output.output, &stack, &fbp->writer);
+    return qb__volume_open(&fbp->volume);
 }
 
 static void report_counts(qb__fbp *fbp, const qb_env *env) {
@@ -165,12 +139,8 @@ static qb_status stream(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
 
 static qb_status finish_output(qb__fbp *fbp) {
     char *provenance = qb__provenance(&fbp->job, fbp->command, fbp->info->path);
-    qb_status status = qb_writer_commit(fbp->writer, provenance);
-    fbp->writer = NULL;
+    qb_status status = qb__volume_commit(&fbp->volume, provenance);
     cJSON_free(provenance);
-    if (status == QB_OK && fbp->preview)
-        status = qb_preview_write(fbp->output.preview, fbp->preview, fbp->grid.n[0], fbp->grid.n[1],
-                                  0, 0);
     return status;
 }
 

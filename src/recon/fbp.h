@@ -7,6 +7,7 @@
 #include "ops/filter.h"
 #include "recon/job.h"
 #include "recon/prepare.h"
+#include "recon/volume_out.h"
 
 /* A filtered back-projection: decided in fbp.c, streamed by fbp_stages.c, swept by fbp_sweep.c. */
 typedef struct qb__fbp {
@@ -46,9 +47,7 @@ typedef struct qb__fbp {
     qb__prep_counts *counts; /* [thread] */
     char *cache;            /* rows cache_first .. of all views, as read */
     size_t cache_first, cache_end;
-    double low, high;       /* of integer output */
-    qb_writer *writer;
-    float *preview;         /* the middle slice, for --preview */
+    qb__volume_out volume;
 } qb__fbp;
 
 size_t qb__fbp_chunk_slices(const qb__fbp *fbp, size_t chunk);

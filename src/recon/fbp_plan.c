@@ -25,17 +25,6 @@ static qb_status check_scan(const qb_scan_info *info) {
     return QB_OK;
 }
 
-static qb_status check_output(const qb__fbp *fbp) {
-    const qb_numbers *range = &fbp->output.range;
-    if (!fbp->output.output) return qb__fail(QB_BAD_ARGUMENT, "where to? give -o OUTPUT");
-    if (range->count == 0) return QB_OK;
-    if (range->count != 2 || range->value[0] >= range->value[1])
-        return qb__fail(QB_BAD_ARGUMENT, "--range needs two numbers LO,HI with LO < HI");
-    if (fbp->output.dtype < 2)
-        return qb__fail(QB_BAD_ARGUMENT, "--range is for --dtype uint16 or uint8 only");
-    return QB_OK;
-}
-
 static qb_status decide_grid(qb__fbp *fbp, const qb_env *env) {
     const qb_scan_info *info = fbp->info;
     const qb_fbp_options *options = &fbp->options;
@@ -61,6 +50,12 @@ static qb_status decide_grid(qb__fbp *fbp, const qb_env *env) {
     grid->voxel[2] = fbp->pixel * (double)fbp->step;
     double middle = (double)fbp->first_row + (double)((grid->n[2] - 1) * fbp->step) / 2.0;
     grid->offset[2] = (middle - ((double)info->rows - 1) / 2.0) * fbp->pixel;
+    fbp->volume = (qb__volume_out){.options = &fbp->output,
+                                   .grid = *grid,
+                                   .hu = options->hu,
+                                   .in_mm = info->pixel_size > 0,
+                                   .first = fbp->first_row,
+                                   .description = "quickbeam filtered back-projection"};
     return QB_OK;
 }
 
@@ -228,7 +223,7 @@ static void describe(qb__fbp *fbp) {
     cJSON_AddItemToObject(plan, "voxel", cJSON_CreateDoubleArray(grid->voxel, 3));
     cJSON_AddItemToObject(plan, "offset", cJSON_CreateDoubleArray(grid->offset, 3));
     cJSON_AddStringToObject(plan, "units",
-                            fbp->options.hu > 0 ? "HU" : info->pixel_size > 0 ? "1/mm" : "1/pixel");
+                            qb__volume_units(&fbp->volume));
     cJSON *options = cJSON_AddObjectToObject(plan, "options");
     char text[512];
     for (const qb_param *row = qb_fbp_params; row->name; row++) {
@@ -261,7 +256,7 @@ qb_status qb__fbp_decide(qb__fbp *fbp, const qb_env *env) {
     qb_status status;
     fbp->job.plan = cJSON_CreateObject();
     QB__TRY(check_scan(fbp->info));
-    QB__TRY(check_output(fbp));
+    QB__TRY(qb__volume_check(&fbp->output));
     QB__TRY(decide_grid(fbp, env));
     QB__TRY(decide_center(fbp));
     QB__TRY(decide_weights(fbp, env));

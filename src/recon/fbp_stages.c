@@ -170,36 +170,16 @@ static qb_status backproject_run(void *job, size_t chunk, size_t task, int worke
 
 /* ---- convert, write ---- */
 
-static qb_dtype output_dtype(const qb__fbp *fbp) {
-    static const qb_dtype dtypes[] = {QB_F32, QB_F16, QB_U16, QB_U8};
-    return dtypes[fbp->output.dtype];
-}
-
-static bool converts(const qb__fbp *fbp) {
-    return output_dtype(fbp) != QB_F32 || fbp->options.hu > 0;
-}
-
-static void keep_preview(qb__fbp *fbp, size_t slice, const float *image) {
-    if (fbp->preview && slice == fbp->grid.n[2] / 2)
-        memcpy(fbp->preview, image, fbp->grid.n[0] * fbp->grid.n[1] * sizeof *image);
-}
-
 static size_t convert_tasks(void *job, size_t chunk) { return qb__fbp_chunk_slices(job, chunk); }
 
-/* The weights already scale by 1000 / water for Hounsfield units; what is left is to subtract. */
 static qb_status convert_run(void *job, size_t chunk, size_t task, int worker, const void *in,
                              void *out) {
     (void)worker;
     qb__fbp *fbp = job;
     size_t pixels = fbp->grid.n[0] * fbp->grid.n[1];
     float *image = (float *)in + task * pixels; /* nobody reads the slab after this */
-    if (fbp->options.hu > 0) {
-        for (size_t i = 0; i < pixels; i++) image[i] -= 1000.0f;
-    }
-    keep_preview(fbp, chunk * fbp->partition.slices_per_chunk + task, image);
-    qb_dtype dtype = output_dtype(fbp);
-    qb_convert_from_float(image, pixels, dtype, fbp->low, fbp->high,
-                          (char *)out + task * pixels * qb_dtype_size(dtype));
+    qb__volume_convert(&fbp->volume, chunk * fbp->partition.slices_per_chunk + task, image,
+                       (char *)out + task * pixels * qb_dtype_size(qb__volume_dtype(&fbp->volume)));
     return QB_OK;
 }
 
@@ -208,11 +188,9 @@ static qb_status write_run(void *job, size_t chunk, size_t task, int worker, con
     (void)task, (void)worker, (void)out;
     qb__fbp *fbp = job;
     size_t first = chunk * fbp->partition.slices_per_chunk;
-    size_t slices = qb__fbp_chunk_slices(fbp, chunk), middle = fbp->grid.n[2] / 2;
-    if (!converts(fbp) && middle >= first && middle < first + slices)
-        keep_preview(fbp, middle,
-                     (const float *)in + (middle - first) * fbp->grid.n[0] * fbp->grid.n[1]);
-    return qb_writer_write(fbp->writer, first, first + slices, in);
+    size_t end = first + qb__fbp_chunk_slices(fbp, chunk);
+    qb__volume_keep(&fbp->volume, first, end, in);
+    return qb_writer_write(fbp->volume.writer, first, end, in);
 }
 
 /* ---- all together ---- */
@@ -230,9 +208,9 @@ int qb__fbp_stages(const qb__fbp *fbp, size_t slices, unsigned slots, qb__stage 
                               .run = filter_run};
     stages[n++] = (qb__stage){.name = "back-project", .slots = slots, .tasks = tile_tasks,
                               .slot_bytes = voxels * sizeof(float), .run = backproject_run};
-    if (converts(fbp))
+    if (qb__volume_converts(&fbp->volume))
         stages[n++] = (qb__stage){.name = "convert", .slots = slots, .tasks = convert_tasks,
-                                  .slot_bytes = voxels * qb_dtype_size(output_dtype(fbp)),
+                                  .slot_bytes = voxels * qb_dtype_size(qb__volume_dtype(&fbp->volume)),
                                   .run = convert_run};
     stages[n++] = (qb__stage){.name = "write", .blocking = true, .run = write_run};
     return n;

@@ -28,13 +28,13 @@ static qb_status write_slice(qb__fbp *fbp, double center, const float *image) {
     bool known = fbp->info->pixel_size > 0;
     qb_stack stack = {.dtype = dtype, .shape = {1, ny, nx}, .units = known ? "1/mm" : "1/pixel",
                       .voxel = {known ? fbp->grid.voxel[0] : 0, known ? fbp->grid.voxel[1] : 0, 0},
-                      .quantity = "attenuation", .scale_low = fbp->low, .scale_high = fbp->high,
+                      .quantity = "attenuation", .scale_low = fbp->volume.low, .scale_high = fbp->volume.high,
                       .description = "quickbeam axis sweep"};
     qb_writer *writer = NULL;
     void *values = NULL;
     qb_status status;
     QB__TRY(qb__alloc(nx * ny, qb_dtype_size(dtype), &values));
-    qb_convert_from_float(image, nx * ny, dtype, fbp->low, fbp->high, values);
+    qb_convert_from_float(image, nx * ny, dtype, fbp->volume.low, fbp->volume.high, values);
     QB__TRY(qb_writer_create(path, &stack, &writer));
     QB__TRY(qb_writer_write(writer, 0, 1, values));
     status = qb_writer_commit(writer, provenance);
@@ -72,10 +72,10 @@ qb_status qb__fbp_sweep(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
         }
         /* One grey scale for the whole sweep: the first slice's, or the one asked for. */
         if (i == 0 && fbp->output.range.count == 2) {
-            fbp->low = fbp->output.range.value[0];
-            fbp->high = fbp->output.range.value[1];
+            fbp->volume.low = fbp->output.range.value[0];
+            fbp->volume.high = fbp->output.range.value[1];
         } else if (i == 0) {
-            image_range(image, pixels, &fbp->low, &fbp->high);
+            image_range(image, pixels, &fbp->volume.low, &fbp->volume.high);
         }
         QB__TRY(write_slice(fbp, center, image));
         cJSON_AddItemToArray(list, cJSON_CreateNumber(center));

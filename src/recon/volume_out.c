@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "recon/volume_out.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+qb_dtype qb__volume_dtype(const qb__volume_out *out) {
+    static const qb_dtype dtypes[] = {QB_F32, QB_F16, QB_U16, QB_U8};
+    return dtypes[out->options->dtype];
+}
+
+bool qb__volume_converts(const qb__volume_out *out) {
+    return qb__volume_dtype(out) != QB_F32 || out->hu > 0;
+}
+
+const char *qb__volume_units(const qb__volume_out *out) {
+    return out->hu > 0 ? "HU" : out->in_mm ? "1/mm" : "1/pixel";
+}
+
+qb_status qb__volume_check(const qb_output_options *options) {
+    const qb_numbers *range = &options->range;
+    if (!options->output) return qb__fail(QB_BAD_ARGUMENT, "where to? give -o OUTPUT");
+    if (range->count == 0) return QB_OK;
+    if (range->count != 2 || range->value[0] >= range->value[1])
+        return qb__fail(QB_BAD_ARGUMENT, "--range needs two numbers LO,HI with LO < HI");
+    if (options->dtype < 2)
+        return qb__fail(QB_BAD_ARGUMENT, "--range is for --dtype uint16 or uint8 only");
+    return QB_OK;
+}
+
+static size_t pixels(const qb__volume_out *out) { return out->grid.n[0] * out->grid.n[1]; }
+
+qb_status qb__volume_open(qb__volume_out *out) {
+    if (out->options->range.count == 2) {
+        out->low = out->options->range.value[0];
+        out->high = out->options->range.value[1];
+    }
+    const qb_grid *grid = &out->grid;
+    qb_stack stack = {
+        .dtype = qb__volume_dtype(out),
+        .shape = {grid->n[2], grid->n[1], grid->n[0]},
+        .offset = {grid->offset[0], grid->offset[1], grid->offset[2]},
+        .units = qb__volume_units(out),
+        .quantity = out->hu > 0 ? "Hounsfield" : "attenuation",
+        .scale_low = out->low,
+        .scale_high = out->high,
+        .first = out->first,
+        .description = out->description,
+    };
+    for (int i = 0; out->in_mm && i < 3; i++) stack.voxel[i] = grid->voxel[i];
+    if (out->options->preview) {
+        qb_status status = qb__alloc(pixels(out), sizeof *out->preview, &out->preview);
+        if (status != QB_OK) return status;
+    }
+    return qb_writer_create(out->options->output, &stack, &out->writer);
+}
+
+static void keep(qb__volume_out *out, size_t slice, const float *image) {
+    if (out->preview && slice == out->grid.n[2] / 2)
+        memcpy(out->preview, image, pixels(out) * sizeof *image);
+}
+
+void qb__volume_convert(qb__volume_out *out, size_t slice, float *image, void *to) {
+    if (out->hu > 0) {
+        for (size_t i = 0; i < pixels(out); i++) image[i] -= 1000.0f;
+    }
+    keep(out, slice, image);
+    qb_convert_from_float(image, pixels(out), qb__volume_dtype(out), out->low, out->high, to);
+}
+
+void qb__volume_keep(qb__volume_out *out, size_t first, size_t end, const float *slab) {
+    size_t middle = out->grid.n[2] / 2;
+    if (!qb__volume_converts(out) && middle >= first && middle < end)
+        keep(out, middle, slab + (middle - first) * pixels(out));
+}
+
+qb_status qb__volume_commit(qb__volume_out *out, const char *provenance) {
+    qb_status status = qb_writer_commit(out->writer, provenance);
+    out->writer = NULL;
+    if (status == QB_OK && out->preview)
+        status = qb_preview_write(out->options->preview, out->preview, out->grid.n[0],
+                                  out->grid.n[1], 0, 0);
+    return status;
+}
+
+void qb__volume_abort(qb__volume_out *out) {
+    qb_writer_abort(out->writer);
+    qb__free(out->preview);
+    out->writer = NULL;
+    out->preview = NULL;
+}

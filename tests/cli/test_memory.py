@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""--max-ram is obeyed, and the plan knows the peak: memory of the process's own, mapped file pages not counted."""
+import re
+import subprocess
+import time
+
+import h5py
+import numpy as np
+import pytest
+
+from qbtest import QB, qb_json, slow
+
+MIB = 1 << 20
+
+
+def peak_of(args):
+    """Run qb; the largest VmHWM less RssFile that was seen, polling; and the exit code."""
+    run = subprocess.Popen([QB, *map(str, args)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    peak = 0
+    path = f"/proc/{run.pid}/status"
+    while run.poll() is None:
+        try:
+            with open(path) as f:
+                status = f.read()
+        except (FileNotFoundError, ProcessLookupError):
+            break
+        # Before exec the child is a copy of this interpreter.
+        if not status.startswith("Name:\tqb\n"):
+            continue
+        field = dict(re.findall(r"^(VmHWM|RssFile):\s+(\d+) kB", status, re.M))
+        if len(field) == 2:
+            peak = max(peak, (int(field["VmHWM"]) - int(field["RssFile"])) * 1024)
+        time.sleep(0.0005)
+    said = run.communicate()[1]
+    assert run.returncode == 0, said
+    return peak
+
+
+def least(scan, args):
+    """The number of MiB that a refusal says is needed."""
+    told = qb_json("plan", *args, "--max-ram", "2M", code=2)["error"]
+    return float(re.search(r"need ([\d.]+) MiB", told).group(1)) * MIB
+
+
+SIZES = {  # views, rows, columns, how it is stored, options
+    "small": (200, 64, 256, {}, []),
+    "wide": (500, 64, 1024, {"chunks": (1, 64, 1024)}, ["--size", "400"]),
+    "tall": (300, 256, 512, {"chunks": (25, 32, 512), "compression": "gzip"}, ["--size", "256"]),
+    "long": (1000, 80, 640, {}, ["--dtype", "uint16"]),
+}
+
+
+@pytest.fixture(scope="module")
+def scans(tmp_path_factory):
+    folder, made = tmp_path_factory.mktemp("scans"), {}
+
+    def scan(name):
+        if name not in made:
+            views, rows, columns, how, _ = SIZES[name]
+            made[name] = folder / f"{name}.h5"
+            rng = np.random.default_rng(3)
+            with h5py.File(made[name], "w") as f:
+                d = f.create_dataset("/exchange/data", (views, rows, columns), np.uint16, **how)
+                step = how.get("chunks", (50,))[0]
+                step = max(step, 25)
+                for v in range(0, views, step):
+                    n = min(step, views - v)
+                    d[v:v + n] = rng.integers(5000, 6000, (n, rows, columns), np.uint16)
+                f["/exchange/data_white"] = np.full((2, rows, columns), 10000, np.uint16)
+                f["/exchange/data_dark"] = np.full((2, rows, columns), 100, np.uint16)
+                f["/exchange/theta"] = np.arange(views) * (180 / views)
+        return made[name]
+
+    return scan
+
+
+@slow
+@pytest.mark.parametrize("room", ["tight", "some", "plenty"])
+@pytest.mark.parametrize("name", list(SIZES))
+def test_cap_and_forecast(scans, tmp_path, name, room):
+    scan = scans(name)
+    args = ["fbp", scan, "-o", tmp_path / "v.h5", "--center", "100", *SIZES[name][4]]
+    need = least(scan, args)
+    cap = int({"tight": need + 0.2 * MIB, "some": need * 1.6, "plenty": 8 << 30}[room])
+    args += ["--max-ram", cap]
+    forecast = qb_json("plan", *args)["memory_bytes"]
+    peak = peak_of(args)
+    words = f"{name}, {room}: cap {cap / MIB:.1f}, forecast {forecast / MIB:.1f}, peak {peak / MIB:.1f} MiB"
+    print(words)
+    assert forecast <= cap and peak <= cap, words
+    assert abs(forecast / peak - 1) < 0.15, words

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: MIT
+"""What is written: every format and type, units and provenance; the grid; sweeps; configuration files."""
+import json
+import shlex
+
+import h5py
+import numpy as np
+import pytest
+
+from qbtest import (SHEPP_LOGAN, fails, image, leftovers, provenance_h5, qb, qb_json, read_h5, read_mha, read_stack,
+                    read_tiff, scaled, sinogram, write_scan)
+
+N, ROWS, VIEWS, CENTER, PIXEL = 64, 6, 90, 33.25, 0.5
+GRID = ["--center", CENTER]
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory):
+    """Rows of growing value, so that a slice knows its row."""
+    angles = np.arange(VIEWS) * (180 / VIEWS)
+    p = sinogram(scaled(SHEPP_LOGAN, N / 2 * PIXEL * 0.9), angles, N, CENTER, PIXEL)
+    rows = 0.01 * (1 + np.arange(ROWS))[None, :, None] * p[:, None, :]
+    path = tmp_path_factory.mktemp("scan") / "scan.h5"
+    return write_scan(path, rows.astype(np.float32), angles, pixel=PIXEL, quantity="line_integral")
+
+
+@pytest.fixture(scope="module")
+def volume(scan, tmp_path_factory):
+    path = tmp_path_factory.mktemp("volume") / "volume.h5"
+    qb("fbp", scan, "-o", path, *GRID)
+    return read_h5(path)
+
+
+def test_hdf5_says_what_it_is(scan, volume, tmp_path):
+    qb("fbp", scan, "-o", tmp_path / "v.h5", *GRID)
+    with h5py.File(tmp_path / "v.h5") as f:
+        data = f["/exchange/data"]
+        assert data.shape == (ROWS, N, N) and data.dtype == np.float32
+        text = {k: v.decode() if isinstance(v, bytes) else v for k, v in data.attrs.items()}
+    assert text["units"] == "1/mm" and text["quantity"] == "attenuation" and text["axes"] == "z:y:x"
+    assert [text[f"voxel_size_{a}"] for a in "xyz"] == [PIXEL] * 3
+
+
+def test_provenance_repeats_the_run(scan, tmp_path):
+    out = tmp_path / "v.h5"
+    qb("fbp", scan, "-o", out, *GRID, "--filter", "hann:0.9")
+    told = provenance_h5(out)
+    assert told["program"] == "quickbeam" and told["version"] and told["input"] == str(scan)
+    plan = told["plan"]
+    assert plan["options"]["filter"] == "hann:0.9" and plan["options"]["pad"] == "edge"
+    assert plan["kernel"].startswith("bp_parallel_linear.") and plan["accuracy"] in ("high", "normal")
+    assert plan["units"] == "1/mm" and told["run"]["report"]["wall_seconds"] > 0
+    before = read_h5(out)
+    out.unlink()
+    command = shlex.split(told["command"])
+    assert command[0] == "qb"
+    qb(*command[1:])
+    again = provenance_h5(out)
+    assert (read_h5(out) == before).all()
+    told.pop("run"), again.pop("run")
+    assert told == again
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "uint16", "uint8"])
+@pytest.mark.parametrize("name", ["v.h5", "v.mha", "v.npy", "v.raw", "v.tif", "v/", "v_%05d.tif"])
+def test_every_format_and_type(scan, volume, tmp_path, name, dtype):
+    if name == "v.mha" and dtype == "float16":
+        pytest.skip("MetaImage has no float16")
+    integer = dtype.startswith("uint")
+    low, high = -0.01, 0.06
+    done = qb("fbp", scan, "-o", f"{tmp_path}/{name}", *GRID, "--dtype", dtype, *(["--range", f"{low},{high}"] if integer else []))
+    assert "error" not in done.stderr
+    if name == "v.h5":
+        found = read_h5(tmp_path / name)
+    elif name == "v.mha":
+        found, header = read_mha(tmp_path / name)
+        assert [float(v) for v in header["ElementSpacing"].split()] == [PIXEL] * 3
+        assert header["QuickbeamUnits"] == "1/mm"
+    elif name == "v.npy":
+        found = np.load(tmp_path / name)
+    elif name == "v.raw":
+        found = np.fromfile(tmp_path / name, dtype).reshape(volume.shape)
+        told = json.loads((tmp_path / "v.raw.json").read_text())
+        assert told["shape"] == [ROWS, N, N] and told["dtype"] == dtype and told["units"] == "1/mm"
+    elif name == "v.tif":
+        found = read_tiff(tmp_path / name)
+    else:
+        found = read_stack(tmp_path / "v" if name == "v/" else tmp_path / "v_*.tif")
+    assert found.dtype == np.dtype(dtype) and found.shape == volume.shape
+    if integer:
+        top = np.iinfo(dtype).max
+        wanted = np.clip(np.rint((volume.astype(float) - low) / (high - low) * top), 0, top)
+        assert abs(found - wanted).max() <= 1 and (found == wanted).mean() > 0.999
+    else:
+        assert (found == volume.astype(dtype)).all()
+    if dtype != "float16" or name != "v.raw":  # and our own reader agrees
+        assert qb_json("compare", *[f"{tmp_path}/{name.replace('%05d', '*')}"] * 2)["max_abs"] == 0
+
+
+@pytest.mark.parametrize("name", ["v.mha", "v.npy", "v.raw", "v.tif", "v/"])
+def test_every_format_carries_its_provenance(scan, tmp_path, name):
+    qb("fbp", scan, "-o", f"{tmp_path}/{name}", *GRID)
+    files = sorted(f for f in tmp_path.rglob("*") if f.is_file())
+    text = b"".join(f.read_bytes() for f in files)
+    for words in (b"bp_parallel_linear", b"1/mm", b"--center 33.25"):
+        assert words in text, words
+
+
+def test_integer_range_of_its_own(scan, volume, tmp_path):
+    qb("fbp", scan, "-o", tmp_path / "v.h5", *GRID, "--dtype", "uint16")
+    with h5py.File(tmp_path / "v.h5") as f:
+        data = f["/exchange/data"]
+        low, high = data.attrs["scale_low"], data.attrs["scale_high"]
+        values = low + data[ROWS // 2] / 65535.0 * (high - low)
+    inside = (volume[ROWS // 2] > low) & (volume[ROWS // 2] < high)
+    assert inside.mean() > 0.999
+    assert abs(values - volume[ROWS // 2])[inside].max() <= (high - low) / 65535
+
+
+@pytest.mark.parametrize("text,rows", [("2:3", [2]), ("1:6:2", [1, 3, 5]), ("-2:", [4, 5]), (":3", [0, 1, 2])])
+def test_slices(scan, volume, tmp_path, text, rows):
+    qb("fbp", scan, "-o", tmp_path / "v.h5", *GRID, f"--slices={text}", "--accuracy", "high")
+    found = read_h5(tmp_path / "v.h5")
+    assert found.shape == (len(rows), N, N)
+    assert abs(found - volume[rows]).max() < 2e-3 * abs(volume).max()
+    qb("fbp", scan, "-o", f"{tmp_path}/s/", *GRID, f"--slices={text}")
+    assert len(leftovers(tmp_path / "s")) == len(rows)
+    if rows == [2]:
+        assert "2" in leftovers(tmp_path / "s")[0]  # named by the detector row
+
+
+def bilinear(slice_, x, y):
+    """The slice at (x, y) mm."""
+    from numpy import floor
+    i, j = x / PIXEL + (N - 1) / 2, y / PIXEL + (N - 1) / 2
+    i0, j0 = floor(i).astype(int), floor(j).astype(int)
+    a, b = i - i0, j - j0
+    return ((1 - b) * ((1 - a) * slice_[j0, i0] + a * slice_[j0, i0 + 1]) +
+            b * ((1 - a) * slice_[j0 + 1, i0] + a * slice_[j0 + 1, i0 + 1]))
+
+
+def test_size_voxel_and_offset(scan, volume, tmp_path):
+    """A cut-out on a finer grid beside the axis shows the same object; z does not change."""
+    qb("fbp", scan, "-o", tmp_path / "v.mha", *GRID, "--size", "30,20", "--voxel", "0.25", "--offset", "3,-2", "--filter", "hann:0.4")
+    qb("fbp", scan, "-o", tmp_path / "w.h5", *GRID, "--filter", "hann:0.4")
+    found, header = read_mha(tmp_path / "v.mha")
+    whole = read_h5(tmp_path / "w.h5")
+    assert found.shape == (ROWS, 20, 30)
+    x = (np.arange(30) - 14.5) * 0.25 + 3
+    y = (np.arange(20) - 9.5) * 0.25 - 2
+    assert [float(v) for v in header["ElementSpacing"].split()] == [0.25, 0.25, 0.5]
+    assert [float(v) for v in header["Offset"].split()][:2] == pytest.approx([x[0], y[0]])
+    x, y = np.meshgrid(x, y)
+    for z in range(ROWS):
+        wanted = bilinear(whole[z], x, y)
+        assert abs(found[z] - wanted).max() < 0.06 * abs(whole[z]).max()
+        assert abs((found[z] - wanted).mean()) < 0.01 * abs(whole[z]).max()
+
+
+def test_a_cut_out_on_the_same_grid_is_the_same(scan, volume, tmp_path):
+    qb("fbp", scan, "-o", tmp_path / "v.h5", *GRID, "--size", "20,16", "--offset", "4,-6", "--accuracy", "high")
+    found = read_h5(tmp_path / "v.h5")
+    assert abs(found - volume[:, 24 - 12:40 - 12, 22 + 8:42 + 8]).max() < 2e-3 * abs(volume).max()
+
+
+def test_hounsfield(scan, volume, tmp_path):
+    qb("fbp", scan, "-o", tmp_path / "v.h5", *GRID, "--hu", "0.02")
+    with h5py.File(tmp_path / "v.h5") as f:
+        found, units = f["/exchange/data"][()], f["/exchange/data"].attrs["units"]
+    assert (units.decode() if isinstance(units, bytes) else units) == "HU"
+    assert np.allclose(found, 1000 * (volume.astype(float) - 0.02) / 0.02, atol=0.01 * 1000 * abs(volume).max())
+
+
+def test_preview(scan, tmp_path):
+    pillow = pytest.importorskip("PIL.Image")
+    qb("fbp", scan, "-o", tmp_path / "v.h5", *GRID, "--preview", tmp_path / "p.png")
+    picture = np.asarray(pillow.open(tmp_path / "p.png"), float)
+    assert picture.shape[:2] == (N, N)
+    found = read_h5(tmp_path / "v.h5")[ROWS // 2]
+    assert np.corrcoef(picture.reshape(N, N, -1)[..., 0].ravel(), found.ravel())[0, 1] > 0.97
+
+
+def test_interpolations_agree(scan, volume, tmp_path):
+    qb("fbp", scan, "-o", tmp_path / "n.h5", *GRID, "--interp", "nearest")
+    found = read_h5(tmp_path / "n.h5")
+    assert 1e-4 < np.sqrt(((found - volume) ** 2).mean()) / volume.std() < 0.3
+
+
+# ---- compare ----
+
+
+def test_compare_says_what_numpy_says(tmp_path):
+    rng = np.random.default_rng(2)
+    b = rng.normal(1, 2, (5, 40, 30)).astype(np.float32)
+    a = (1.1 * b + 0.3 + rng.normal(0, 0.1, b.shape)).astype(np.float32)
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "b.npy", b)
+    told = qb_json("compare", tmp_path / "a.npy", tmp_path / "b.npy")
+    d, x, y = a.astype(float) - b, a.astype(float), b.astype(float)
+    assert told["rmse"] == pytest.approx(np.sqrt((d ** 2).mean()), rel=1e-6)
+    assert told["max_abs"] == pytest.approx(abs(d).max(), rel=1e-6)
+    assert told["rel_l2"] == pytest.approx(np.sqrt((d ** 2).sum() / (y ** 2).sum()), rel=1e-6)
+    assert told["psnr_db"] == pytest.approx(10 * np.log10((y.max() - y.min()) ** 2 / (d ** 2).mean()), rel=1e-6)
+    slope = ((x - x.mean()) * (y - y.mean())).sum() / ((y - y.mean()) ** 2).sum()
+    assert told["slope"] == pytest.approx(slope, rel=1e-6)
+    assert told["correlation"] == pytest.approx(np.corrcoef(x.ravel(), y.ravel())[0, 1], rel=1e-6)
+    try:
+        from skimage.metrics import structural_similarity
+    except ImportError:
+        return
+    wanted = np.mean([structural_similarity(p, q, win_size=7, data_range=y.max() - y.min()) for p, q in zip(x, y)])
+    assert told["ssim"] == pytest.approx(wanted, abs=0.01)
+
+
+# ---- sweeps ----
+
+
+def test_sweep_names_are_the_axes_that_were_used(scan, tmp_path):
+    report = qb_json("fbp", scan, "-o", tmp_path / "sweep", "--center", "32:34:0.5", "--slices", "3:4")
+    assert report["centers"] == [32, 32.5, 33, 33.5, 34]
+    names = leftovers(tmp_path / "sweep")
+    assert [float(n.removeprefix("center_").removesuffix(".tif")) for n in names] == report["centers"]
+    for name, center in zip(names, report["centers"]):
+        qb("fbp", scan, "-o", tmp_path / "one.h5", "--center", center, "--slices", "3:4")
+        assert (read_tiff(tmp_path / "sweep" / name)[0] == read_h5(tmp_path / "one.h5")[0]).all(), name
+
+
+def test_sweep_takes_the_middle_slice(scan, volume, tmp_path):
+    qb("fbp", scan, "-o", tmp_path / "sweep", "--center", f"{CENTER}:{CENTER}:1")
+    found = read_stack(tmp_path / "sweep")[0]
+    assert abs(found - volume[ROWS // 2]).max() < 2e-3 * abs(volume).max()
+
+
+# ---- configuration files ----
+
+
+def test_configuration_goes_round(scan, tmp_path):
+    given = ["--center", "33.25", "--filter", "hamming:0.75", "--pad", "mirror", "--size", "50,40", "--slices", "1:4", "--hu", "0.02"]
+    qb("fbp", scan, "-o", tmp_path / "a.h5", *given, "--save-config", tmp_path / "run.conf")
+    qb("fbp", scan, "--config", tmp_path / "run.conf", "-o", tmp_path / "b.h5")
+    assert (read_h5(tmp_path / "a.h5") == read_h5(tmp_path / "b.h5")).all()
+    qb("fbp", scan, "--config", tmp_path / "run.conf", "--save-config", tmp_path / "again.conf", "--dry-run")
+    kept = [line for line in (tmp_path / "run.conf").read_text().splitlines() if "dry-run" not in line]
+    assert kept == [line for line in (tmp_path / "again.conf").read_text().splitlines() if "dry-run" not in line]
+
+
+def test_flags_win_over_the_configuration(scan, tmp_path):
+    (tmp_path / "run.conf").write_text("# mine\nfilter = hann   # soft\npad=zero\n\ncenter = 33.25\n")
+    plan = qb_json("plan", "fbp", scan, "-o", "x.h5", "--filter", "ramp", "--config", tmp_path / "run.conf")
+    assert plan["options"]["filter"] == "ramp" and plan["options"]["pad"] == "zero"
+
+
+def test_bad_configurations(scan, tmp_path):
+    conf = tmp_path / "run.conf"
+    conf.write_text("pad = zero\nfiltre = hann\n")
+    fails(2, "fbp", scan, "-o", "x.h5", "--config", conf, says=["run.conf line 2", "filtre"])
+    conf.write_text("pad = zero\n\npad = wrap\n")
+    fails(2, "fbp", scan, "-o", "x.h5", "--config", conf, says=["run.conf line 3", "wrap"])
+    conf.write_text("pad\n")
+    fails(2, "fbp", scan, "-o", "x.h5", "--config", conf, says=["run.conf line 1"])
+    fails(3, "fbp", scan, "-o", "x.h5", "--config", tmp_path / "none.conf", says=["none.conf"])

@@ -3,8 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/status.h"
 
@@ -35,67 +33,146 @@ qb_status qb__air_parse(const char *text, size_t rows, size_t columns, qb__air_r
                     columns, rows);
 }
 
-static int ascending(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
+/* Reorder so that values[k] is the k-th smallest, nothing greater before it (Hoare 1961). */
+static void select_nth(float *values, size_t count, size_t k) {
+    size_t low = 0, high = count - 1;
+    while (low < high) {
+        float pivot = values[low + (high - low) / 2];
+        size_t i = low, j = high;
+        for (;;) {
+            while (values[i] < pivot) i++;
+            while (pivot < values[j]) j--;
+            if (i >= j) break;
+            float swapped = values[i];
+            values[i++] = values[j];
+            values[j--] = swapped;
+        }
+        /* low..j are not above the pivot, j + 1..high not below it */
+        if (k <= j)
+            high = j;
+        else
+            low = j + 1;
+    }
 }
 
 float qb__air_median(float *values, size_t count) {
     if (count == 0) return 0;
-    qsort(values, count, sizeof *values, ascending);
-    return count % 2 ? values[count / 2] : 0.5f * (values[count / 2 - 1] + values[count / 2]);
+    select_nth(values, count, count / 2);
+    float upper = values[count / 2], lower = values[0];
+    if (count % 2) return upper;
+    for (size_t i = 1; i < count / 2; i++) lower = values[i] > lower ? values[i] : lower;
+    return 0.5f * (lower + upper);
 }
 
-/* How many columns from an edge inwards (step +1 or -1) stay open in this view. */
-static size_t open_columns(const float *row, size_t columns, bool from_left) {
-    enum { EDGE = 5, SKIP = 1 }; /* the outermost column is often odd */
-    float edge[EDGE], sorted[EDGE];
-    if (columns < 4 * EDGE) return 0;
-    for (size_t i = 0; i < EDGE; i++) edge[i] = row[from_left ? i + SKIP : columns - 1 - SKIP - i];
-    memcpy(sorted, edge, sizeof sorted);
-    float level = qb__air_median(sorted, EDGE);
-    if (!(level > 0)) return 0;
+/* One view's profile, read from one of its ends. */
+typedef struct side {
+    const float *row;
+    size_t columns;
+    bool from_left;
+} side;
+
+static float at(const side *s, size_t i) {
+    return s->row[s->from_left ? i : s->columns - 1 - i];
+}
+
+/* Mean of i0 <= i < i1; dead columns (NaN) are left out; NaN when nothing is left. */
+static float mean(const side *s, size_t i0, size_t i1) {
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = i0; i < i1; i++) {
+        if (!isfinite(at(s, i))) continue;
+        sum += at(s, i);
+        n++;
+    }
+    return n ? (float)(sum / (double)n) : NAN;
+}
+
+/* The outermost column is often odd; the next ones say what open beam would look like here. */
+enum { SKIP = 1, EDGE = 16, NOISE = 64, WINDOW = 5, LEAST = 5 };
+
+/* The edge's level and the noise of one column, both by medians. */
+static bool edge_level(const side *s, float *level, float *noise) {
+    float values[EDGE], steps[NOISE];
+    size_t count = 0, moves = 0;
+    for (size_t i = SKIP; i < SKIP + NOISE && i < s->columns / 3; i++) {
+        float value = at(s, i), step = fabsf(at(s, i + 1) - value);
+        if (isfinite(value) && count < EDGE) values[count++] = value;
+        if (isfinite(step)) steps[moves++] = step;
+    }
+    if (count < LEAST || moves < LEAST) return false;
+    *level = qb__air_median(values, count);
+    *noise = qb__air_median(steps, moves) / 0.954f; /* of a normal distribution */
+    return *level > 0;
+}
+
+/* Nothing the beam lights up is far brighter than open beam is. */
+static bool is_bright(const side *s, float level, bool transmission) {
+    float brightest = 0;
+    for (size_t i = 0; i + EDGE <= s->columns; i += EDGE) {
+        float block = mean(s, i, i + EDGE);
+        if (block > brightest) brightest = block;
+    }
+    if (transmission) return level > 0.7f && level < 1.4f && level > 0.9f * brightest;
+    return level > 0.7f * brightest; /* a beam without flats may be uneven */
+}
+
+/* How many columns from the edge inwards stay open in this view. An object's shadow that begins at
+ * the very edge and only grows slowly shows in the means of the two halves. */
+static size_t open_columns(const side *s, bool transmission) {
+    float level, noise;
+    if (s->columns < 3 * EDGE || !edge_level(s, &level, &noise)) return 0;
+    if (!is_bright(s, level, transmission)) return 0;
+    /* by chance the mean of a window and the edge's median differ by 0.55 of a column's noise */
+    float tolerance = fmaxf(0.01f * level, fminf(4 * noise * 0.55f, 0.05f * level));
     size_t open = SKIP;
-    for (size_t i = SKIP; i < columns / 3; i++) {
-        float value = row[from_left ? i : columns - 1 - i];
-        if (!(value > 0.985f * level)) break; /* NaN ends it too */
-        open = i + 1;
+    for (; open < s->columns / 3; open++) {
+        float local = mean(s, open < WINDOW / 2 ? 0 : open - WINDOW / 2, open + WINDOW / 2 + 1);
+        if (fabsf(local - level) > tolerance) break;
+    }
+    while (open > LEAST) {
+        float outer = mean(s, SKIP, open / 2), inner = mean(s, open / 2, open);
+        float sure = fmaxf(0.003f * level, 4 * noise / sqrtf((float)(open / 4 + 1)));
+        if (!(fabsf(outer - inner) > sure)) break;
+        open = open / 2;
     }
     return open;
 }
 
-/* A side whose edge is in the shade of the object at some angle varies much more than the beam does. */
-static size_t margin(const float *profile, size_t views, size_t columns, bool from_left) {
+/* Open in every view, less a guard for the penumbra; 0 when too little is left. */
+static size_t margin(const float *profile, size_t views, size_t columns, bool from_left,
+                     bool transmission) {
     size_t least = columns;
     for (size_t v = 0; v < views; v++) {
-        size_t open = open_columns(profile + v * columns, columns, from_left);
+        side s = {profile + v * columns, columns, from_left};
+        size_t open = open_columns(&s, transmission);
         if (open < least) least = open;
     }
-    return least > 4 ? least - 2 : 0; /* stay off the penumbra */
+    size_t guard = 2 + least / 16;
+    return least >= LEAST + guard ? least - guard : 0;
 }
 
-/* The brightest level over the views: a margin whose level in some view is far below was not open. */
+/* A margin whose level in some view is far below that in others was not open there. */
 static bool steady(const float *profile, size_t views, size_t columns, size_t x0, size_t x1) {
-    double low = INFINITY, high = 0;
+    float low = INFINITY, high = 0;
     for (size_t v = 0; v < views; v++) {
-        double sum = 0;
-        for (size_t x = x0; x < x1; x++) sum += profile[v * columns + x];
-        sum /= (double)(x1 - x0);
-        low = fmin(low, sum);
-        high = fmax(high, sum);
+        side s = {profile + v * columns, columns, true};
+        float level = mean(&s, x0, x1);
+        low = fminf(low, level);
+        high = fmaxf(high, level);
     }
-    return low > 0.7 * high;
+    return low > 0.7f * high;
 }
 
-bool qb__air_find(const float *profile, size_t views, size_t columns, qb__air_region *region) {
-    size_t left = margin(profile, views, columns, true);
-    size_t right = margin(profile, views, columns, false);
+bool qb__air_find(const float *profile, size_t views, size_t columns, bool transmission,
+                  qb__air_region *region) {
+    size_t left = margin(profile, views, columns, true, transmission);
+    size_t right = margin(profile, views, columns, false, transmission);
     region->ranges = 0;
-    if (left >= 3 && steady(profile, views, columns, 0, left)) {
+    if (left && steady(profile, views, columns, 0, left)) {
         region->x0[region->ranges] = 0;
         region->x1[region->ranges++] = left;
     }
-    if (right >= 3 && steady(profile, views, columns, columns - right, columns)) {
+    if (right && steady(profile, views, columns, columns - right, columns)) {
         region->x0[region->ranges] = columns - right;
         region->x1[region->ranges++] = columns;
     }

@@ -7,8 +7,8 @@
 
 #include "quickbeam/status.h"
 
-/* Where the beam reaches the detector without an object in its way: up to two ranges of columns (left
- * and right of the object), x0 <= column < x1, over rows y0 <= row < y1. */
+/* Where the beam reaches the detector without an object in its way: up to two ranges of columns
+ * (left and right of the object), x0 <= column < x1, over rows y0 <= row < y1. */
 typedef struct qb__air_region {
     int ranges;
     size_t x0[2], x1[2];
@@ -18,12 +18,15 @@ typedef struct qb__air_region {
 /* "X0:X1,Y0:Y1" or "X0:X1" (all rows), columns first, past-the-end like all ranges. */
 qb_status qb__air_parse(const char *text, size_t rows, size_t columns, qb__air_region *region);
 
-/* The margins that are open beam in every view: profile[view][column] is each view's mean transmission
- * (or counts) over rows. A margin is open as far as no view is darker there than its edge by more than
- * its noise and 1 %. At least 3 columns; false when there is none. */
-bool qb__air_find(const float *profile, size_t views, size_t columns, qb__air_region *region);
+/* The margins that are open beam in every view: profile[view][column] is each view's median over
+ * rows, of transmissions or, without flats, of counts; NaN where a column is dead. A margin is open
+ * as far as it is bright (near 1, near the view's brightest), keeps the level of its edge within 1
+ * % or four times its noise, and shows no trend. At least 5 columns, at most a third of them; false
+ * when there is none. */
+bool qb__air_find(const float *profile, size_t views, size_t columns, bool transmission,
+                  qb__air_region *region);
 
-/* The middle of count values, which are reordered. Dead pixels must have been left out. */
+/* The middle of count values, which are reordered; none may be NaN: leave dead pixels out. */
 float qb__air_median(float *values, size_t count);
 
 #endif

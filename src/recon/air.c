@@ -83,7 +83,7 @@ static qb_status find_region(qb_scan *scan, qb__air_region *region) {
         column_profile(&b, column, profile + i * info->columns);
     }
     *region = (qb__air_region){.y0 = row0, .y1 = row0 + rows};
-    if (!qb__air_find(profile, views, info->columns, region))
+    if (!qb__air_find(profile, views, info->columns, info->quantity == QB_TRANSMISSION || b.gain, region))
         status = qb__fail(QB_BAD_INPUT,
                           "%s: --air auto found no columns at either edge that stay open beam in all "
                           "views; give X0:X1,Y0:Y1 or leave --air out",

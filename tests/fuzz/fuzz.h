@@ -17,6 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Write seed number `index` to `path`; false when there are no more. */
 bool fuzz_seed(size_t index, const char *path);
 
+/* A child that ends with this status crashed inside a library that is not ours: counted, and told.
+ */
+enum { FUZZ_ELSEWHERE = 3 };
+
 /* What a harness uses: the bytes as a file NAME.ending, opened as a scan and as an array, and read.
  */
 void fuzz_file(const uint8_t *data, size_t size, const qb_scan_options *options);

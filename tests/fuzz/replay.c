@@ -104,7 +104,8 @@ static void keep(size_t number, uint8_t *data) {
 
 /* Inputs first .. end-1 in a child; *at says where it is. Returns the first not run well, or end.
  */
-static size_t run_batch(size_t first, size_t end, volatile size_t *at, uint8_t *data) {
+static size_t run_batch(size_t first, size_t end, volatile size_t *at, uint8_t *data,
+                        bool *elsewhere) {
     pid_t child = fork();
     if (child < 0) abort();
     if (child == 0) {
@@ -117,11 +118,13 @@ static size_t run_batch(size_t first, size_t end, volatile size_t *at, uint8_t *
     }
     int how;
     waitpid(child, &how, 0);
+    *elsewhere = WIFEXITED(how) && WEXITSTATUS(how) == FUZZ_ELSEWHERE;
     return how == 0 ? end : *at;
 }
 
 int main(int count, char **arguments) {
-    size_t total = count > 2 ? strtoull(arguments[2], NULL, 10) : 2000, crashes = 0, i = 0;
+    size_t total = count > 2 ? strtoull(arguments[2], NULL, 10) : 2000, crashes = 0;
+    size_t foreign = 0, i = 0;
     const char *folder = count > 1 && *arguments[1] ? arguments[1] : NULL;
     uint8_t *data = malloc(LARGEST);
     size_t *at = mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -133,14 +136,21 @@ int main(int count, char **arguments) {
         return 77;
     }
     while (i < total && time(NULL) - start < SECONDS) {
-        size_t end = i + BATCH < total ? i + BATCH : total, stop = run_batch(i, end, at, data);
-        if (stop < end) {
-            keep(stop++, data);
+        bool elsewhere;
+        size_t end = i + BATCH < total ? i + BATCH : total;
+        size_t stop = run_batch(i, end, at, data, &elsewhere);
+        i = stop < end ? stop + 1 : end;
+        if (stop == end) continue;
+        if (elsewhere) {
+            foreign++;
+        } else {
+            keep(stop, data);
             crashes++;
         }
-        i = stop;
     }
     printf("%s: %zu seeds, %zu inputs, %zu crashes\n", fuzz_name, seed_count, i, crashes);
+    if (foreign)
+        printf("%s: and %zu crashes inside the format's own library\n", fuzz_name, foreign);
     for (size_t s = 0; s < seed_count; s++) free(seeds[s].bytes);
     free(data);
     return crashes ? 1 : 0;

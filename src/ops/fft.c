@@ -78,20 +78,22 @@ void qb__fft_backward(const qb__fft *fft, float *in, float *out) {
         fftwf_execute_dft(fft->backward, (fftwf_complex *)in, (fftwf_complex *)out);
 }
 
-/* What a point costs against a power of two, from the medians in docs/performance.md. Other odd
- * parts (7, 9, 25, 27, ...) cost twice as much and never win. */
-static const struct {
-    size_t odd;
-    double cost;
-} families[] = {{1, 1.0}, {5, 1.1}, {3, 1.45}, {15, 1.45}};
+/* What a point costs against a short power of two; rounded from the medians in docs/performance.md.
+ * Other odd parts (7, 9, 25, 27, ...) cost twice as much and never win; long powers of two suffer
+ * from strides that fall into the same cache sets. */
+static double point_cost(size_t odd, size_t length) {
+    if (odd == 1) return length < 8192 ? 1.0 : length < 16384 ? 1.6 : 2.4;
+    return odd == 5 && length < 8192 ? 1.1 : 1.45;
+}
 
 size_t qb__fft_length(size_t at_least) {
+    static const size_t odds[] = {1, 3, 5, 15};
     size_t best = 0;
     double best_cost = 0;
-    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
-        size_t n = 2 * families[i].odd;
+    for (size_t i = 0; i < sizeof odds / sizeof odds[0]; i++) {
+        size_t n = 2 * odds[i];
         while (n < at_least && n <= INT_MAX / 8) n *= 2;
-        double cost = (double)n * families[i].cost;
+        double cost = (double)n * point_cost(odds[i], n);
         if (n < at_least || (best && cost >= best_cost)) continue;
         best = n;
         best_cost = cost;

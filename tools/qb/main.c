@@ -12,12 +12,19 @@ qb_status give_result(cli *c, char *json) {
     return QB_OK;
 }
 
-static void print_failure(const cli *c, qb_status status) {
-    const char *words = complaint();
-    fprintf(stderr, "qb %s: %s\n", c->verb->name, *words ? words : qb_status_text(status));
-    if (!c->options.run.json) return;
+/* Also when the failure is in the arguments before it. */
+static bool wants_json(int argc, char **argv) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--json") == 0) return true;
+    }
+    return false;
+}
+
+static void print_failure(const char *verb_name, const char *words, qb_status status, bool json) {
+    fprintf(stderr, "qb %s: %s\n", verb_name, words);
+    if (!json) return;
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "error", *words ? words : qb_status_text(status));
+    cJSON_AddStringToObject(root, "error", words);
     cJSON_AddStringToObject(root, "status", qb_status_text(status));
     char *text = cJSON_Print(root);
     if (text) puts(text);
@@ -66,7 +73,9 @@ static int run(int argc, char **argv) {
         status = run_verb(&c);
     }
     if (status != QB_OK) {
-        print_failure(&c, status);
+        const char *words = complaint();
+        print_failure(c.verb->name, *words ? words : qb_status_text(status), status,
+                      c.options.run.json || wants_json(argc, argv));
     } else if (c.options.run.json && c.result) {
         puts(c.result);
     }

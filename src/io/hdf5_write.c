@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -150,6 +151,28 @@ static qb_status make_file(qb_writer *writer, const double *degrees) {
     return status;
 }
 
+static size_t overhead_hdf5(const qb_writer *writer) {
+    return 65536 + writer->stack.shape[0] * sizeof(double);
+}
+
+static uint64_t bytes_of(const qb_array *fields) {
+    return fields ? (uint64_t)qb_array_count(fields) * qb_dtype_size(fields->dtype) : 0;
+}
+
+/* HDF5 1.10 crashes on exit after a file that it could not flush. So what it is going to write must
+ * fit: its own bytes, `room`, onto the disk, where the file system can tell; all into the largest file
+ * allowed. HDF5 cuts the file to what it needs. */
+static qb_status reserve(const qb_writer *writer, uint64_t images, uint64_t room) {
+    struct stat about;
+    if (fstat(writer->fd, &about) != 0) return qb__fail_errno(errno, "writing", writer->path);
+    off_t from = about.st_size;
+    if (ftruncate(writer->fd, from + (off_t)(images + room)) != 0)
+        return qb__fail_errno(errno, "writing", writer->path);
+    if (fallocate(writer->fd, 0, from, (off_t)room) != 0 && (errno == ENOSPC || errno == EDQUOT))
+        return qb__fail_errno(errno, "writing", writer->path);
+    return QB_OK;
+}
+
 /* HDF5 makes the file and says where the data go; then it is closed, and they go there by pwrite.
  */
 static qb_status begin_hdf5(qb_writer *writer) {
@@ -158,8 +181,12 @@ static qb_status begin_hdf5(qb_writer *writer) {
     /* The system's reason for refusing a file is clearer than HDF5's. */
     writer->fd = open(writer->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (writer->fd < 0) return qb__fail_errno(errno, "creating", writer->path);
+    uint64_t images = (uint64_t)stack->shape[0] * writer->image_bytes;
+    uint64_t fields = bytes_of(stack->flats) + bytes_of(stack->darks);
+    qb_status status = reserve(writer, images, fields + overhead_hdf5(writer));
+    if (status != QB_OK) return status;
     size_t n = stack->angles ? stack->shape[0] : 0;
-    qb_status status = qb__alloc(n, sizeof *degrees, &degrees);
+    status = qb__alloc(n, sizeof *degrees, &degrees);
     if (status != QB_OK) return status;
     for (size_t i = 0; i < n; i++) degrees[i] = stack->angles[i] / qb__angle_unit("degrees");
     status = make_file(writer, degrees);
@@ -169,7 +196,8 @@ static qb_status begin_hdf5(qb_writer *writer) {
 
 static qb_status finish_hdf5(qb_writer *writer, const char *provenance) {
     if (!*provenance) return QB_OK;
-    qb_status status = QB_OK;
+    qb_status status = reserve(writer, 0, 65536 + strlen(provenance));
+    if (status != QB_OK) return status;
     qb__h5_enter();
     errno = 0;
     hid_t file = H5Fopen(writer->part, H5F_ACC_RDWR, H5P_DEFAULT);
@@ -178,10 +206,6 @@ static qb_status finish_hdf5(qb_writer *writer, const char *provenance) {
     if (!good) status = write_failed(writer, "its provenance cannot be written");
     qb__h5_leave();
     return status;
-}
-
-static size_t overhead_hdf5(const qb_writer *writer) {
-    return 65536 + writer->stack.shape[0] * sizeof(double);
 }
 
 const qb__writer_kind qb__hdf5_writer = {

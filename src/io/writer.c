@@ -114,6 +114,8 @@ qb_status qb_writer_create(const char *path, const qb_stack *stack, qb_writer **
     writer->path = qb__strdup(path);
     status = writer->path ? begin(writer, stack, bytes)
                           : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    /* A folder that is missing is no bad input: it is the output that cannot be written. */
+    if (status == QB_NOT_FOUND) status = QB_IO;
     if (status == QB_OK)
         *out = writer;
     else

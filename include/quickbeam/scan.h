@@ -44,6 +44,7 @@ typedef struct qb_scan_info {
     double pixel_size;         /* mm; 0 when unknown */
     const char *pixel_from;
     double center;             /* the axis' column as the file states it; NAN when it does not */
+    size_t cache_bytes;        /* what reading holds besides what it is asked for */
     size_t chunk_rows;         /* storage comes in pieces of so many rows that are costly to read
                                   twice (compressed chunks); 1 when any rows can be had alone */
     size_t problems;           /* of qb_scan_problem */

@@ -94,14 +94,17 @@ static void release_h5(qb__source *source) {
 /* As opened a first time, to look; the second time its chunk cache fits. One layer of chunks over
  * all rows and columns is kept, so that neighbouring reads do not decompress a chunk twice. */
 static hid_t open_with_cache(hid_t file, const char *path, hid_t set, const size_t chunk[3],
-                             const size_t shape[3], size_t size) {
+                             const size_t shape[3], size_t size, size_t *cache) {
     const size_t most = (size_t)32 << 20, least = (size_t)1 << 20;
     size_t rows = (shape[1] + chunk[1] - 1) / chunk[1] * chunk[1];
     size_t columns = (shape[2] + chunk[2] - 1) / chunk[2] * chunk[2];
     size_t bytes;
+    *cache = 0;
     if (!qb__mul(chunk[0], rows, columns, &bytes) || !qb__mul(bytes, size, 1, &bytes) ||
         bytes > most)
         bytes = most;
+    /* A chunk that does not fit is read through; it comes packed and unpacked. */
+    *cache = bytes + 2 * chunk[0] * chunk[1] * chunk[2] * size;
     if (bytes <= least) return set;
     hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
     H5Pset_chunk_cache(access, 12421, bytes, 1.0);
@@ -176,6 +179,7 @@ static qb_status open_dataset(hid_t file, const char *path, const char *label, h
     H5D_layout_t layout = H5Pget_layout(plist);
     size_t *shape = h5->base.shape, *chunk = h5->base.chunk;
     uint64_t missing = 0;
+    size_t cache = 0;
     qb_status status = QB_OK;
     for (int i = 0; i < 3; i++) chunk[i] = 1;
     if (stored < 0 || !dtype_of(stored, &h5->base.dtype)) {
@@ -203,13 +207,14 @@ static qb_status open_dataset(hid_t file, const char *path, const char *label, h
         if (H5Pget_chunk(plist, h5->rank, n) != h5->rank) n[0] = n[1] = n[2] = 1;
         for (int i = 3 - h5->rank; i < 3; i++) chunk[i] = (size_t)n[i - 3 + h5->rank];
         QB__TRY(check_chunks(h5->set, label, chunk, shape, &missing));
-        h5->set = open_with_cache(file, path, h5->set, chunk, shape, size);
+        h5->set = open_with_cache(file, path, h5->set, chunk, shape, size, &cache);
         if (h5->set < 0) {
             status = qb__h5_fail(QB_BAD_INPUT, label, "opening it");
             goto out;
         }
     }
     QB__TRY(open_h5(h5, label, source));
+    (*source)->cache = cache;
     if (missing)
         snprintf((*source)->trouble, sizeof(*source)->trouble,
                  "%llu chunks of the data were never written and read as the fill value",

@@ -35,6 +35,7 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     info->rows = scan->sinogram ? source->shape[0] : source->shape[1];
     info->columns = source->shape[2];
     info->dtype = source->dtype;
+    info->cache_bytes = source->cache;
     info->chunk_rows = source->chunk[scan->sinogram ? 0 : 1];
     if (info->chunk_rows > info->rows) info->chunk_rows = info->rows;
     info->format = scan->parts.format ? scan->parts.format : source->format;

@@ -24,6 +24,7 @@ struct qb__source {
     qb_dtype dtype;
     size_t shape[3];   /* images, rows, columns */
     size_t chunk[3];   /* storage comes in pieces like this, costly to read twice; 1,1,1: none */
+    size_t cache;      /* bytes that reading holds besides what it is asked for */
     double voxel[3];   /* mm along x, y, z; 0 = unknown */
     char quantity[24]; /* as the file states it; "" when it does not */
     char trouble[160]; /* one sentence on what is odd about it; "" */

@@ -160,6 +160,7 @@ static size_t fixed_bytes(const qb__fbp *fbp) {
     size_t bytes = qb__resident_bytes() + LIBRARY_BYTES + (size_t)(fbp->threads + 2) * THREAD_BYTES;
     size_t field = ((fbp->grid.n[2] - 1) * fbp->step + 1) * info->columns * sizeof(float);
     if (info->quantity == QB_COUNTS && info->flats) bytes += 2 * field;
+    bytes += info->cache_bytes;
     if (fbp->output.preview) bytes += fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
     return bytes;
 }

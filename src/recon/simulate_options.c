@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "quickbeam/simulate.h"
+
+#define ROW(field, name, type, meta, initial, choices, min, max, help, letter)                     \
+    {                                                                                              \
+        name, type, offsetof(qb_simulate_options, field), meta, initial, choices, min, max, help,  \
+            letter                                                                                 \
+    }
+
+const qb_param qb_simulate_params[] = {
+    ROW(geometry, "geometry", QB_PARAM_CHOICE, NULL, "parallel", "parallel|cone", 0, 0,
+        "shape of the beam", 0),
+    ROW(detector, "detector", QB_PARAM_NUMBERS, "COLUMNS[,ROWS]", NULL, NULL, 1, 1048576,
+        "pixels of the detector; default: the first and last of --size, else 256,256", 0),
+    ROW(views, "views", QB_PARAM_INT, "N", NULL, NULL, 0, 16777216,
+        "number of projections; default: pi/2 times the columns", 0),
+    ROW(angles, "angles", QB_PARAM_TEXT, "FROM:TO[:N]|FILE", NULL, NULL, 0, 0,
+        "degrees, TO exclusive; default: 0:180 parallel, 0:360 cone", 0),
+    ROW(size, "size", QB_PARAM_NUMBERS, "NX[,NY[,NZ]]", NULL, NULL, 1, 65536,
+        "voxels of the box that the phantom fills, and of --truth; default: columns, columns, "
+        "rows; "
+        "a voxel is a pixel, demagnified",
+        0),
+    ROW(pixel_size, "pixel-size", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,
+        "of the detector, in mm; default: such that its columns see 256 mm at the axis", 0),
+    ROW(sod, "sod", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e9,
+        "cone: from the source to the axis, in mm", 0),
+    ROW(sdd, "sdd", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e9,
+        "cone: from the source to the detector, in mm", 0),
+    ROW(attenuation, "attenuation", QB_PARAM_DOUBLE, "MU", "0.02", NULL, 0, 1e6,
+        "what the phantom's value 1.0 stands for, in 1/mm", 0),
+    ROW(photons, "photons", QB_PARAM_DOUBLE, "N", NULL, NULL, 0, 1e12,
+        "photons per pixel in the flats: write counts with their noise, flats and darks; "
+        "0 = noiseless transmission",
+        0),
+    ROW(rings, "rings", QB_PARAM_DOUBLE, "SPREAD", NULL, NULL, 0, 1,
+        "relative gain error of one column in ten, which the flats do not see", 0),
+    ROW(center_offset, "center-offset", QB_PARAM_DOUBLE, "PIXELS", NULL, NULL, -1e6, 1e6,
+        "where the axis falls, from the detector's middle column (COLUMNS - 1) / 2", 0),
+    ROW(seed, "seed", QB_PARAM_INT, "N", NULL, NULL, 0, 0,
+        "of noise, faults and foam; the same seed gives the same files", 0),
+    ROW(truth, "truth", QB_PARAM_TEXT, "FILE", NULL, NULL, 0, 0,
+        "write the phantom's voxels too (1/mm, means over 3x3x3 points)", 0),
+    ROW(geometry_out, "geometry-out", QB_PARAM_TEXT, "FILE.json", NULL, NULL, 0, 0,
+        "write the geometry too", 0),
+    ROW(output, "output", QB_PARAM_TEXT, "OUT", NULL, NULL, 0, 0,
+        "the scan; its kind follows from the name", 'o'),
+    {0},
+};

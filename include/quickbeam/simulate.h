@@ -12,22 +12,21 @@ extern "C" {
 /* Analytic projections of ellipsoid phantoms, with the noise and faults of a measured scan. Fields
  * of zero, no numbers or NULL take the default named; `output` has none. */
 typedef struct qb_simulate_options {
-    int geometry;    /* 0 parallel, 1 cone */
-    qb_numbers size; /* NX[,NY[,NZ]] voxels of the box the phantom fills and of --truth, one number
-                        = a cube; default: detector columns, columns, rows. A voxel is
-                        pixel_size / magnification. */
-    int views;       /* default: N of FROM:TO:N, else pi/2 times the columns */
-    qb_numbers
-        detector;      /* COLUMNS[,ROWS], one number = a square; default: from size, else 256,256 */
-    char *angles;      /* as in qb_scan_options; default 0:180 parallel, 0:360 cone */
-    double sod, sdd;   /* mm, cone only, both needed */
-    double pixel_size; /* mm, of the detector; default: its columns see 256 mm at the axis */
-    double attenuation; /* 1/mm of value 1.0 */
-    double photons;     /* per pixel in the flats: uint16 counts, 20 flats, 10 darks; 0 = noiseless
-                           transmission, float32. One count is one photon while the flats fit into 16
-                           bits, else as many photons as it takes (said in the log and the
-                           provenance). */
-    double rings;       /* relative spread of the faulty columns' gain (one in ten); 0 = none */
+    int geometry; /* 0 parallel, 1 cone */
+    /* NX[,NY[,NZ]] voxels of the box the phantom fills and of `truth`, one number = a cube;
+     * default: detector columns, columns, rows. A voxel is pixel_size / magnification. */
+    qb_numbers size;
+    int views;           /* default: N of FROM:TO:N, else pi/2 times the columns */
+    qb_numbers detector; /* COLUMNS[,ROWS], one number = a square; default: size's, else 256,256 */
+    char *angles;        /* as in qb_scan_options; default 0:180 parallel, 0:360 cone */
+    double sod, sdd;     /* mm, cone only, both needed */
+    double pixel_size;   /* mm, of the detector; default: its columns see 256 mm at the axis */
+    double attenuation;  /* 1/mm of value 1.0 */
+    /* Per pixel in the flats: uint16 counts with 20 flats and 10 darks; 0 = noiseless transmission,
+     * float32. One count is one photon while the flats fit into 16 bits, else as many photons as it
+     * takes (said in the log and in the provenance). */
+    double photons;
+    double rings;         /* relative spread of the faulty columns' gain (one in ten); 0 = none */
     double center_offset; /* pixels: the axis falls on column (columns - 1) / 2 + center_offset */
     int seed;
     char *truth;        /* volume file to write: 1/mm, each voxel the mean over 3x3x3 points */

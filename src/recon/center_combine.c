@@ -26,9 +26,9 @@ static int best_supported(const qb_center_result *result) {
     double most = 0;
     for (int i = 0; i < result->count; i++) {
         const qb_center_method *m = &result->method[i];
-        double support = 0.01 * vote(m); /* among those that agree, the most confident */
-        for (int j = 0; j < result->count && vote(m) > 0; j++) {
-            if (agree(m, &result->method[j])) support += vote(&result->method[j]);
+        double support = 1.01 * vote(m); /* among those that agree, the most confident */
+        for (int j = 0; j < result->count && vote(m) > 0 && !is_mass(m); j++) {
+            if (j != i && agree(m, &result->method[j])) support += vote(&result->method[j]);
         }
         if (support > most) {
             most = support;

@@ -17,7 +17,6 @@
 enum {
     COARSE_COLUMNS = 128,
     FINE_COLUMNS = 256,
-    FINEST_COLUMNS = 512,
     NEAR = 3,
     FAR = 16, /* of a dip, in steps of half a coarse column: where its surroundings are */
 };
@@ -188,7 +187,7 @@ static size_t bin_for(size_t columns, size_t most) {
 
 /* How many rows the fine search can afford: some seconds of one core. */
 static size_t affordable(const qb__center_rows *rows, size_t bin) {
-    const double UPDATES = 5e9, AXES = 50;
+    const double UPDATES = 8e9, AXES = 40;
     double width = (double)(rows->columns / bin), views = fmin((double)rows->views, 3 * width);
     double most = UPDATES / (AXES * 0.64 * width * width * views);
     return most < 1 ? 1 : most < (double)rows->rows ? (size_t)most : rows->rows;
@@ -203,30 +202,11 @@ static qb_status turns_fully(const qb__center_rows *rows, bool *full_turn) {
     return status;
 }
 
-/* A finer picture is sharper only as long as noise and missing views do not drown the dip; over a
- * full turn, where the dip's bottom is flat, it never says more. */
-static qb_status refine_twice(const qb__center_rows *rows, const unsigned char *pick, size_t picked,
-                              double coarse, place *at) {
-    const double KEEPS = 0.7;
-    size_t bin = bin_for(rows->columns, FINE_COLUMNS);
-    size_t half = bin_for(rows->columns, FINEST_COLUMNS);
-    bool full_turn;
-    qb_status status = turns_fully(rows, &full_turn);
-    if (status == QB_OK) status = refine(rows, pick, picked, bin, 3 * coarse, full_turn, at);
-    if (status != QB_OK || full_turn || half == bin) return status;
-    place finer = *at;
-    status = refine(rows, pick, picked, half, 3 * coarse, full_turn, &finer);
-    bool better = finer.depth > KEEPS * at->depth && at->depth > 0.5 &&
-                  fabs(finer.column - at->column) < (double)bin;
-    if (status == QB_OK && better) at->column = finer.column;
-    return status;
-}
-
 qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *answer) {
     *answer = (qb__center_answer){NAN, 0};
     if (rows->columns < 16 || rows->views < 2 || rows->rows == 0) return QB_OK;
     size_t coarse = bin_for(rows->columns, COARSE_COLUMNS);
-    size_t fine = bin_for(rows->columns, FINEST_COLUMNS);
+    size_t fine = bin_for(rows->columns, FINE_COLUMNS);
     double bin = (double)coarse, margin = 6 * bin;
     qb__center_trial *trial = NULL;
     unsigned char *pick = NULL;
@@ -243,7 +223,9 @@ qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *a
     size_t most = affordable(rows, fine);
     pick_rows(&s, &best, rows->rows, most, pick);
     place at = {best.column, 0};
-    QB__TRY(refine_twice(rows, pick, most, bin, &at));
+    bool full_turn;
+    QB__TRY(turns_fully(rows, &full_turn));
+    QB__TRY(refine(rows, pick, most, fine, 3 * bin, full_turn, &at));
     answer->column = at.column;
     answer->confidence = 0.95 * qb__center_ramp(best.depth - best.second, 0.02, 0.6) *
                          (1 - best.second / best.depth) * qb__center_ramp(at.depth, 0, 0.2);

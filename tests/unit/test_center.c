@@ -238,6 +238,8 @@ static void agreement_and_dissent(void **state) {
     /* The centre of mass settles a quarrel but cannot win one. */
     assert_close(combined(100, 0.6, 110, 0.5, 109.5, 0.6).column, 110, 0.2);
     assert_close(combined(100, 0.6, 100.5, 0.6, 120, 0.7).column, 100.25, 0.01);
+    /* Nor can it tie together two that disagree. */
+    assert_close(combined(101.4, 0.8, 100, 0.9, 100.7, 0.7).column, 100, 0.1);
     qb_center_result none = combined(NAN, 0, NAN, 0, NAN, 0);
     assert_true(isnan(none.column) && none.confidence == 0);
 }

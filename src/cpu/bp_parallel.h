@@ -26,13 +26,16 @@ typedef enum qb__accuracy {
     QB__ACCURACY_FAST
 } qb__accuracy;
 
+/* No variant takes more slices at once. */
+enum { QB__BP_PARALLEL_MOST_LANES = 128 };
+
 typedef struct qb__bp_parallel_problem {
     size_t views, columns;
     size_t nx, ny;              /* pixels of a slice */
     const double *ax, *ay, *h0; /* [views] */
-    /* [slices] at least the largest |value| of each slice's rows over all views, or NULL when
-     * nobody has looked: variants that compute in half precision need it and are not applicable
-     * without. */
+    /* [slices of the pass, as given to pack() and run()] at least the largest |value| of each
+     * slice's rows over all views, or NULL when nobody has looked: variants that compute in half
+     * precision need it and are not applicable without. */
     const float *largest;
 } qb__bp_parallel_problem;
 

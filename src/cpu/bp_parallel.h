@@ -8,15 +8,19 @@
 
 /* Parallel-beam back-projection: the contract of every CPU variant.
  *
- *   f[z][y][x] = sum over views v, in ascending order, of P_z[v](h),   h = ax[v] x + ay[v] y +
- * h0[v]
+ *   f[z][y][x] = sum over views v, in ascending order, of P_z[v](h)
+ *   h = ax[v] x + ay[v] y + h0[v]
  *
  * where x and y are voxel indices, P_z[v] is the filtered row of slice z at view v, already
  * weighted, and P_z[v](h) interpolates it at column coordinate h: linearly between pixel centres at
  * integers, or at the nearest one (half up). Columns outside 0..columns-1 read as zero, so linear
  * interpolation fades over the last half-open pixel on either side. ax, ay, h0 come from the
  * geometry in double (geometry/), so uneven angles, any pixel pitch, per-view shifts and regions of
- * interest are only numbers here. */
+ * interest are only numbers here.
+ *
+ * h is fixed point with 32 fraction bits (bp_parallel_line.h), the same integer in every variant;
+ * the nearest column is its floor after adding half. Half precision first sums eight views, in
+ * pairs. */
 typedef enum qb__interp { QB__INTERP_LINEAR, QB__INTERP_NEAREST, QB__INTERP_OVERSAMPLE } qb__interp;
 
 /* The bound on the relative L2 error against the double-precision oracle on white noise. */

@@ -79,7 +79,7 @@ static double speed(bench *b, int threads) {
     return 1e-9 * updates * (double)p->views * b->lanes / seconds[TRIES / 2];
 }
 
-/* Sinograms of a few distinct views; more would only cost memory. */
+/* Even noise: smooth data would be easier on accuracy and no different in speed. */
 static scan bench_scan(size_t size, unsigned slices) {
     scan s = scan_new(size, size, size, size, slices);
     rng r = {size};

@@ -8,13 +8,14 @@
 
 /* One number of A:B:S, `missing` when nothing stands there. *text moves to the next. */
 static bool take(const char **text, long long missing, long long *number) {
+    const long long most = 1LL << 60; /* sums of two still fit */
     const char *at = *text;
     char *end = (char *)at;
     *number = missing;
     errno = 0;
     if (*at && *at != ':') {
         *number = strtoll(at, &end, 10);
-        if (end == at || errno || *at == ' ') return false;
+        if (end == at || errno || *at == ' ' || llabs(*number) > most) return false;
     }
     if (*end == ':')
         end++;

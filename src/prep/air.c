@@ -105,50 +105,61 @@ static bool edge_level(const side *s, float *level, float *noise) {
     return *level > 0;
 }
 
-/* Nothing the beam lights up is far brighter than open beam is. */
+/* Nothing that the beam lights up is far brighter than open beam is. Against old flats, or without
+ * any, the beam itself may be dimmer and uneven. */
 static bool is_bright(const side *s, float level, bool transmission) {
     float brightest = 0;
     for (size_t i = 0; i + EDGE <= s->columns; i += EDGE) {
         float block = mean(s, i, i + EDGE);
         if (block > brightest) brightest = block;
     }
-    if (transmission) return level > 0.7f && level < 1.4f && level > 0.9f * brightest;
-    return level > 0.7f * brightest; /* a beam without flats may be uneven */
+    if (transmission) return level > 0.5f && level < 2 && level > 0.85f * brightest;
+    return level > 0.7f * brightest;
 }
 
-/* How many columns from the edge inwards stay open in this view. An object's shadow that begins at
- * the very edge and only grows slowly shows in the means of the two halves. */
-static size_t open_columns(const side *s, bool transmission) {
-    float level, noise;
-    if (s->columns < 3 * EDGE || !edge_level(s, &level, &noise)) return 0;
-    if (!is_bright(s, level, transmission)) return 0;
-    /* by chance the mean of a window and the edge's median differ by 0.55 of a column's noise */
-    float tolerance = fmaxf(0.01f * level, fminf(4 * noise * 0.55f, 0.05f * level));
-    size_t open = SKIP;
-    for (; open < s->columns / 3; open++) {
-        float local = mean(s, open < WINDOW / 2 ? 0 : open - WINDOW / 2, open + WINDOW / 2 + 1);
-        if (fabsf(local - level) > tolerance) break;
+/* How many columns from the edge inwards stay open in this view: until they fall below the
+ * brightest so far, or rise far above the edge. The brightest of many windows is above their mean
+ * by about 0.9 of a column's noise, one window strays from it by 0.45: with both, 2.8 is never met
+ * by chance. */
+static size_t open_columns(const side *s, float level, float noise) {
+    float tolerance = fmaxf(0.01f * level, fminf(2.8f * noise, 0.05f * level)), brightest = 0;
+    for (size_t i = SKIP; i < s->columns / 3; i++) {
+        float local = mean(s, i < WINDOW / 2 ? 0 : i - WINDOW / 2, i + WINDOW / 2 + 1);
+        if (local < brightest - tolerance || local > 1.1f * level) return i;
+        if (local > brightest) brightest = local;
     }
-    while (open > LEAST) {
-        float outer = mean(s, SKIP, open / 2), inner = mean(s, open / 2, open);
-        float sure = fmaxf(0.003f * level, 4 * noise / sqrtf((float)(open / 4 + 1)));
-        if (!(fabsf(outer - inner) > sure)) break;
-        open = open / 2;
+    return s->columns / 3;
+}
+
+/* An object that covers the very edge darkens the columns inwards in every view, however slowly. */
+static bool darkens(const float *profile, size_t views, size_t columns, bool from_left,
+                    size_t open) {
+    double darker = 0, noises = 0;
+    for (size_t v = 0; v < views; v++) {
+        side s = {profile + v * columns, columns, from_left};
+        float level, noise;
+        if (!edge_level(&s, &level, &noise)) return true;
+        darker += (mean(&s, SKIP, open / 2) - mean(&s, open / 2, open)) / level;
+        noises += noise / level;
     }
-    return open;
+    double n = (double)views, sure = 4 * noises / n / sqrt(n * ((double)open / 4 + 1));
+    return !(darker / n <= fmax(0.001, sure));
 }
 
 /* Open in every view, less a guard for the penumbra; 0 when too little is left. */
 static size_t margin(const float *profile, size_t views, size_t columns, bool from_left,
                      bool transmission) {
-    size_t least = columns;
-    for (size_t v = 0; v < views; v++) {
+    size_t open = columns < 3 * EDGE ? 0 : columns;
+    for (size_t v = 0; v < views && open > 0; v++) {
         side s = {profile + v * columns, columns, from_left};
-        size_t open = open_columns(&s, transmission);
-        if (open < least) least = open;
+        float level, noise;
+        if (!edge_level(&s, &level, &noise) || !is_bright(&s, level, transmission)) return 0;
+        size_t here = open_columns(&s, level, noise);
+        if (here < open) open = here;
     }
-    size_t guard = 2 + least / 16;
-    return least >= LEAST + guard ? least - guard : 0;
+    while (open >= LEAST && darkens(profile, views, columns, from_left, open)) open /= 2;
+    size_t guard = 2 + open / 16;
+    return open >= LEAST + guard ? open - guard : 0;
 }
 
 /* A margin whose level in some view is far below that in others was not open there. */

@@ -20,9 +20,9 @@ qb_status qb__air_parse(const char *text, size_t rows, size_t columns, qb__air_r
 
 /* The margins that are open beam in every view: profile[view][column] is each view's median over
  * rows, of transmissions or, without flats, of counts; NaN where a column is dead. A margin is open
- * as far as it is bright (near 1, near the view's brightest), keeps the level of its edge within 1
- * % or four times its noise, and shows no trend. At least 5 columns, at most a third of them; false
- * when there is none. */
+ * as far as it is bright (transmission 0.5 to 2, near the view's brightest), does not fall by 1 %
+ * or what its noise explains, and does not darken inwards on the mean of all views. At least 5
+ * columns, at most a third of them; false when there is none. */
 bool qb__air_find(const float *profile, size_t views, size_t columns, bool transmission,
                   qb__air_region *region);
 

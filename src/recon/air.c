@@ -140,6 +140,11 @@ qb_status qb__air_measure(qb_scan *scan, const char *where, const qb_env *env, f
         low = fminf(low, air[v]);
         high = fmaxf(high, air[v]);
     }
+    if (high > 0 && b.gain && (low < 0.8f || high > 1.25f))
+        qb__warn(env,
+                 "%s: the air region (%s) is %g to %g times as bright as the flats: values are wrong if "
+                 "the object covers it",
+                 info->path, text, (double)low, (double)high);
     qb__info(env, "open beam at %s: %g to %g over the views", text, (double)low, (double)high);
 out:
     close_band(&b);

@@ -92,13 +92,13 @@ static void capsule_tiff(void **state) {
                .darks = "savu24737_tiff/dark_00001.tiff",
                .angles = "savu24737_tiff/angles.txt",
                .angles_after = ":10:101",
-               .air = "auto",
+               .air = "0:30,35:99",
                .column = 86});
 }
 
 static void capsule_nxtomo(void **state) {
     (void)state;
-    const char *air[] = {NULL, "auto"};
+    const char *air[] = {NULL, "0:30,35:99"};
     for (int i = 0; i < 2; i++)
         find((job){
             .scan = "savu24737_nxtomo/24737_nxtomo_repacked.nxs", .air = air[i], .column = 86});

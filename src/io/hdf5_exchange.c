@@ -21,7 +21,7 @@ static double angle_factor(hid_t file, const char *path, const double *values, s
     if (said) {
         qb__note(&parts->notes, "%s is in \"%s\", which is no angle: taken as degrees", path,
                  units);
-    } else if (count > 16) {
+    } else if (count > 8) {
         double low = values[0], high = values[0];
         for (size_t i = 1; i < count; i++) {
             low = fmin(low, values[i]);

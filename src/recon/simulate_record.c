@@ -10,20 +10,22 @@
 #include "base/status.h"
 #include "recon/simulate.h"
 
+/* The keys of a geometry file. */
 static void add_lengths(const qb__simulation *s, cJSON *object) {
     const qb_simulate_options *o = s->options;
     bool cone = s->geometry.beam == QB_BEAM_CONE;
+    double pixel[2] = {s->pixel, s->pixel}, offset[2] = {-o->center_offset * s->pixel, 0};
+    cJSON_AddStringToObject(object, "units", "mm");
     cJSON_AddStringToObject(object, "beam", cone ? "cone" : "parallel");
-    cJSON_AddNumberToObject(object, "columns", (double)s->columns);
     cJSON_AddNumberToObject(object, "rows", (double)s->rows);
-    cJSON_AddNumberToObject(object, "pixel_size_mm", s->pixel);
+    cJSON_AddNumberToObject(object, "columns", (double)s->columns);
+    cJSON_AddItemToObject(object, "pixel_size", cJSON_CreateDoubleArray(pixel, 2));
     if (cone) {
-        double offset[2] = {-o->center_offset * s->pixel, 0};
-        cJSON_AddNumberToObject(object, "sod_mm", o->sod);
-        cJSON_AddNumberToObject(object, "sdd_mm", o->sdd);
-        cJSON_AddItemToObject(object, "detector_offset_mm", cJSON_CreateDoubleArray(offset, 2));
+        cJSON_AddNumberToObject(object, "sod", o->sod);
+        cJSON_AddNumberToObject(object, "sdd", o->sdd);
+        cJSON_AddItemToObject(object, "offset", cJSON_CreateDoubleArray(offset, 2));
     } else {
-        cJSON_AddNumberToObject(object, "center_column", s->center);
+        cJSON_AddNumberToObject(object, "center", s->center);
     }
 }
 

@@ -103,9 +103,11 @@ static hid_t open_with_cache(hid_t file, const char *path, hid_t set, const size
     if (!qb__mul(chunk[0], rows, columns, &bytes) || !qb__mul(bytes, size, 1, &bytes) ||
         bytes > most)
         bytes = most;
-    /* A chunk that does not fit is read through; it comes packed and unpacked. */
-    *cache = bytes + 2 * chunk[0] * chunk[1] * chunk[2] * size;
-    if (bytes <= least) return set;
+    if (bytes < least) bytes = least; /* HDF5's own choice */
+    /* A chunk that does not fit is read through; it comes packed and unpacked. HDF5 keeps 2 MiB of
+     * metadata besides. */
+    *cache = bytes + 2 * chunk[0] * chunk[1] * chunk[2] * size + ((size_t)2 << 20);
+    if (bytes == least) return set;
     hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
     H5Pset_chunk_cache(access, 12421, bytes, 1.0);
     H5Dclose(set);

@@ -216,11 +216,21 @@ int qb__fbp_stages(const qb__fbp *fbp, size_t slices, unsigned slots, qb__stage 
     return n;
 }
 
+/* A last, smaller chunk with buffers of its own touches only so much of them. */
+static size_t ring_bytes(const qb__fbp *fbp, size_t slices_per_chunk, unsigned slots) {
+    qb__stage stages[QB__STAGES_MAX];
+    size_t slices = fbp->sweep ? 1 : fbp->grid.n[2], chunks = divide_up(slices, slices_per_chunk);
+    if (chunks > slots)
+        return qb__pipeline_bytes(stages, qb__fbp_stages(fbp, slices_per_chunk, slots, stages));
+    size_t last = slices - (chunks - 1) * slices_per_chunk;
+    size_t bytes = qb__pipeline_bytes(stages, qb__fbp_stages(fbp, last, 1, stages));
+    unsigned full = (unsigned)chunks - 1;
+    return bytes + qb__pipeline_bytes(stages, qb__fbp_stages(fbp, slices_per_chunk, full, stages));
+}
+
 size_t qb__fbp_bytes(const void *context, size_t slices_per_chunk, unsigned slots) {
     const qb__fbp *fbp = context;
-    qb__stage stages[QB__STAGES_MAX];
-    int n = qb__fbp_stages(fbp, slices_per_chunk, slots, stages);
-    return fbp->fixed_bytes + qb__pipeline_bytes(stages, n) +
+    return fbp->fixed_bytes + ring_bytes(fbp, slices_per_chunk, slots) +
            (size_t)fbp->threads * qb__fbp_scratch(fbp, slices_per_chunk);
 }
 

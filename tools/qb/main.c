@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <cjson/cJSON.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,10 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+#ifdef __GLIBC__
+    /* Large blocks that are freed go back to the system, whoever freed them: --max-ram counts on it. */
+    mallopt(M_MMAP_THRESHOLD, 128 << 10);
+#endif
     if (argc < 2) {
         print_usage(stderr);
         return 2;

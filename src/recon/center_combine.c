@@ -12,13 +12,24 @@
 static bool is_mass(const qb_center_method *m) {
     return strcmp(m->name, "mass") == 0;
 }
-static double vote(const qb_center_method *m) {
-    return isnan(m->column) ? 0 : is_mass(m) ? 0.4 * m->confidence : m->confidence;
-}
-
 static bool agree(const qb_center_method *a, const qb_center_method *b) {
     double tolerance = is_mass(a) || is_mass(b) ? 2 : 1;
     return a == b || fabs(a->column - b->column) <= tolerance;
+}
+
+/* That registration and sharpness name the same pixel by chance happens once in a hundred times: a
+ * sign by itself, however unsure either is. */
+static double vote(const qb_center_result *result, int i) {
+    const double CONCORD = 0.3;
+    const qb_center_method *m = &result->method[i];
+    if (isnan(m->column)) return 0;
+    if (is_mass(m)) return 0.4 * m->confidence;
+    double vote = m->confidence;
+    for (int j = 0; j < result->count; j++) {
+        const qb_center_method *other = &result->method[j];
+        if (j != i && !is_mass(other) && agree(m, other)) vote = fmax(vote, CONCORD);
+    }
+    return vote;
 }
 
 static int best_supported(const qb_center_result *result) {
@@ -26,9 +37,9 @@ static int best_supported(const qb_center_result *result) {
     double most = 0;
     for (int i = 0; i < result->count; i++) {
         const qb_center_method *m = &result->method[i];
-        double support = 1.01 * vote(m); /* among those that agree, the most confident */
-        for (int j = 0; j < result->count && vote(m) > 0 && !is_mass(m); j++) {
-            if (j != i && agree(m, &result->method[j])) support += vote(&result->method[j]);
+        double support = 1.01 * vote(result, i); /* among those that agree, the most confident */
+        for (int j = 0; j < result->count && vote(result, i) > 0 && !is_mass(m); j++) {
+            if (j != i && agree(m, &result->method[j])) support += vote(result, j);
         }
         if (support > most) {
             most = support;
@@ -42,7 +53,7 @@ static void warn_of_dissent(qb_center_result *result) {
     size_t at = 0, room = sizeof result->warning;
     for (int i = 0; i < result->count && at < room; i++) {
         const qb_center_method *m = &result->method[i];
-        if (vote(m) <= 0) continue;
+        if (vote(result, i) <= 0) continue;
         at += (size_t)snprintf(result->warning + at, room - at, "%s%s says column %.2f (%.2f)",
                                at ? ", " : "", m->name, m->column, m->confidence);
     }
@@ -60,14 +71,15 @@ void qb__center_combine(qb_center_result *result) {
     double sum = 0, weights = 0, odds = 1, against = 0;
     for (int i = 0; i < result->count; i++) {
         const qb_center_method *m = &result->method[i];
-        if (vote(m) <= 0) continue;
+        double v = vote(result, i);
+        if (v <= 0) continue;
         if (agree(&result->method[best], m)) {
-            double weight = vote(m) * vote(m) / (1 - vote(m));
+            double weight = v * v / (1 - v);
             sum += weight * m->column;
             weights += weight;
-            odds /= 1 - vote(m);
+            odds /= 1 - v;
         } else {
-            against = fmax(against, vote(m));
+            against = fmax(against, v);
         }
     }
     result->column = sum / weights;

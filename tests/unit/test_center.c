@@ -240,6 +240,9 @@ static void agreement_and_dissent(void **state) {
     assert_close(combined(100, 0.6, 100.5, 0.6, 120, 0.7).column, 100.25, 0.01);
     /* Nor can it tie together two that disagree. */
     assert_close(combined(101.4, 0.8, 100, 0.9, 100.7, 0.7).column, 100, 0.1);
+    /* Two that are unsure but name the same pixel are not there by chance. */
+    assert_true(combined(100, 0.01, 100.3, 0, NAN, 0).confidence > 0.4);
+    assert_true(combined(100, 0.01, 130, 0.02, NAN, 0).confidence < 0.1);
     qb_center_result none = combined(NAN, 0, NAN, 0, NAN, 0);
     assert_true(isnan(none.column) && none.confidence == 0);
 }

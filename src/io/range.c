@@ -34,6 +34,7 @@ qb_status qb_range_parse(const char *text, const char *what, size_t n, size_t *f
     const char *at = text;
     long long a, b, s = 1, items = (long long)n;
     bool good = take(&at, 0, &a), one = strchr(text, ':') == NULL;
+    if (!good) a = 0;
     b = one && a != -1 ? a + 1 : items;
     if (good && !one) good = take(&at, items, &b);
     if (good && *at) good = take(&at, 1, &s) && !*at;

@@ -152,7 +152,6 @@ qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env) {
         QB__TRY(qb_scan_read(scan, v, v + 1, 0, info->rows, raw));
         qb_convert_to_float(raw, info->dtype, n, view);
         add_view(scan, view, &t);
-        qb__progress(env, "looking at views", i + 1, looks);
     }
     report(scan, &t, looks);
     scan->info.problems = scan->parts.notes.count;

@@ -160,16 +160,16 @@ static uint64_t bytes_of(const qb_array *fields) {
 }
 
 /* HDF5 1.10 crashes on exit after a file that it could not flush. So what it is going to write must
- * fit: its own bytes, `room`, onto the disk, where the file system can tell; all into the largest file
- * allowed. HDF5 cuts the file to what it needs. */
+ * fit: its own bytes, `room`, onto the disk, where the file system can tell; all into the largest
+ * file allowed. HDF5 cuts the file to what it needs. */
 static qb_status reserve(const qb_writer *writer, uint64_t images, uint64_t room) {
     struct stat about;
     if (fstat(writer->fd, &about) != 0) return qb__fail_errno(errno, "writing", writer->path);
     off_t from = about.st_size;
     if (ftruncate(writer->fd, from + (off_t)(images + room)) != 0)
-        return qb__fail_errno(errno, "writing", writer->path);
+        return qb__fail_writing(errno, writer->path);
     if (fallocate(writer->fd, 0, from, (off_t)room) != 0 && (errno == ENOSPC || errno == EDQUOT))
-        return qb__fail_errno(errno, "writing", writer->path);
+        return qb__fail_writing(errno, writer->path);
     return QB_OK;
 }
 

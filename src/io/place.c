@@ -54,6 +54,12 @@ qb_status qb__check_space(const char *folder, const char *path, uint64_t bytes) 
                     folder, (double)have / 1e6);
 }
 
+qb_status qb__fail_writing(int error, const char *path) {
+    if (error == EFBIG)
+        return qb__fail(QB_NO_SPACE, "writing %s: files here may not be that large", path);
+    return qb__fail_errno(error, "writing", path);
+}
+
 qb_status qb__pwrite_all(int fd, const char *path, const void *data, size_t bytes,
                          uint64_t offset) {
     const char *from = data;
@@ -61,10 +67,7 @@ qb_status qb__pwrite_all(int fd, const char *path, const void *data, size_t byte
         size_t left = bytes - done, most = (size_t)1 << 30;
         ssize_t put = pwrite(fd, from + done, left < most ? left : most, (off_t)(offset + done));
         if (put < 0 && errno == EINTR) continue;
-        if (put < 0 && errno == EFBIG)
-            return qb__fail(QB_NO_SPACE, "writing %s: files here may not be that large (byte %llu)",
-                            path, (unsigned long long)(offset + done));
-        if (put < 0) return qb__fail_errno(errno, "writing", path);
+        if (put < 0) return qb__fail_writing(errno, path);
         done += (size_t)put;
     }
     return QB_OK;

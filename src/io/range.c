@@ -15,7 +15,7 @@ static bool take(const char **text, long long missing, long long *number) {
     errno = 0;
     if (*at && *at != ':') {
         *number = strtoll(at, &end, 10);
-        if (end == at || errno || *at == ' ' || llabs(*number) > most) return false;
+        if (end == at || errno || *at == ' ' || *number > most || *number < -most) return false;
     }
     if (*end == ':')
         end++;

@@ -43,6 +43,8 @@ extern const qb__writer_kind qb__hdf5_writer, qb__tiff_writer, qb__mha_writer, q
 qb_status qb__write_images(qb_writer *writer, size_t first, size_t end, const void *data);
 bool qb__stack_is_projections(const qb_stack *stack);
 qb_status qb__pwrite_all(int fd, const char *path, const void *data, size_t bytes, uint64_t offset);
+/* qb__fail_errno; a file that may not grow is a lack of space, too. */
+qb_status qb__fail_writing(int error, const char *path);
 /* Start writing dirty pages to the disk, so that the last fsync is short. */
 void qb__start_writeback(int fd, uint64_t offset, size_t bytes);
 

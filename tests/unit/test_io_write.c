@@ -115,8 +115,8 @@ static void strange_folders_are_refused(void **state) {
     assert_int_equal(count_files(test_folder), 5);
     assert_status(put_stack(in_folder("b_%d_%d.tif"), &stack, data), QB_BAD_ARGUMENT);
     assert_status(put_stack(in_folder("b_%s.tif"), &stack, data), QB_BAD_ARGUMENT);
-    assert_status(put_stack(in_folder("none/b.npy"), &stack, data), QB_NOT_FOUND);
-    assert_status(put_stack(in_folder("none/b/"), &stack, data), QB_NOT_FOUND);
+    assert_status(put_stack(in_folder("none/b.npy"), &stack, data), QB_IO);
+    assert_status(put_stack(in_folder("none/b/"), &stack, data), QB_IO);
     assert_status(put_stack(in_folder("b.xyz"), &stack, data), QB_BAD_ARGUMENT);
     stack.shape[1] = 0;
     assert_status(put_stack(in_folder("b.npy"), &stack, data), QB_BAD_ARGUMENT);

@@ -57,7 +57,9 @@ def test_provenance_repeats_the_run(scan, tmp_path):
     qb(*command[1:])
     again = provenance_h5(out)
     assert (read_h5(out) == before).all()
-    told.pop("run"), again.pop("run")
+    for record in (told, again):
+        record.pop("run")
+        record["plan"].pop("memory_bytes")  # begins with what the process holds already, never quite the same
     assert told == again
 
 

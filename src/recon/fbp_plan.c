@@ -122,11 +122,11 @@ static qb_status bound_rows(qb__fbp *fbp) {
     const char *filter = fbp->options.filter;
     if (fbp->info->quantity == QB_LINE_INTEGRAL || strchr(filter, '/') || strchr(filter, '.'))
         return QB_OK;
-    qb_status status = qb__alloc(64, sizeof *fbp->largest, &fbp->largest);
+    qb_status status = qb__alloc(QB__BP_PARALLEL_MOST_LANES, sizeof *fbp->largest, &fbp->largest);
     if (status != QB_OK) return status;
     for (size_t i = 0; i < fbp->info->views; i++) weight = fmax(weight, fbp->weights[i]);
     if (strncmp(filter, "none", 4) != 0) bound *= 0.5 * 4 / fbp->pixel;
-    for (size_t i = 0; i < 64; i++) fbp->largest[i] = (float)(bound * weight);
+    for (size_t i = 0; i < QB__BP_PARALLEL_MOST_LANES; i++) fbp->largest[i] = (float)(bound * weight);
     return QB_OK;
 }
 

@@ -33,7 +33,7 @@ typedef struct qb__fbp {
     float *weights;         /* [view] angular weights, with the scale of the output */
     const qb__bp_parallel_variant *variant;
     double *ax, *ay, *h0;   /* [view] */
-    float *largest;         /* [64] no filtered value of a slice exceeds it; NULL = unknown */
+    float *largest;         /* [lanes] no filtered value of a slice exceeds it; NULL = unknown */
     qb__bp_parallel_problem problem;
     qb__filter *filter;
     qb__partition partition;

@@ -21,7 +21,7 @@ typedef struct qb__angle_report {
     size_t repeated;         /* views that share their direction with an earlier one */
     bool even;               /* the directions are evenly spaced over the half turn */
     bool limited;            /* some range of angles was not measured */
-    char text[192];          /* all that in one line */
+    char text[320];          /* all that in one line */
 } qb__angle_report;
 
 /* The weights that turn a sum over views into the integral over half a turn: parallel rays at t and

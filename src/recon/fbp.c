@@ -65,6 +65,7 @@ static qb_status find_center(qb__fbp *fbp, const qb_env *env) {
     qb_status status = qb_center_find(fbp->scan, &fbp->prep, &options, env, &found);
     if (status != QB_OK) return status;
     fbp->center = found.column;
+    if (found.warning[0]) qb__warn(env, "%s", found.warning);
     qb__info(env, "axis at column %.2f, confidence %.2f (--center %s)", found.column,
              found.confidence, fbp->options.center);
     cJSON *center = cJSON_AddObjectToObject(fbp->job.report, "center");

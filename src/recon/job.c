@@ -73,7 +73,9 @@ char *qb__provenance(const qb_job *job, const char *command, const char *input) 
     cJSON *run = cJSON_AddObjectToObject(root, "run"); /* all that differs between equal runs */
     cJSON_AddStringToObject(run, "date", date);
     cJSON_AddItemToObject(run, "report", cJSON_Duplicate(job->report, true));
-    cJSON_AddItemToObject(root, "plan", cJSON_Duplicate(job->plan, true));
+    cJSON *plan = cJSON_Duplicate(job->plan, true);
+    cJSON_AddItemToObject(run, "memory_bytes", cJSON_DetachItemFromObject(plan, "memory_bytes"));
+    cJSON_AddItemToObject(root, "plan", plan);
     char *text = cJSON_Print(root);
     cJSON_Delete(root);
     return text;

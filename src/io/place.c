@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -20,13 +21,28 @@ char *qb__folder_of(const char *path) {
     return folder;
 }
 
+bool qb__has_number(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return strchr(slash ? slash + 1 : path, '%') != NULL;
+}
+
+/* The clock beside the process number: containers give every run the same one. */
+void qb__part_tag(char *tag, size_t room) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(tag, room, "%ld-%llx", (long)getpid(),
+             (unsigned long long)now.tv_sec * 1000000000ull + (unsigned long long)now.tv_nsec);
+}
+
 char *qb__part_name(const char *path) {
     const char *slash = strrchr(path, '/');
     int n = slash ? (int)(slash + 1 - path) : 0;
-    size_t room = strlen(path) + 40;
+    size_t room = strlen(path) + 64;
+    char tag[48];
+    qb__part_tag(tag, sizeof tag);
     char *part;
     if (qb__alloc(room, 1, &part) != QB_OK) return NULL;
-    snprintf(part, room, "%.*s.%s.part-%ld", n, path, path + n, (long)getpid());
+    snprintf(part, room, "%.*s.%s.part-%s", n, path, path + n, tag);
     return part;
 }
 

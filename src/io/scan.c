@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -171,6 +172,11 @@ qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_
     size_t failed = qb__allocations_failed();
     qb_status status = qb__alloc(1, sizeof *scan, &scan);
     if (status != QB_OK) return status;
+    struct stat what;
+    if (stat(path, &what) == 0 && !S_ISREG(what.st_mode) && !S_ISDIR(what.st_mode)) {
+        status = qb__fail(QB_BAD_INPUT, "%s is neither a file nor a folder", path);
+        goto out;
+    }
     scan->path = qb__strdup(path);
     if (!scan->path) {
         status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);

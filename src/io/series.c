@@ -79,15 +79,16 @@ static qb_status check_folder(const qb__series *series) {
 /* A hidden folder beside a new one, inside an old one: renames never leave the disk. */
 static char *hidden_name(const qb__series *series) {
     if (series->fresh) return qb__part_name(series->folder);
-    size_t room = strlen(series->folder) + 48;
-    char *name;
+    size_t room = strlen(series->folder) + 80;
+    char *name, tag[48];
+    qb__part_tag(tag, sizeof tag);
     if (qb__alloc(room, 1, &name) != QB_OK) return NULL;
-    snprintf(name, room, "%s/.quickbeam.part-%ld", series->folder, (long)getpid());
+    snprintf(name, room, "%s/.quickbeam.part-%s", series->folder, tag);
     return name;
 }
 
 qb_status qb__series_begin(const char *path, const char *word, qb__series *series) {
-    bool pattern = strchr(path, '%') != NULL && !qb__is_folder(path);
+    bool pattern = qb__has_number(path) && !qb__is_folder(path);
     qb_status status = pattern ? split_pattern(path, series) : split_folder(path, word, series);
     if (status != QB_OK) return status;
     if (!series->folder || !series->prefix || !series->suffix)

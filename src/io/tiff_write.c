@@ -38,7 +38,7 @@ static qb_status begin_tiff(qb_writer *writer) {
         return qb__fail(QB_BAD_ARGUMENT, "%s: a TIFF image cannot be %zu x %zu", writer->path,
                         s->shape[1], s->shape[2]);
     bool folder = qb__is_folder(writer->path);
-    tiff->series = folder || strchr(writer->path, '%');
+    tiff->series = folder || qb__has_number(writer->path);
     size_t images = tiff->series ? 1 : s->shape[0];
     double bytes = (double)images * (double)writer->image_bytes + 1024.0 * (double)images;
     tiff->layout =

@@ -49,6 +49,9 @@ qb_status qb__fail_writing(int error, const char *path);
 void qb__start_writeback(int fd, uint64_t offset, size_t bytes);
 
 /* FOLDER/.NAME.part-PID for FOLDER/NAME; release with qb__free, NULL when memory is out. */
+/* Whether the last part of a path holds a number to fill in: name_%05d.tif. */
+bool qb__has_number(const char *path);
+void qb__part_tag(char *tag, size_t room);
 char *qb__part_name(const char *path);
 char *qb__folder_of(const char *path); /* "." when there is none; likewise */
 /* QB_NO_SPACE, naming both numbers, when `folder` has less room than `bytes`. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -50,6 +51,8 @@ static qb_status decide_grid(qb__fbp *fbp, const qb_env *env) {
     grid->voxel[2] = fbp->pixel * (double)fbp->step;
     double middle = (double)fbp->first_row + (double)((grid->n[2] - 1) * fbp->step) / 2.0;
     grid->offset[2] = (middle - ((double)info->rows - 1) / 2.0) * fbp->pixel;
+    if (options->hu > 0 && !(info->pixel_size > 0))
+        return qb__fail(QB_BAD_ARGUMENT, "--hu needs the pixel size: give --pixel-size MM");
     fbp->volume = (qb__volume_out){.options = &fbp->output,
                                    .grid = *grid,
                                    .hu = options->hu,
@@ -79,13 +82,21 @@ static qb_status decide_center(qb__fbp *fbp) {
         double end;
         int used = 0;
         if (sscanf(stop, ":%lf:%lf%n", &end, &fbp->sweep_step, &used) != 2 || stop[used] ||
-            !(fbp->sweep_step > 0) || !(end >= fbp->center) || !(end <= last) ||
+            !(fbp->sweep_step >= 0.001) || !(end >= fbp->center) || !(end <= last) ||
             (end - fbp->center) / fbp->sweep_step > 10000)
             return qb__fail(QB_BAD_ARGUMENT,
-                            "--center %s: a sweep is A:B:STEP with 0 <= A <= B <= %g, STEP > 0 and "
+                            "--center %s: a sweep is A:B:STEP with 0 <= A <= B <= %g, STEP at least 0.001 and "
                             "at most 10000 steps",
                             text, last);
         fbp->sweep = true;
+        const char *dot = strrchr(fbp->output.output, '.');
+        if (dot && !strchr(dot, '/'))
+            return qb__fail(QB_BAD_ARGUMENT,
+                            "--center %s: a sweep writes a folder of TIFF files, and -o %s looks like "
+                            "a file",
+                            text, fbp->output.output);
+        if (fbp->output.preview)
+            return qb__fail(QB_BAD_ARGUMENT, "--preview: a sweep makes pictures enough");
         fbp->sweep_count = (size_t)floor((end - fbp->center) / fbp->sweep_step + 1e-6) + 1;
     } else if (*stop) {
         return qb__fail(QB_BAD_ARGUMENT, "--center %s is not a column", text);
@@ -120,7 +131,7 @@ out:
 static qb_status bound_rows(qb__fbp *fbp) {
     double weight = 0, bound = 89;
     const char *filter = fbp->options.filter;
-    if (fbp->info->quantity == QB_LINE_INTEGRAL || strchr(filter, '/') || strchr(filter, '.'))
+    if (fbp->info->quantity == QB_LINE_INTEGRAL || access(filter, F_OK) == 0)
         return QB_OK;
     qb_status status = qb__alloc(QB__BP_PARALLEL_MOST_LANES, sizeof *fbp->largest, &fbp->largest);
     if (status != QB_OK) return status;
@@ -161,6 +172,10 @@ static size_t fixed_bytes(const qb__fbp *fbp) {
     size_t field = ((fbp->grid.n[2] - 1) * fbp->step + 1) * info->columns * sizeof(float);
     if (info->quantity == QB_COUNTS && info->flats) bytes += 2 * field;
     bytes += info->cache_bytes;
+    if (fbp->output.dtype >= 2 && fbp->output.range.count == 0) /* the middle slice, to find a range */
+        bytes += fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float) +
+                 info->views * (info->columns * qb_dtype_size(info->dtype) +
+                                fbp->variant->view_bytes(&fbp->problem, fbp->variant->lanes_step));
     if (fbp->output.preview) bytes += fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
     return bytes;
 }
@@ -257,7 +272,7 @@ qb_status qb__fbp_decide(qb__fbp *fbp, const qb_env *env) {
     qb_status status;
     fbp->job.plan = cJSON_CreateObject();
     QB__TRY(check_scan(fbp->info));
-    QB__TRY(qb__volume_check(&fbp->output));
+    QB__TRY(qb__volume_check(&fbp->output, fbp->info->path));
     QB__TRY(decide_grid(fbp, env));
     QB__TRY(decide_center(fbp));
     QB__TRY(decide_weights(fbp, env));

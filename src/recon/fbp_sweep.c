@@ -20,15 +20,12 @@ static qb_status write_slice(qb__fbp *fbp, double center, const float *image) {
     static const qb_dtype dtypes[] = {QB_F32, QB_F16, QB_U16, QB_U8};
     size_t nx = fbp->grid.n[0], ny = fbp->grid.n[1];
     qb_dtype dtype = dtypes[fbp->output.dtype];
-    char path[4096], provenance[512];
+    char path[4096];
     snprintf(path, sizeof path, "%s/center_%09.3f.tif", fbp->output.output, center);
-    snprintf(provenance, sizeof provenance,
-             "{\"program\": \"quickbeam\", \"version\": \"%s\", \"center\": %.6f, \"row\": %zu}",
-             qb_version(), center, sweep_row(fbp));
     bool known = fbp->info->pixel_size > 0;
-    qb_stack stack = {.dtype = dtype, .shape = {1, ny, nx}, .units = known ? "1/mm" : "1/pixel",
+    qb_stack stack = {.dtype = dtype, .shape = {1, ny, nx}, .units = qb__volume_units(&fbp->volume),
                       .voxel = {known ? fbp->grid.voxel[0] : 0, known ? fbp->grid.voxel[1] : 0, 0},
-                      .quantity = "attenuation", .scale_low = fbp->volume.low, .scale_high = fbp->volume.high,
+                      .quantity = fbp->options.hu > 0 ? "Hounsfield" : "attenuation", .scale_low = fbp->volume.low, .scale_high = fbp->volume.high,
                       .description = "quickbeam axis sweep"};
     qb_writer *writer = NULL;
     void *values = NULL;
@@ -37,7 +34,11 @@ static qb_status write_slice(qb__fbp *fbp, double center, const float *image) {
     qb_convert_from_float(image, nx * ny, dtype, fbp->volume.low, fbp->volume.high, values);
     QB__TRY(qb_writer_create(path, &stack, &writer));
     QB__TRY(qb_writer_write(writer, 0, 1, values));
+    cJSON_DeleteItemFromObject(fbp->job.report, "column");
+    cJSON_AddNumberToObject(fbp->job.report, "column", center);
+    char *provenance = qb__provenance(&fbp->job, fbp->command, fbp->info->path);
     status = qb_writer_commit(writer, provenance);
+    cJSON_free(provenance);
     writer = NULL;
 out:
     qb_writer_abort(writer);
@@ -56,6 +57,7 @@ static void image_range(const float *image, size_t count, double *low, double *h
 
 qb_status qb__fbp_sweep(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
     const char *folder = fbp->output.output;
+    qb__info(env, "sweep of slice %zu", sweep_row(fbp));
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return qb__fail_errno(errno, "creating the folder of a sweep", folder);
     size_t pixels = fbp->grid.n[0] * fbp->grid.n[1];
@@ -63,7 +65,8 @@ qb_status qb__fbp_sweep(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
     qb_status status = qb__alloc(pixels, sizeof *image, &image);
     cJSON *list = cJSON_AddArrayToObject(fbp->job.report, "centers");
     for (size_t i = 0; status == QB_OK && i < fbp->sweep_count; i++) {
-        double center = fbp->center + (double)i * fbp->sweep_step;
+        double center = fmin(fbp->center + (double)i * fbp->sweep_step,
+                             (double)fbp->info->columns - 1);
         QB__TRY(qb__check_cancel(env));
         QB__TRY(qb__fbp_aim(fbp, center));
         QB__TRY(qb__fbp_slice(fbp, sweep_row(fbp), pool, image));

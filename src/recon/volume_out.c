@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "recon/volume_out.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -19,9 +21,35 @@ const char *qb__volume_units(const qb__volume_out *out) {
     return out->hu > 0 ? "HU" : out->in_mm ? "1/mm" : "1/pixel";
 }
 
-qb_status qb__volume_check(const qb_output_options *options) {
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    if (strcmp(a, b) == 0) return true;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Does writing to `output` (a file, a folder, a pattern within a folder) touch what is read? */
+static bool overwrites(const char *output, const char *input) {
+    if (same_file(output, input)) return true;
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s", output);
+    char *slash = strrchr(folder, '/');
+    bool pattern = strchr(slash ? slash : folder, '%') != NULL;
+    if (slash) *slash = 0;
+    return pattern && same_file(slash ? (*folder ? folder : "/") : ".", input);
+}
+
+qb_status qb__volume_check(const qb_output_options *options, const char *input) {
     const qb_numbers *range = &options->range;
     if (!options->output) return qb__fail(QB_BAD_ARGUMENT, "where to? give -o OUTPUT");
+    const char *outputs[] = {options->output, options->preview};
+    for (int i = 0; i < 2; i++) {
+        if (outputs[i] && overwrites(outputs[i], input))
+            return qb__fail(QB_BAD_ARGUMENT, "writing %s would overwrite the input %s: give another name",
+                            outputs[i], input);
+    }
+    if (options->preview && same_file(options->preview, options->output))
+        return qb__fail(QB_BAD_ARGUMENT, "%s is to hold two things, the volume and its preview",
+                        options->preview);
     if (range->count == 0) return QB_OK;
     if (range->count != 2 || range->value[0] >= range->value[1])
         return qb__fail(QB_BAD_ARGUMENT, "--range needs two numbers LO,HI with LO < HI");

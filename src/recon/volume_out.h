@@ -22,8 +22,8 @@ qb_dtype qb__volume_dtype(const qb__volume_out *out);
 /* Whether slices change on their way to the file. */
 bool qb__volume_converts(const qb__volume_out *out);
 const char *qb__volume_units(const qb__volume_out *out);
-/* --range and --dtype fit together, -o is there. */
-qb_status qb__volume_check(const qb_output_options *options);
+/* --range and --dtype fit together, -o is there, and no output is the input or another output. */
+qb_status qb__volume_check(const qb_output_options *options, const char *input);
 qb_status qb__volume_open(qb__volume_out *out);
 /* One finished slice -> to, in the file's dtype; `image` is changed. Also keeps the preview. */
 void qb__volume_convert(qb__volume_out *out, size_t slice, float *image, void *to);

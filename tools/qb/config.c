@@ -3,6 +3,7 @@
  * --config reads. */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -42,6 +43,9 @@ static qb_status take_line(cli *c, char *line, const char *path, int number) {
 }
 
 qb_status read_config(cli *c, const char *path) {
+    struct stat what;
+    if (stat(path, &what) == 0 && !S_ISREG(what.st_mode))
+        return complain(QB_BAD_INPUT, "the configuration %s is not a file", path);
     FILE *file = fopen(path, "re");
     if (!file)
         return complain(QB_NOT_FOUND, "cannot open the configuration %s: %s", path, strerror(errno));

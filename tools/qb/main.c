@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -40,13 +41,24 @@ static qb_status check_device(const cli *c) {
                     device);
 }
 
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 static qb_status run_verb(cli *c) {
     qb_status status = check_device(c);
-    if (status == QB_OK && c->options.run.save_config)
-        status = write_config(c, c->options.run.save_config);
+    const char *save = c->options.run.save_config;
+    if (status == QB_OK && c->options.run.dry_run && c->verb->run != cmd_fbp)
+        status = complain(QB_BAD_ARGUMENT, "qb %s has no plan to show; qb fbp has", c->verb->name);
+    for (int i = 0; status == QB_OK && save && i < c->count; i++) {
+        if (same_file(save, c->argument[i]))
+            status = complain(QB_BAD_ARGUMENT, "--save-config %s would overwrite the input", save);
+    }
     open_terminal(c);
     if (status == QB_OK) status = c->verb->run(c);
     finish_progress();
+    if (status == QB_OK && save) status = write_config(c, save);
     return status;
 }
 

@@ -86,6 +86,9 @@ void open_terminal(cli *c) {
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    struct sigaction hangup;
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL); /* a lost session ends cleanly; nohup is respected */
     signal(SIGXFSZ, SIG_IGN); /* a file too large is an error like a full disk, not a death */
     signal(SIGPIPE, SIG_IGN);
     c->env = (qb_env){.threads = c->options.run.threads,

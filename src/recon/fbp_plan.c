@@ -172,10 +172,6 @@ static size_t fixed_bytes(const qb__fbp *fbp) {
     size_t field = ((fbp->grid.n[2] - 1) * fbp->step + 1) * info->columns * sizeof(float);
     if (info->quantity == QB_COUNTS && info->flats) bytes += 2 * field;
     bytes += info->cache_bytes;
-    if (fbp->output.dtype >= 2 && fbp->output.range.count == 0) /* the middle slice, to find a range */
-        bytes += fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float) +
-                 info->views * (info->columns * qb_dtype_size(info->dtype) +
-                                fbp->variant->view_bytes(&fbp->problem, fbp->variant->lanes_step));
     if (fbp->output.preview) bytes += fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
     return bytes;
 }
@@ -194,6 +190,17 @@ static void decide_cache(qb__fbp *fbp, size_t cap) {
     fbp->partition.bytes += wanted * row_bytes;
 }
 
+/* The slice that is reconstructed to find the range of integers, before the rings are there. */
+static size_t range_bytes(const qb__fbp *fbp) {
+    const qb_scan_info *info = fbp->info;
+    if (fbp->output.dtype < 2 || fbp->output.range.count > 0) return 0;
+    return fbp->fixed_bytes +
+           (size_t)fbp->threads * qb__fbp_scratch(fbp, fbp->partition.slices_per_chunk) +
+           fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float) +
+           info->views * (info->columns * qb_dtype_size(info->dtype) +
+                          fbp->variant->view_bytes(&fbp->problem, fbp->variant->lanes_step));
+}
+
 static qb_status decide_chunks(qb__fbp *fbp, const qb_env *env) {
     size_t cap = qb__memory_cap(env);
     fbp->threads = env && env->threads > 0 ? env->threads : qb__cpu_count();
@@ -208,6 +215,12 @@ static qb_status decide_chunks(qb__fbp *fbp, const qb_env *env) {
     if (status != QB_OK) return status;
     decide_cache(fbp, cap);
     fbp->memory = fbp->partition.bytes;
+    if (range_bytes(fbp) > fbp->memory) fbp->memory = range_bytes(fbp);
+    if (fbp->memory > cap)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--max-ram of %.1f MiB is too small to find the range of the integers, which "
+                        "needs %.1f MiB: give --range LO,HI",
+                        (double)cap / 1048576.0, (double)fbp->memory / 1048576.0);
     if (isnan(fbp->center)) { /* finding the axis comes first and is over when the rest begins */
         size_t finding = qb__resident_bytes() + qb__center_bytes(fbp->info, env);
         if (finding > fbp->memory) fbp->memory = finding;

@@ -2,8 +2,11 @@
 #ifndef QUICKBEAM_GEOMETRY_H
 #define QUICKBEAM_GEOMETRY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "quickbeam/env.h"
+#include "quickbeam/param.h"
 #include "quickbeam/status.h"
 
 #ifdef __cplusplus
@@ -27,6 +30,9 @@ typedef struct qb_geometry {
     qb_beam beam;
     size_t views, rows, columns;
     qb_view *view; /* [views], owned */
+    double radius; /* mm: of a detector bent about its middle column, concave to the source, its pixels
+                      measured along the arc; detector, u and v then describe the plane that touches
+                      it there. 0 = flat */
 } qb_geometry;
 
 /* Parallel beam: detector column = (x cos t + y sin t) / pixel + center, row = z / pixel +
@@ -57,6 +63,95 @@ typedef struct qb_grid {
     double voxel[3];  /* mm */
     double offset[3]; /* mm */
 } qb_grid;
+
+/* As many voxels as the detector has columns (x, y) and rows (z), of the pixel size as it appears at
+ * the axis, about the origin. */
+QB_API void qb_grid_default(const qb_geometry *geometry, qb_grid *grid);
+
+/* What a geometry file may leave open: RTK's XML says nothing of the pixels, a list of matrices
+ * neither. (offset_u, offset_v): where the detector's centre lies, in mm along columns and rows, in
+ * the frame of an RTK file; 0 when the projections' origin is -spacing (n - 1) / 2. All zero where
+ * the file says it all: what a file states and what is given here must agree. */
+typedef struct qb_detector {
+    size_t rows, columns;
+    double pixel_u, pixel_v; /* mm from column to column, from row to row */
+    double offset_u, offset_v;
+} qb_detector;
+
+/* Read a geometry: quickbeam JSON, RTK XML version 2 or 3, or a 3x4 matrix per view (text or CSV of 12
+ * numbers a view, or NPY [view][3][4]) that takes mm to (column w, row w, w). The kind follows from
+ * the content. `detector` may be NULL for JSON; env tells what was left aside, may be NULL. *geometry
+ * owns memory only on success. QB_NOT_FOUND, QB_IO, QB_BAD_INPUT with the view and the number,
+ * QB_UNSUPPORTED (also for XML without expat), QB_NO_MEMORY. Thread-safe. */
+QB_API qb_status qb_geometry_load(const char *path, const qb_detector *detector, const qb_env *env,
+                                  qb_geometry *geometry);
+
+/* Write it as the name ends: .json keeps all, bit for bit; .xml is RTK's (pixel pitch and shape become
+ * a comment; rows and columns must be perpendicular); .txt and .csv are matrices, 12 numbers a line.
+ * The file appears when it is whole. QB_BAD_ARGUMENT for another ending, QB_UNSUPPORTED for what the
+ * format cannot say, QB_IO, QB_NO_SPACE. */
+QB_API qb_status qb_geometry_save(const char *path, const qb_geometry *geometry);
+
+/* A geometry from the command line: a file, or a circle and its faults. */
+typedef struct qb_geometry_options {
+    char *geometry;      /* a file; NULL = circular, from what follows */
+    double sod, sdd;     /* mm */
+    char *offset;        /* U,V in mm, or with px: the detector's centre off the principal ray */
+    double radius;       /* mm, of a bent detector; 0 = flat */
+    qb_numbers tilt;     /* degrees: in-plane, out-of-plane, slant */
+    qb_numbers jitter;   /* mm: amplitude U,V, periods per turn, phase in degrees */
+} qb_geometry_options;
+QB_API extern const qb_param qb_geometry_params[];
+
+/* angles[views] in radians; NULL where a file has them. A file must have as many views as asked for
+ * (views = 0 takes what it has), and angles given besides a file are refused. `tilt` turns the detector
+ * about the point where the principal ray meets it, right-handed: first about the column axis
+ * (out-of-plane), then about the row axis (slant), then about the ray (in-plane). `jitter` shifts it by
+ * amplitude sin(periods t + phase). Errors as in qb_geometry_load. */
+QB_API qb_status qb_geometry_make(const qb_geometry_options *options, size_t views,
+                                  const double *angles, const qb_detector *detector,
+                                  const qb_env *env, qb_geometry *geometry);
+
+/* "U,V", mm unless it ends in px -> mm. */
+QB_API qb_status qb_detector_offset_parse(const char *text, double pixel_u, double pixel_v,
+                                          double *offset_u, double *offset_v);
+
+/* Which weights make up for rays that are measured twice or not at all. */
+typedef enum qb_redundancy {
+    QB_REDUNDANCY_NONE,   /* a full turn: every ray counts half */
+    QB_REDUNDANCY_PARKER, /* less than a turn */
+    QB_REDUNDANCY_WANG,   /* a full turn with the detector to one side (half fan) */
+} qb_redundancy;
+
+/* What a geometry is; lengths in mm, angles in degrees. */
+typedef struct qb_geometry_info {
+    double sod, sdd, magnification; /* means; sod = 0 and magnification 1 for a parallel beam */
+    double pixel_u, pixel_v;        /* on the detector */
+    double offset_u, offset_v;      /* of the detector's centre, mean */
+    bool circular;           /* within a thousandth of a pixel of an ideal circular scan ... */
+    double circular_error;   /* ... from which it differs by this many pixels at most */
+    double z_range;          /* how far the source moves along z */
+    double field_radius;     /* of the cylinder about z that is seen from all around */
+    double field_height;     /* of what is seen of the axis in every view ... */
+    double field_height_rim; /* ... and at field_radius */
+    double coverage;         /* of 360 (180 parallel) */
+    double step, gap, gap_from, gap_to; /* median step; the largest gap and where it is */
+    double needed, missing;  /* 180 + fan for a short scan; what of it was not measured */
+    size_t repeated;         /* views at the place of an earlier one */
+    qb_redundancy weights;
+    double wide, narrow;     /* fan angles on the two sides of the axis */
+} qb_geometry_info;
+
+/* QB_BAD_INPUT when it is no geometry at all (a number that is not finite, a source in the detector's
+ * plane), with the view and the number. */
+QB_API qb_status qb_geometry_describe(const qb_geometry *geometry, qb_geometry_info *info);
+/* The same as a JSON object, with what was found wrong as "problems": [text]; given a grid (may be
+ * NULL) also whether it suits. Release with qb_text_free. */
+QB_API qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *grid, char **json);
+
+/* Can this grid be reconstructed from these views? QB_BAD_INPUT with the view and the number when the
+ * source enters the grid or part of it lies behind a source. */
+QB_API qb_status qb_geometry_check_grid(const qb_geometry *geometry, const qb_grid *grid);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "geometry/check.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "geometry/matrix.h"
+
+static qb_status check_shape(size_t views, size_t rows, size_t columns) {
+    if (views < 1 || views > QB__GEOMETRY_MOST_VIEWS)
+        return qb__fail(QB_BAD_INPUT, "a geometry of %zu views (1..%d are allowed)", views,
+                        QB__GEOMETRY_MOST_VIEWS);
+    if (rows < 1 || columns < 1 || rows > QB__GEOMETRY_MOST_PIXELS ||
+        columns > QB__GEOMETRY_MOST_PIXELS)
+        return qb__fail(QB_BAD_INPUT, "a detector of %zu rows and %zu columns (1..%d are allowed)",
+                        rows, columns, QB__GEOMETRY_MOST_PIXELS);
+    return QB_OK;
+}
+
+static qb_status check_numbers(const qb_view *view) {
+    const struct {
+        const char *name;
+        const double *vector;
+    } parts[] = {
+        {"source", view->source}, {"detector", view->detector}, {"u", view->u}, {"v", view->v}};
+    for (size_t p = 0; p < 4; p++) {
+        for (int j = 0; j < 3; j++) {
+            /* Larger lengths than a light second in mm would overflow the products taken of them.
+             */
+            if (!(fabs(parts[p].vector[j]) < 3e11))
+                return qb__fail(QB_BAD_INPUT, "%s[%d] is %g", parts[p].name, j, parts[p].vector[j]);
+        }
+    }
+    return QB_OK;
+}
+
+qb_status qb__geometry_check(const qb_geometry *geometry) {
+    qb_status status = check_shape(geometry->views, geometry->rows, geometry->columns);
+    if (status == QB_OK && !(geometry->radius >= 0 && isfinite(geometry->radius)))
+        status = qb__fail(QB_BAD_INPUT, "a detector bent to a radius of %g mm", geometry->radius);
+    if (status != QB_OK) return status;
+    for (size_t i = 0; i < geometry->views; i++) {
+        qb__matrix matrix;
+        status = check_numbers(&geometry->view[i]);
+        if (status == QB_OK)
+            status = qb__matrix_of_view(geometry->beam, &geometry->view[i], &matrix);
+        if (status != QB_OK) return qb__fail_in(status, "view %zu", i);
+    }
+    return QB_OK;
+}
+
+qb_status qb__geometry_create(qb_beam beam, size_t views, size_t rows, size_t columns,
+                              qb_geometry *geometry) {
+    *geometry = (qb_geometry){.beam = beam, .views = views, .rows = rows, .columns = columns};
+    qb_status status = check_shape(views, rows, columns);
+    return status == QB_OK ? qb__alloc(views, sizeof *geometry->view, &geometry->view) : status;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_GEOMETRY_CHECK_H
+#define QB_GEOMETRY_CHECK_H
+
+#include "quickbeam/geometry.h"
+
+/* What a file may ask for; more is an error of the file. */
+enum { QB__GEOMETRY_MOST_VIEWS = 1 << 22, QB__GEOMETRY_MOST_PIXELS = 1 << 20 };
+
+/* Shape within the limits, every number finite, no view degenerate. QB_BAD_INPUT with the number.
+ */
+qb_status qb__geometry_check(const qb_geometry *geometry);
+
+/* Allocate the views of a geometry of this shape, checked against the limits. */
+qb_status qb__geometry_create(qb_beam beam, size_t views, size_t rows, size_t columns,
+                              qb_geometry *geometry);
+
+#endif

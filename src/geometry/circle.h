@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_GEOMETRY_CIRCLE_H
+#define QB_GEOMETRY_CIRCLE_H
+
+#include "quickbeam/geometry.h"
+
+/* The ideal circular scan closest to a geometry: the means of its views. Parallel: sod = sdd = 0.
+ */
+typedef struct qb__circle {
+    qb_beam beam;
+    double sod, sdd, pixel_u, pixel_v;
+    double column,
+        row;      /* where the principal ray (the axis, in the plane z = 0) meets the detector */
+    double error; /* pixels: how far apart a point of the field falls on the two at most */
+} qb__circle;
+
+/* The angle t of a view: of its source, or of its rays if they are parallel. */
+double qb__view_angle(qb_beam beam, const qb_view *view);
+
+/* QB_BAD_INPUT as from qb__matrix_of_view. */
+qb_status qb__circle_fit(const qb_geometry *geometry, qb__circle *circle);
+void qb__circle_view(const qb__circle *circle, double angle, qb_view *view);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "quickbeam/geometry.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "geometry/check.h"
+#include "geometry/circle.h"
+#include "geometry/cone_weights.h"
+#include "geometry/matrix.h"
+#include "geometry/parallel.h"
+#include "geometry/vector.h"
+
+static const double pi = 3.14159265358979323846;
+
+static double degrees(double radians) {
+    return radians * (180 / pi);
+}
+
+static void from_circle(const qb_geometry *geometry, const qb__circle *circle,
+                        qb_geometry_info *info) {
+    bool cone = geometry->beam == QB_BEAM_CONE;
+    info->sod = circle->sod;
+    info->sdd = circle->sdd;
+    info->magnification = cone ? circle->sdd / circle->sod : 1;
+    info->pixel_u = circle->pixel_u;
+    info->pixel_v = circle->pixel_v;
+    info->offset_u = (0.5 * ((double)geometry->columns - 1) - circle->column) * circle->pixel_u;
+    info->offset_v = (0.5 * ((double)geometry->rows - 1) - circle->row) * circle->pixel_v;
+    info->circular_error = circle->error;
+    info->circular = circle->error <= 1e-3;
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < geometry->views && cone; i++) {
+        low = fmin(low, geometry->view[i].source[2]);
+        high = fmax(high, geometry->view[i].source[2]);
+    }
+    info->z_range = cone ? high - low : 0;
+}
+
+/* The z on the vertical line through (x, y) that falls on a row: v (c + d z) = a + b z. */
+static double z_of_row(const qb__matrix *matrix, double x, double y, double row) {
+    double at0[3], at1[3];
+    qb__matrix_apply(matrix, x, y, 0, at0);
+    qb__matrix_apply(matrix, x, y, 1, at1);
+    return (at0[1] - row * at0[2]) / (row * (at1[2] - at0[2]) - (at1[1] - at0[1]));
+}
+
+/* What all views see of the line through (x, y) relative to the view: `toward` the source. */
+static double height_at(const qb_geometry *geometry, double toward) {
+    double low = -INFINITY, high = INFINITY;
+    for (size_t i = 0; i < geometry->views; i++) {
+        qb__matrix matrix;
+        if (qb__matrix_of_view(geometry->beam, &geometry->view[i], &matrix) != QB_OK) return 0;
+        double t = qb__view_angle(geometry->beam, &geometry->view[i]);
+        double x = toward * sin(t), y = -toward * cos(t);
+        double a = z_of_row(&matrix, x, y, -0.5);
+        double b = z_of_row(&matrix, x, y, (double)geometry->rows - 0.5);
+        low = fmax(low, fmin(a, b));
+        high = fmin(high, fmax(a, b));
+    }
+    return fmax(0, high - low);
+}
+
+/* Distances from the axis to which a parallel detector sees on its two sides. */
+static void parallel_sides(const qb_geometry *geometry, double *narrow, double *wide) {
+    double low = INFINITY, high = INFINITY;
+    for (size_t i = 0; i < geometry->views; i++) {
+        const qb_view *view = &geometry->view[i];
+        double side[3], z[3] = {0, 0, 1};
+        qb__cross(view->source, z, side); /* (cos t, sin t, 0) */
+        double first = qb__dot(view->detector, side) / qb__norm(side);
+        double last =
+            first + ((double)geometry->columns - 1) * qb__dot(view->u, side) / qb__norm(side);
+        low = fmin(low, -fmin(first, last));
+        high = fmin(high, fmax(first, last));
+    }
+    *narrow = fmax(0, fmin(low, high));
+    *wide = fmax(low, high);
+}
+
+static qb_status describe_parallel(const qb_geometry *geometry, qb_geometry_info *info) {
+    double *angles = NULL, *weights = NULL, wide;
+    qb__angle_report report;
+    qb_status status;
+    QB__TRY(qb__alloc(geometry->views, sizeof *angles, &angles));
+    QB__TRY(qb__alloc(geometry->views, sizeof *weights, &weights));
+    for (size_t i = 0; i < geometry->views; i++)
+        angles[i] = qb__view_angle(geometry->beam, &geometry->view[i]);
+    QB__TRY(qb__angle_weights(geometry->views, angles, weights, &report));
+    info->coverage = report.coverage;
+    info->gap = report.gap;
+    info->gap_from = report.gap_from;
+    info->gap_to = report.gap_to;
+    info->missing = report.missing;
+    info->repeated = report.repeated;
+    info->needed = 180;
+    info->step = report.missing > 0 ? report.gap - report.missing : 180 / (double)geometry->views;
+    parallel_sides(geometry, &info->field_radius, &wide);
+    info->field_height = info->field_height_rim = height_at(geometry, 0);
+out:
+    qb__free(angles);
+    qb__free(weights);
+    return status;
+}
+
+static qb_status describe_cone(const qb_geometry *geometry, qb_geometry_info *info) {
+    qb__cone_weights weights;
+    qb_status status = qb__cone_weights_create(geometry, 0, &weights);
+    if (status != QB_OK) return status;
+    info->weights = weights.kind;
+    info->coverage = degrees(weights.span);
+    info->step = degrees(weights.step);
+    info->gap = degrees(weights.gap);
+    info->gap_from = degrees(weights.gap_from);
+    info->gap_to = degrees(weights.gap_from + weights.gap);
+    info->needed = degrees(weights.needed);
+    info->missing = degrees(weights.missing);
+    info->repeated = weights.repeated;
+    double narrow = fmin(-weights.gamma_low, weights.gamma_high);
+    double wide = fmax(-weights.gamma_low, weights.gamma_high);
+    info->narrow = degrees(narrow);
+    info->wide = degrees(wide);
+    double nearest = INFINITY;
+    for (size_t i = 0; i < geometry->views; i++)
+        nearest = fmin(nearest, hypot(geometry->view[i].source[0], geometry->view[i].source[1]));
+    info->field_radius = nearest * sin(weights.kind == QB_REDUNDANCY_WANG ? wide : narrow);
+    info->field_height = height_at(geometry, 0);
+    info->field_height_rim = height_at(geometry, info->field_radius);
+    qb__cone_weights_destroy(&weights);
+    return QB_OK;
+}
+
+qb_status qb_geometry_describe(const qb_geometry *geometry, qb_geometry_info *info) {
+    *info = (qb_geometry_info){0};
+    qb__circle circle;
+    qb_status status = qb__geometry_check(geometry);
+    if (status == QB_OK) status = qb__circle_fit(geometry, &circle);
+    if (status != QB_OK) return status;
+    from_circle(geometry, &circle, info);
+    return geometry->beam == QB_BEAM_CONE ? describe_cone(geometry, info)
+                                          : describe_parallel(geometry, info);
+}
+
+void qb_grid_default(const qb_geometry *geometry, qb_grid *grid) {
+    qb__circle circle;
+    *grid = (qb_grid){.n = {geometry->columns, geometry->columns, geometry->rows}};
+    if (qb__circle_fit(geometry, &circle) != QB_OK) return;
+    double shrink = geometry->beam == QB_BEAM_CONE ? circle.sod / circle.sdd : 1;
+    grid->voxel[0] = grid->voxel[1] = circle.pixel_u * shrink;
+    grid->voxel[2] = circle.pixel_v * shrink;
+}

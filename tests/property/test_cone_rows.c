@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows that a slab needs, against projecting every voxel of it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "geometry/partition_cone.h"
+
+enum { VIEWS = 7 };
+
+static double uniform(double low, double high) {
+    return low + (high - low) * (double)rand() / RAND_MAX;
+}
+
+static qb_geometry random_scan(void) {
+    double angles[VIEWS];
+    qb_geometry geometry;
+    for (int i = 0; i < VIEWS; i++) angles[i] = uniform(0, 7);
+    size_t rows = (size_t)uniform(4, 90);
+    assert_int_equal(qb_geometry_cone(VIEWS, angles, rows, 64, 1, 1, uniform(40, 200), 300,
+                                      uniform(-9, 9), uniform(-30, 30), &geometry),
+                     QB_OK);
+    for (int i = 0; i < VIEWS; i++) {
+        for (int j = 0; j < 3; j++) {
+            geometry.view[i].u[j] += uniform(-0.1, 0.1);
+            geometry.view[i].v[j] += uniform(-0.1, 0.1);
+            geometry.view[i].source[j] += uniform(-2, 2);
+        }
+    }
+    return geometry;
+}
+
+static void brute_force(const qb_geometry *geometry, const qb_grid *grid,
+                        const qb__matrix *matrices, size_t z0, size_t z1, double *low,
+                        double *high) {
+    *low = INFINITY, *high = -INFINITY;
+    for (size_t i = 0; i < geometry->views; i++) {
+        for (size_t at = z0 * grid->n[0] * grid->n[1]; at < z1 * grid->n[0] * grid->n[1]; at++) {
+            double p[3];
+            qb__matrix_apply(&matrices[i], (double)(at % grid->n[0]),
+                             (double)(at / grid->n[0] % grid->n[1]),
+                             (double)(at / grid->n[0] / grid->n[1]), p);
+            *low = fmin(*low, p[1] / p[2]);
+            *high = fmax(*high, p[1] / p[2]);
+        }
+    }
+}
+
+static void check_slab(const qb_geometry *geometry, const qb_grid *grid, const qb__matrix *matrices,
+                       size_t z0, size_t z1) {
+    double low, high, last = (double)geometry->rows;
+    brute_force(geometry, grid, matrices, z0, z1, &low, &high);
+    qb__rows rows = qb__rows_of_slab(geometry, grid, matrices, z0, z1);
+    /* What bilinear interpolation reads of the detector is there ... */
+    for (double row = fmax(0, floor(low)); row <= fmin(last - 1, floor(high) + 1); row++)
+        assert_true(row >= (double)rows.first && row < (double)rows.end);
+    /* ... and hardly anything else. */
+    assert_true(rows.first <= rows.end && rows.end <= geometry->rows);
+    if (rows.first < rows.end) {
+        assert_true((double)rows.first >= fmax(0, floor(low) - 1));
+        assert_true((double)rows.end <= fmin(last, floor(high) + 3));
+    }
+}
+
+static void slabs_get_their_rows(void **state) {
+    (void)state;
+    int done = 0;
+    for (int trial = 0; trial < 300; trial++) {
+        qb_geometry geometry = random_scan();
+        qb_grid grid = {{(size_t)uniform(1, 20), (size_t)uniform(1, 20), (size_t)uniform(1, 30)},
+                        {uniform(0.5, 2), uniform(0.5, 2), uniform(0.5, 2)},
+                        {uniform(-5, 5), uniform(-5, 5), uniform(-20, 20)}};
+        qb__matrix matrices[VIEWS];
+        if (qb__matrices_on_grid(&geometry, &grid, matrices) == QB_OK) {
+            size_t z0 = (size_t)uniform(0, (double)grid.n[2] - 0.01);
+            size_t z1 = z0 + 1 + (size_t)uniform(0, (double)(grid.n[2] - z0) - 0.01);
+            check_slab(&geometry, &grid, matrices, z0, z1);
+            qb__rows rows = qb__rows_of_slab(&geometry, &grid, matrices, 0, grid.n[2]);
+            assert_int_equal(qb__most_rows_of_slab(&geometry, &grid, matrices, grid.n[2]),
+                             rows.end - rows.first);
+            done++;
+        }
+        qb_geometry_destroy(&geometry);
+    }
+    assert_true(done > 200);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(slabs_get_their_rows)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_GEOMETRY_FILE_H
+#define QB_IO_GEOMETRY_FILE_H
+
+#include "io/text.h"
+#include "quickbeam/geometry.h"
+
+/* Readers: `text` is the whole file; details do not repeat its name. On failure *geometry holds
+ * nothing or what qb_geometry_destroy releases. */
+qb_status qb__geometry_from_json(const qb__text *text, qb_geometry *geometry);
+qb_status qb__geometry_from_rtk(const qb__text *text, const qb_detector *detector,
+                                const qb_env *env, qb_geometry *geometry);
+qb_status qb__geometry_from_matrices(const qb__text *text, const qb_detector *detector,
+                                     qb_geometry *geometry);
+qb_status qb__geometry_from_npy(const char *path, const qb_detector *detector,
+                                qb_geometry *geometry);
+
+/* Writers: QB_UNSUPPORTED for what the format cannot say. */
+qb_status qb__geometry_to_json(const qb_geometry *geometry, qb__text *text);
+qb_status qb__geometry_to_rtk(const qb_geometry *geometry, qb__text *text);
+qb_status qb__geometry_to_matrices(const qb_geometry *geometry, qb__text *text);
+
+#endif

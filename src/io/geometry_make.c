@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "geometry/circular.h"
+#include "quickbeam/geometry.h"
+
+static const double degree = 3.14159265358979323846 / 180;
+
+#define FIELD(name) offsetof(qb_geometry_options, name)
+const qb_param qb_geometry_params[] = {
+    {"geometry", QB_PARAM_TEXT, FIELD(geometry), "FILE", NULL, NULL, 0, 0,
+     "where source and detector are: quickbeam JSON, RTK XML, or a 3x4 matrix per view", 'g'},
+    {"sod", QB_PARAM_DOUBLE, FIELD(sod), "MM", NULL, NULL, 0, 1e9,
+     "distance from the source to the rotation axis in mm", 0},
+    {"sdd", QB_PARAM_DOUBLE, FIELD(sdd), "MM", NULL, NULL, 0, 1e9,
+     "distance from the source to the detector in mm", 0},
+    {"detector-offset", QB_PARAM_TEXT, FIELD(offset), "U,V[px]", NULL, NULL, 0, 0,
+     "where the detector's centre lies relative to the principal ray, in mm or px", 0},
+    {"detector-radius", QB_PARAM_DOUBLE, FIELD(radius), "MM", NULL, NULL, 0, 1e9,
+     "radius of a cylindrical detector in mm; 0 = flat", 0},
+    {"tilt", QB_PARAM_NUMBERS, FIELD(tilt), "IN,OUT,SLANT", NULL, NULL, -89, 89,
+     "the detector's in-plane, out-of-plane and slant angles in degrees", 0},
+    {"jitter", QB_PARAM_NUMBERS, FIELD(jitter), "U,V,N,PHASE", NULL, NULL, -1e6, 1e6,
+     "sinusoidal shift of the detector: amplitudes in mm, periods a turn, phase in degrees", 0},
+    {0},
+};
+#undef FIELD
+
+qb_status qb_detector_offset_parse(const char *text, double pixel_u, double pixel_v,
+                                   double *offset_u, double *offset_v) {
+    char *end;
+    *offset_u = *offset_v = 0;
+    if (!text) return QB_OK;
+    *offset_u = strtod(text, &end);
+    bool good = end != text;
+    if (good && *end == ',') {
+        const char *second = end + 1;
+        *offset_v = strtod(second, &end);
+        good = end != second;
+    }
+    if (good && strcmp(end, "px") == 0) {
+        *offset_u *= pixel_u;
+        *offset_v *= pixel_v;
+        if (!(pixel_u > 0 && pixel_v > 0))
+            return qb__fail(QB_BAD_ARGUMENT, "--detector-offset %s: the pixel size is not known",
+                            text);
+    } else if (*end && strcmp(end, "mm") != 0) {
+        good = false;
+    }
+    if (good && isfinite(*offset_u) && isfinite(*offset_v)) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--detector-offset %s: not U,V, Umm,Vmm or U,Vpx", text);
+}
+
+static double nth(const qb_numbers *numbers, int index, double otherwise) {
+    return index < numbers->count ? numbers->value[index] : otherwise;
+}
+
+static qb_status circle(const qb_geometry_options *options, size_t views, const double *angles,
+                        const qb_detector *detector, qb_geometry *geometry) {
+    double u, v;
+    qb_status status =
+        qb_detector_offset_parse(options->offset, detector->pixel_u, detector->pixel_v, &u, &v);
+    if (status != QB_OK) return status;
+    if (!angles) return qb__fail(QB_BAD_ARGUMENT, "a circular scan needs its angles (--angles)");
+    if (!(options->sod > 0 && options->sdd > 0))
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "a cone-beam scan needs --geometry, or --sod and --sdd in mm (they are %g "
+                        "and %g)",
+                        options->sod, options->sdd);
+    if (!(detector->pixel_u > 0 && detector->pixel_v > 0))
+        return qb__fail(QB_BAD_ARGUMENT, "a cone-beam scan needs --pixel-size in mm");
+    status = qb_geometry_cone(views, angles, detector->rows, detector->columns, detector->pixel_u,
+                              detector->pixel_v, options->sod, options->sdd, u + detector->offset_u,
+                              v + detector->offset_v, geometry);
+    if (status != QB_OK) return status;
+    const qb_numbers *tilt = &options->tilt, *jitter = &options->jitter;
+    qb__geometry_disturb(geometry, angles, options->sod, options->sdd,
+                         &(qb__faults){nth(tilt, 0, 0) * degree, nth(tilt, 1, 0) * degree,
+                                       nth(tilt, 2, 0) * degree, nth(jitter, 0, 0),
+                                       nth(jitter, 1, 0), nth(jitter, 2, 1),
+                                       nth(jitter, 3, 0) * degree});
+    geometry->radius = options->radius;
+    return QB_OK;
+}
+
+/* What a file says must not be said again. */
+static qb_status only_the_file(const qb_geometry_options *options, const double *angles) {
+    const char *also = angles                  ? "angles"
+                       : options->sod > 0      ? "sod"
+                       : options->sdd > 0      ? "sdd"
+                       : options->offset       ? "detector-offset"
+                       : options->radius > 0   ? "detector-radius"
+                       : options->tilt.count   ? "tilt"
+                       : options->jitter.count ? "jitter"
+                                               : NULL;
+    if (!also) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--%s besides --geometry %s, which states it", also,
+                    options->geometry);
+}
+
+qb_status qb_geometry_make(const qb_geometry_options *options, size_t views, const double *angles,
+                           const qb_detector *detector, const qb_env *env, qb_geometry *geometry) {
+    *geometry = (qb_geometry){0};
+    if (!options->geometry) return circle(options, views, angles, detector, geometry);
+    qb_status status = only_the_file(options, angles);
+    if (status == QB_OK) status = qb_geometry_load(options->geometry, detector, env, geometry);
+    if (status == QB_OK && views && geometry->views != views) {
+        status = qb__fail(QB_BAD_INPUT, "%s has %zu views, the projections are %zu",
+                          options->geometry, geometry->views, views);
+        qb_geometry_destroy(geometry);
+    }
+    return status;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+static bool make_room(qb__text *text, size_t more) {
+    size_t needed = text->length + more + 1, room = text->room ? text->room : 1024;
+    while (room < needed) room *= 2;
+    if (room == text->room) return true;
+    char *data;
+    if (qb__alloc(room, 1, &data) != QB_OK) return false;
+    if (text->length) memcpy(data, text->data, text->length);
+    qb__free(text->data);
+    text->data = data;
+    text->room = room;
+    return true;
+}
+
+void qb__text_add(qb__text *text, const char *format, ...) {
+    va_list arguments;
+    for (int pass = 0; pass < 2 && !text->failed; pass++) {
+        size_t left = text->room - text->length;
+        va_start(arguments, format);
+        int n = vsnprintf(text->data ? text->data + text->length : NULL, left, format, arguments);
+        va_end(arguments);
+        if (n < 0) text->failed = true;
+        if (n >= 0 && (size_t)n < left) {
+            text->length += (size_t)n;
+            return;
+        }
+        text->failed = text->failed || !make_room(text, (size_t)n);
+    }
+}
+
+void qb__text_clear(qb__text *text) {
+    qb__free(text->data);
+    *text = (qb__text){0};
+}
+
+static qb_status read_open(FILE *file, const char *path, size_t most, qb__text *text) {
+    struct stat about;
+    if (fstat(fileno(file), &about) != 0) return qb__fail_errno(errno, "reading", path);
+    if (!S_ISREG(about.st_mode)) return qb__fail(QB_BAD_INPUT, "%s is not a file", path);
+    if (about.st_size < 0 || (size_t)about.st_size > most)
+        return qb__fail(QB_BAD_INPUT, "%s has %lld bytes; at most %zu are read", path,
+                        (long long)about.st_size, most);
+    size_t size = (size_t)about.st_size;
+    if (!make_room(text, size)) return qb__fail(QB_NO_MEMORY, "%zu bytes of %s", size, path);
+    text->length = fread(text->data, 1, size, file);
+    text->data[text->length] = 0;
+    if (ferror(file)) return qb__fail_errno(errno, "reading", path);
+    return QB_OK;
+}
+
+qb_status qb__text_read(const char *path, size_t most, qb__text *text) {
+    *text = (qb__text){0};
+    FILE *file = fopen(path, "rb");
+    if (!file) return qb__fail_errno(errno, "opening", path);
+    qb_status status = read_open(file, path, most, text);
+    fclose(file);
+    if (status != QB_OK) qb__text_clear(text);
+    return status;
+}
+
+static int put(FILE *file, const qb__text *text) {
+    errno = 0;
+    bool whole = fwrite(text->data, 1, text->length, file) == text->length && fflush(file) == 0 &&
+                 fsync(fileno(file)) == 0;
+    int error = whole ? 0 : errno ? errno : EIO;
+    if (fclose(file) != 0 && !error) error = errno;
+    return error;
+}
+
+qb_status qb__text_write(const char *path, const qb__text *text) {
+    if (text->failed || !text->data) return qb__fail(QB_NO_MEMORY, "no memory for %s", path);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    qb__text part = {0};
+    qb__text_add(&part, "%.*s.%s.part-%ld", (int)(name - path), path, name, (long)getpid());
+    if (part.failed) return qb__fail(QB_NO_MEMORY, "no memory for %s", path);
+    FILE *file = fopen(part.data, "wb");
+    int error = file ? put(file, text) : errno;
+    if (!error && rename(part.data, path) != 0) error = errno;
+    if (error && file) unlink(part.data);
+    qb__text_clear(&part);
+    return error ? qb__fail_errno(error, "writing", path) : QB_OK;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_TEXT_H
+#define QB_IO_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "quickbeam/status.h"
+
+/* Text that grows; zeroed = empty. Running out of memory is remembered until qb__text_write. */
+typedef struct qb__text {
+    char *data; /* ends in 0 */
+    size_t length, room;
+    bool failed;
+} qb__text;
+
+__attribute__((format(printf, 2, 3))) void qb__text_add(qb__text *text, const char *format, ...);
+void qb__text_clear(qb__text *text);
+
+/* A whole file of at most `most` bytes, followed by a 0; a longer one is QB_BAD_INPUT. */
+qb_status qb__text_read(const char *path, size_t most, qb__text *text);
+/* By way of a temporary name: PATH appears when it is whole. */
+qb_status qb__text_write(const char *path, const qb__text *text);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/status.h"
+#include "quickbeam/geometry.h"
+
+static void add_number(cJSON *root, const char *key, double value) {
+    if (isfinite(value))
+        cJSON_AddNumberToObject(root, key, value);
+    else
+        cJSON_AddNullToObject(root, key);
+}
+
+__attribute__((format(printf, 2, 3))) static void add_problem(cJSON *list, const char *format,
+                                                              ...) {
+    char text[320];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    cJSON_AddItemToArray(list, cJSON_CreateString(text));
+}
+
+static const char *weights_name(const qb_geometry_info *info, qb_beam beam) {
+    if (beam == QB_BEAM_PARALLEL) return "none";
+    return info->weights == QB_REDUNDANCY_PARKER ? "parker"
+           : info->weights == QB_REDUNDANCY_WANG ? "wang"
+                                                 : "none";
+}
+
+static void add_info(cJSON *root, const qb_geometry *geometry, const qb_geometry_info *info) {
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {
+        {"views", (double)geometry->views},
+        {"rows", (double)geometry->rows},
+        {"columns", (double)geometry->columns},
+        {"sod_mm", info->sod},
+        {"sdd_mm", info->sdd},
+        {"magnification", info->magnification},
+        {"pixel_u_mm", info->pixel_u},
+        {"pixel_v_mm", info->pixel_v},
+        {"offset_u_mm", info->offset_u},
+        {"offset_v_mm", info->offset_v},
+        {"detector_radius_mm", geometry->radius},
+        {"circular_error_px", info->circular_error},
+        {"source_z_range_mm", info->z_range},
+        {"field_radius_mm", info->field_radius},
+        {"field_height_mm", info->field_height},
+        {"field_height_at_rim_mm", info->field_height_rim},
+        {"coverage_degrees", info->coverage},
+        {"needed_degrees", info->needed},
+        {"missing_degrees", info->missing},
+        {"step_degrees", info->step},
+        {"largest_gap_degrees", info->gap},
+        {"gap_from_degrees", info->gap_from},
+        {"gap_to_degrees", info->gap_to},
+        {"repeated_views", (double)info->repeated},
+        {"fan_wide_degrees", info->wide},
+        {"fan_narrow_degrees", info->narrow},
+    };
+    bool cone = geometry->beam == QB_BEAM_CONE;
+    cJSON_AddStringToObject(root, "beam", cone ? "cone" : "parallel");
+    cJSON_AddBoolToObject(root, "circular", info->circular);
+    cJSON_AddStringToObject(root, "weights", weights_name(info, geometry->beam));
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        add_number(root, numbers[i].key, numbers[i].value);
+}
+
+static void find_problems(const qb_geometry *geometry, const qb_geometry_info *info,
+                          const qb_grid *grid, cJSON *list) {
+    if (info->missing > 0)
+        add_problem(list,
+                    "limited angle: %.4g of the %.5g degrees needed are missing, from %.5g to "
+                    "%.5g degrees",
+                    info->missing, info->needed, info->gap_from, info->gap_to);
+    if (info->weights == QB_REDUNDANCY_PARKER && info->wide > 1.1 * info->narrow)
+        add_problem(
+            list,
+            "the detector is off to one side (fan %.4g and %.4g degrees) but the scan is no "
+            "full turn: only the smaller side's field is complete",
+            info->wide, info->narrow);
+    if (info->z_range > 1e-3 * info->sod)
+        add_problem(list, "the source moves by %.5g mm along the axis: FDK is made for circles",
+                    info->z_range);
+    if (grid && qb_geometry_check_grid(geometry, grid) != QB_OK)
+        add_problem(list, "%s", qb_detail());
+}
+
+qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *grid, char **json) {
+    qb_geometry_info info;
+    *json = NULL;
+    qb_status status = qb_geometry_describe(geometry, &info);
+    if (status != QB_OK) return status;
+    cJSON *root = cJSON_CreateObject();
+    add_info(root, geometry, &info);
+    find_problems(geometry, &info, grid, cJSON_AddArrayToObject(root, "problems"));
+    *json = cJSON_Print(root);
+    cJSON_Delete(root);
+    return *json ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the report");
+}

@@ -149,6 +149,12 @@ QB_API qb_status qb_geometry_describe(const qb_geometry *geometry, qb_geometry_i
  * NULL) also whether it suits. Release with qb_text_free. */
 QB_API qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *grid, char **json);
 
+/* Draw it into a PNG, from above (x right, y up) and from the side (y right, z up): the path of the source,
+ * some detectors, the first view with its rays, the field that all views see (grey) and the volume
+ * (black; grid NULL = the default one). Errors as in qb_preview_write. */
+QB_API qb_status qb_geometry_picture(const char *path, const qb_geometry *geometry,
+                                     const qb_grid *grid);
+
 /* Can this grid be reconstructed from these views? QB_BAD_INPUT with the view and the number when the
  * source enters the grid or part of it lies behind a source. */
 QB_API qb_status qb_geometry_check_grid(const qb_geometry *geometry, const qb_grid *grid);

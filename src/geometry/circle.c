@@ -64,7 +64,7 @@ static double view_error(const qb__circle *circle, const qb_geometry *geometry, 
 
 qb_status qb__circle_fit(const qb_geometry *geometry, qb__circle *circle) {
     *circle = (qb__circle){.beam = geometry->beam};
-    double part = 1 / (double)geometry->views;
+    double views = (double)geometry->views;
     for (size_t i = 0; i < geometry->views; i++) {
         const qb_view *view = &geometry->view[i];
         qb__matrix matrix;
@@ -72,13 +72,13 @@ qb_status qb__circle_fit(const qb_geometry *geometry, qb__circle *circle) {
         qb_status status = qb__matrix_of_view(geometry->beam, view, &matrix);
         if (status != QB_OK) return qb__fail_in(status, "view %zu", i);
         principal(view, geometry->beam, &matrix, &column, &row, &sdd);
-        circle->column += part * column;
-        circle->row += part * row;
-        circle->sdd += part * sdd;
+        circle->column += column / views;
+        circle->row += row / views;
+        circle->sdd += sdd / views;
         if (geometry->beam == QB_BEAM_CONE)
-            circle->sod += part * hypot(view->source[0], view->source[1]);
-        circle->pixel_u += part * qb__norm(view->u);
-        circle->pixel_v += part * qb__norm(view->v);
+            circle->sod += hypot(view->source[0], view->source[1]) / views;
+        circle->pixel_u += qb__norm(view->u) / views;
+        circle->pixel_v += qb__norm(view->v) / views;
     }
     for (size_t i = 0; i < geometry->views; i++) {
         qb__matrix matrix;

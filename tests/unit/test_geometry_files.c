@@ -316,6 +316,30 @@ static void matrix_files(void **state) {
     qb_geometry_destroy(&expected);
 }
 
+static void npy_matrices(void **state) {
+    (void)state;
+    const double matrix[12] = {-1200, -90, 0, -9000, 0, -60, -2400, -6000, 0, -3, 0, -300};
+    char header[128] = "\x93NUMPY\x01\0\x76\0{'descr': '<f8', 'fortran_order': False, "
+                       "'shape': (1, 3, 4), }";
+    for (size_t i = 10 + strlen(header + 10); i < 127; i++) header[i] = ' ';
+    header[127] = '\n';
+    snprintf(path, sizeof path, "%s/m.npy", folder);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fwrite(header, 1, sizeof header, file);
+    fwrite(matrix, sizeof *matrix, 12, file);
+    fclose(file);
+    qb_geometry geometry, expected = circle(0, 0);
+    expected.views = 1;
+    if (qb_geometry_load(path, &detector, NULL, &geometry) != QB_OK) fail_msg("%s", qb_detail());
+    same_images(&geometry, &expected, 1e-9);
+    assert_int_equal(truncate(path, 200), 0);
+    qb_geometry_destroy(&geometry);
+    assert_int_equal(qb_geometry_load(path, &detector, NULL, &geometry), QB_BAD_INPUT);
+    unlink(path);
+    qb_geometry_destroy(&expected);
+}
+
 static void offsets_are_parsed(void **state) {
     (void)state;
     double u, v;
@@ -380,6 +404,7 @@ int main(void) {
         cmocka_unit_test(json_circles),
         cmocka_unit_test(bad_json_is_refused),
         cmocka_unit_test(matrix_files),
+        cmocka_unit_test(npy_matrices),
         cmocka_unit_test(offsets_are_parsed),
         cmocka_unit_test(a_file_stands_alone),
         cmocka_unit_test(described),

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* The vectors of bp_cone_matrix.h, and how a coordinate becomes cells. */
+#ifndef QB_CPU_BP_CONE_VECTORS_AVX512_H
+#define QB_CPU_BP_CONE_VECTORS_AVX512_H
+
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIDTH 16
+typedef __m512 vector;
+typedef __m512i integers;
+typedef __mmask16 lanes;
+#define vector_set1 _mm512_set1_ps
+#define vector_mul _mm512_mul_ps
+#define vector_fma _mm512_fmadd_ps
+#define integers_set1 _mm512_set1_epi32
+#define vector_load_some(from, on) _mm512_maskz_loadu_ps(on, from)
+#define vector_store_some(to, on, value) _mm512_mask_storeu_ps(to, on, value)
+
+static inline lanes lanes_between(int begin, int end) {
+    unsigned from = begin > 0 ? 0xffffu << begin : 0xffffu;
+    unsigned below = end < WIDTH ? 0xffffu >> (WIDTH - end) : 0xffffu;
+    return (lanes)(from & below);
+}
+
+static inline vector vector_place(int x) {
+    const vector lane = _mm512_set_ps(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    return _mm512_add_ps(lane, _mm512_set1_ps((float)x));
+}
+
+static inline vector vector_inverse(vector w) {
+    vector guess = _mm512_rcp14_ps(w);
+    vector rest = _mm512_fnmadd_ps(w, guess, _mm512_set1_ps(1.0f));
+    return _mm512_fmadd_ps(guess, rest, guess);
+}
+
+#include "bp_cone_matrix.h"
+
+/* Added with rounding down, it leaves the floor in the low bits. */
+#define FLOOR 0x1.8p23f
+
+typedef struct cell {
+    integers index; /* from the cell of (u0, v0) */
+    vector u, v;    /* where in the cell */
+} cell;
+
+INLINE cell cell_of(const ray *r, vector u, vector v) {
+    const vector magic = vector_set1(FLOOR);
+    vector left = _mm512_sub_ps(
+        _mm512_add_round_ps(u, magic, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC), magic);
+    vector top = _mm512_sub_ps(
+        _mm512_add_round_ps(v, magic, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC), magic);
+    cell c = {.u = _mm512_sub_ps(u, left), .v = _mm512_sub_ps(v, top)};
+    if (__builtin_expect(r->far, 0))
+        c.index = _mm512_add_epi32(_mm512_mullo_epi32(_mm512_cvttps_epi32(top), r->stride_cells),
+                                   _mm512_cvttps_epi32(left));
+    else
+        c.index = _mm512_cvttps_epi32(vector_fma(top, r->stride, left));
+    return c;
+}
+
+/* The cells at index and index + 1 of the lanes. */
+INLINE void fetch(const char *origin, lanes on, integers index, __m512i *left, __m512i *right) {
+    const __m512i even =
+        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    const __m512i odd = _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+    const __m512i none = _mm512_setzero_si512();
+    __m512i low =
+        _mm512_mask_i32gather_epi64(none, (__mmask8)on, _mm512_castsi512_si256(index), origin, 4);
+    __m512i high = _mm512_mask_i32gather_epi64(none, (__mmask8)(on >> 8),
+                                               _mm512_extracti64x4_epi64(index, 1), origin, 4);
+    *left = _mm512_permutex2var_epi32(low, even, high);
+    *right = _mm512_permutex2var_epi32(low, odd, high);
+}
+
+#endif

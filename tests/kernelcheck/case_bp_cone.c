@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+#include "case_bp_cone.h"
+#include "cpu/features.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const qb__bp_cone_variant *variant_at(size_t i) {
+    size_t count;
+    return qb__bp_cone_variants(&count) + i;
+}
+
+static size_t count(void) {
+    size_t n;
+    return qb__bp_cone_variants(&n), n;
+}
+
+static const char *id(size_t i) {
+    return variant_at(i)->id;
+}
+
+static bool runs_here(size_t i) {
+    uint32_t needed = variant_at(i)->features;
+    return (qb__cpu_features() & needed) == needed;
+}
+
+const kernel_table bp_cone_table = {count, id, runs_here};
+
+bool cone_is_circular(const qb__bp_cone_variant *v) {
+    return !strncmp(v->id, "bp_cone_circular", strlen("bp_cone_circular"));
+}
+
+/* What a trial works on: the voxels of a window of the grid, in an output hardly larger. */
+typedef struct trial {
+    const qb__bp_cone_variant *variant;
+    cone_scan scan;
+    qb__bp_cone_brick part;
+    qb__bp_cone_window window; /* rows that the part's planes see */
+    size_t stride_y, stride_z;
+    guarded packed, scratch, out;
+} trial;
+
+static cone_scan random_shape(rng *r, bool quick) {
+    const size_t most = quick ? 120 : 400;
+    size_t views = cone_log_uniform(r, 1, quick ? 20 : 60);
+    size_t columns = cone_log_uniform(r, 1, most), rows = cone_log_uniform(r, 1, most);
+    size_t nx = cone_log_uniform(r, 1, most), ny = cone_log_uniform(r, 1, most);
+    size_t nz = cone_log_uniform(r, 1, 2 * most);
+    switch (rng_below(r, 10)) {
+    case 0: views = 1; break;
+    case 1: columns = 1; break;
+    case 2: rows = 1; break;
+    case 3: nx = ny = nz = 1; break;
+    case 4: nx = ny = nz = columns = rows; break;
+    case 5:
+        views = 1 + rng_below(r, 6);
+        columns = nx = ny = 2048;
+        break;
+    case 6:
+        views = 1 + rng_below(r, 6);
+        rows = nz = 2048;
+        break;
+    }
+    return cone_scan_new(views, columns, rows, nx, ny, nz);
+}
+
+static double log_range(rng *r, double low, double high) {
+    return exp(rng_uniform(r, log(low), log(high)));
+}
+
+/* Distances in which the source stays outside the grid's ball, however it turns. */
+static cone_setup random_setup(rng *r, const qb__bp_cone_problem *p, bool circular) {
+    cone_setup s = {.flip = rng_below(r, 4) == 0};
+    const double pixel = rng_below(r, 3) ? 1.0 : log_range(r, 0.5, 2.0);
+    double voxel = rng_below(r, 2) ? 1.0 : log_range(r, 0.3, 4.0);
+    double aspect = rng_below(r, 3) ? 1.0 : log_range(r, 0.4, 2.5);
+    const double nx = (double)p->nx, ny = (double)p->ny, nz = (double)p->nz;
+    double half = 0.5 * hypot(nx, ny);
+    bool roi = rng_below(r, 3) == 0;
+    double reach = half * (roi ? 1.6 : 1.0) + (circular ? 0.0 : 0.3 * nz) + 4;
+    s.sod = voxel * reach * log_range(r, 1.6, 8.0);
+    double magnification = log_range(r, 1.05, 3.0);
+    s.sdd = s.sod * magnification;
+    s.voxel[0] = s.voxel[1] = voxel;
+    s.voxel[2] = voxel * aspect;
+    s.pitch_u = s.pitch_v = pixel * magnification;
+    for (int i = 0; i < 3 && roi; i++)
+        s.offset[i] = rng_uniform(r, -0.2, 0.2) * (i < 2 ? half * voxel : nz * s.voxel[2]);
+    if (rng_below(r, 3) == 0) s.detector_u = rng_uniform(r, -0.7, 0.7) * (double)p->columns;
+    if (rng_below(r, 3) == 0) s.detector_v = rng_uniform(r, -0.7, 0.7) * (double)p->rows;
+    if (rng_below(r, 4) == 0) s.detector_v = 0.5 * (double)rng_below(r, p->rows);
+    if (rng_below(r, 4) == 0) s.source_z = rng_uniform(r, -0.5, 0.5) * nz * s.voxel[2];
+    s.from = rng_below(r, 2) ? 0.0 : rng_uniform(r, -4, 4);
+    s.sweep = rng_below(r, 2) ? 6.283185307179586 : rng_uniform(r, 1, 7);
+    if (circular) return s;
+    if (rng_below(r, 2)) s.tilt = 0.1;
+    if (rng_below(r, 2)) s.roll = rng_below(r, 3) ? 0.02 : 3.2;
+    if (rng_below(r, 2)) s.wobble = 0.01;
+    if (rng_below(r, 2)) s.jitter = 2;
+    return s;
+}
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* Some of n voxels along an axis, at most `most`. */
+static void random_range(rng *r, size_t n, size_t most, size_t *begin, size_t *end) {
+    size_t length = rng_below(r, 2) ? smaller(n, most) : 1 + rng_below(r, smaller(n, most));
+    *begin = rng_below(r, n - length + 1);
+    *end = *begin + length;
+}
+
+static trial trial_new(const qb__bp_cone_variant *variant, rng *r, bool quick) {
+    trial t = {.variant = variant, .scan = random_shape(r, quick)};
+    const qb__bp_cone_problem *p = &t.scan.problem;
+    const cone_setup setup = random_setup(r, p, cone_is_circular(variant));
+    cone_scan_place(&t.scan, &setup, r);
+    cone_scan_fill(&t.scan, r);
+    qb__bp_cone_brick *b = &t.part;
+    random_range(r, p->nx, 100, &b->x0, &b->x1);
+    random_range(r, p->ny, 40, &b->y0, &b->y1);
+    random_range(r, p->nz, 300, &b->z0, &b->z1);
+    t.window = qb__bp_cone_rows(p, b->z0, b->z1);
+    if (rng_below(r, 2)) t.window = (qb__bp_cone_window){0, p->rows};
+    t.stride_y = b->x1 - b->x0 + rng_below(r, 5);
+    t.stride_z = t.stride_y * (b->y1 - b->y0 + rng_below(r, 2)) + rng_below(r, 7);
+    t.out = guarded_new((b->z1 - b->z0) * t.stride_z * sizeof(float));
+    t.packed = guarded_new(variant->view_bytes(p, t.window) * p->views);
+    t.scratch = guarded_new(variant->scratch_bytes(p));
+    return t;
+}
+
+static void trial_free(trial *t) {
+    guarded_free(&t->out);
+    guarded_free(&t->packed);
+    guarded_free(&t->scratch);
+    cone_scan_free(&t->scan);
+}
+
+/* Views first <= v < end, in any order. */
+static void pack(const trial *t, qb__bp_cone_window window, size_t first, size_t end, void *to) {
+    const qb__bp_cone_problem *p = &t->scan.problem;
+    const size_t bytes = t->variant->view_bytes(p, window);
+    for (size_t v = end; v-- > first;)
+        t->variant->pack(p, v, window, cone_image(&t->scan, v) + window.r0 * p->columns, p->columns,
+                         (char *)to + (v - first) * bytes);
+}
+
+static void run(const trial *t, const void *packed, qb__bp_cone_window window, size_t first,
+                size_t end, qb__bp_cone_brick b, float *out) {
+    uintptr_t origin =
+        (uintptr_t)out -
+        (t->part.z0 * t->stride_z + t->part.y0 * t->stride_y + t->part.x0) * sizeof(float);
+    t->variant->run(&t->scan.problem, first, end, packed, window, b, (float *)origin, t->stride_z,
+                    t->stride_y, first > 0, t->scratch.data);
+}
+
+static float *voxel(const trial *t, float *out, size_t x, size_t y, size_t z) {
+    return out + (z - t->part.z0) * t->stride_z + (y - t->part.y0) * t->stride_y + (x - t->part.x0);
+}
+
+static bool gaps_untouched(const trial *t) {
+    const float *out = t->out.data;
+    for (size_t i = 0; i < t->out.bytes / sizeof *out; i++) {
+        size_t y = i % t->stride_z / t->stride_y, x = i % t->stride_z % t->stride_y;
+        if (y < t->part.y1 - t->part.y0 && x < t->part.x1 - t->part.x0) continue;
+        uint32_t bits;
+        memcpy(&bits, out + i, sizeof bits);
+        if (bits != 0xffffffffu) return false;
+    }
+    return true;
+}
+
+static bool all_finite(const trial *t) {
+    for (size_t z = t->part.z0; z < t->part.z1; z++)
+        for (size_t y = t->part.y0; y < t->part.y1; y++)
+            for (size_t x = t->part.x0; x < t->part.x1; x++)
+                if (!isfinite(*voxel(t, t->out.data, x, y, z))) return false;
+    return true;
+}
+
+/* What white noise of the same strength would give in this voxel, squared. */
+static double expected2(const trial *t, size_t x, size_t y, size_t z) {
+    double sum = 0;
+    const double at[4] = {(double)x, (double)y, (double)z, 1};
+    for (size_t v = 0; v < t->scan.problem.views; v++) {
+        const double *m = t->scan.problem.matrix[v] + 8;
+        double w = m[0] * at[0] + m[1] * at[1] + m[2] * at[2] + m[3];
+        double strength = (double)t->scan.largest[v] / 4;
+        sum += 0.44 * strength * strength / (w * w * w * w);
+    }
+    return sum;
+}
+
+static double accuracy_of(qb__accuracy a) {
+    return a == QB__ACCURACY_HIGH ? 5e-5 : a == QB__ACCURACY_NORMAL ? 1e-3 : 6e-3;
+}
+
+static double reference(const trial *t, size_t x, size_t y, size_t z) {
+    double sum = 0;
+    for (size_t v = 0; v < t->scan.problem.views; v++)
+        sum += qb__bp_cone_reference(&t->scan.problem, v, cone_image(&t->scan, v),
+                                     t->scan.problem.columns, x, y, z);
+    return sum;
+}
+
+static bool accurate(const trial *t, rng *r, bool quick, outcome *o) {
+    const qb__bp_cone_brick *b = &t->part;
+    const size_t budget = quick ? 200000 : 1000000;
+    size_t voxels = (b->x1 - b->x0) * (b->y1 - b->y0) * (b->z1 - b->z0);
+    size_t samples = smaller(2 * voxels, budget / t->scan.problem.views);
+    double error2 = 0, norm2 = 0, noise2 = 0, worst = 0;
+    for (size_t i = 0; i < samples; i++) {
+        size_t x = b->x0 + rng_below(r, b->x1 - b->x0), y = b->y0 + rng_below(r, b->y1 - b->y0);
+        size_t z = b->z0 + rng_below(r, b->z1 - b->z0);
+        double want = reference(t, x, y, z), got = (double)*voxel(t, t->out.data, x, y, z);
+        double expected = expected2(t, x, y, z);
+        error2 += (got - want) * (got - want);
+        norm2 += want * want;
+        noise2 += expected;
+        worst = fmax(worst, fabs(got - want) / sqrt(expected));
+    }
+    /* Few samples may all be near a zero crossing or the border: then noise is the measure. */
+    if (samples < 1000 || norm2 < 0.1 * noise2) norm2 = noise2;
+    const double bound = accuracy_of(t->variant->accuracy), relative = sqrt(error2 / norm2);
+    o->share_of_bound = fmax(relative / bound, worst / (20 * bound));
+    if (!(relative < bound)) {
+        snprintf(o->why.s, sizeof o->why.s, "relative L2 error %.2e, bound %.0e", relative, bound);
+        return false;
+    }
+    if (!(worst <= 20 * bound)) {
+        snprintf(o->why.s, sizeof o->why.s, "largest error %.2e of rms, bound %.0e", worst,
+                 20 * bound);
+        return false;
+    }
+    return true;
+}
+
+/* Part of the part, from another window of rows and in two blocks of views: the same bits. */
+static bool same_bits(const trial *t, rng *r) {
+    const qb__bp_cone_problem *p = &t->scan.problem;
+    qb__bp_cone_brick b = t->part;
+    b.x0 += rng_below(r, b.x1 - b.x0), b.y0 += rng_below(r, b.y1 - b.y0);
+    b.z0 += rng_below(r, b.z1 - b.z0);
+    b.x1 = b.x0 + 1 + rng_below(r, b.x1 - b.x0), b.y1 = b.y0 + 1 + rng_below(r, b.y1 - b.y0);
+    b.z1 = b.z0 + 1 + rng_below(r, b.z1 - b.z0);
+    const size_t middle = rng_below(r, p->views);
+    const qb__bp_cone_window window = qb__bp_cone_rows(p, b.z0, b.z1);
+    guarded packed = guarded_new(t->variant->view_bytes(p, window) * p->views);
+    guarded out = guarded_new(t->out.bytes);
+    pack(t, window, 0, p->views, packed.data);
+    const char *second = (char *)packed.data + middle * t->variant->view_bytes(p, window);
+    if (middle > 0) run(t, packed.data, window, 0, middle, b, out.data);
+    run(t, second, window, middle, p->views, b, out.data);
+    bool same = guarded_intact(&packed) && guarded_intact(&out) && guarded_intact(&t->scratch);
+    for (size_t z = b.z0; z < b.z1 && same; z++)
+        for (size_t y = b.y0; y < b.y1 && same; y++)
+            same = !memcmp(voxel(t, out.data, b.x0, y, z), voxel(t, t->out.data, b.x0, y, z),
+                           (b.x1 - b.x0) * sizeof(float));
+    guarded_free(&packed);
+    guarded_free(&out);
+    return same;
+}
+
+static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
+    pack(t, t->window, 0, t->scan.problem.views, t->packed.data);
+    if (!guarded_intact(&t->packed))
+        return snprintf(o->why.s, sizeof o->why.s, "pack wrote outside its block"), false;
+    run(t, t->packed.data, t->window, 0, t->scan.problem.views, t->part, t->out.data);
+    const char *broken = !guarded_intact(&t->packed)    ? "run changed the packed images' margin"
+                         : !guarded_intact(&t->scratch) ? "run wrote outside its scratch"
+                         : !guarded_intact(&t->out)     ? "run wrote outside the volume"
+                         : !gaps_untouched(t)           ? "run wrote between the rows"
+                         : !all_finite(t)               ? "a voxel was left out"
+                                                        : NULL;
+    if (broken) return snprintf(o->why.s, sizeof o->why.s, "%s", broken), false;
+    if (!accurate(t, r, quick, o)) return false;
+    if (!same_bits(t, r))
+        return snprintf(o->why.s, sizeof o->why.s, "another cut gave other bits"), false;
+    return true;
+}
+
+/* A detector ever so slightly tilted, once, moves what the circular kernel holds fixed. */
+static bool refuses_tilt(const trial *t, rng *r, outcome *o) {
+    const qb__bp_cone_problem *p = &t->scan.problem;
+    double *m = t->scan.matrix[rng_below(r, p->views)];
+    const int row = rng_below(r, 2) ? 0 : 8;
+    const double before = m[row + 2];
+    m[row + 2] += 1e-5 * m[11];
+    const bool taken = p->nz > 1 && t->variant->applicable(p);
+    m[row + 2] = before;
+    if (taken) snprintf(o->why.s, sizeof o->why.s, "a tilted view was accepted");
+    return !taken;
+}
+
+static bool check(size_t variant, uint64_t seed, bool quick, outcome *o) {
+    rng r = {seed};
+    trial t = trial_new(variant_at(variant), &r, quick);
+    const bool circular = cone_is_circular(t.variant);
+    bool ok = t.variant->applicable(&t.scan.problem);
+    if (!ok) snprintf(o->why.s, sizeof o->why.s, "a legal problem was refused");
+    ok = ok && verdict(&t, &r, quick, o);
+    ok = ok && (!circular || refuses_tilt(&t, &r, o));
+    if (!ok) {
+        const qb__bp_cone_problem *p = &t.scan.problem;
+        const size_t n = strlen(o->why.s);
+        snprintf(o->why.s + n, sizeof o->why.s - n,
+                 " (%zu views, %zux%zu pixels, %zux%zux%zu voxels, part %zu:%zu,%zu:%zu,%zu:%zu, "
+                 "rows %zu:%zu, w > %.3f)",
+                 p->views, p->columns, p->rows, p->nx, p->ny, p->nz, t.part.x0, t.part.x1,
+                 t.part.y0, t.part.y1, t.part.z0, t.part.z1, t.window.r0, t.window.r1,
+                 qb__bp_cone_nearest(p));
+    }
+    trial_free(&t);
+    return ok;
+}
+
+const kernel_case bp_cone_matrix_case = {"bp_cone_matrix", check, bp_cone_bench};
+const kernel_case bp_cone_circular_case = {"bp_cone_circular", check, bp_cone_bench};

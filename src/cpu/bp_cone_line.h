@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-enum { CONE_TILE_X = 64, CONE_TILE_Y = 32, CONE_TILE_Z = 32 };
+enum { CONE_TILE_X = 64, CONE_TILE_Y = 32, CONE_TILE_Z = 16 };
 
 typedef struct cone_tile {
     qb__bp_cone_brick voxels; /* the part of the tile that is wanted */
@@ -31,7 +31,8 @@ typedef struct cone_view {
 /* The lines of one plane of a tile. */
 typedef struct cone_lines {
     _Alignas(64) float u[CONE_TILE_Y], v[CONE_TILE_Y], w[CONE_TILE_Y];
-    _Alignas(64) double low[CONE_TILE_Y], high[CONE_TILE_Y]; /* voxels that meet the window */
+    _Alignas(64) double low[CONE_TILE_Y], high[CONE_TILE_Y]; /* voxels that meet the window ... */
+    _Alignas(64) int begin[CONE_TILE_Y], end[CONE_TILE_Y];   /* ... as whole numbers, begin < end */
 } cone_lines;
 
 /* Keeps the planes of the window's borders finite where they are parallel to x. */
@@ -75,14 +76,17 @@ static inline cone_view cone_view_of(const qb__bp_cone_problem *p, size_t view,
     return c;
 }
 
-/* Lines n of plane z, both counted from the tile's begin. */
-static inline void cone_lines_of(cone_lines *lines, const cone_view *c, double z) {
+/* The lines of plane z, counted from the tile's begin; voxels cut to the brick. */
+static inline void cone_lines_of(cone_lines *lines, const cone_view *c, const cone_tile *tile,
+                                 double z) {
+    const double from = (double)(tile->voxels.x0 - tile->x);
+    const double to = (double)(tile->voxels.x1 - tile->x) - 1;
     for (int y = 0; y < CONE_TILE_Y; y++) {
         lines->u[y] = (float)(c->u[1] * y + (c->u[2] * z + c->u[3]));
         lines->v[y] = (float)(c->v[1] * y + (c->v[2] * z + c->v[3]));
         lines->w[y] = (float)(c->w[1] * y + (c->w[2] * z + c->w[3]));
-        lines->low[y] = 0;
-        lines->high[y] = CONE_TILE_X - 1;
+        lines->low[y] = from;
+        lines->high[y] = to;
     }
     for (int i = 0; i < 4; i++) {
         const double *b = c->border[i], inverse = -c->inverse[i];
@@ -99,19 +103,14 @@ static inline void cone_lines_of(cone_lines *lines, const cone_view *c, double z
             }
         }
     }
+    for (int y = 0; y < CONE_TILE_Y; y++) {
+        double low = lines->low[y] < CONE_TILE_X ? lines->low[y] : CONE_TILE_X;
+        double high = lines->high[y] > -1 ? lines->high[y] : -1;
+        lines->begin[y] = (int)low + (low > (double)(int)low);
+        lines->end[y] = (int)(high + 1);
+    }
 }
 
-/* Voxels begin <= x < end of a line, counted from the tile's begin and cut to the brick. */
-static inline void cone_span(const cone_lines *lines, const cone_tile *tile, size_t y, int *begin,
-                             int *end) {
-    int low = (int)(tile->voxels.x0 - tile->x), high = (int)(tile->voxels.x1 - tile->x);
-    int first = lines->low[y] < CONE_TILE_X ? (int)lines->low[y] : CONE_TILE_X;
-    int last = lines->high[y] < 0 ? 0 : (int)lines->high[y] + 1;
-    *begin = first > low ? first : low;
-    *end = last < high ? last : high;
-}
-
-/* Calls step(context, tile) for every tile that the brick touches. */
 static inline size_t cone_smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }

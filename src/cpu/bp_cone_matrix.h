@@ -55,7 +55,8 @@ typedef struct ray {
     const char *origin; /* of pixel (u0, v0) */
     vector stride;
     integers stride_cells;
-    bool far; /* cells are further apart than single precision counts */
+    bool far;    /* cells are further apart than single precision counts */
+    bool gather; /* the CPU gathers faster than it loads one by one */
 } ray;
 
 INLINE vector sample(const ray *r, lanes on, vector u, vector v);
@@ -75,21 +76,68 @@ INLINE void add_line(const ray *r, float bu, float bv, float bw, int begin, int 
     }
 }
 
-static void add_view(const cone_view *c, const ray *r, const cone_tile *tile, float *out,
-                     size_t stride_z, size_t stride_y) {
+/* The cells of the next view that the tile will read, fetched line by line while this view is
+ * added: a box around the tile's shadow. */
+typedef struct ahead {
+    const char *row;            /* where the next line to fetch lies */
+    size_t lines, rows, stride; /* cache lines of a row still to fetch, rows, bytes */
+    size_t line, each; /* lines fetched of the row; lines to fetch for each line of voxels */
+} ahead;
+
+INLINE void fetch_ahead(ahead *a) {
+    for (size_t i = 0; i < a->each && a->rows > 0; i++) {
+        __builtin_prefetch(a->row + 64 * a->line, 0, 2);
+        if (++a->line < a->lines) continue;
+        a->line = 0;
+        a->row += a->stride;
+        a->rows--;
+    }
+}
+
+static void add_view(const cone_view *c, const ray *r, const cone_tile *tile, ahead *next,
+                     float *out, size_t stride_z, size_t stride_y) {
     const qb__bp_cone_brick *b = &tile->voxels;
     for (size_t z = b->z0; z < b->z1; z++) {
         cone_lines lines;
-        cone_lines_of(&lines, c, (double)(z - tile->z));
+        cone_lines_of(&lines, c, tile, (double)(z - tile->z));
         for (size_t y = b->y0; y < b->y1; y++) {
             const size_t n = y - tile->y;
-            int begin, end;
-            cone_span(&lines, tile, n, &begin, &end);
+            const int begin = lines.begin[n], end = lines.end[n];
+            fetch_ahead(next);
             if (begin >= end) continue;
             float *line = (float *)((uintptr_t)out + (z * stride_z + y * stride_y + tile->x) * 4);
             add_line(r, lines.u[n], lines.v[n], lines.w[n], begin, end, line);
         }
     }
+}
+
+static ahead ahead_of(const qb__bp_cone_problem *p, size_t view, const char *block,
+                      qb__bp_cone_window window, const cone_tile *tile) {
+    const qb__bp_cone_brick *b = &tile->voxels;
+    const double *m = p->matrix[view], edge[2] = {-1, (double)p->columns};
+    double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
+    for (int corner = 0; corner < 8; corner++) {
+        double x = (double)(corner & 1 ? b->x1 - 1 : b->x0);
+        double y = (double)(corner & 2 ? b->y1 - 1 : b->y0);
+        double z = (double)(corner & 4 ? b->z1 - 1 : b->z0), w = cone_at(m + 8, x, y, z);
+        for (int i = 0; i < 2; i++) {
+            double at = cone_at(m + 4 * i, x, y, z) / w;
+            low[i] = fmin(low[i], at), high[i] = fmax(high[i], at);
+        }
+    }
+    double u0 = fmax(floor(low[0]), edge[0]), u1 = fmin(floor(high[0]) + 1, edge[1]);
+    double v0 = fmax(floor(low[1]), (double)window.r0 - 1);
+    double v1 = fmin(floor(high[1]), (double)window.r1 - 1);
+    ahead a = {.stride = 4 * cell_stride(p)};
+    if (!(u0 <= u1 && v0 <= v1)) return a;
+    size_t first = 4 * ((size_t)(u0 + GUARD)), last = 4 * ((size_t)(u1 + GUARD) + 1);
+    first = (first + HEADER) / 64 * 64, last = (last + HEADER) / 64 * 64;
+    a.row = block + (size_t)(v0 + GUARD - (double)window.r0) * a.stride + first;
+    a.lines = (last - first) / 64 + 1;
+    a.rows = (size_t)(v1 - v0) + 1;
+    const size_t steps = (b->z1 - b->z0) * (b->y1 - b->y0);
+    a.each = (a.lines * a.rows + steps - 1) / steps;
+    return a;
 }
 
 /* The largest |v| that the tile's voxels can have, counted from v0. */
@@ -107,12 +155,13 @@ static double reach(const cone_view *c, const qb__bp_cone_problem *p, const cone
 
 /* `weight` is what pixels must be multiplied by; it is folded into w. */
 static void matrix_add(const qb__bp_cone_problem *p, size_t view, const char *block, float weight,
-                       qb__bp_cone_window window, const cone_tile *tile, float *out,
+                       qb__bp_cone_window window, const cone_tile *tile, ahead *next, float *out,
                        size_t stride_z, size_t stride_y) {
     cone_view c = cone_view_of(p, view, tile, window);
     const size_t stride = cell_stride(p);
     const double scale = 1 / sqrt((double)weight);
     ray r = {.stride = vector_set1((float)stride), .stride_cells = integers_set1((int)stride)};
+    r.gather = cpu_gathers();
     r.far = (reach(&c, p, tile) + 2) * (double)stride > 0x1p23;
     for (int i = 0; i < 4; i++) c.u[i] *= scale, c.v[i] *= scale, c.w[i] *= scale;
     int64_t cell = (c.v0 - (int64_t)window.r0 + GUARD) * (int64_t)stride + c.u0 + GUARD;
@@ -120,7 +169,7 @@ static void matrix_add(const qb__bp_cone_problem *p, size_t view, const char *bl
     r.u = vector_set1((float)c.u[0]);
     r.v = vector_set1((float)c.v[0]);
     r.w = vector_set1((float)c.w[0]);
-    add_view(&c, &r, tile, out, stride_z, stride_y);
+    add_view(&c, &r, tile, next, out, stride_z, stride_y);
 }
 
 static void clear(qb__bp_cone_brick b, float *out, size_t stride_z, size_t stride_y) {
@@ -149,8 +198,11 @@ static void matrix_run(const qb__bp_cone_problem *p, size_t first, size_t end, c
                 for (size_t v = first; v < end; v++) {
                     const char *block = (const char *)packed + (v - first) * bytes;
                     const float weight = block_weight(block);
+                    ahead next = {.rows = 0};
+                    if (v + 1 < end) next = ahead_of(p, v + 1, block + bytes, window, &tile);
                     if (weight > 0)
-                        matrix_add(p, v, block, weight, window, &tile, out, stride_z, stride_y);
+                        matrix_add(p, v, block, weight, window, &tile, &next, out, stride_z,
+                                   stride_y);
                 }
             }
         }

@@ -21,7 +21,7 @@ static void pairs_fill(uint32_t *cells, const float *upper, const float *lower, 
 INLINE vector sample(const ray *r, lanes on, vector u, vector v) {
     const cell c = cell_of(r, u, v);
     __m512i left, right;
-    fetch(r->origin, on, c.index, &left, &right);
+    fetch(r, on, c.index, &left, &right);
     /* The sum's low bits are round(16383 v); low half of the weights 16383 - that, high half that.
      */
     __m512i below =

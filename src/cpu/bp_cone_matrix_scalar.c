@@ -18,6 +18,7 @@ typedef bool lanes;
 #define vector_place(x) ((float)(x))
 #define vector_inverse(w) (1.0f / (w))
 #define lanes_between(begin, end) true
+#define cpu_gathers() false
 
 #include "bp_cone_float.h"
 

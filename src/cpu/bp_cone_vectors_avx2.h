@@ -4,6 +4,7 @@
 #define QB_CPU_BP_CONE_VECTORS_AVX2_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,11 @@ static inline vector vector_inverse(vector w) {
     return _mm256_div_ps(_mm256_set1_ps(1.0f), w);
 }
 
+/* AMD's gathers are a microprogram: one load after the other is faster. */
+static inline bool cpu_gathers(void) {
+    return !__builtin_cpu_is("amd");
+}
+
 #include "bp_cone_matrix.h"
 
 typedef struct cell {
@@ -47,16 +53,26 @@ INLINE cell cell_of(const ray *r, vector u, vector v) {
     return c;
 }
 
+/* Four 64-bit reads. */
+INLINE __m256 four(const ray *r, __m128i on, __m128i index, bool all) {
+    if (!all || r->gather)
+        return _mm256_castsi256_ps(_mm256_mask_i32gather_epi64(_mm256_setzero_si256(),
+                                                               (const long long *)r->origin, index,
+                                                               _mm256_cvtepi32_epi64(on), 4));
+    _Alignas(16) int32_t at[4];
+    _mm_store_si128((__m128i *)at, index);
+    __m128d a = _mm_load_sd((const double *)(r->origin + 4 * (int64_t)at[0]));
+    __m128d b = _mm_load_sd((const double *)(r->origin + 4 * (int64_t)at[2]));
+    a = _mm_loadh_pd(a, (const double *)(r->origin + 4 * (int64_t)at[1]));
+    b = _mm_loadh_pd(b, (const double *)(r->origin + 4 * (int64_t)at[3]));
+    return _mm256_castpd_ps(_mm256_insertf128_pd(_mm256_castpd128_pd256(a), b, 1));
+}
+
 /* The cells at index and index + 1 of the lanes. */
-INLINE void fetch(const char *origin, lanes on, integers index, __m256i *left, __m256i *right) {
-    const __m256i none = _mm256_setzero_si256();
-    const long long *from = (const long long *)origin;
-    __m256i low = _mm256_mask_i32gather_epi64(none, from, _mm256_castsi256_si128(index),
-                                              _mm256_cvtepi32_epi64(_mm256_castsi256_si128(on)), 4);
-    __m256i high =
-        _mm256_mask_i32gather_epi64(none, from, _mm256_extracti128_si256(index, 1),
-                                    _mm256_cvtepi32_epi64(_mm256_extracti128_si256(on, 1)), 4);
-    __m256 a = _mm256_castsi256_ps(low), b = _mm256_castsi256_ps(high);
+INLINE void fetch(const ray *r, lanes on, integers index, __m256i *left, __m256i *right) {
+    const bool all = _mm256_movemask_ps(_mm256_castsi256_ps(on)) == 0xff;
+    __m256 a = four(r, _mm256_castsi256_si128(on), _mm256_castsi256_si128(index), all);
+    __m256 b = four(r, _mm256_extracti128_si256(on, 1), _mm256_extracti128_si256(index, 1), all);
     /* Within 128-bit halves first: 0 1 4 5 2 3 6 7. */
     __m256i even = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88));
     __m256i odd = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd));

@@ -23,7 +23,7 @@ enum {
     VECTORS = CHUNK / WIDTH,
     TILE_X = 16,
     TILE_Y = 8,
-    BLOCK = 8, /* views: their two columns of a pixel fit the first-level cache */
+    BLOCK = TILE_Y, /* views: their two columns of a pixel fit the first-level cache */
     LEAD = 32,
     TAIL = 48,
     NARROW_CELLS = 320 /* CHUNK places less than 2 apart, and two vectors */
@@ -379,17 +379,64 @@ static void add_both(const work *k, const entry *table, unsigned views, float *s
     add_column(k, table, views, 0, 2, sums);
 }
 
+/* The cells of one view that a tile will read: of so many columns from the first on, the same
+ * lines. */
+typedef struct shadow {
+    const float *first;
+    size_t columns, lines; /* both 0 when nothing */
+} shadow;
+
+static shadow shadow_of(const work *k, const double *m, const float *block) {
+    const layout *l = k->layout;
+    double left = INFINITY, right = -INFINITY, low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < 2; i++) {
+        places_of_row row;
+        find_places(k, m, i ? k->y1 - 1 : k->y0, &row);
+        for (size_t x = 0; x<k->x1 - k->x0; x += k->x1 - k->x0> 1 ? k->x1 - k->x0 - 1 : 1) {
+            left = fmin(left, row.u[x]), right = fmax(right, row.u[x]);
+            low = fmin(low, row.place[x]);
+            high = fmax(high, row.place[x] + (CHUNK + WIDTH) * row.slope[x] + WIDTH);
+        }
+    }
+    left = fmax(floor(left), -1), right = fmin(floor(right) + 1, (double)k->problem->columns);
+    low = fmax(floor(low), 0), high = fmin(high, (double)l->profile);
+    if (!(left <= right && low < high)) return (shadow){.first = block};
+    const size_t begin = (size_t)low / 16 * 16;
+    return (shadow){block + (size_t)(left + 1) * l->column + begin, (size_t)(right - left) + 1,
+                    ((size_t)high - begin + 15) / 16};
+}
+
+/* The n-th of `parts` parts of a shadow. */
+static void fetch_shadow(const layout *l, const shadow *s, size_t n, size_t parts) {
+    const bool both = l->held[0] && l->held[1];
+    for (size_t c = n * s->columns / parts; c < (n + 1) * s->columns / parts; c++) {
+        const float *column = s->first + c * l->column;
+        for (size_t i = 0; i < s->lines; i++) {
+            __builtin_prefetch(column + 16 * i, 0, 2);
+            if (both) __builtin_prefetch(column + l->profile + 16 * i, 0, 2);
+        }
+    }
+}
+
+/* While the voxels of one row along x take a block of views, one view of the next block is fetched.
+ */
 static void add_views(const work *k, size_t first, size_t end, const float *packed) {
     scratch *s = k->scratch;
     const size_t block = layout_bytes(k->problem, k->layout) / sizeof(float);
+    const size_t width = k->x1 - k->x0;
     const bool up = k->wanted[0] && k->layout->held[0], down = k->wanted[1] && k->layout->held[1];
     if (!up && !down) return;
     for (size_t v = first; v < end; v += BLOCK) {
         const size_t last = end - v < BLOCK ? end : v + BLOCK;
         for (size_t y = k->y0; y < k->y1; y++) {
+            shadow next = {.first = packed};
+            const size_t ahead = v + BLOCK + (y - k->y0);
+            if (ahead < end)
+                next = shadow_of(k, k->problem->matrix[ahead], packed + (ahead - first) * block);
             fill_table(k, y, v, last, packed + (v - first) * block, block);
-            for (size_t x = 0; x < k->x1 - k->x0; x++) {
+            for (size_t x = 0; x < width; x++) {
                 float *sums = s->sums[y - k->y0][x][0];
+                fetch_shadow(k->layout, &next, x, width);
                 (up && down ? add_both
                  : up       ? add_first
                             : add_second)(k, s->table[x], s->entries[x], sums);

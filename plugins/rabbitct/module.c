@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The benchmark's original run-time interface (version 2): five functions that its runner looks up
+ * in a shared object. Views arrive one a call; a group of them is added in the call that completes
+ * it, the last in the call of the last view, so that no work is left for the untimed Finish. */
+#include "module.h"
+
+#include "engine.h"
+
+#include <stdlib.h>
+
+static qb_rabbitct *engine;
+static float *volume; /* made here, if the runner gave none */
+
+bool RCTLoadAlgorithm(qb_rabbitct_v2 *data) {
+    qb_rabbitct_destroy(engine);
+    engine = qb_rabbitct_create(data->L, data->S_x, data->S_y, data->R_L, data->O_L);
+    if (!engine) return false;
+    if (data->f_L) return true;
+    free(volume);
+    const size_t n = data->L;
+    volume = calloc(n * n * n, sizeof *volume);
+    data->f_L = volume;
+    return volume != NULL;
+}
+
+bool RCTAlgorithmBackprojection(qb_rabbitct_v2 *data) {
+    if (!engine || !data->f_L) return false;
+    const qb_rabbitct_view view = {data->A_n, data->I_n};
+    bool good = qb_rabbitct_add(engine, &view, 1, data->f_L);
+    if (data->adv_projNumber + 1 >= data->adv_N) qb_rabbitct_flush(engine, data->f_L);
+    return good;
+}
+
+/* Nothing waits unless the runner stopped early. */
+bool RCTFinishAlgorithm(qb_rabbitct_v2 *data) {
+    if (!engine || !data->f_L) return false;
+    qb_rabbitct_flush(engine, data->f_L);
+    return true;
+}
+
+bool RCTUnloadAlgorithm(qb_rabbitct_v2 *data) {
+    if (volume && data->f_L == volume) data->f_L = NULL;
+    free(volume);
+    volume = NULL;
+    qb_rabbitct_destroy(engine);
+    engine = NULL;
+    return true;
+}

@@ -53,7 +53,13 @@ INLINE cell cell_of(const ray *r, vector u, vector v) {
     return c;
 }
 
-/* Four 64-bit reads. */
+/* Two neighbouring cells, wherever they lie, as one number that nobody calculates with. */
+INLINE double two_cells(const char *origin, int32_t index) {
+    double bits;
+    memcpy(&bits, origin + 4 * (int64_t)index, sizeof bits);
+    return bits;
+}
+
 INLINE __m256 four(const ray *r, __m128i on, __m128i index, bool all) {
     if (!all || r->gather)
         return _mm256_castsi256_ps(_mm256_mask_i32gather_epi64(_mm256_setzero_si256(),
@@ -61,10 +67,8 @@ INLINE __m256 four(const ray *r, __m128i on, __m128i index, bool all) {
                                                                _mm256_cvtepi32_epi64(on), 4));
     _Alignas(16) int32_t at[4];
     _mm_store_si128((__m128i *)at, index);
-    __m128d a = _mm_load_sd((const double *)(r->origin + 4 * (int64_t)at[0]));
-    __m128d b = _mm_load_sd((const double *)(r->origin + 4 * (int64_t)at[2]));
-    a = _mm_loadh_pd(a, (const double *)(r->origin + 4 * (int64_t)at[1]));
-    b = _mm_loadh_pd(b, (const double *)(r->origin + 4 * (int64_t)at[3]));
+    __m128d a = _mm_set_pd(two_cells(r->origin, at[1]), two_cells(r->origin, at[0]));
+    __m128d b = _mm_set_pd(two_cells(r->origin, at[3]), two_cells(r->origin, at[2]));
     return _mm256_castpd_ps(_mm256_insertf128_pd(_mm256_castpd128_pd256(a), b, 1));
 }
 

@@ -22,8 +22,9 @@ enum {
     CHUNK = 128,
     VECTORS = CHUNK / WIDTH,
     TILE_X = 16,
-    TILE_Y = 8,
-    BLOCK = TILE_Y, /* views: their two columns of a pixel fit the first-level cache */
+    TILE_Y = 16,
+    BLOCK = 8, /* views: their two columns of a pixel fit the first-level cache */
+    ROWS_A_VIEW = TILE_Y / BLOCK, /* of voxels, while which one view is fetched */
     LEAD = 32,
     TAIL = 48,
     NARROW_CELLS = 320 /* CHUNK places less than 2 apart, and two vectors */
@@ -240,6 +241,7 @@ typedef struct reading {
 INLINE void blend(const float *left, const float *right, const float weight[2], int count,
                   float *out) {
     const vector a = vector_set1(weight[0]), b = vector_set1(weight[1]);
+#pragma GCC unroll 4
     for (int i = 0; i < count; i += WIDTH) {
         vector sum = vector_mul(a, vector_load(left + i));
         vector_store(out + i, vector_fma(b, vector_load(right + i), sum));
@@ -430,13 +432,14 @@ static void add_views(const work *k, size_t first, size_t end, const float *pack
         const size_t last = end - v < BLOCK ? end : v + BLOCK;
         for (size_t y = k->y0; y < k->y1; y++) {
             shadow next = {.first = packed};
-            const size_t ahead = v + BLOCK + (y - k->y0);
+            const size_t part = (y - k->y0) % ROWS_A_VIEW,
+                         ahead = v + BLOCK + (y - k->y0) / ROWS_A_VIEW;
             if (ahead < end)
                 next = shadow_of(k, k->problem->matrix[ahead], packed + (ahead - first) * block);
             fill_table(k, y, v, last, packed + (v - first) * block, block);
             for (size_t x = 0; x < width; x++) {
                 float *sums = s->sums[y - k->y0][x][0];
-                fetch_shadow(k->layout, &next, x, width);
+                fetch_shadow(k->layout, &next, part * width + x, ROWS_A_VIEW * width);
                 (up && down ? add_both
                  : up       ? add_first
                             : add_second)(k, s->table[x], s->entries[x], sums);
@@ -520,6 +523,6 @@ static void circular_run(const qb__bp_cone_problem *p, size_t first, size_t end,
 }
 
 #define CIRCULAR_VARIANT                                                                           \
-    .accuracy = QB__ACCURACY_HIGH, .brick = {2 * TILE_X, 4 * TILE_Y, 0},                           \
+    .accuracy = QB__ACCURACY_HIGH, .brick = {2 * TILE_X, 2 * TILE_Y, 0},                           \
     .applicable = circular_applicable, .view_bytes = circular_view_bytes, .pack = circular_pack,   \
     .scratch_bytes = circular_scratch_bytes, .run = circular_run

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/rabbitct.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/source.h"
+
+enum { HEADER = 20, VERSION = 4, MATRIX = 12 * 8, MOST = 1 << 16 };
+
+static const size_t sizes[] = {128, 256, 512, 1024};
+
+static uint64_t view_bytes(const qb__rabbitct *set) {
+    return MATRIX + 4 * (uint64_t)set->columns * set->rows;
+}
+
+static uint64_t header_bytes(const qb__rabbitct *set) {
+    return HEADER + (set->original ? VERSION : 0);
+}
+
+static uint64_t reference_bytes(size_t size) {
+    return 2 * (uint64_t)size * size * size;
+}
+
+static bool set_header(qb__rabbitct *set, const unsigned char *at) {
+    uint32_t n[3];
+    memcpy(n, at, sizeof n);
+    memcpy(set->hu, at + sizeof n, sizeof set->hu);
+    set->columns = n[0], set->rows = n[1], set->views = n[2];
+    return n[0] > 0 && n[0] <= MOST && n[1] > 0 && n[1] <= MOST && n[2] > 0 && n[2] <= MOST &&
+           isfinite(set->hu[0]) && isfinite(set->hu[1]);
+}
+
+/* The newer layout ends with its last view; the original one may go on with whole references, the
+ * smaller ones first. */
+static bool fits(qb__rabbitct *set, uint64_t file) {
+    uint64_t end = header_bytes(set) + set->views * view_bytes(set);
+    set->reference = 0;
+    for (size_t i = 0; set->original && i < 4 && end + reference_bytes(sizes[i]) <= file; i++) {
+        end += reference_bytes(sizes[i]);
+        set->reference = sizes[i];
+    }
+    return end == file;
+}
+
+static qb_status recognise(qb__rabbitct *set, uint64_t file) {
+    unsigned char head[HEADER + VERSION] = {0};
+    const size_t bytes = file < sizeof head ? (size_t)file : sizeof head;
+    qb_status status = qb__pread_all(set->fd, set->path, head, bytes, 0);
+    if (status != QB_OK) return status;
+    set->original = false;
+    if (bytes >= HEADER && set_header(set, head) && fits(set, file)) return QB_OK;
+    uint32_t version;
+    memcpy(&version, head, sizeof version);
+    set->original = true;
+    if (version != 2 || bytes < sizeof head || !set_header(set, head + VERSION))
+        return qb__fail(QB_BAD_INPUT, "%s is no RabbitCT data set: neither layout's header fits",
+                        set->path);
+    if (fits(set, file)) return QB_OK;
+    return qb__fail(QB_BAD_INPUT,
+                    "%s: %llu bytes are not %zu views of %zux%zu pixels with or without references",
+                    set->path, (unsigned long long)file, set->views, set->columns, set->rows);
+}
+
+qb_status qb__rabbitct_open(const char *path, qb__rabbitct *set) {
+    *set = (qb__rabbitct){.fd = -1};
+    uint64_t file;
+    qb_status status = qb__file_size(path, &file);
+    if (status != QB_OK) return status;
+    set->path = qb__strdup(path);
+    if (!set->path) return qb__fail(QB_NO_MEMORY, "no memory for a file's name");
+    set->fd = open(path, O_RDONLY | O_CLOEXEC);
+    status = set->fd < 0 ? qb__fail_errno(errno, "opening", path) : recognise(set, file);
+    if (status != QB_OK) qb__rabbitct_close(set);
+    return status;
+}
+
+void qb__rabbitct_close(qb__rabbitct *set) {
+    if (!set) return;
+    if (set->path && set->fd >= 0) close(set->fd);
+    qb__free(set->path);
+    *set = (qb__rabbitct){.fd = -1};
+}
+
+qb_status qb__rabbitct_view(const qb__rabbitct *set, size_t view, double matrix[12], float *image) {
+    if (view >= set->views)
+        return qb__fail(QB_BAD_ARGUMENT, "%s: view %zu of %zu", set->path, view, set->views);
+    const uint64_t at = header_bytes(set) + view * view_bytes(set);
+    qb_status status = qb__pread_all(set->fd, set->path, matrix, MATRIX, at);
+    for (int i = 0; i < 12 && status == QB_OK; i++)
+        if (!isfinite(matrix[i]))
+            status = qb__fail(QB_BAD_INPUT, "%s: the matrix of view %zu has a number that is none",
+                              set->path, view);
+    if (status == QB_OK && image)
+        status = qb__pread_all(set->fd, set->path, image, set->columns * set->rows * sizeof *image,
+                               at + MATRIX);
+    return status;
+}
+
+qb_status qb__rabbitct_reference(const qb__rabbitct *set, size_t size, uint16_t *out) {
+    uint64_t at = header_bytes(set) + set->views * view_bytes(set);
+    for (size_t i = 0; i < 4 && sizes[i] <= set->reference; i++) {
+        if (sizes[i] == size)
+            return qb__pread_all(set->fd, set->path, out, (size_t)reference_bytes(size), at);
+        at += reference_bytes(sizes[i]);
+    }
+    return qb__fail(QB_NOT_FOUND, "%s holds no reference for %zu^3 voxels", set->path, size);
+}
+
+void qb__rabbitct_matrix(const double world[12], size_t size, double out[12]) {
+    const double voxel = 256 / (double)size, origin = -voxel * ((double)size - 1) / 2;
+    for (int row = 0; row < 3; row++) {
+        const double *m = world + row;
+        for (int i = 0; i < 3; i++) out[4 * row + i] = m[3 * i] * voxel;
+        out[4 * row + 3] = m[9] + origin * (m[0] + m[3] + m[6]);
+    }
+}
+
+double qb__rabbitct_hu(const float hu[2], double value) {
+    if (!(value > 0)) return 0;
+    return fmin(floor((double)hu[0] * value + (double)hu[1] + 0.5), 4095);
+}

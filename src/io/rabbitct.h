@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_RABBITCT_H
+#define QB_IO_RABBITCT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "quickbeam/status.h"
+
+/* A RabbitCT data set (.rct), in either of its layouts: the original one, whose references follow
+ * the views in the same file, and the newer one without. Images are filtered and weighted already.
+ * All numbers are little-endian. */
+typedef struct qb__rabbitct {
+    size_t columns, rows, views;
+    float hu[2];      /* HU = hu[0] f + hu[1], for f > 0, else 0 */
+    bool original;    /* the layout */
+    size_t reference; /* the largest L whose reference the file holds; 0 = none */
+    char *path;
+    int fd;
+} qb__rabbitct;
+
+/* QB_BAD_INPUT when header and size of the file contradict each other. */
+qb_status qb__rabbitct_open(const char *path, qb__rabbitct *set);
+void qb__rabbitct_close(qb__rabbitct *set); /* NULL-safe, also after a failed open */
+
+/* Matrix: 12 doubles, column by column, of world coordinates in mm; image[rows][columns], or NULL.
+ * QB_BAD_INPUT when a number of the matrix is not finite. Any thread. */
+qb_status qb__rabbitct_view(const qb__rabbitct *set, size_t view, double matrix[12], float *image);
+
+/* The reference volume, size^3 values in HU; QB_NOT_FOUND when the file has none of that size. */
+qb_status qb__rabbitct_reference(const qb__rabbitct *set, size_t size, uint16_t *out);
+
+/* The 3x4 matrix, row by row, of voxel indices of the cube of size^3 voxels, 256 mm on a side,
+ * about the origin. */
+void qb__rabbitct_matrix(const double world[12], size_t size, double out[12]);
+
+/* What the benchmark makes of a voxel: whole HU from 0 to 4095. */
+double qb__rabbitct_hu(const float hu[2], double value);
+
+#endif

@@ -39,6 +39,19 @@ typedef struct qb_fbp_options {
 } qb_fbp_options;
 QB_API extern const qb_param qb_fbp_params[];
 
+/* Cone-beam reconstruction after Feldkamp, Davis and Kress. */
+typedef struct qb_fdk_options {
+    char *filter;        /* NAME[:CUTOFF] or a file */
+    int pad;             /* qb_pad */
+    int accuracy;        /* qb_accuracy */
+    char *kernel;        /* a variant id; NULL = the planner chooses */
+    qb_numbers size;     /* NX,NY,NZ; default: columns, columns, rows */
+    double voxel;        /* mm; default: pixel / magnification */
+    qb_numbers offset;   /* X,Y,Z mm */
+    double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
+} qb_fdk_options;
+QB_API extern const qb_param qb_fdk_params[];
+
 /* A job that is decided but has not begun: it has allocated nothing large and written nothing. */
 typedef struct qb_job qb_job;
 
@@ -46,6 +59,10 @@ typedef struct qb_job qb_job;
  * provenance. The scan must outlive the job. */
 QB_API qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep,
                              const qb_fbp_options *options, const qb_output_options *output,
+                             const char *command, const qb_env *env, qb_job **job);
+/* The same for a cone beam. geometry has the scan's views, rows and columns, and must outlive the job. */
+QB_API qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
+                             const qb_fdk_options *options, const qb_output_options *output,
                              const char *command, const qb_env *env, qb_job **job);
 /* The forecast and the decisions, a JSON object; lives as long as the job. */
 QB_API const char *qb_job_plan(const qb_job *job);

@@ -109,23 +109,6 @@ static qb_status open_output(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
     return qb__volume_open(&fbp->volume);
 }
 
-static void report_counts(qb__fbp *fbp, const qb_env *env) {
-    qb__prep_counts sum = {0};
-    for (int i = 0; i < fbp->threads; i++) qb__prep_counts_add(&sum, &fbp->counts[i]);
-    cJSON *prep = cJSON_AddObjectToObject(fbp->job.report, "preparation");
-    cJSON_AddNumberToObject(prep, "clamped", (double)sum.clamped);
-    cJSON_AddNumberToObject(prep, "not_finite", (double)sum.not_finite);
-    cJSON_AddNumberToObject(prep, "dead", (double)sum.dead);
-    const char *air = qb__prepare_air(fbp->prepare);
-    if (air) cJSON_AddStringToObject(prep, "air", air);
-    if (sum.clamped)
-        qb__warn(env, "%llu transmissions below %g were raised to it before -log",
-                 (unsigned long long)sum.clamped, fbp->prep.transmission_floor);
-    if (sum.not_finite)
-        qb__warn(env, "%llu values are NaN or infinite; they were bridged by their neighbours",
-                 (unsigned long long)sum.not_finite);
-}
-
 /* A volume of nothing but mended values is no result. */
 static qb_status check_counts(const qb__fbp *fbp) {
     qb__prep_counts sum = {0};
@@ -147,7 +130,7 @@ static qb_status stream(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
         qb__pipeline_run(stages, count, fbp->partition.chunks, fbp, pool, env, &times);
     if (status == QB_OK) status = check_counts(fbp);
     if (status != QB_OK) return status;
-    report_counts(fbp, env);
+    qb__prepare_report(fbp->prepare, fbp->counts, fbp->threads, fbp->job.report, env);
     qb__report_stages(fbp->job.report, &times, fbp->threads);
     return QB_OK;
 }

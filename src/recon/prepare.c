@@ -162,3 +162,20 @@ out:
     qb__free(partial);
     return status;
 }
+
+void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads,
+                        cJSON *report, const qb_env *env) {
+    qb__prep_counts sum = {0};
+    for (int i = 0; i < threads; i++) qb__prep_counts_add(&sum, &counts[i]);
+    cJSON *entry = cJSON_AddObjectToObject(report, "preparation");
+    cJSON_AddNumberToObject(entry, "clamped", (double)sum.clamped);
+    cJSON_AddNumberToObject(entry, "not_finite", (double)sum.not_finite);
+    cJSON_AddNumberToObject(entry, "dead", (double)sum.dead);
+    if (prepare->air) cJSON_AddStringToObject(entry, "air", prepare->air_text);
+    if (sum.clamped)
+        qb__warn(env, "%llu transmissions below %g were raised to it before -log",
+                 (unsigned long long)sum.clamped, (double)prepare->steps.floor);
+    if (sum.not_finite)
+        qb__warn(env, "%llu values are NaN or infinite; they were bridged by their neighbours",
+                 (unsigned long long)sum.not_finite);
+}

@@ -2,6 +2,8 @@
 #ifndef QB_RECON_PREPARE_H
 #define QB_RECON_PREPARE_H
 
+#include <cjson/cJSON.h>
+
 #include "base/pool.h"
 #include "prep/prep.h"
 #include "quickbeam/recon.h"
@@ -25,6 +27,9 @@ const char *qb__prepare_air(const qb__prepare *prepare);
  * sinograms[row][view][column]. */
 qb_status qb__prepare_rows(const qb__prepare *prepare, qb_scan *scan, size_t row0, size_t row1,
                            qb__pool *pool, float *sinograms, qb__prep_counts *counts);
+/* What was mended, summed over the threads' counts: into the report, and as warnings. */
+void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads,
+                        cJSON *report, const qb_env *env);
 void qb__prep_counts_add(qb__prep_counts *sum, const qb__prep_counts *more);
 
 #endif

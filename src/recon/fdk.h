@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_FDK_H
+#define QB_RECON_FDK_H
+
+#include "cpu/bp_cone.h"
+#include "geometry/cone_weights.h"
+#include "ops/filter.h"
+#include "recon/job.h"
+#include "recon/prepare.h"
+#include "recon/volume_out.h"
+
+/* A cone-beam reconstruction after Feldkamp, Davis and Kress: decided in fdk_plan.c, streamed by
+ * fdk_stages.c. The volume is cut into slabs along z, the scan into blocks of views; a chunk is one
+ * block's detector rows that one slab needs. All blocks of a slab come before the next slab. */
+typedef struct qb__fdk {
+    qb_job job;
+    qb_scan *scan;
+    const qb_scan_info *info;
+    char *command;
+
+    qb_prep_options prep;
+    qb_fdk_options options;
+    qb_output_options output;
+
+    /* decided by the plan */
+    int threads;
+    const qb_geometry *geometry; /* the caller's */
+    qb_grid grid;
+    qb__cone_weights weights;
+    bool same_weights;           /* every view has the same pixel weights */
+    size_t width;                /* columns of a filtered row: weights.before + columns + .after */
+    double (*matrix)[12];        /* [views] on voxel indices and filtered columns */
+    float *largest;              /* [views], NULL = unknown */
+    qb__bp_cone_problem problem;
+    const qb__bp_cone_variant *variant;
+    qb__filter *filter;
+    size_t slices, slabs;        /* of a slab, but for the last */
+    size_t views, blocks;        /* of a block, but for the last */
+    unsigned slots;
+    size_t window_rows;          /* the most rows that a slab needs */
+    size_t fixed_bytes, memory;
+
+    /* while running */
+    qb__prepare *prepare;
+    char **scratch;              /* [thread] */
+    qb__prep_counts *counts;     /* [thread] */
+    float *pixel_weights;        /* [rows][columns] when same_weights */
+    qb__volume_out volume;
+} qb__fdk;
+
+qb_status qb__fdk_decide(qb__fdk *fdk, const qb_env *env);
+size_t qb__fdk_scratch(const qb__fdk *fdk);
+int qb__fdk_stages(const qb__fdk *fdk, qb__stage *stages);
+
+#endif

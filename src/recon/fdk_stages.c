@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* The stages of a cone-beam reconstruction: read, filter (prepares, weights, filters and packs),
+ * back-project (a slab gathers all blocks of views), convert, write. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "recon/fdk.h"
+
+enum { READ_VIEWS = 16 }; /* views a reading task */
+
+static size_t minimum(size_t a, size_t b) { return a < b ? a : b; }
+static size_t divide_up(size_t a, size_t b) { return (a + b - 1) / b; }
+
+/* What a chunk is. */
+typedef struct piece {
+    size_t z0, z1, view0, view1;
+    qb__bp_cone_window window;
+    bool first; /* block of its slab */
+} piece;
+
+static piece piece_of(const qb__fdk *fdk, size_t chunk) {
+    size_t slab = chunk / fdk->blocks, block = chunk % fdk->blocks;
+    piece p = {.z0 = slab * fdk->slices, .view0 = block * fdk->views, .first = block == 0};
+    p.z1 = minimum(p.z0 + fdk->slices, fdk->grid.n[2]);
+    p.view1 = minimum(p.view0 + fdk->views, fdk->info->views);
+    p.window = qb__bp_cone_rows(&fdk->problem, p.z0, p.z1);
+    return p;
+}
+
+static size_t rows_of(const piece *p) { return p->window.r1 - p->window.r0; }
+static size_t raw_row(const qb__fdk *fdk) {
+    return fdk->info->columns * qb_dtype_size(fdk->info->dtype);
+}
+
+/* ---- read ---- */
+
+static size_t read_tasks(void *job, size_t chunk) {
+    piece p = piece_of(job, chunk);
+    return divide_up(p.view1 - p.view0, READ_VIEWS);
+}
+
+static qb_status read_run(void *job, size_t chunk, size_t task, int worker, const void *in,
+                          void *out) {
+    (void)worker, (void)in;
+    qb__fdk *fdk = job;
+    piece p = piece_of(fdk, chunk);
+    size_t first = p.view0 + task * READ_VIEWS, end = minimum(first + READ_VIEWS, p.view1);
+    if (rows_of(&p) == 0) return QB_OK;
+    return qb_scan_read(fdk->scan, first, end, p.window.r0, p.window.r1,
+                        (char *)out + (first - p.view0) * rows_of(&p) * raw_row(fdk));
+}
+
+/* ---- filter ---- */
+
+/* A filtering thread's scratch: rows of a view, their weights, what the filter wants. */
+static size_t row_stride(const qb__fdk *fdk) { return divide_up(fdk->width, 16) * 16; }
+static size_t rows_bytes(const qb__fdk *fdk) {
+    return fdk->window_rows * row_stride(fdk) * sizeof(float);
+}
+static size_t weights_bytes(const qb__fdk *fdk) {
+    size_t floats = divide_up(fdk->window_rows * fdk->info->columns, 16) * 16;
+    return fdk->same_weights ? 0 : floats * sizeof(float);
+}
+
+size_t qb__fdk_scratch(const qb__fdk *fdk) {
+    size_t filter = rows_bytes(fdk) + weights_bytes(fdk) + qb__filter_scratch(fdk->filter);
+    size_t brick = fdk->variant->scratch_bytes(&fdk->problem);
+    return filter > brick ? filter : brick;
+}
+
+static size_t filter_tasks(void *job, size_t chunk) {
+    piece p = piece_of(job, chunk);
+    return p.view1 - p.view0;
+}
+
+/* One detector row -> where it stands in the widened, weighted row. */
+static void weight_row(const qb__fdk *fdk, const float *weight, float *row) {
+    size_t before = fdk->weights.before, columns = fdk->info->columns;
+    float *middle = row + before;
+    memset(row, 0, before * sizeof *row);
+    for (size_t i = 0; i < columns; i++) middle[i] *= weight[i];
+    memset(middle + columns, 0, fdk->weights.after * sizeof *row);
+}
+
+static qb_status filter_run(void *job, size_t chunk, size_t task, int worker, const void *in,
+                            void *out) {
+    qb__fdk *fdk = job;
+    piece p = piece_of(fdk, chunk);
+    size_t view = p.view0 + task, stride = row_stride(fdk), columns = fdk->info->columns;
+    float *rows = (float *)fdk->scratch[worker];
+    float *weights = (float *)(fdk->scratch[worker] + rows_bytes(fdk));
+    if (fdk->same_weights) {
+        weights = fdk->pixel_weights + p.window.r0 * columns;
+    } else {
+        qb__cone_pixel_weights(fdk->geometry, &fdk->weights, view, p.window.r0, p.window.r1,
+                               weights);
+    }
+    const char *raw = (const char *)in + task * rows_of(&p) * raw_row(fdk);
+    for (size_t r = 0; r < rows_of(&p); r++) {
+        float *row = rows + r * stride;
+        qb__prepare_row(fdk->prepare, view, p.window.r0 + r, raw + r * raw_row(fdk),
+                        row + fdk->weights.before, &fdk->counts[worker]);
+        weight_row(fdk, weights + r * columns, row);
+    }
+    double hu = fdk->options.hu > 0 ? 1000.0 / fdk->options.hu : 1.0;
+    qb__filter_rows(fdk->filter, rows, rows_of(&p), stride, (float)(fdk->weights.view[view] * hu),
+                    fdk->scratch[worker] + rows_bytes(fdk) + weights_bytes(fdk));
+    fdk->variant->pack(&fdk->problem, view, p.window, rows, stride,
+                       (char *)out + task * fdk->variant->view_bytes(&fdk->problem, p.window));
+    return QB_OK;
+}
+
+/* ---- back-project ---- */
+
+typedef struct bricks {
+    size_t size[3], count[3];
+} bricks;
+
+static bricks bricks_of(const qb__fdk *fdk, const piece *p) {
+    size_t n[3] = {fdk->grid.n[0], fdk->grid.n[1], p->z1 - p->z0};
+    bricks b;
+    for (int i = 0; i < 3; i++) {
+        b.size[i] = fdk->variant->brick[i] ? fdk->variant->brick[i] : n[i];
+        b.count[i] = divide_up(n[i], b.size[i]);
+    }
+    return b;
+}
+
+static size_t brick_tasks(void *job, size_t chunk) {
+    piece p = piece_of(job, chunk);
+    bricks b = bricks_of(job, &p);
+    return b.count[0] * b.count[1] * b.count[2];
+}
+
+static void clear_brick(const qb__fdk *fdk, qb__bp_cone_brick k, float *out) {
+    for (size_t z = k.z0; z < k.z1; z++) {
+        for (size_t y = k.y0; y < k.y1; y++)
+            memset(out + (z * fdk->grid.n[1] + y) * fdk->grid.n[0] + k.x0, 0,
+                   (k.x1 - k.x0) * sizeof *out);
+    }
+}
+
+static qb_status backproject_run(void *job, size_t chunk, size_t task, int worker, const void *in,
+                                 void *out) {
+    const qb__fdk *fdk = job;
+    piece p = piece_of(fdk, chunk);
+    bricks b = bricks_of(fdk, &p);
+    size_t x = task % b.count[0] * b.size[0], rest = task / b.count[0];
+    size_t y = rest % b.count[1] * b.size[1], z = p.z0 + rest / b.count[1] * b.size[2];
+    const size_t *n = fdk->grid.n;
+    qb__bp_cone_brick brick = {x, minimum(x + b.size[0], n[0]), y, minimum(y + b.size[1], n[1]),
+                               z, minimum(z + b.size[2], p.z1)};
+    float *origin = (float *)out - p.z0 * n[0] * n[1];
+    if (rows_of(&p) == 0) {
+        if (p.first) clear_brick(fdk, brick, origin);
+        return QB_OK;
+    }
+    fdk->variant->run(&fdk->problem, p.view0, p.view1, in, p.window, brick, origin, n[0] * n[1],
+                      n[0], !p.first, fdk->scratch[worker]);
+    return QB_OK;
+}
+
+/* ---- convert, write: a chunk is a slab from here on ---- */
+
+static size_t slab_slices(const qb__fdk *fdk, size_t slab) {
+    return minimum(fdk->slices, fdk->grid.n[2] - slab * fdk->slices);
+}
+
+static size_t convert_tasks(void *job, size_t slab) { return slab_slices(job, slab); }
+
+static qb_status convert_run(void *job, size_t slab, size_t task, int worker, const void *in,
+                             void *out) {
+    (void)worker;
+    qb__fdk *fdk = job;
+    size_t pixels = fdk->grid.n[0] * fdk->grid.n[1];
+    qb__volume_convert(&fdk->volume, slab * fdk->slices + task, (float *)in + task * pixels,
+                       (char *)out + task * pixels * qb_dtype_size(qb__volume_dtype(&fdk->volume)));
+    return QB_OK;
+}
+
+static qb_status write_run(void *job, size_t slab, size_t task, int worker, const void *in,
+                           void *out) {
+    (void)task, (void)worker, (void)out;
+    qb__fdk *fdk = job;
+    size_t first = slab * fdk->slices, end = first + slab_slices(fdk, slab);
+    qb__volume_keep(&fdk->volume, first, end, in);
+    return qb_writer_write(fdk->volume.writer, first, end, in);
+}
+
+int qb__fdk_stages(const qb__fdk *fdk, qb__stage *stages) {
+    size_t voxels = fdk->slices * fdk->grid.n[0] * fdk->grid.n[1];
+    qb__bp_cone_window widest = {0, fdk->window_rows};
+    unsigned slab_slots = fdk->slabs > 1 ? fdk->slots : 1;
+    int n = 0;
+    stages[n++] = (qb__stage){.name = "read", .blocking = true, .slots = fdk->slots,
+                              .slot_bytes = fdk->views * fdk->window_rows * raw_row(fdk),
+                              .tasks = read_tasks, .run = read_run};
+    stages[n++] = (qb__stage){.name = "filter", .slots = fdk->slots, .tasks = filter_tasks,
+                              .slot_bytes = fdk->views *
+                                            fdk->variant->view_bytes(&fdk->problem, widest),
+                              .run = filter_run};
+    stages[n++] = (qb__stage){.name = "back-project", .slots = slab_slots, .gather = fdk->blocks,
+                              .slot_bytes = voxels * sizeof(float), .tasks = brick_tasks,
+                              .run = backproject_run};
+    if (qb__volume_converts(&fdk->volume))
+        stages[n++] = (qb__stage){.name = "convert", .slots = slab_slots, .tasks = convert_tasks,
+                                  .slot_bytes = voxels * qb_dtype_size(qb__volume_dtype(&fdk->volume)),
+                                  .run = convert_run};
+    stages[n++] = (qb__stage){.name = "write", .blocking = true, .run = write_run};
+    return n;
+}

@@ -2,7 +2,7 @@
 #include "quickbeam/recon.h"
 
 const qb_param qb_prep_params[] = {
-    {"air", QB_PARAM_TEXT, offsetof(qb_prep_options, air), "X0:X1,Y0:Y1|auto", NULL, NULL, 0, 0,
+    {"air", QB_PARAM_TEXT, offsetof(qb_prep_options, air), "X0:X1,Y0:Y1|auto|P%", NULL, NULL, 0, 0,
      "scale each view by its open beam: columns and rows that no object ever covers, or find them", 0},
     {"transmission-floor", QB_PARAM_DOUBLE, offsetof(qb_prep_options, transmission_floor), "T", "1e-6",
      NULL, 1e-30, 1, "smaller transmissions are raised to this before -log, and counted", 0},

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -120,23 +121,57 @@ static void describe(const qb__air_region *region, char *text, size_t size) {
     if (used < size) snprintf(text + used, size - used, ", rows %zu:%zu", region->y0, region->y1);
 }
 
+/* "99.9%": the brightest part of each whole view, for objects that leave no fixed region open. */
+static bool parse_percentile(const char *where, double *percentile) {
+    char *end;
+    *percentile = strtod(where, &end);
+    return end != where && strcmp(end, "%") == 0 && *percentile > 0 && *percentile < 100;
+}
+
+static int ascending(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static qb_status percentile_level(const band *b, double percentile, size_t view, float *picked,
+                                  float *level) {
+    size_t n = 0;
+    for (size_t i = 0; i < b->pixels; i++) {
+        if (isfinite(b->values[i])) picked[n++] = b->values[i];
+    }
+    qsort(picked, n, sizeof *picked, ascending);
+    *level = n ? picked[(size_t)(percentile / 100 * (double)(n - 1))] : 0.0f;
+    if (*level > 0) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s view %zu: its %g %% level is %g, not an open beam",
+                    b->info->path, view, percentile, (double)*level);
+}
+
 qb_status qb__air_measure(qb_scan *scan, const char *where, const qb_env *env, float *air, char *text,
                           size_t size) {
     const qb_scan_info *info = qb_scan_describe(scan);
     qb__air_region region;
     band b = {0};
     float *picked = NULL, low = INFINITY, high = 0;
-    qb_status status = strcmp(where, "auto") == 0
-                           ? find_region(scan, &region)
-                           : qb__air_parse(where, info->rows, info->columns, &region);
+    double percentile;
+    bool whole = parse_percentile(where, &percentile);
+    qb_status status = QB_OK;
+    if (whole) {
+        region = (qb__air_region){.y1 = info->rows};
+        snprintf(text, size, "the %g %% level of each view", percentile);
+    } else if (strcmp(where, "auto") == 0) {
+        status = find_region(scan, &region);
+    } else {
+        status = qb__air_parse(where, info->rows, info->columns, &region);
+    }
     if (status != QB_OK) return status;
-    describe(&region, text, size);
+    if (!whole) describe(&region, text, size);
     QB__TRY(open_band(&b, scan, region.y0, region.y1));
     QB__TRY(qb__alloc(b.pixels, sizeof *picked, &picked));
     for (size_t v = 0; v < info->views; v++) {
         QB__TRY(qb__check_cancel(env));
         QB__TRY(read_view(&b, v));
-        QB__TRY(region_level(&b, &region, v, picked, &air[v]));
+        QB__TRY(whole ? percentile_level(&b, percentile, v, picked, &air[v])
+                      : region_level(&b, &region, v, picked, &air[v]));
         low = fminf(low, air[v]);
         high = fmaxf(high, air[v]);
     }

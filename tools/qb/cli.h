@@ -30,6 +30,8 @@ typedef struct options {
     qb_scan_options scan;
     qb_prep_options prep;
     qb_fbp_options fbp;
+    qb_fdk_options fdk;
+    qb_geometry_options geometry;
     qb_output_options output;
     qb_center_options center;
     qb_simulate_options simulate;
@@ -95,6 +97,11 @@ qb_status give_result(cli *c, char *json);
 qb_status cmd_info(cli *c);
 qb_status cmd_plan(cli *c);
 qb_status cmd_fbp(cli *c);
+qb_status cmd_fdk(cli *c);
+/* What fbp and fdk do once the job is planned: print the plan, or run it and print the report. */
+qb_status finish_job(cli *c, qb_job *job);
+/* The scan in c->argument[0], its problems told. */
+qb_status open_scan(cli *c, qb_scan **scan);
 qb_status cmd_center(cli *c);
 qb_status cmd_simulate(cli *c);
 qb_status cmd_compare(cli *c);

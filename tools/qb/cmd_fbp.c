@@ -46,8 +46,10 @@ static void print_plan(const cJSON *plan, FILE *out) {
 }
 
 static void print_report(const cJSON *report, FILE *out) {
-    fprintf(out, "%s: axis at column %.3f, kernel %s\n", text(report, "output"),
-            number(report, "column"), text(report, "kernel"));
+    fprintf(out, "%s: ", text(report, "output"));
+    if (cJSON_GetObjectItem(report, "column"))
+        fprintf(out, "axis at column %.3f, ", number(report, "column"));
+    fprintf(out, "kernel %s\n", text(report, "kernel"));
     const cJSON *stage;
     cJSON_ArrayForEach(stage, cJSON_GetObjectItem(report, "stages")) {
         fprintf(out, "  %-12s %8.2f CPU s  %8.2f s busy\n", text(stage, "name"),
@@ -73,25 +75,32 @@ static void print_sweep(const cJSON *report, FILE *out) {
             cJSON_GetArrayItem(list, 0)->valuedouble, cJSON_GetArrayItem(list, n - 1)->valuedouble);
 }
 
+qb_status open_scan(cli *c, qb_scan **scan) {
+    qb_status status = qb_scan_open(c->argument[0], &c->options.scan, &c->env, scan);
+    if (status != QB_OK) return status;
+    size_t problems = qb_scan_describe(*scan)->problems;
+    for (size_t i = 0; i < problems; i++)
+        c->env.log(NULL, QB_LOG_WARNING, qb_scan_problem(*scan, i));
+    return QB_OK;
+}
+
+qb_status finish_job(cli *c, qb_job *job) {
+    const char *report;
+    if (c->options.run.dry_run) return show(c, qb_job_plan(job), print_plan);
+    qb_status status = qb_job_run(job, &c->env, &report);
+    finish_progress();
+    if (status != QB_OK) return status;
+    return show(c, report, strstr(report, "\"centers\"") ? print_sweep : print_report);
+}
+
 qb_status cmd_fbp(cli *c) {
     qb_scan *scan = NULL;
     qb_job *job = NULL;
-    const char *report;
-    qb_status status = qb_scan_open(c->argument[0], &c->options.scan, &c->env, &scan);
+    qb_status status = open_scan(c, &scan);
     if (status != QB_OK) return status;
-    size_t problems = qb_scan_describe(scan)->problems;
-    for (size_t i = 0; i < problems; i++)
-        c->env.log(NULL, QB_LOG_WARNING, qb_scan_problem(scan, i));
     status = qb_fbp_plan(scan, &c->options.prep, &c->options.fbp, &c->options.output, c->command,
                          &c->env, &job);
-    if (status == QB_OK && c->options.run.dry_run) {
-        status = show(c, qb_job_plan(job), print_plan);
-    } else if (status == QB_OK) {
-        status = qb_job_run(job, &c->env, &report);
-        finish_progress();
-        if (status == QB_OK)
-            status = show(c, report, strstr(report, "\"centers\"") ? print_sweep : print_report);
-    }
+    if (status == QB_OK) status = finish_job(c, job);
     qb_job_destroy(job);
     qb_scan_close(scan);
     return status;

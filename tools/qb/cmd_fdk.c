@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli.h"
+
+/* The geometry of the scan: a file, or a circle from --sod and --sdd with the scan's own angles. */
+static qb_status make_geometry(cli *c, const qb_scan_info *info, qb_geometry *geometry) {
+    qb_detector detector = {.rows = info->rows,
+                            .columns = info->columns,
+                            .pixel_u = info->pixel_size,
+                            .pixel_v = info->pixel_size};
+    const double *angles = c->options.geometry.geometry ? NULL : info->angles;
+    if (!c->options.geometry.geometry && !angles)
+        return complain(QB_BAD_INPUT, "%s has no angles: give --angles, or --geometry FILE",
+                        info->path);
+    return qb_geometry_make(&c->options.geometry, info->views, angles, &detector, &c->env, geometry);
+}
+
+qb_status cmd_fdk(cli *c) {
+    qb_scan *scan = NULL;
+    qb_job *job = NULL;
+    qb_geometry geometry = {0};
+    qb_status status = open_scan(c, &scan);
+    if (status != QB_OK) return status;
+    status = make_geometry(c, qb_scan_describe(scan), &geometry);
+    if (status == QB_OK)
+        status = qb_fdk_plan(scan, &geometry, &c->options.prep, &c->options.fdk, &c->options.output,
+                             c->command, &c->env, &job);
+    if (status == QB_OK) status = finish_job(c, job);
+    qb_job_destroy(job);
+    qb_geometry_destroy(&geometry);
+    qb_scan_close(scan);
+    return status;
+}

@@ -5,6 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 qb=$1/qb
 name=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1 | tr -cs 'A-Za-z0-9\n' - | sed 's/-*$//')
+mkdir -p bench/results
 out=bench/results/$name.json
 : >"$out"
 run() {

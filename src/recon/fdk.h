@@ -37,7 +37,8 @@ typedef struct qb__fdk {
     size_t slices, slabs;        /* of a slab, but for the last */
     size_t views, blocks;        /* of a block, but for the last */
     unsigned slots;
-    size_t window_rows;          /* the most rows that a slab needs */
+    size_t window_rows;          /* the most rows that a slab needs ... */
+    size_t view_bytes;           /* ... and the most bytes of a packed view */
     size_t fixed_bytes, memory;
 
     /* while running */

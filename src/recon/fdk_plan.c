@@ -38,6 +38,8 @@ static qb_status decide_grid(qb__fdk *fdk) {
         if (options->voxel > 0) grid->voxel[i] = options->voxel;
         if (i < options->offset.count) grid->offset[i] = options->offset.value[i];
     }
+    if (options->hu > 0 && !(fdk->info->pixel_size > 0))
+        return qb__fail(QB_BAD_ARGUMENT, "--hu needs the pixel size: give --pixel-size MM");
     fdk->volume = (qb__volume_out){.options = &fdk->output, .grid = *grid, .hu = options->hu,
                                    .in_mm = fdk->info->pixel_size > 0,
                                    .description = "quickbeam FDK"};
@@ -134,14 +136,19 @@ static qb_status decide_kernel(qb__fdk *fdk) {
                              fdk->weights.pitch, &fdk->filter);
 }
 
-static size_t most_rows(const qb__fdk *fdk) {
-    size_t most = 0;
+/* The most rows and the largest packed views that a slab needs. A variant's layout may depend on where
+ * the rows lie, not only on how many they are. */
+static void find_windows(qb__fdk *fdk) {
+    fdk->window_rows = 1;
+    fdk->view_bytes = 64;
     for (size_t z = 0; z < fdk->problem.nz; z += fdk->slices) {
         size_t end = z + fdk->slices < fdk->problem.nz ? z + fdk->slices : fdk->problem.nz;
         qb__bp_cone_window window = qb__bp_cone_rows(&fdk->problem, z, end);
-        if (window.r1 - window.r0 > most) most = window.r1 - window.r0;
+        if (window.r1 == window.r0) continue;
+        size_t rows = window.r1 - window.r0, bytes = fdk->variant->view_bytes(&fdk->problem, window);
+        if (rows > fdk->window_rows) fdk->window_rows = rows;
+        if (bytes > fdk->view_bytes) fdk->view_bytes = bytes;
     }
-    return most ? most : 1;
 }
 
 static size_t fixed_bytes(const qb__fdk *fdk) {
@@ -150,6 +157,7 @@ static size_t fixed_bytes(const qb__fdk *fdk) {
     size_t field = info->rows * info->columns * sizeof(float);
     size_t bytes = qb__resident_bytes() + LIBRARY_BYTES + (size_t)(fdk->threads + 2) * THREAD_BYTES;
     if (info->quantity == QB_COUNTS && info->flats) bytes += 2 * field;
+    bytes += info->cache_bytes;
     if (fdk->same_weights) bytes += field;
     if (fdk->output.preview) bytes += fdk->grid.n[0] * fdk->grid.n[1] * sizeof(float);
     return bytes;
@@ -163,7 +171,7 @@ static size_t bytes_for(qb__fdk *fdk, size_t slices, size_t views, unsigned slot
     fdk->views = views;
     fdk->blocks = (fdk->problem.views + views - 1) / views;
     fdk->slots = slots;
-    fdk->window_rows = most_rows(fdk);
+    find_windows(fdk);
     int n = qb__fdk_stages(fdk, stages);
     fdk->memory = fdk->fixed_bytes + qb__pipeline_bytes(stages, n) +
                   (size_t)fdk->threads * qb__fdk_scratch(fdk);
@@ -229,7 +237,7 @@ static void describe(qb__fdk *fdk) {
 qb_status qb__fdk_decide(qb__fdk *fdk, const qb_env *env) {
     qb_status status;
     fdk->job.plan = cJSON_CreateObject();
-    QB__TRY(qb__volume_check(&fdk->output));
+    QB__TRY(qb__volume_check(&fdk->output, fdk->info->path));
     if (fdk->output.dtype >= 2 && fdk->output.range.count == 0) {
         status = qb__fail(QB_BAD_ARGUMENT, "--dtype uint16 and uint8 need --range LO,HI");
         goto out;

@@ -190,15 +190,13 @@ static qb_status write_run(void *job, size_t slab, size_t task, int worker, cons
 
 int qb__fdk_stages(const qb__fdk *fdk, qb__stage *stages) {
     size_t voxels = fdk->slices * fdk->grid.n[0] * fdk->grid.n[1];
-    qb__bp_cone_window widest = {0, fdk->window_rows};
     unsigned slab_slots = fdk->slabs > 1 ? fdk->slots : 1;
     int n = 0;
     stages[n++] = (qb__stage){.name = "read", .blocking = true, .slots = fdk->slots,
                               .slot_bytes = fdk->views * fdk->window_rows * raw_row(fdk),
                               .tasks = read_tasks, .run = read_run};
     stages[n++] = (qb__stage){.name = "filter", .slots = fdk->slots, .tasks = filter_tasks,
-                              .slot_bytes = fdk->views *
-                                            fdk->variant->view_bytes(&fdk->problem, widest),
+                              .slot_bytes = fdk->views * fdk->view_bytes,
                               .run = filter_run};
     stages[n++] = (qb__stage){.name = "back-project", .slots = slab_slots, .gather = fdk->blocks,
                               .slot_bytes = voxels * sizeof(float), .tasks = brick_tasks,

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""Cone beam: values, orientation, short scans, same bits, memory, a measured head."""
+import h5py
+import numpy as np
+import pytest
+
+from qbtest import data, qb, qb_json, slow
+
+CONE = ["--geometry", "cone", "--sod", "500", "--sdd", "800", "--pixel-size", "1.6"]
+SCAN = ["--sod", "500", "--sdd", "800"]
+
+
+def volume(path):
+    with h5py.File(path) as f:
+        return f["/exchange/data"][:]
+
+
+def ball_inside(v, voxel, radius, reach=0.8):
+    z, y, x = np.indices(v.shape)
+    c = [(n - 1) / 2 for n in v.shape]
+    return np.hypot(np.hypot(x - c[2], y - c[1]), z - c[0]) * voxel < reach * radius
+
+
+@pytest.mark.parametrize("angles,weights", [("0:360", "none"), ("10:240", "Parker")])
+def test_ball_has_its_value(tmp_path, angles, weights):
+    scan, out = tmp_path / "s.h5", tmp_path / "v.h5"
+    qb("simulate", "ball", *CONE, "--detector", "128,96", "--views", "240", "--angles", angles, "-o", scan)
+    plan = qb_json("plan", "fdk", scan, *SCAN, "-o", out)
+    assert plan["redundancy"].startswith(weights) and plan["kernel"].startswith("bp_cone_circular")
+    qb("fdk", scan, *SCAN, "-o", out)
+    v = volume(out)
+    middle = v[47:49][ball_inside(v, 1.0, 0.4 * 96)[47:49]]
+    assert abs(middle.mean() / 0.02 - 1) < 0.005
+
+
+def test_spheres_come_back_unflipped(tmp_path):
+    scan, out, truth = tmp_path / "s.h5", tmp_path / "v.h5", tmp_path / "t.h5"
+    qb("simulate", "spheres", *CONE, "--detector", "96,64", "--views", "180", "-o", scan, "--truth", truth)
+    qb("fdk", scan, *SCAN, "-o", out)
+    a, b = volume(out), volume(truth)
+
+    def likeness(x):
+        return np.corrcoef(x.ravel(), b.ravel())[0, 1]
+
+    assert likeness(a) > 0.9
+    for axes in [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]:
+        assert likeness(np.flip(a, axes)) < 0.5
+
+
+def test_same_bits_however_cut(tmp_path):
+    scan = tmp_path / "s.h5"
+    qb("simulate", "spheres", *CONE, "--detector", "96,64", "--views", "100", "-o", scan)
+    first = None
+    for options in (["--threads", "1"], ["--threads", "3"], ["--max-ram", "16M"]):
+        qb("fdk", scan, *SCAN, "-o", tmp_path / "v.h5", *options)
+        v = volume(tmp_path / "v.h5")
+        first = v if first is None else first
+        assert np.array_equal(first, v)
+
+
+def test_a_tilted_detector_takes_the_general_kernel(tmp_path):
+    scan, out = tmp_path / "s.h5", tmp_path / "v.h5"
+    qb("simulate", "ball", *CONE, "--detector", "96,64", "--views", "120", "-o", scan)
+    plan = qb_json("plan", "fdk", scan, *SCAN, "--tilt", "0,2,0", "-o", out)
+    assert plan["kernel"].startswith("bp_cone_matrix")
+    qb("fdk", scan, *SCAN, "--kernel", "bp_cone_circular.scalar", "--tilt", "0,2,0", "-o", out, code=3)
+
+
+def test_refusals(tmp_path):
+    scan, out = tmp_path / "s.h5", tmp_path / "v.h5"
+    qb("simulate", "ball", *CONE, "--detector", "64,32", "--views", "60", "-o", scan)
+    said = qb("fdk", scan, "--sod", "20", "--sdd", "800", "--voxel", "2", "-o", out, code=3).stderr
+    assert "view" in said  # the source enters the volume
+    qb("fdk", scan, *SCAN, "-o", out, "--dtype", "uint16", code=2)
+    qb("fdk", scan, *SCAN, "-o", scan, code=2)
+    assert not out.exists()
+
+
+@slow
+def test_memory_cap(tmp_path):
+    """A volume that is several times the cap is reconstructed slab by slab."""
+    from test_memory import peak_of
+    scan, out = tmp_path / "s.h5", tmp_path / "v.h5"
+    qb("simulate", "ball", *CONE, "--detector", "192,192", "--views", "160", "-o", scan)
+    args = ["fdk", scan, *SCAN, "-o", out, "--size", "256,256,256", "--voxel", "0.6"]
+    cap = 32 << 20
+    plan = qb_json("plan", *args, "--max-ram", cap)
+    assert plan["output_bytes"] >= 2 * cap and plan["chunks"] > 1
+    peak = peak_of([*args, "--max-ram", cap])
+    assert peak <= cap and abs(plan["memory_bytes"] / peak - 1) < 0.15
+
+
+def test_head(tmp_path):
+    folder = data("skull_cbct")
+    out = tmp_path / "v.h5"
+    qb("fdk", folder, "--angles", f"{folder}/angles.csv:2:0:641:2", "--sod", "1000", "--sdd", "1500",
+       "--pixel-size", "1.552", "--detector-offset=-0.3,0px", "--air", "99.9%", "-o", out)
+    v = volume(out)
+    brain = v[35:55, 100:155, 70:130]
+    assert 0.0195 < np.median(brain) < 0.0206
+    assert np.percentile(v[20:60], 99.5) > 0.04  # the vault
+    assert abs(np.median(v[90:100, 5:30, 100:150])) < 0.001  # air

@@ -91,29 +91,11 @@ static void release_h5(qb__source *source) {
     qb__h5_leave();
 }
 
-/* As opened a first time, to look; the second time its chunk cache fits. One layer of chunks over
- * all rows and columns is kept, so that neighbouring reads do not decompress a chunk twice. */
-static hid_t open_with_cache(hid_t file, const char *path, hid_t set, const size_t chunk[3],
-                             const size_t shape[3], size_t size, size_t *cache) {
-    const size_t most = (size_t)32 << 20, least = (size_t)1 << 20;
-    size_t rows = (shape[1] + chunk[1] - 1) / chunk[1] * chunk[1];
-    size_t columns = (shape[2] + chunk[2] - 1) / chunk[2] * chunk[2];
-    size_t bytes;
-    *cache = 0;
-    if (!qb__mul(chunk[0], rows, columns, &bytes) || !qb__mul(bytes, size, 1, &bytes) ||
-        bytes > most)
-        bytes = most;
-    if (bytes < least) bytes = least; /* HDF5's own choice */
-    /* A chunk that does not fit is read through; it comes packed and unpacked. HDF5 keeps 2 MiB of
-     * metadata besides. */
-    *cache = bytes + 2 * chunk[0] * chunk[1] * chunk[2] * size + ((size_t)2 << 20);
-    if (bytes == least) return set;
-    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    H5Pset_chunk_cache(access, 12421, bytes, 1.0);
-    H5Dclose(set);
-    set = H5Dopen2(file, path, access);
-    H5Pclose(access);
-    return set;
+/* What HDF5 holds while it reads chunks: its cache of 1 MiB, 2 MiB of metadata, and a chunk packed and
+ * unpacked. A larger cache was tried: it held up to five times what it was allowed, so whoever needs
+ * chunks again reads more rows at once instead. */
+static size_t chunk_memory(const size_t chunk[3], size_t size) {
+    return ((size_t)3 << 20) + 2 * chunk[0] * chunk[1] * chunk[2] * size;
 }
 
 /* Every chunk there? A shape that vastly exceeds what was ever written is an attack or an accident.
@@ -175,8 +157,7 @@ static qb_status open_h5(const h5_source *found, const char *path, qb__source **
 }
 
 /* Layout and storage of an open dataset; what is not kept in *source is closed. */
-static qb_status open_dataset(hid_t file, const char *path, const char *label, h5_source *h5,
-                              qb__source **source) {
+static qb_status open_dataset(const char *label, h5_source *h5, qb__source **source) {
     hid_t plist = H5Dget_create_plist(h5->set), stored = H5Dget_type(h5->set);
     H5D_layout_t layout = H5Pget_layout(plist);
     size_t *shape = h5->base.shape, *chunk = h5->base.chunk;
@@ -209,11 +190,7 @@ static qb_status open_dataset(hid_t file, const char *path, const char *label, h
         if (H5Pget_chunk(plist, h5->rank, n) != h5->rank) n[0] = n[1] = n[2] = 1;
         for (int i = 3 - h5->rank; i < 3; i++) chunk[i] = (size_t)n[i - 3 + h5->rank];
         QB__TRY(check_chunks(h5->set, label, chunk, shape, &missing));
-        h5->set = open_with_cache(file, path, h5->set, chunk, shape, size, &cache);
-        if (h5->set < 0) {
-            status = qb__h5_fail(QB_BAD_INPUT, label, "opening it");
-            goto out;
-        }
+        cache = chunk_memory(chunk, size);
     }
     QB__TRY(open_h5(h5, label, source));
     (*source)->cache = cache;
@@ -244,7 +221,7 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
                         h5.base.shape[1], h5.base.shape[2]);
     h5.set = H5Dopen2(file, path, H5P_DEFAULT);
     if (h5.set < 0) return qb__h5_fail(QB_BAD_INPUT, label, "opening it");
-    qb_status status = open_dataset(file, path, label, &h5, source);
+    qb_status status = open_dataset(label, &h5, source);
     if (status != QB_OK) return status;
     qb__h5_text(file, path, "quantity", (*source)->quantity, sizeof(*source)->quantity);
     double voxel;

@@ -38,10 +38,15 @@ static size_t raw_offset(const qb__fbp *fbp, size_t slices, size_t view, size_t 
     return row * row_bytes(fbp);
 }
 
+/* Storage in pieces is read in one call, lest a piece be unpacked for each task that touches it. */
+static size_t read_views(const qb__fbp *fbp) {
+    return fbp->info->chunk_rows > 1 ? fbp->info->views : READ_VIEWS;
+}
+
 static size_t read_tasks(void *job, size_t chunk) {
     (void)chunk;
     const qb__fbp *fbp = job;
-    return divide_up(fbp->info->views, READ_VIEWS);
+    return divide_up(fbp->info->views, read_views(fbp));
 }
 
 /* Storage in pieces of many rows is read once: as many rows as fit, of all views, kept until used. */
@@ -71,7 +76,8 @@ static qb_status read_run(void *job, size_t chunk, size_t task, int worker, cons
     qb__fbp *fbp = job;
     size_t slices = qb__fbp_chunk_slices(fbp, chunk);
     size_t row0 = fbp->first_row + chunk * fbp->partition.slices_per_chunk * fbp->step;
-    size_t view0 = task * READ_VIEWS, view1 = minimum(view0 + READ_VIEWS, fbp->info->views);
+    size_t view0 = task * read_views(fbp);
+    size_t view1 = minimum(view0 + read_views(fbp), fbp->info->views);
     char *raw = out;
     if (fbp->cache) {
         qb_status status = QB_OK;

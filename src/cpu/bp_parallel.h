@@ -6,42 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Parallel-beam back-projection: the contract of every CPU variant.
- *
- *   f[z][y][x] = sum over views v, in ascending order, of P_z[v](h)
- *   h = ax[v] x + ay[v] y + h0[v]
- *
- * where x and y are voxel indices, P_z[v] is the filtered row of slice z at view v, already
- * weighted, and P_z[v](h) interpolates it at column coordinate h: linearly between pixel centres at
- * integers, or at the nearest one (half up). Columns outside 0..columns-1 read as zero, so linear
- * interpolation fades over the last half-open pixel on either side. ax, ay, h0 come from the
- * geometry in double (geometry/), so uneven angles, any pixel pitch, per-view shifts and regions of
- * interest are only numbers here.
- *
- * h is fixed point with 32 fraction bits (bp_parallel_line.h), the same integer in every variant;
- * the nearest column is its floor after adding half. Half precision first sums eight views, in
- * pairs. */
-typedef enum qb__interp { QB__INTERP_LINEAR, QB__INTERP_NEAREST, QB__INTERP_OVERSAMPLE } qb__interp;
+#include "geometry/bp_problem.h"
 
-/* The bound on the relative L2 error against the double-precision oracle on white noise. */
-typedef enum qb__accuracy {
-    QB__ACCURACY_HIGH,
-    QB__ACCURACY_NORMAL,
-    QB__ACCURACY_FAST
-} qb__accuracy;
+/* The contract of every CPU variant of parallel-beam back-projection (the mathematics stand in
+ * bp_problem.h). h is fixed point with 32 fraction bits (bp_parallel_line.h), the same integer in
+ * every variant; the nearest column is its floor after adding half. Half precision first sums eight
+ * views, in pairs. */
 
 /* No variant takes more slices at once. */
 enum { QB__BP_PARALLEL_MOST_LANES = 128 };
-
-typedef struct qb__bp_parallel_problem {
-    size_t views, columns;
-    size_t nx, ny;              /* pixels of a slice */
-    const double *ax, *ay, *h0; /* [views] */
-    /* [slices of the pass, as given to pack() and run()] at least the largest |value| of each
-     * slice's rows over all views, or NULL when nobody has looked: variants that compute in half
-     * precision need it and are not applicable without. */
-    const float *largest;
-} qb__bp_parallel_problem;
 
 /* A variant keeps the sinograms of `lanes` slices in a layout of its own, the packed sinogram, one
  * block a view: pack() writes a view's block from plain rows, run() reads them all for one tile of

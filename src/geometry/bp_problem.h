@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_GEOMETRY_BP_PROBLEM_H
+#define QB_GEOMETRY_BP_PROBLEM_H
+
+#include <stddef.h>
+
+/* Parallel-beam back-projection, the mathematics that every variant on every device computes.
+ *
+ *   f[z][y][x] = sum over views v, in ascending order, of P_z[v](h)
+ *   h = ax[v] x + ay[v] y + h0[v]
+ *
+ * where x and y are voxel indices, P_z[v] is the filtered row of slice z at view v, already
+ * weighted, and P_z[v](h) interpolates it at column coordinate h: linearly between pixel centres at
+ * integers, or at the nearest one (half up), or, oversampled, at the nearest of a row resampled
+ * linearly to a multiple of its columns. Columns outside 0..columns-1 read as zero, so linear
+ * interpolation fades over the last half-open pixel on either side. ax, ay, h0 come from the
+ * geometry in double, so uneven angles, any pixel pitch, per-view shifts and regions of interest
+ * are only numbers here. */
+typedef enum qb__interp { QB__INTERP_LINEAR, QB__INTERP_NEAREST, QB__INTERP_OVERSAMPLE } qb__interp;
+
+/* The bound on the relative L2 error against the double-precision oracle on white noise. */
+typedef enum qb__accuracy {
+    QB__ACCURACY_HIGH,
+    QB__ACCURACY_NORMAL,
+    QB__ACCURACY_FAST
+} qb__accuracy;
+
+typedef struct qb__bp_parallel_problem {
+    size_t views, columns;
+    size_t nx, ny;              /* pixels of a slice */
+    const double *ax, *ay, *h0; /* [views] */
+    /* [slices of the pass, as given to pack() and run()] at least the largest |value| of each
+     * slice's rows over all views, or NULL when nobody has looked: variants that compute in half
+     * precision need it and are not applicable without. */
+    const float *largest;
+} qb__bp_parallel_problem;
+
+#endif

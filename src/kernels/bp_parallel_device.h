@@ -56,9 +56,9 @@ typedef struct qb__bp_parallel_device_variant {
      * `slices`: the most of any pass. */
     qb_status (*plan)(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
                       const int *values, qb__bp_parallel_plan **plan);
-    /* rows: float32 device memory, row of view v and slice s at offset + 4 * (v * view_stride + s *
-     * slice_stride) bytes, view0 <= v < view1, s < slices; fills those views of `packed`; slices
-     * beyond become zeros. */
+    /* rows: float32 device memory; the row of view view0 + i and slice s begins at offset + 4 * (i *
+     * view_stride + s * slice_stride) bytes, so that a block of views is filtered and packed at a
+     * time; fills the blocks of views view0 <= v < view1 of `packed`; slices beyond become zeros. */
     qb_status (*pack)(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows,
                       size_t offset, size_t view_stride, size_t slice_stride, size_t view0,
                       size_t view1, unsigned slices, qb__memory *packed);

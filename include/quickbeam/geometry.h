@@ -68,6 +68,17 @@ typedef struct qb_grid {
  * the axis, about the origin. */
 QB_API void qb_grid_default(const qb_geometry *geometry, qb_grid *grid);
 
+/* The volume as the command line names it; what is unset leaves the grid as it is. */
+typedef struct qb_grid_options {
+    qb_numbers size;   /* NX[,NY[,NZ]]; a lone number is NX and NY */
+    double voxel;      /* mm, along all axes; 0 = unset */
+    qb_numbers offset; /* X[,Y[,Z]] mm: where the middle lies */
+} qb_grid_options;
+QB_API extern const qb_param qb_grid_params[];
+
+/* Change *grid as asked. QB_BAD_ARGUMENT with the number. */
+QB_API qb_status qb_grid_make(const qb_grid_options *options, qb_grid *grid);
+
 /* What a geometry file may leave open: RTK's XML says nothing of the pixels, a list of matrices
  * neither. (offset_u, offset_v): where the detector's centre lies, in mm along columns and rows, in
  * the frame of an RTK file; 0 when the projections' origin is -spacing (n - 1) / 2. All zero where
@@ -130,10 +141,12 @@ typedef struct qb_geometry_info {
     double offset_u, offset_v;      /* of the detector's centre, mean */
     bool circular;           /* within a thousandth of a pixel of an ideal circular scan ... */
     double circular_error;   /* ... from which it differs by this many pixels at most */
+    double nearest, farthest; /* of the source's distances from the axis */
     double z_range;          /* how far the source moves along z */
     double field_radius;     /* of the cylinder about z that is seen from all around */
     double field_height;     /* of what is seen of the axis in every view ... */
     double field_height_rim; /* ... and at field_radius */
+    double field_z;          /* the middle of field_height */
     double coverage;         /* of 360 (180 parallel) */
     double step, gap, gap_from, gap_to; /* median step; the largest gap and where it is */
     double needed, missing;  /* 180 + fan for a short scan; what of it was not measured */
@@ -145,18 +158,19 @@ typedef struct qb_geometry_info {
 /* QB_BAD_INPUT when it is no geometry at all (a number that is not finite, a source in the detector's
  * plane), with the view and the number. */
 QB_API qb_status qb_geometry_describe(const qb_geometry *geometry, qb_geometry_info *info);
-/* The same as a JSON object, with what was found wrong as "problems": [text]; given a grid (may be
- * NULL) also whether it suits. Release with qb_text_free. */
+/* The same as a JSON object, with what was found wrong as "problems": [text]. `grid` is what will be
+ * reconstructed, by which coverage is judged, and must suit; NULL = the default one. Release with
+ * qb_text_free. */
 QB_API qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *grid, char **json);
 
-/* Draw it into a PNG, from above (x right, y up) and from the side (y right, z up): the path of the source,
- * some detectors, the first view with its rays, the field that all views see (grey) and the volume
- * (black; grid NULL = the default one). Errors as in qb_preview_write. */
+/* Draw it into a PNG, from above (x right, y up) and from the side (y right, z up), with a scale: the path
+ * of the source, some detectors, the first view with its rays, the field that all views see (shaded) and
+ * the volume (black; grid NULL = the default one). Errors as in qb_preview_write. */
 QB_API qb_status qb_geometry_picture(const char *path, const qb_geometry *geometry,
                                      const qb_grid *grid);
 
 /* Can this grid be reconstructed from these views? QB_BAD_INPUT with the view and the number when the
- * source enters the grid or part of it lies behind a source. */
+ * source enters the grid, part of it lies behind a source, or no view sees any of it. */
 QB_API qb_status qb_geometry_check_grid(const qb_geometry *geometry, const qb_grid *grid);
 
 #ifdef __cplusplus

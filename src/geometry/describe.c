@@ -18,6 +18,20 @@ static double degrees(double radians) {
     return radians * (180 / pi);
 }
 
+static void describe_path(const qb_geometry *geometry, qb_geometry_info *info) {
+    double low = INFINITY, high = -INFINITY;
+    info->nearest = INFINITY;
+    for (size_t i = 0; i < geometry->views; i++) {
+        const double *source = geometry->view[i].source;
+        double away = hypot(source[0], source[1]);
+        low = fmin(low, source[2]);
+        high = fmax(high, source[2]);
+        info->nearest = fmin(info->nearest, away);
+        info->farthest = fmax(info->farthest, away);
+    }
+    info->z_range = high - low;
+}
+
 static void from_circle(const qb_geometry *geometry, const qb__circle *circle,
                         qb_geometry_info *info) {
     bool cone = geometry->beam == QB_BEAM_CONE;
@@ -30,12 +44,7 @@ static void from_circle(const qb_geometry *geometry, const qb__circle *circle,
     info->offset_v = (0.5 * ((double)geometry->rows - 1) - circle->row) * circle->pixel_v;
     info->circular_error = circle->error;
     info->circular = circle->error <= 1e-3;
-    double low = INFINITY, high = -INFINITY;
-    for (size_t i = 0; i < geometry->views && cone; i++) {
-        low = fmin(low, geometry->view[i].source[2]);
-        high = fmax(high, geometry->view[i].source[2]);
-    }
-    info->z_range = cone ? high - low : 0;
+    if (cone) describe_path(geometry, info);
 }
 
 /* The z on the vertical line through (x, y) that falls on a row: v (c + d z) = a + b z. */
@@ -46,8 +55,9 @@ static double z_of_row(const qb__matrix *matrix, double x, double y, double row)
     return (at0[1] - row * at0[2]) / (row * (at1[2] - at0[2]) - (at1[1] - at0[1]));
 }
 
-/* What all views see of the line through (x, y) relative to the view: `toward` the source. */
-static double height_at(const qb_geometry *geometry, double toward) {
+/* What all views see of the line through (x, y) relative to the view: `toward` the source. *middle
+ * may be NULL. */
+static double height_at(const qb_geometry *geometry, double toward, double *middle) {
     double low = -INFINITY, high = INFINITY;
     for (size_t i = 0; i < geometry->views; i++) {
         qb__matrix matrix;
@@ -59,6 +69,7 @@ static double height_at(const qb_geometry *geometry, double toward) {
         low = fmax(low, fmin(a, b));
         high = fmin(high, fmax(a, b));
     }
+    if (middle) *middle = 0.5 * (low + high);
     return fmax(0, high - low);
 }
 
@@ -97,16 +108,16 @@ static qb_status describe_parallel(const qb_geometry *geometry, qb_geometry_info
     info->needed = 180;
     info->step = report.missing > 0 ? report.gap - report.missing : 180 / (double)geometry->views;
     parallel_sides(geometry, &info->field_radius, &wide);
-    info->field_height = info->field_height_rim = height_at(geometry, 0);
+    info->field_height = info->field_height_rim = height_at(geometry, 0, &info->field_z);
 out:
     qb__free(angles);
     qb__free(weights);
     return status;
 }
 
-static qb_status describe_cone(const qb_geometry *geometry, qb_geometry_info *info) {
+static qb_status describe_cone(const qb_geometry *geometry, double field, qb_geometry_info *info) {
     qb__cone_weights weights;
-    qb_status status = qb__cone_weights_create(geometry, 0, &weights);
+    qb_status status = qb__cone_weights_create(geometry, field, &weights);
     if (status != QB_OK) return status;
     info->weights = weights.kind;
     info->coverage = degrees(weights.span);
@@ -121,25 +132,26 @@ static qb_status describe_cone(const qb_geometry *geometry, qb_geometry_info *in
     double wide = fmax(-weights.gamma_low, weights.gamma_high);
     info->narrow = degrees(narrow);
     info->wide = degrees(wide);
-    double nearest = INFINITY;
-    for (size_t i = 0; i < geometry->views; i++)
-        nearest = fmin(nearest, hypot(geometry->view[i].source[0], geometry->view[i].source[1]));
-    info->field_radius = nearest * sin(weights.kind == QB_REDUNDANCY_WANG ? wide : narrow);
-    info->field_height = height_at(geometry, 0);
-    info->field_height_rim = height_at(geometry, info->field_radius);
+    info->field_radius = info->nearest * sin(weights.kind == QB_REDUNDANCY_WANG ? wide : narrow);
+    info->field_height = height_at(geometry, 0, &info->field_z);
+    info->field_height_rim = height_at(geometry, info->field_radius, NULL);
     qb__cone_weights_destroy(&weights);
     return QB_OK;
 }
 
-qb_status qb_geometry_describe(const qb_geometry *geometry, qb_geometry_info *info) {
+qb_status qb__geometry_describe(const qb_geometry *geometry, double field, qb_geometry_info *info) {
     *info = (qb_geometry_info){0};
     qb__circle circle;
     qb_status status = qb__geometry_check(geometry);
     if (status == QB_OK) status = qb__circle_fit(geometry, &circle);
     if (status != QB_OK) return status;
     from_circle(geometry, &circle, info);
-    return geometry->beam == QB_BEAM_CONE ? describe_cone(geometry, info)
+    return geometry->beam == QB_BEAM_CONE ? describe_cone(geometry, field, info)
                                           : describe_parallel(geometry, info);
+}
+
+qb_status qb_geometry_describe(const qb_geometry *geometry, qb_geometry_info *info) {
+    return qb__geometry_describe(geometry, 0, info);
 }
 
 void qb_grid_default(const qb_geometry *geometry, qb_grid *grid) {

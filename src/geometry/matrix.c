@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "geometry/grid.h"
 #include "geometry/vector.h"
 
 /* A ray from S through X meets the detector's plane where S + (X - S) / l = D + a u + b v. With f =
@@ -118,7 +119,7 @@ qb_status qb_geometry_check_grid(const qb_geometry *geometry, const qb_grid *gri
     qb__matrix matrix;
     for (size_t i = 0; i < geometry->views && status == QB_OK; i++)
         status = matrix_checked(geometry, i, grid, &matrix);
-    return status;
+    return status == QB_OK ? qb__grid_check_seen(geometry, grid) : status;
 }
 
 /* Read from right to left, dual_basis says A^-1 = (u | v | f) / c for the left 3x3 block A of c

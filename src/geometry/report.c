@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 #include "base/status.h"
-#include "quickbeam/geometry.h"
+#include "geometry/check.h"
+#include "geometry/grid.h"
 
 static void add_number(cJSON *root, const char *key, double value) {
     if (isfinite(value))
@@ -31,6 +32,14 @@ static const char *weights_name(const qb_geometry_info *info, qb_beam beam) {
                                                  : "none";
 }
 
+static const char *weights_text(const qb_geometry_info *info, qb_beam beam) {
+    static const char *const texts[] = {
+        "a full turn: every ray is measured twice and counts half",
+        "Parker, for a short scan: rays measured twice share their weight smoothly",
+        "Wang, for an offset detector: rays that both sides see share their weight smoothly"};
+    return beam == QB_BEAM_PARALLEL ? "each view counts by its spacing" : texts[info->weights];
+}
+
 static void add_info(cJSON *root, const qb_geometry *geometry, const qb_geometry_info *info) {
     const struct {
         const char *key;
@@ -48,9 +57,12 @@ static void add_info(cJSON *root, const qb_geometry *geometry, const qb_geometry
         {"offset_v_mm", info->offset_v},
         {"detector_radius_mm", geometry->radius},
         {"circular_error_px", info->circular_error},
+        {"source_nearest_mm", info->nearest},
+        {"source_farthest_mm", info->farthest},
         {"source_z_range_mm", info->z_range},
         {"field_radius_mm", info->field_radius},
         {"field_height_mm", info->field_height},
+        {"field_z_mm", info->field_z},
         {"field_height_at_rim_mm", info->field_height_rim},
         {"coverage_degrees", info->coverage},
         {"needed_degrees", info->needed},
@@ -67,17 +79,33 @@ static void add_info(cJSON *root, const qb_geometry *geometry, const qb_geometry
     cJSON_AddStringToObject(root, "beam", cone ? "cone" : "parallel");
     cJSON_AddBoolToObject(root, "circular", info->circular);
     cJSON_AddStringToObject(root, "weights", weights_name(info, geometry->beam));
+    cJSON_AddStringToObject(root, "weights_are", weights_text(info, geometry->beam));
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         add_number(root, numbers[i].key, numbers[i].value);
 }
 
-static void find_problems(const qb_geometry *geometry, const qb_geometry_info *info,
-                          const qb_grid *grid, cJSON *list) {
+static void add_volume(cJSON *root, const qb_grid *grid) {
+    double n[3] = {(double)grid->n[0], (double)grid->n[1], (double)grid->n[2]};
+    cJSON *volume = cJSON_AddObjectToObject(root, "volume");
+    cJSON_AddItemToObject(volume, "size", cJSON_CreateDoubleArray(n, 3));
+    cJSON_AddItemToObject(volume, "voxel_mm", cJSON_CreateDoubleArray(grid->voxel, 3));
+    cJSON_AddItemToObject(volume, "offset_mm", cJSON_CreateDoubleArray(grid->offset, 3));
+}
+
+static void find_angle_problems(const qb_geometry *geometry, const qb_geometry_info *info,
+                                cJSON *list) {
     if (info->missing > 0)
         add_problem(list,
                     "limited angle: %.4g of the %.5g degrees needed are missing, from %.5g to "
                     "%.5g degrees",
                     info->missing, info->needed, info->gap_from, info->gap_to);
+    if (info->repeated > 0)
+        add_problem(list,
+                    "%zu of %zu views are at the angle of an earlier one: they share its weight",
+                    info->repeated, geometry->views);
+}
+
+static void find_cone_problems(const qb_geometry_info *info, cJSON *list) {
     if (info->weights == QB_REDUNDANCY_PARKER && info->wide > 1.1 * info->narrow)
         add_problem(
             list,
@@ -87,18 +115,34 @@ static void find_problems(const qb_geometry *geometry, const qb_geometry_info *i
     if (info->z_range > 1e-3 * info->sod)
         add_problem(list, "the source moves by %.5g mm along the axis: FDK is made for circles",
                     info->z_range);
-    if (grid && qb_geometry_check_grid(geometry, grid) != QB_OK)
+}
+
+static void find_volume_problems(const qb_geometry *geometry, const qb_geometry_info *info,
+                                 const qb_grid *grid, bool asked, cJSON *list) {
+    double reach = qb__grid_field(grid);
+    if (qb_geometry_check_grid(geometry, grid) != QB_OK)
         add_problem(list, "%s", qb_detail());
+    else if (asked && reach > 1.01 * info->field_radius)
+        add_problem(list,
+                    "the volume reaches %.5g mm from the axis, all views see only %.5g: its rim is "
+                    "incomplete",
+                    reach, info->field_radius);
 }
 
 qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *grid, char **json) {
     qb_geometry_info info;
+    qb_grid usual;
     *json = NULL;
-    qb_status status = qb_geometry_describe(geometry, &info);
+    if (!grid) qb_grid_default(geometry, &usual);
+    qb_status status = qb__geometry_describe(geometry, grid ? qb__grid_field(grid) : 0, &info);
     if (status != QB_OK) return status;
     cJSON *root = cJSON_CreateObject();
     add_info(root, geometry, &info);
-    find_problems(geometry, &info, grid, cJSON_AddArrayToObject(root, "problems"));
+    add_volume(root, grid ? grid : &usual);
+    cJSON *problems = cJSON_AddArrayToObject(root, "problems");
+    find_angle_problems(geometry, &info, problems);
+    if (geometry->beam == QB_BEAM_CONE) find_cone_problems(&info, problems);
+    find_volume_problems(geometry, &info, grid ? grid : &usual, grid != NULL, problems);
     *json = cJSON_Print(root);
     cJSON_Delete(root);
     return *json ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the report");

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/status.h"
 #include "quickbeam/geometry.h"
-#include "quickbeam/io.h"
+#include "recon/canvas.h"
 
-/* Two panels side by side: from above (x to the right, y up) and from the side (y to the right, z
- * up). Paths light, the first view and the volume dark, what lies outside the volume's field paler.
- */
+/* Two panels side by side, of the same scale: from above (x to the right, y up) and from the side
+ * (y to the right, z up). What is drawn for the first view is black, for the others grey. */
 
-enum { PANEL = 640, MARGIN = 24, WIDTH = 2 * PANEL, MOST_DRAWN = 720 };
+enum { PANEL = 640, MARGIN = 48, MOST_DRAWN = 720, FINE = QB__CANVAS_FINE };
 
-static const float paper = 1.0f, faint = 0.82f, middle = 0.55f, ink = 0.0f;
+static const float shaded = 0.88f, faint = 0.78f, middle = 0.5f, ink = 0.0f;
 
-typedef struct canvas {
-    float *pixel;        /* [PANEL][WIDTH] */
-    double scale;        /* pixels a mm */
+typedef struct picture {
+    qb__canvas canvas;
+    double scale;        /* fine pixels a mm */
     double center[2][2]; /* mm in the middle of each panel */
-} canvas;
+} picture;
 
 /* What the panels show of a point. */
 static void seen(int panel, const double p[3], double out[2]) {
@@ -27,30 +26,29 @@ static void seen(int panel, const double p[3], double out[2]) {
     out[1] = panel == 0 ? p[1] : p[2];
 }
 
-static void dot(canvas *c, int panel, double x, double y, float shade) {
-    long column = lround(x), row = lround(y);
-    if (column < 0 || column >= PANEL || row < 0 || row >= PANEL) return;
-    float *at = &c->pixel[(size_t)row * WIDTH + (size_t)(panel * PANEL + column)];
-    *at = fminf(*at, shade);
-}
-
-static void to_panel(const canvas *c, int panel, const double p[3], double out[2]) {
+static void to_panel(const picture *c, int panel, const double p[3], double out[2]) {
     double at[2];
     seen(panel, p, at);
-    out[0] = 0.5 * PANEL + (at[0] - c->center[panel][0]) * c->scale;
-    out[1] = 0.5 * PANEL - (at[1] - c->center[panel][1]) * c->scale;
+    out[0] = FINE * PANEL * (panel + 0.5) + (at[0] - c->center[panel][0]) * c->scale;
+    out[1] = FINE * PANEL * 0.5 - (at[1] - c->center[panel][1]) * c->scale;
 }
 
-static void line(canvas *c, int panel, const double from[3], const double to[3], float shade) {
+static void line(picture *c, int panel, const double from[3], const double to[3], int thick,
+                 float shade) {
     double a[2], b[2];
     to_panel(c, panel, from, a);
     to_panel(c, panel, to, b);
-    double length = fmax(fabs(b[0] - a[0]), fabs(b[1] - a[1]));
-    long steps = length < 4 * WIDTH ? lround(length) + 1 : 4 * WIDTH;
-    for (long i = 0; i <= steps; i++) {
-        double t = (double)i / (double)steps;
-        dot(c, panel, a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1]), shade);
-    }
+    qb__canvas_line(&c->canvas, a, b, thick, 0, shade);
+}
+
+/* Beside a point; `left` puts the text's end there. */
+static void label(picture *c, int panel, const double p[3], int left, int down, const char *text) {
+    double at[2];
+    to_panel(c, panel, p, at);
+    double width = (double)strlen(text) * QB__GLYPH_WIDTH;
+    double x = left ? at[0] - width - 12 * FINE : at[0] + 14 * FINE;
+    double first = FINE * (PANEL * panel + 6), last = FINE * (PANEL * (panel + 1) - 6) - width;
+    qb__canvas_text(&c->canvas, fmax(first, fmin(last, x)), at[1] + down * FINE, text, ink);
 }
 
 /* Corners of the detector: 0..3 around it. */
@@ -69,7 +67,7 @@ static void source_of(const qb_geometry *g, const qb_view *view, double out[3]) 
 }
 
 /* The bounds of all sources, detectors and of the volume, in both panels. */
-static void fit(canvas *c, const qb_geometry *g, const qb_grid *grid) {
+static void fit(picture *c, const qb_geometry *g, const qb_grid *grid) {
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (size_t i = 0; i < g->views; i++) {
         for (int corner = -1; corner < 4; corner++) {
@@ -88,30 +86,49 @@ static void fit(canvas *c, const qb_geometry *g, const qb_grid *grid) {
         high[j] = fmax(high[j], grid->offset[j] + half);
         most = fmax(most, high[j] - low[j]);
     }
-    c->scale = (PANEL - 2 * MARGIN) / most;
+    c->scale = FINE * (PANEL - 2 * MARGIN) / most;
     double at[3];
     for (int j = 0; j < 3; j++) at[j] = 0.5 * (low[j] + high[j]);
     for (int panel = 0; panel < 2; panel++) seen(panel, at, c->center[panel]);
 }
 
-static void draw_axes(canvas *c) {
-    const double far = 1e6;
+/* The frame of a panel: dashed axes through the origin, what they are, a title. */
+static void draw_axes(picture *c) {
+    static const char *const names[2][3] = {{"seen from above", "x", "y"},
+                                            {"seen from the side", "y", "z"}};
+    double size = FINE * PANEL, top = FINE * 20;
     for (int panel = 0; panel < 2; panel++) {
-        for (int j = 0; j < 3; j++) {
-            double a[3] = {0}, b[3] = {0};
-            a[j] = -far, b[j] = far;
-            double p[2], q[2];
-            to_panel(c, panel, a, p);
-            to_panel(c, panel, b, q);
-            for (long i = 0; i < PANEL; i += 6) {
-                if (fabs(q[0] - p[0]) > 1) dot(c, panel, (double)i, p[1], faint);
-                if (fabs(q[1] - p[1]) > 1) dot(c, panel, p[0], (double)i, faint);
-            }
-        }
+        double left = size * panel, at[2];
+        to_panel(c, panel, (double[3]){0}, at);
+        qb__canvas_line(&c->canvas, (double[2]){left, at[1]}, (double[2]){left + size, at[1]}, FINE,
+                        4 * FINE, faint);
+        qb__canvas_line(&c->canvas, (double[2]){at[0], 2 * top}, (double[2]){at[0], size}, FINE,
+                        4 * FINE, faint);
+        qb__canvas_text(&c->canvas, left + top, top, names[panel][0], ink);
+        qb__canvas_text(&c->canvas, left + size - top, at[1] - FINE * 12, names[panel][1], ink);
+        qb__canvas_text(&c->canvas, at[0] + FINE * 8, 2 * top, names[panel][2], ink);
     }
+    qb__canvas_line(&c->canvas, (double[2]){size, 0}, (double[2]){size, size}, FINE, 0, middle);
 }
 
-static void draw_box(canvas *c, const qb_grid *grid) {
+/* 1, 2 or 5 times a power of ten, a fifth of a panel at most. */
+static void draw_scale(picture *c) {
+    double most = 0.2 * FINE * PANEL / c->scale, length = pow(10, floor(log10(most)));
+    if (5 * length <= most)
+        length *= 5;
+    else if (2 * length <= most)
+        length *= 2;
+    double x = FINE * 20, y = FINE * (PANEL - 16), end = x + length * c->scale;
+    char text[48];
+    snprintf(text, sizeof text, length < 1e-3 || length > 1e5 ? "%.0e mm" : "%g mm", length);
+    qb__canvas_line(&c->canvas, (double[2]){x, y}, (double[2]){end, y}, 2 * FINE, 0, ink);
+    for (int side = 0; side < 2; side++)
+        qb__canvas_line(&c->canvas, (double[2]){side ? end : x, y - 4 * FINE},
+                        (double[2]){side ? end : x, y + 4 * FINE}, FINE, 0, ink);
+    qb__canvas_text(&c->canvas, end + 10 * FINE, y, text, ink);
+}
+
+static void draw_box(picture *c, const qb_grid *grid) {
     for (int edge = 0; edge < 12; edge++) {
         double a[3], b[3];
         int along = edge / 4, bits = edge % 4;
@@ -121,84 +138,101 @@ static void draw_box(canvas *c, const qb_grid *grid) {
             a[j] = b[j] = grid->offset[j] + (bit ? half : -half);
             if (j == along) b[j] = grid->offset[j] + half;
         }
-        for (int panel = 0; panel < 2; panel++) line(c, panel, a, b, ink);
+        for (int panel = 0; panel < 2; panel++) line(c, panel, a, b, 2 * FINE, ink);
     }
+    double half[3];
+    for (int j = 0; j < 3; j++) half[j] = 0.5 * (double)grid->n[j] * grid->voxel[j];
+    const double *at = grid->offset;
+    label(c, 0, (double[3]){at[0] + half[0], at[1] + half[1], 0}, 0, -10, "volume");
+    label(c, 1, (double[3]){0, at[1] - half[1], at[2] - half[2]}, 0, 12, "volume");
 }
 
-static void draw_field(canvas *c, const qb_geometry_info *info) {
-    double before[3] = {info->field_radius, 0, 0};
-    for (int i = 1; i <= 360; i++) {
-        double t = i * (3.14159265358979323846 / 180);
-        double p[3] = {info->field_radius * cos(t), info->field_radius * sin(t), 0};
-        if (i % 2) line(c, 0, before, p, middle);
-        memcpy(before, p, sizeof p);
+/* A cylinder whose height falls from the axis to its rim. */
+static void draw_field(picture *c, const qb_geometry_info *info) {
+    enum { SIDES = 180 };
+    double round[SIDES][2], across[6][2], r = info->field_radius, z = info->field_z;
+    for (int i = 0; i < SIDES; i++) {
+        double t = i * (2 * 3.14159265358979323846 / SIDES);
+        to_panel(c, 0, (double[3]){r * cos(t), r * sin(t), 0}, round[i]);
     }
-    double r = info->field_radius, h = 0.5 * info->field_height_rim;
-    for (int side = -1; side <= 1; side += 2) {
-        line(c, 1, (double[3]){0, side * r, -h}, (double[3]){0, side * r, h}, middle);
-        line(c, 1, (double[3]){0, -r, side * h}, (double[3]){0, r, side * h}, middle);
-    }
+    double h = 0.5 * info->field_height, k = 0.5 * info->field_height_rim;
+    const double corner[6][3] = {{0, -r, z - k}, {0, 0, z - h}, {0, r, z - k},
+                                 {0, r, z + k},  {0, 0, z + h}, {0, -r, z + k}};
+    for (int i = 0; i < 6; i++) to_panel(c, 1, corner[i], across[i]);
+    qb__canvas_fill(&c->canvas, (const double(*)[2])round, SIDES, shaded);
+    qb__canvas_fill(&c->canvas, (const double(*)[2])across, 6, shaded);
 }
 
-static void draw_detector(canvas *c, const qb_geometry *g, const qb_view *view, float shade) {
+static void draw_detector(picture *c, const qb_geometry *g, const qb_view *view, int thick,
+                          float shade) {
     for (int corner = 0; corner < 4; corner++) {
         double a[3], b[3];
         detector_corner(g, view, corner, a);
         detector_corner(g, view, (corner + 1) % 4, b);
-        for (int panel = 0; panel < 2; panel++) line(c, panel, a, b, shade);
+        for (int panel = 0; panel < 2; panel++) line(c, panel, a, b, thick, shade);
     }
 }
 
-static void draw_source(canvas *c, const double source[3], int radius, float shade) {
+static void draw_source(picture *c, const double source[3], int radius, float shade) {
     for (int panel = 0; panel < 2; panel++) {
         double at[2];
         to_panel(c, panel, source, at);
-        for (int i = -radius; i <= radius; i++)
-            for (int j = -radius; j <= radius; j++)
-                if (i * i + j * j <= radius * radius) dot(c, panel, at[0] + i, at[1] + j, shade);
+        qb__canvas_dot(&c->canvas, at[0], at[1], radius * FINE, shade);
     }
 }
 
-static void draw_first_view(canvas *c, const qb_geometry *g) {
-    double source[3];
+static void draw_first_view(picture *c, const qb_geometry *g) {
+    double source[3], end[3];
+    bool cone = g->beam == QB_BEAM_CONE;
     source_of(g, g->view, source);
-    draw_detector(c, g, g->view, ink);
+    draw_detector(c, g, g->view, 2 * FINE, ink);
     draw_source(c, source, 5, ink);
-    for (int corner = 0; corner < 4 && g->beam == QB_BEAM_CONE; corner++) {
-        double p[3];
+    for (int corner = 0; corner < 4; corner++) {
+        double p[3], from[3];
         detector_corner(g, g->view, corner, p);
-        for (int panel = 0; panel < 2; panel++) line(c, panel, source, p, middle);
+        for (int j = 0; j < 3; j++) {
+            double back = (double)g->columns * hypot(g->view->u[0], g->view->u[1]);
+            from[j] = cone ? source[j] : p[j] - back * g->view->source[j];
+        }
+        for (int panel = 0; panel < 2; panel++) line(c, panel, from, p, FINE, middle);
+    }
+    detector_corner(g, g->view, 2, end);
+    for (int panel = 0; panel < 2; panel++) {
+        label(c, panel, source, 0, 14, cone ? "first source" : "first rays from here");
+        label(c, panel, end, panel, panel ? -14 : 0, "first detector");
     }
 }
 
-static void draw_paths(canvas *c, const qb_geometry *g) {
+static void draw_paths(picture *c, const qb_geometry *g) {
     size_t step = (g->views + MOST_DRAWN - 1) / MOST_DRAWN;
     for (size_t i = 0; i < g->views; i += step) {
         double source[3];
         source_of(g, &g->view[i], source);
         draw_source(c, source, 1, middle);
-        if (i % (g->views / 24 + 1) < step) draw_detector(c, g, &g->view[i], faint);
+        if (i % (g->views / 24 + 1) < step) draw_detector(c, g, &g->view[i], FINE, faint);
     }
 }
 
 qb_status qb_geometry_picture(const char *path, const qb_geometry *geometry, const qb_grid *grid) {
     qb_geometry_info info;
     qb_grid usual;
+    picture c = {0};
     qb_status status = qb_geometry_describe(geometry, &info);
     if (status != QB_OK) return status;
     if (!grid) qb_grid_default(geometry, &usual);
-    canvas c = {0};
-    status = qb__alloc((size_t)PANEL * WIDTH, sizeof *c.pixel, &c.pixel);
+    const qb_grid *volume = grid ? grid : &usual;
+    status = qb__canvas_create(2 * PANEL, PANEL, &c.canvas);
     if (status != QB_OK) return status;
-    for (size_t i = 0; i < (size_t)PANEL * WIDTH; i++) c.pixel[i] = paper;
-    for (size_t i = 0; i < PANEL; i++) c.pixel[i * WIDTH + PANEL] = middle;
-    fit(&c, geometry, grid ? grid : &usual);
+    fit(&c, geometry, volume);
+    draw_field(&c, &info);
     draw_axes(&c);
     draw_paths(&c, geometry);
-    draw_field(&c, &info);
-    draw_box(&c, grid ? grid : &usual);
+    draw_box(&c, volume);
     draw_first_view(&c, geometry);
-    status = qb_preview_write(path, c.pixel, WIDTH, PANEL, 0, 1);
-    qb__free(c.pixel);
+    draw_scale(&c);
+    qb__canvas_text(&c.canvas, FINE * (PANEL + 20), FINE * (PANEL - 16),
+                    "dots source path, grey what all views see", ink);
+    status = qb__canvas_write(&c.canvas, path);
+    qb__canvas_destroy(&c.canvas);
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef QB_CLI_H
 #define QB_CLI_H
 
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -17,7 +18,14 @@ typedef struct run_options {
 } run_options;
 extern const qb_param run_params[];
 
-/* Options of `qb compare` and `qb info` alone. */
+/* Options of `qb info` about a geometry. */
+typedef struct info_options {
+    qb_numbers detector;
+    char *preview;
+} info_options;
+extern const qb_param info_params[];
+
+/* Options of `qb compare` alone. */
 typedef struct compare_options {
     char *dataset;
     double max_rel_l2, max_rmse;
@@ -32,11 +40,13 @@ typedef struct options {
     qb_fbp_options fbp;
     qb_fdk_options fdk;
     qb_geometry_options geometry;
+    qb_grid_options grid;
     qb_output_options output;
     qb_center_options center;
     qb_simulate_options simulate;
     qb_bench_options bench;
     compare_options compare;
+    info_options info;
 } options;
 
 typedef struct section {
@@ -95,6 +105,10 @@ qb_status give_result(cli *c, char *json);
 
 /* cmd_*.c */
 qb_status cmd_info(cli *c);
+/* info_geometry.c: is there a geometry among the options? Describe it, for a scan or for none (NULL): onto
+ * stdout, or as a new object when `root` is not NULL. */
+bool wants_geometry(const cli *c);
+qb_status info_geometry(cli *c, const qb_scan_info *scan, cJSON **root);
 qb_status cmd_plan(cli *c);
 qb_status cmd_fbp(cli *c);
 qb_status cmd_fdk(cli *c);

@@ -15,7 +15,7 @@ static void angle_range(const qb_scan_info *info, double *low, double *high) {
     }
 }
 
-static qb_status as_json(cli *c, const qb_scan *scan, const qb_scan_info *info) {
+static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info) {
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "path", info->path);
     cJSON_AddStringToObject(root, "format", info->format);
@@ -41,9 +41,7 @@ static qb_status as_json(cli *c, const qb_scan *scan, const qb_scan_info *info) 
     cJSON *problems = cJSON_AddArrayToObject(root, "problems");
     for (size_t i = 0; i < info->problems; i++)
         cJSON_AddItemToArray(problems, cJSON_CreateString(qb_scan_problem(scan, i)));
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    return give_result(c, text);
+    return root;
 }
 
 static void as_text(const qb_scan *scan, const qb_scan_info *info) {
@@ -66,19 +64,60 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info) {
     if (info->problems == 0) printf("  no problems found\n");
 }
 
-qb_status cmd_info(cli *c) {
+/* One object for stdout; deletes it. */
+static qb_status print_object(cli *c, cJSON *root) {
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    return give_result(c, text);
+}
+
+static qb_status tell_json(cli *c, const qb_scan *scan, const qb_scan_info *info) {
+    cJSON *root = as_json(scan, info), *geometry = NULL;
+    qb_status status = wants_geometry(c) ? info_geometry(c, info, &geometry) : QB_OK;
+    if (geometry) cJSON_AddItemToObject(root, "geometry", geometry);
+    if (status == QB_OK) return print_object(c, root);
+    cJSON_Delete(root);
+    return status;
+}
+
+static qb_status info_scan(cli *c) {
     qb_scan *scan;
     qb_status status = qb_scan_open(c->argument[0], &c->options.scan, &c->env, &scan);
     if (status != QB_OK) return status;
     status = qb_scan_inspect(scan, &c->env);
-    if (status == QB_OK) {
-        const qb_scan_info *info = qb_scan_describe(scan);
-        if (c->options.run.json) {
-            status = as_json(c, scan, info);
-        } else {
-            as_text(scan, info);
-        }
+    const qb_scan_info *info = qb_scan_describe(scan);
+    if (status == QB_OK && c->options.run.json) {
+        status = tell_json(c, scan, info);
+    } else if (status == QB_OK) {
+        as_text(scan, info);
+        if (wants_geometry(c)) status = info_geometry(c, info, NULL);
     }
     qb_scan_close(scan);
     return status;
+}
+
+/* Options that would be ignored are refused. */
+static qb_status check_options(const cli *c) {
+    const qb_grid_options *volume = &c->options.grid;
+    const char *idle = c->options.info.preview          ? "preview"
+                       : c->options.info.detector.count ? "detector"
+                       : volume->size.count             ? "size"
+                       : volume->voxel > 0              ? "voxel"
+                       : volume->offset.count           ? "offset"
+                                                        : NULL;
+    if (!wants_geometry(c) && c->count == 0)
+        return complain(QB_BAD_ARGUMENT, "of what? usage: qb info %s (see qb info --help)",
+                        c->verb->arguments);
+    if (!wants_geometry(c) && idle)
+        return complain(QB_BAD_ARGUMENT, "--%s is about a geometry: give -g FILE, or --sod and --sdd",
+                        idle);
+    return QB_OK;
+}
+
+qb_status cmd_info(cli *c) {
+    cJSON *root = NULL;
+    qb_status status = check_options(c);
+    if (status != QB_OK || c->count) return status == QB_OK ? info_scan(c) : status;
+    status = info_geometry(c, NULL, c->options.run.json ? &root : NULL);
+    return status == QB_OK && root ? print_object(c, root) : status;
 }

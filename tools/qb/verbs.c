@@ -10,8 +10,10 @@
 
 /* clang-format off */
 const verb verbs[] = {
-    {"info", "FILE", "what is in a file, and what is wrong with it", "qb info scan.h5", 1, 1, cmd_info,
-     {SCAN, RUN}},
+    {"info", "[SCAN] [-g GEOMETRY]", "what is in a scan or a geometry, and what is wrong with it",
+     "qb info -g geometry.json --preview geometry.png", 0, 1, cmd_info,
+     {SCAN, SECTION("Geometry", geometry, qb_geometry_params), SECTION("Its detector and picture", info, info_params),
+      SECTION("The volume", grid, qb_grid_params), RUN}},
     {"plan", "VERB ...", "memory, disk and time that VERB would take, and why; touches nothing",
      "qb plan fbp scan.h5 -o volume.h5", 0, 0, cmd_plan, {RUN}},
     {"fbp", "SCAN -o OUT", "parallel beam: filtered back-projection",

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""qb info about geometries: what it says, what it draws, and that scan and geometry fit."""
+import json
+
+import numpy as np
+import pytest
+
+from qbtest import fails, qb, qb_json
+
+CONE = ["--geometry", "cone", "--sod", "500", "--sdd", "800", "--pixel-size", "1.6"]
+CIRCLE = ["--sod", "500", "--sdd", "800", "--pixel-size", "1.6", "--detector", "128,96"]
+
+
+def circle(path, angles=360, views=240, **more):
+    """A geometry file written by hand."""
+    g = {"quickbeam_geometry": 1, "units": "mm", "beam": "cone", "rows": 96, "columns": 128, "sod": 500, "sdd": 800,
+         "pixel_size": [1.6, 1.6], "angles_degrees": {"from": 0, "to": angles, "count": views}, **more}
+    path.write_text(json.dumps(g))
+    return path
+
+
+def test_a_full_turn(tmp_path):
+    g = qb_json("info", "-g", circle(tmp_path / "g.json"))
+    assert g["beam"] == "cone" and g["circular"] and g["weights"] == "none" and g["problems"] == []
+    assert abs(g["magnification"] - 1.6) < 1e-9 and g["views"] == 240
+    assert abs(g["coverage_degrees"] - 360) < 1e-9 and abs(g["step_degrees"] - 1.5) < 1e-9
+    # Parker needs 180 degrees and the fan: atan((n - 1) / 2 pixels / sdd) to each side
+    half = np.rad2deg(np.arctan(63.5 * 1.6 / 800))
+    assert abs(g["needed_degrees"] - 180 - 2 * half) < 1e-6
+    assert abs(g["field_radius_mm"] - 500 * np.sin(np.deg2rad(half))) < 1e-6
+    assert abs(g["field_height_mm"] - 96 * 1.6 * 500 / 800) < 1e-6
+    assert g["volume"]["size"] == [128, 128, 96]
+
+
+def test_words(tmp_path):
+    said = qb("info", "-g", circle(tmp_path / "g.json")).stdout
+    for words in ("cone", "240 over 360 degrees", "radius 500 mm", "1.6 times", "128 columns x 96 rows", "flat",
+                  "full turn", "no problems found"):
+        assert words in said, words
+
+
+@pytest.mark.parametrize("angles,offset,weights,missing", [
+    ("0:360:240", "0,0", "none", 0),
+    ("20:220:160", "0,0", "parker", 0),
+    ("20:190:160", "0,0", "parker", None),
+    ("0:360:240", "40,0", "wang", 0),
+    ("0:360:240", "25px", "wang", 0),
+])
+def test_weights_are_foreseen(angles, offset, weights, missing):
+    g = qb_json("info", *CIRCLE, "--angles", angles, f"--detector-offset={offset}")
+    assert g["weights"] == weights
+    if missing is not None:
+        assert g["missing_degrees"] == missing
+    else:
+        assert abs(g["missing_degrees"] - (g["needed_degrees"] - 170)) < 1e-6
+        assert any("limited angle" in p for p in g["problems"])
+
+
+def test_offsets_in_pixels_and_mm():
+    mm = qb_json("info", *CIRCLE, "--angles", "0:360:90", "--detector-offset=-40,8mm")
+    px = qb_json("info", *CIRCLE, "--angles", "0:360:90", "--detector-offset=-25,5px")
+    for key in ("offset_u_mm", "offset_v_mm"):
+        assert abs(mm[key] - px[key]) < 1e-9
+    assert abs(mm["offset_u_mm"] + 40) < 1e-9 and abs(mm["offset_v_mm"] - 8) < 1e-9
+
+
+def test_faults_are_seen():
+    g = qb_json("info", *CIRCLE, "--angles", "0:360:90", "--jitter", "0.8,0,3", "--tilt", "0.2,0,0")
+    assert not g["circular"] and 0.5 < g["circular_error_px"] < 2
+
+
+def test_the_volume_decides_what_is_needed():
+    """A small volume needs less of the turn than all that the detector sees."""
+    whole = qb_json("info", *CIRCLE, "--angles", "0:190:100")
+    small = qb_json("info", *CIRCLE, "--angles", "0:190:100", "--size", "32,32,32", "--voxel", "1")
+    assert whole["missing_degrees"] > 4 and small["missing_degrees"] == 0
+    assert abs(small["needed_degrees"] - 180 - 2 * np.rad2deg(np.arcsin(16 / 500))) < 1e-6
+
+
+@pytest.mark.parametrize("volume,says", [
+    (["--offset", "480,0,0"], "behind the source"),
+    (["--size", "16,16,16", "--offset", "0,0,400"], "no view sees any of the volume"),
+    (["--voxel", "10"], "inside the volume"),
+    (["--voxel", "2"], "its rim is incomplete"),
+])
+def test_a_volume_that_does_not_suit(volume, says):
+    g = qb_json("info", *CIRCLE, "--angles", "0:360:360", *volume)
+    assert any(says in p for p in g["problems"]), g["problems"]
+
+
+def test_picture(tmp_path):
+    png = tmp_path / "g.png"
+    qb("info", "-g", circle(tmp_path / "g.json"), "--preview", png)
+    assert png.read_bytes().startswith(b"\x89PNG")
+    image = pytest.importorskip("PIL.Image").open(png)
+    grey = np.asarray(image.convert("L"))
+    assert grey.shape == (640, 1280)
+    assert 0.005 < (grey < 100).mean() < 0.1 and (grey > 250).mean() > 0.6  # lines on white
+    # the source of view 0 lies straight below the axis, the detector above it
+    left = grey[:, :640]
+    assert (left[560:600, 310:330] < 60).sum() > 50
+    assert (left[150:165, 270:370] < 60).any()
+
+
+def test_scan_and_geometry(tmp_path):
+    scan = tmp_path / "s.h5"
+    qb("simulate", "ball", *CONE, "--detector", "128,96", "--views", "240", "-o", scan)
+    info = qb_json("info", scan, "-g", circle(tmp_path / "g.json"))
+    assert info["views"] == 240 and info["geometry"]["views"] == 240 and info["geometry"]["problems"] == []
+    info = qb_json("info", scan, "--sod", "500", "--sdd", "800")
+    assert abs(info["geometry"]["magnification"] - 1.6) < 1e-9
+    fails_after = qb("info", scan, "-g", circle(tmp_path / "h.json", views=200), code=3)
+    assert "200 views" in fails_after.stderr and "240" in fails_after.stderr
+    fails_after = qb("info", scan, "-g", circle(tmp_path / "h.json", rows=90), code=3)
+    assert "90 rows" in fails_after.stderr and "96" in fails_after.stderr
+
+
+def test_usage(tmp_path):
+    fails(2, "info", says=["qb info"])
+    fails(2, "info", "--sod", "500", "--sdd", "800", "--pixel-size", "1", "--detector", "9", says=["--angles FROM:TO:N"])
+    fails(2, "info", "--sod", "500", "--sdd", "800", "--pixel-size", "1", "--angles", "0:360:9", says=["--detector"])
+    fails(2, "info", "--sod", "500", "--sdd", "800", "--angles", "0:360:9", "--detector", "9", says=["--pixel-size"])
+    fails(2, "info", tmp_path / "s.h5", "--preview", "x.png", says=["--preview", "-g FILE"])
+    fails(2, "info", "-g", circle(tmp_path / "g.json"), "--sod", "4", says=["--sod"])
+    fails(3, "info", "-g", tmp_path / "none.json", says=["none.json"])

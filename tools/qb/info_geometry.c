@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* qb info -g GEOMETRY, or with --sod, --sdd, --detector and --angles a circle. */
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+const qb_param info_params[] = {
+    {"detector", QB_PARAM_NUMBERS, offsetof(info_options, detector), "COLUMNS[,ROWS]", NULL, NULL,
+     1, 1048576, "pixels of the geometry's detector where neither scan nor file says", 0},
+    {"preview", QB_PARAM_TEXT, offsetof(info_options, preview), "FILE.png", NULL, NULL, 0, 0,
+     "draw the geometry: source path, detector, field of view, volume", 0},
+    {0},
+};
+
+bool wants_geometry(const cli *c) {
+    const qb_geometry_options *g = &c->options.geometry;
+    return g->geometry || g->sod > 0 || g->sdd > 0 || g->offset || g->tilt.count || g->jitter.count;
+}
+
+static qb_status pixels(double number, size_t *out) {
+    if (number != floor(number))
+        return complain(QB_BAD_ARGUMENT, "--detector %g is not a whole number of pixels", number);
+    *out = (size_t)number;
+    return QB_OK;
+}
+
+/* Pixels from the scan, else from --detector. */
+static qb_status find_detector(const cli *c, const qb_scan_info *scan, qb_detector *detector) {
+    const qb_numbers *given = &c->options.info.detector;
+    double pixel = scan ? scan->pixel_size : c->options.scan.pixel_size;
+    *detector = (qb_detector){.pixel_u = pixel, .pixel_v = pixel};
+    if (given->count > 2) return complain(QB_BAD_ARGUMENT, "--detector takes COLUMNS,ROWS");
+    if (scan) {
+        detector->rows = scan->rows;
+        detector->columns = scan->columns;
+        if (given->count)
+            return complain(QB_BAD_ARGUMENT,
+                            "--detector besides %s, which has %zu columns and %zu rows", scan->path,
+                            scan->columns, scan->rows);
+        return QB_OK;
+    }
+    if (!given->count) return QB_OK;
+    qb_status status = pixels(given->value[0], &detector->columns);
+    return status == QB_OK ? pixels(given->value[given->count > 1 ? 1 : 0], &detector->rows)
+                           : status;
+}
+
+/* How many of --angles FROM:TO:N; a file of angles cannot say. */
+static size_t count_angles(const char *angles) {
+    const char *last = strrchr(angles, ':');
+    if (!last || strchr(angles, ':') == last) return 0;
+    char *end;
+    unsigned long long n = strtoull(last + 1, &end, 10);
+    return *end || n > 1u << 22 ? 0 : (size_t)n;
+}
+
+/* A circle that is given in full on the command line. */
+static qb_status make_circle(cli *c, const qb_detector *detector, qb_geometry *geometry) {
+    const char *text = c->options.scan.angles;
+    size_t views = text ? count_angles(text) : 0;
+    if (!views)
+        return complain(QB_BAD_ARGUMENT, "a circle without a scan needs --angles FROM:TO:N");
+    if (!detector->columns)
+        return complain(QB_BAD_ARGUMENT, "a circle without a scan needs --detector COLUMNS,ROWS");
+    double *angles = malloc(views * sizeof *angles);
+    if (!angles) return complain(QB_NO_MEMORY, "no memory for %zu angles", views);
+    qb_status status = qb_angles_parse(text, views, angles);
+    if (status == QB_OK)
+        status = qb_geometry_make(&c->options.geometry, views, angles, detector, &c->env, geometry);
+    free(angles);
+    return status;
+}
+
+static qb_status make_geometry(cli *c, const qb_scan_info *scan, qb_geometry *geometry) {
+    qb_detector detector;
+    const char *file = c->options.geometry.geometry;
+    qb_status status = find_detector(c, scan, &detector);
+    if (status != QB_OK) return status;
+    if (!file && !scan) return make_circle(c, &detector, geometry);
+    if (!file && !scan->angles)
+        return complain(QB_BAD_INPUT, "%s has no angles: give --angles, or --geometry FILE",
+                        scan->path);
+    const double *angles = file ? NULL : scan->angles;
+    status = qb_geometry_make(&c->options.geometry, scan ? scan->views : 0, angles, &detector,
+                              &c->env, geometry);
+    if (status == QB_BAD_ARGUMENT && !scan && file)
+        return complain(status, "%s (--detector COLUMNS,ROWS and --pixel-size MM)", qb_detail());
+    return status;
+}
+
+/* Rounding leaves 1e-13 mm where nothing is. */
+static double number(const cJSON *report, const char *key) {
+    const cJSON *item = cJSON_GetObjectItem(report, key);
+    if (!cJSON_IsNumber(item)) return NAN;
+    return fabs(item->valuedouble) < 1e-9 ? 0 : item->valuedouble;
+}
+
+static double element(const cJSON *report, const char *key, int index) {
+    return cJSON_GetArrayItem(cJSON_GetObjectItem(report, key), index)->valuedouble;
+}
+
+static void print_path(const cJSON *r) {
+    double near = number(r, "source_nearest_mm"), far = number(r, "source_farthest_mm");
+    double z = number(r, "source_z_range_mm");
+    if (far - near <= 1e-6 * far && z <= 1e-6 * far)
+        printf("  source      on a circle of radius %.6g mm, %.6g mm from the detector\n", near,
+               number(r, "sdd_mm"));
+    else
+        printf(
+            "  source      %.6g to %.6g mm from the axis, over %.6g mm along it; %.6g mm from the "
+            "detector\n",
+            near, far, z, number(r, "sdd_mm"));
+    printf("  magnified   %.6g times at the axis\n", number(r, "magnification"));
+}
+
+static void print_detector(const cJSON *r) {
+    double radius = number(r, "detector_radius_mm"), n = number(r, "columns"),
+           m = number(r, "rows");
+    double u = number(r, "pixel_u_mm"), v = number(r, "pixel_v_mm");
+    printf("  detector    %.0f columns x %.0f rows of %.6g x %.6g mm: %.6g x %.6g mm, ", n, m, u, v,
+           n * u, m * v);
+    if (radius > 0)
+        printf("bent to a radius of %.6g mm\n", radius);
+    else
+        printf("flat\n");
+    printf("  its centre  %.6g, %.6g mm off the principal ray\n", number(r, "offset_u_mm"),
+           number(r, "offset_v_mm"));
+    if (cJSON_IsTrue(cJSON_GetObjectItem(r, "circular")))
+        printf("  faults      none: an ideal circle to %.1e pixels\n",
+               number(r, "circular_error_px"));
+    else
+        printf("  faults      tilt, jitter or offsets: up to %.4g pixels off an ideal circle\n",
+               number(r, "circular_error_px"));
+}
+
+static void print_angles(const cJSON *r, bool cone) {
+    printf("  views       %.0f over %.6g degrees, %.4g apart", number(r, "views"),
+           number(r, "coverage_degrees"), number(r, "step_degrees"));
+    if (number(r, "missing_degrees") > 0)
+        printf("; %.4g of the %.6g needed are missing", number(r, "missing_degrees"),
+               number(r, "needed_degrees"));
+    else
+        printf("; %.6g are needed", number(r, "needed_degrees"));
+    putchar('\n');
+    if (cone)
+        printf("  fan         %.4g degrees to the wider side, %.4g to the other\n",
+               number(r, "fan_wide_degrees"), number(r, "fan_narrow_degrees"));
+}
+
+static void print_report(const cJSON *r, const char *name) {
+    bool cone = strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(r, "beam")), "cone") == 0;
+    printf("%s\n  beam        %s\n", name, cone ? "cone" : "parallel");
+    print_angles(r, cone);
+    if (cone) print_path(r);
+    print_detector(r);
+    printf(
+        "  field       all views see a cylinder of radius %.5g mm, %.5g mm high at the axis, %.5g "
+        "at its rim\n",
+        number(r, "field_radius_mm"), number(r, "field_height_mm"),
+        number(r, "field_height_at_rim_mm"));
+    const cJSON *v = cJSON_GetObjectItem(r, "volume");
+    printf("  volume      %.0f x %.0f x %.0f voxels of %.5g x %.5g x %.5g mm about (%.5g, %.5g, "
+           "%.5g)\n",
+           element(v, "size", 0), element(v, "size", 1), element(v, "size", 2),
+           element(v, "voxel_mm", 0), element(v, "voxel_mm", 1), element(v, "voxel_mm", 2),
+           element(v, "offset_mm", 0), element(v, "offset_mm", 1), element(v, "offset_mm", 2));
+    printf("  weights     %s\n", cJSON_GetStringValue(cJSON_GetObjectItem(r, "weights_are")));
+    const cJSON *problem, *problems = cJSON_GetObjectItem(r, "problems");
+    cJSON_ArrayForEach(problem, problems) printf("  problem     %s\n", problem->valuestring);
+    if (cJSON_GetArraySize(problems) == 0) printf("  no problems found\n");
+}
+
+static const char *name_of(const cli *c) {
+    return c->options.geometry.geometry ? c->options.geometry.geometry : "circle";
+}
+
+/* Into `root` when there is one, else onto stdout. */
+static qb_status tell(const cli *c, const qb_geometry *geometry, const qb_grid *grid,
+                      cJSON **root) {
+    char *json = NULL;
+    qb_status status = qb_geometry_report(geometry, grid, &json);
+    if (status != QB_OK) return status;
+    cJSON *report = cJSON_Parse(json);
+    qb_text_free(json);
+    if (!report) return complain(QB_NO_MEMORY, "no memory for the report");
+    if (root) {
+        cJSON_AddStringToObject(report, "path", name_of(c));
+        *root = report;
+        return QB_OK;
+    }
+    print_report(report, name_of(c));
+    cJSON_Delete(report);
+    return QB_OK;
+}
+
+qb_status info_geometry(cli *c, const qb_scan_info *scan, cJSON **root) {
+    qb_geometry geometry = {0};
+    qb_grid grid;
+    const qb_grid_options *volume = &c->options.grid;
+    bool asked = volume->size.count || volume->voxel > 0 || volume->offset.count;
+    qb_status status = make_geometry(c, scan, &geometry);
+    if (status == QB_OK) {
+        qb_grid_default(&geometry, &grid);
+        status = qb_grid_make(volume, &grid);
+    }
+    if (status == QB_OK) status = tell(c, &geometry, asked ? &grid : NULL, root);
+    if (status == QB_OK && c->options.info.preview)
+        status = qb_geometry_picture(c->options.info.preview, &geometry, &grid);
+    qb_geometry_destroy(&geometry);
+    return status;
+}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/number.h"
 #include "quickbeam/param.h"
 
 #include <ctype.h>
@@ -20,7 +21,7 @@ static qb_status refuse(const qb_param *row, const char *value, const char *why)
 
 static bool parse_double(const char *text, const char **end, double *number) {
     char *stop;
-    *number = strtod(text, &stop);
+    *number = qb__strtod(text, &stop);
     *end = stop;
     return stop != text && isfinite(*number);
 }
@@ -140,8 +141,8 @@ qb_status qb_param_set(const qb_param *row, void *options, const char *value) {
 
 /* %g when that reads back the same, else all digits. */
 static void print_double(double number, char *text, size_t size) {
-    snprintf(text, size, "%g", number);
-    if (strtod(text, NULL) != number) snprintf(text, size, "%.17g", number);
+    qb__print(text, size, "%g", number);
+    if (qb__strtod(text, NULL) != number) qb__print(text, size, "%.17g", number);
 }
 
 bool qb_param_get(const qb_param *row, const void *options, char *text, size_t size) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "io/source.h"
 #include "quickbeam/scan.h"
@@ -17,7 +18,7 @@ enum { TEXT_MOST = 256 << 20 };
 static const double degree = 3.14159265358979323846 / 180.0;
 
 static bool number_at(const char *text, char **end, double *number) {
-    *number = strtod(text, end);
+    *number = qb__strtod(text, end);
     return *end != text && isfinite(*number);
 }
 

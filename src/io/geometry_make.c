@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/status.h"
 #include "geometry/circular.h"
 #include "quickbeam/geometry.h"
@@ -35,11 +36,11 @@ qb_status qb_detector_offset_parse(const char *text, double pixel_u, double pixe
     char *end;
     *offset_u = *offset_v = 0;
     if (!text) return QB_OK;
-    *offset_u = strtod(text, &end);
+    *offset_u = qb__strtod(text, &end);
     bool good = end != text;
     if (good && *end == ',') {
         const char *second = end + 1;
-        *offset_v = strtod(second, &end);
+        *offset_v = qb__strtod(second, &end);
         good = end != second;
     }
     if (good && strcmp(end, "px") == 0) {

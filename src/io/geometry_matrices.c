@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "geometry/check.h"
 #include "geometry/matrix.h"
@@ -42,7 +43,7 @@ static qb_status scan_numbers(const char *at, double *out, size_t *count) {
         if (*at == '#') at += strcspn(at, "\n");
         if (!*at || strchr(between, *at)) continue;
         char *end;
-        double value = strtod(at, &end);
+        double value = qb__strtod(at, &end);
         if (end == at || !isfinite(value) || (*end && !strchr(between, *end) && *end != '#'))
             return qb__fail(QB_BAD_INPUT, "line %zu: '%.*s' is not a number", line,
                             (int)strcspn(at, between) < 30 ? (int)strcspn(at, between) : 30, at);

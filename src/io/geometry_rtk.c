@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/number.h"
 #include "io/geometry_file.h"
 
 #include "base/status.h"
@@ -63,7 +64,7 @@ static void stop(reader *r, qb_status status) {
 static qb_status parse_numbers(const char *name, const char *text, int n, double *out) {
     for (int i = 0; i < n; i++) {
         char *end;
-        out[i] = strtod(text, &end);
+        out[i] = qb__strtod(text, &end);
         if (end == text || !isfinite(out[i]))
             return qb__fail(QB_BAD_INPUT, "%s: '%.30s' is not a number", name, text);
         text = end;
@@ -176,7 +177,7 @@ static qb_status set_field(reader *r, size_t index) {
 static qb_status collimation(reader *r, const char *name) {
     double value;
     char *end;
-    value = strtod(r->text, &end);
+    value = qb__strtod(r->text, &end);
     if (end == r->text || isnan(value)) return parse_numbers(name, r->text, 1, &value);
     if (value < 1e300 && !r->warned_collimation)
         qb__warn(r->env, "%s %g: pixels behind the collimator's jaws are used like all others",

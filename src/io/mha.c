@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "io/formats.h"
 
@@ -57,7 +58,7 @@ static void set_size(header *h, const char *value) {
 }
 
 static void set_spacing(header *h, const char *value) {
-    sscanf(value, "%lf %lf %lf", &h->spacing[0], &h->spacing[1], &h->spacing[2]);
+    qb__read_numbers(value, 0, 3, h->spacing, NULL);
 }
 
 static void set_type(header *h, const char *value) {
@@ -229,7 +230,7 @@ static size_t print_header(const qb_writer *writer, const char *provenance, char
         d[i] = s->voxel[i] > 0.0 ? s->voxel[i] : 1.0;
         first[i] = s->offset[i] - 0.5 * ((double)s->shape[2 - i] - 1.0) * d[i];
     }
-    int n = snprintf(
+    int n = qb__print(
         text, size,
         "ObjectType = Image\nNDims = 3\nBinaryData = True\nBinaryDataByteOrderMSB = False\n"
         "CompressedData = False\nTransformMatrix = 1 0 0 0 1 0 0 0 1\n"

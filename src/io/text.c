@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 
 static bool make_room(qb__text *text, size_t more) {
@@ -29,7 +30,7 @@ void qb__text_add(qb__text *text, const char *format, ...) {
     for (int pass = 0; pass < 2 && !text->failed; pass++) {
         size_t left = text->room - text->length;
         va_start(arguments, format);
-        int n = vsnprintf(text->data ? text->data + text->length : NULL, left, format, arguments);
+        int n = qb__vprint(text->data ? text->data + text->length : NULL, left, format, arguments);
         va_end(arguments);
         if (n < 0) text->failed = true;
         if (n >= 0 && (size_t)n < left) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "io/formats.h"
 
@@ -130,9 +131,7 @@ static void read_description(TIFF *handle, qb__source *source) {
     if (strncmp(text, "quickbeam", 9) != 0) return;
     const char *quantity = strstr(text, "\nquantity="), *voxel = strstr(text, "\nvoxel_mm=");
     if (quantity) sscanf(quantity, "\nquantity=%23s", source->quantity);
-    if (voxel)
-        sscanf(voxel, "\nvoxel_mm=%lf,%lf,%lf", &source->voxel[0], &source->voxel[1],
-               &source->voxel[2]);
+    if (voxel) qb__read_numbers(voxel + strlen("\nvoxel_mm="), ',', 3, source->voxel, NULL);
 }
 
 /* ImageJ writes stacks beyond 4 GB as one directory and "images=N", the rest following. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "io/formats.h"
 
@@ -22,10 +23,10 @@ static void write_note(const qb_stack *s, char *text, size_t size) {
     int n = snprintf(text, size, "quickbeam\nquantity=%s\nunits=%s\n", s->quantity, s->units);
     size_t used = n < 0 || (size_t)n >= size ? size - 1 : (size_t)n;
     if (s->voxel[0] > 0.0)
-        used += (size_t)snprintf(text + used, size - used, "voxel_mm=%.9g,%.9g,%.9g\n", s->voxel[0],
+        used += (size_t)qb__print(text + used, size - used, "voxel_mm=%.9g,%.9g,%.9g\n", s->voxel[0],
                                  s->voxel[1], s->voxel[2]);
     if (used < size && s->scale_high > s->scale_low)
-        snprintf(text + used, size - used, "scale=%.9g,%.9g\n", s->scale_low, s->scale_high);
+        qb__print(text + used, size - used, "scale=%.9g,%.9g\n", s->scale_low, s->scale_high);
 }
 
 static qb_status begin_tiff(qb_writer *writer) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 
 static double box(double x) {
     return x * 0 + 1;
@@ -50,7 +51,7 @@ static const struct {
 
 static qb_status parse_cutoff(const char *spec, const char *text, double *cutoff) {
     char *end;
-    *cutoff = strtod(text, &end);
+    *cutoff = qb__strtod(text, &end);
     if (end == text || *end || !(*cutoff > 0 && *cutoff <= 1))
         return qb__fail(QB_BAD_ARGUMENT,
                         "--filter %s: the cut-off %s must be a number above 0 and at most 1 (the "
@@ -81,7 +82,7 @@ static qb_status parse_line(const char *path, size_t number, char *line, qb__win
     line[strcspn(line, "#")] = 0;
     for (char *at = line + strspn(line, apart); *at; at += strspn(at, apart)) {
         char *end;
-        double value = strtod(at, &end);
+        double value = qb__strtod(at, &end);
         if (end == at || !isfinite(value) || (*end && !strchr(apart, *end)))
             return qb__fail(QB_BAD_INPUT, "%s:%zu: \"%.20s\" is not a number", path, number, at);
         qb_status status = add_value(window, room, value);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "prep/air.h"
 
@@ -124,7 +125,7 @@ static void describe(const qb__air_region *region, char *text, size_t size) {
 /* "99.9%": the brightest part of each whole view, for objects that leave no fixed region open. */
 static bool parse_percentile(const char *where, double *percentile) {
     char *end;
-    *percentile = strtod(where, &end);
+    *percentile = qb__strtod(where, &end);
     return end != where && strcmp(end, "%") == 0 && *percentile > 0 && *percentile < 100;
 }
 

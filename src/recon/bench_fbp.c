@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/number.h"
 #include "recon/bench_parts.h"
 
 #include <stdio.h>
@@ -87,7 +88,7 @@ static qb_status reconstruct(const files *f, const qb_bench_options *options, co
     qb_params_init(qb_output_params, &output);
     qb_status status;
     QB__TRY(qb_scan_open(f->scan, &scan_options, env, &scan));
-    snprintf(center, sizeof center, "%g", ((double)qb_scan_describe(scan)->columns - 1) / 2);
+    qb__print(center, sizeof center, "%g", ((double)qb_scan_describe(scan)->columns - 1) / 2);
     fbp.accuracy = options->accuracy;
     fbp.interp = options->interp;
     QB__TRY(qb_param_set(qb_param_find(qb_fbp_params, "center"), &fbp, center));

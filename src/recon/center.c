@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "recon/prepare.h"
 
@@ -48,9 +49,12 @@ static qb_status choose_search(const char *text, size_t columns, choice *c) {
     c->low = fmax(0.23 * n - 0.5, 0);
     c->high = fmin(0.77 * n - 0.5, last);
     if (!text) return QB_OK;
-    int used = 0;
-    if (sscanf(text, "%lf:%lf%n", &c->low, &c->high, &used) != 2 || text[used] ||
-        !(c->low >= 0 && c->low < c->high && c->high <= last))
+    double given[2] = {NAN, NAN};
+    const char *end;
+    int count = qb__read_numbers(text, ':', 2, given, &end);
+    c->low = given[0];
+    c->high = given[1];
+    if (count != 2 || *end || !(c->low >= 0 && c->low < c->high && c->high <= last))
         return qb__fail(QB_BAD_ARGUMENT, "--search %s: give A:B with 0 <= A < B <= %g", text, last);
     return QB_OK;
 }

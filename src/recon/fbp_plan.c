@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "cpu/features.h"
 #include "geometry/parallel.h"
@@ -66,7 +67,7 @@ static qb_status decide_grid(qb__fbp *fbp, const qb_env *env) {
 static qb_status decide_center(qb__fbp *fbp) {
     const char *text = fbp->options.center;
     char *stop;
-    fbp->center = strtod(text, &stop);
+    fbp->center = qb__strtod(text, &stop);
     if (stop == text) {
         static const char *const finders[] = {"auto", "registration", "sharpness"};
         fbp->center = NAN;
@@ -80,8 +81,12 @@ static qb_status decide_center(qb__fbp *fbp) {
     double last = (double)fbp->info->columns - 1;
     if (*stop == ':') {
         double end;
-        int used = 0;
-        if (sscanf(stop, ":%lf:%lf%n", &end, &fbp->sweep_step, &used) != 2 || stop[used] ||
+        double rest[2] = {NAN, NAN};
+        const char *after;
+        int count = qb__read_numbers(stop + 1, ':', 2, rest, &after);
+        end = rest[0];
+        fbp->sweep_step = rest[1];
+        if (count != 2 || *after ||
             !(fbp->sweep_step >= 0.001) || !(end >= fbp->center) || !(end <= last) ||
             (end - fbp->center) / fbp->sweep_step > 10000)
             return qb__fail(QB_BAD_ARGUMENT,

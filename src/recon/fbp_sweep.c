@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "recon/fbp.h"
 
@@ -21,7 +22,7 @@ static qb_status write_slice(qb__fbp *fbp, double center, const float *image) {
     size_t nx = fbp->grid.n[0], ny = fbp->grid.n[1];
     qb_dtype dtype = dtypes[fbp->output.dtype];
     char path[4096];
-    snprintf(path, sizeof path, "%s/center_%09.3f.tif", fbp->output.output, center);
+    qb__print(path, sizeof path, "%s/center_%09.3f.tif", fbp->output.output, center);
     bool known = fbp->info->pixel_size > 0;
     qb_stack stack = {.dtype = dtype, .shape = {1, ny, nx}, .units = qb__volume_units(&fbp->volume),
                       .voxel = {known ? fbp->grid.voxel[0] : 0, known ? fbp->grid.voxel[1] : 0, 0},

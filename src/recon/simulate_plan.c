@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "quickbeam/scan.h"
 #include "recon/job.h"
@@ -68,11 +69,11 @@ static qb_status decide_lengths(qb__simulation *s) {
 
 /* --views, else the N of --angles FROM:TO:N, else what the columns want. */
 static size_t decide_views(const qb__simulation *s) {
-    double from, to;
-    unsigned n;
+    double span[3];
     const char *angles = s->options->angles;
     if (s->options->views > 0) return (size_t)s->options->views;
-    if (angles && sscanf(angles, "%lf:%lf:%u", &from, &to, &n) == 3 && n > 0) return n;
+    if (angles && qb__read_numbers(angles, ':', 3, span, NULL) == 3 && span[2] >= 1 && span[2] < 1e9)
+        return (size_t)span[2];
     return (size_t)lround(M_PI / 2 * (double)s->columns);
 }
 

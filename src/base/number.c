@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/number.h"
+
+#include <locale.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* 0 when there was no memory for it: then the process's own locale has to do. */
+static locale_t plain;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void make_plain(void) {
+    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+double qb__strtod(const char *text, char **end) {
+    pthread_once(&once, make_plain);
+    return plain ? strtod_l(text, end, plain) : strtod(text, end);
+}
+
+int qb__vprint(char *text, size_t size, const char *format, va_list arguments) {
+    pthread_once(&once, make_plain);
+    locale_t before = plain ? uselocale(plain) : (locale_t)0; /* of this thread alone */
+    int n = vsnprintf(text, size, format, arguments);
+    if (plain) uselocale(before);
+    return n;
+}
+
+int qb__print(char *text, size_t size, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int n = qb__vprint(text, size, format, arguments);
+    va_end(arguments);
+    return n;
+}
+
+int qb__read_numbers(const char *text, char between, int most, double *out, const char **end) {
+    int n = 0;
+    const char *at = text;
+    while (n < most) {
+        char *stop;
+        const char *from = at;
+        if (n && between && *from++ != between) break;
+        double value = qb__strtod(from, &stop);
+        if (stop == from) break;
+        out[n++] = value;
+        at = stop;
+    }
+    if (end) *end = at;
+    return n;
+}

@@ -91,7 +91,7 @@ typedef struct qb_detector {
 
 /* Read a geometry: quickbeam JSON, RTK XML version 2 or 3, or a 3x4 matrix per view (text or CSV of 12
  * numbers a view, or NPY [view][3][4]) that takes mm to (column w, row w, w). The kind follows from
- * the content. `detector` may be NULL for JSON; env tells what was left aside, may be NULL. *geometry
+ * the content. `detector` may be NULL for JSON, and for files of our own, which say it in a comment; env tells what was left aside, may be NULL. *geometry
  * owns memory only on success. QB_NOT_FOUND, QB_IO, QB_BAD_INPUT with the view and the number,
  * QB_UNSUPPORTED (also for XML without expat), QB_NO_MEMORY. Thread-safe. */
 QB_API qb_status qb_geometry_load(const char *path, const qb_detector *detector, const qb_env *env,
@@ -102,6 +102,8 @@ QB_API qb_status qb_geometry_load(const char *path, const qb_detector *detector,
  * The file appears when it is whole. QB_BAD_ARGUMENT for another ending, QB_UNSUPPORTED for what the
  * format cannot say, QB_IO, QB_NO_SPACE. */
 QB_API qb_status qb_geometry_save(const char *path, const qb_geometry *geometry);
+/* Is the name's ending one of these? QB_BAD_ARGUMENT when not. */
+QB_API qb_status qb_geometry_can_save(const char *path);
 
 /* A geometry from the command line: a file, or a circle and its faults. */
 typedef struct qb_geometry_options {

@@ -30,7 +30,7 @@ typedef struct qb_simulate_options {
     double center_offset; /* pixels: the axis falls on column (columns - 1) / 2 + center_offset */
     int seed;
     char *truth;        /* volume file to write: 1/mm, each voxel the mean over 3x3x3 points */
-    char *geometry_out; /* JSON file to write */
+    char *geometry_out; /* file to write, of a kind that qb_geometry_save knows */
     char *output;
 } qb_simulate_options;
 QB_API extern const qb_param qb_simulate_params[];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -8,8 +9,25 @@
 /* A view takes about 400 bytes of JSON. */
 static const size_t most_bytes = (size_t)1 << 30;
 
-static qb_status given(const qb_detector *detector) {
-    if (!detector || !detector->rows || !detector->columns)
+/* What the file and the caller say of the pixels; they must not contradict each other. */
+static qb_status find_detector(const qb__text *text, const qb_detector *given,
+                               qb_detector *detector) {
+    qb_detector stated = {0};
+    *detector = given ? *given : stated;
+    if (qb__geometry_read_note(text->data, &stated)) {
+        if (!detector->rows) detector->rows = stated.rows;
+        if (!detector->columns) detector->columns = stated.columns;
+        if (!(detector->pixel_u > 0)) detector->pixel_u = stated.pixel_u;
+        if (!(detector->pixel_v > 0)) detector->pixel_v = stated.pixel_v;
+        if (detector->rows != stated.rows || detector->columns != stated.columns)
+            return qb__fail(QB_BAD_INPUT,
+                            "it is for %zu rows of %zu columns, the projections have %zu of %zu",
+                            stated.rows, stated.columns, detector->rows, detector->columns);
+        if (fabs(detector->pixel_u / stated.pixel_u - 1) > 0.01)
+            return qb__fail(QB_BAD_INPUT, "it is for pixels of %.6g mm, the projections' are %.6g",
+                            stated.pixel_u, detector->pixel_u);
+    }
+    if (!detector->rows || !detector->columns)
         return qb__fail(QB_BAD_ARGUMENT,
                         "the file does not say how many pixels there are: give the detector");
     return QB_OK;
@@ -21,7 +39,9 @@ static qb_status parse(const char *path, const qb__text *text, const qb_detector
     if (strncmp(at, "\xef\xbb\xbf", 3) == 0) at += 3;
     at += strspn(at, " \t\r\n");
     if (*at == '{') return qb__geometry_from_json(text, geometry);
-    qb_status status = given(detector);
+    qb_detector known;
+    qb_status status = find_detector(text, detector, &known);
+    detector = &known;
     if (status != QB_OK) return status;
     if (*at == '<') return qb__geometry_from_rtk(text, detector, env, geometry);
     if (memcmp(at, "\x93NUMPY", text->length < 6 ? text->length : 6) == 0 && text->length > 6)
@@ -56,25 +76,35 @@ qb_status qb_geometry_load(const char *path, const qb_detector *detector, const 
     return status;
 }
 
-qb_status qb_geometry_save(const char *path, const qb_geometry *geometry) {
-    static const struct {
-        const char *ending;
-        qb_status (*write)(const qb_geometry *geometry, qb__text *text);
-    } formats[] = {{".json", qb__geometry_to_json},
-                   {".xml", qb__geometry_to_rtk},
-                   {".txt", qb__geometry_to_matrices},
-                   {".csv", qb__geometry_to_matrices}};
-    qb__text text = {0};
-    qb_status status = qb__geometry_check(geometry);
-    if (status != QB_OK) return status;
+static const struct {
+    const char *ending;
+    qb_status (*write)(const qb_geometry *geometry, qb__text *text);
+} formats[] = {{".json", qb__geometry_to_json},
+               {".xml", qb__geometry_to_rtk},
+               {".txt", qb__geometry_to_matrices},
+               {".csv", qb__geometry_to_matrices}};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
+
+static size_t format_of(const char *path) {
     const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < sizeof formats / sizeof formats[0]; i++) {
-        if (strcmp(dot, formats[i].ending) != 0) continue;
-        status = formats[i].write(geometry, &text);
-        status = status == QB_OK ? qb__text_write(path, &text) : qb__fail_in(status, "%s", path);
-        qb__text_clear(&text);
-        return status;
-    }
+    size_t i = 0;
+    while (i < FORMATS && !(dot && strcmp(dot, formats[i].ending) == 0)) i++;
+    return i;
+}
+
+qb_status qb_geometry_can_save(const char *path) {
+    if (format_of(path) < FORMATS) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "%s: a geometry is written as .json, .xml, .txt or .csv",
                     path);
+}
+
+qb_status qb_geometry_save(const char *path, const qb_geometry *geometry) {
+    qb__text text = {0};
+    qb_status status = qb_geometry_can_save(path);
+    if (status == QB_OK) status = qb__geometry_check(geometry);
+    if (status != QB_OK) return status;
+    status = formats[format_of(path)].write(geometry, &text);
+    status = status == QB_OK ? qb__text_write(path, &text) : qb__fail_in(status, "%s", path);
+    qb__text_clear(&text);
+    return status;
 }

@@ -102,11 +102,9 @@ qb_status qb__geometry_to_matrices(const qb_geometry *geometry, qb__text *text) 
     if (geometry->radius > 0)
         return qb__fail(QB_UNSUPPORTED, "matrices cannot say that the detector is bent (%g mm)",
                         geometry->radius);
-    qb__text_add(
-        text,
-        "# %zu views of %zu rows and %zu columns; a 3x4 matrix a line takes x, y, z (mm), 1 "
-        "to column w, row w, w\n",
-        geometry->views, geometry->rows, geometry->columns);
+    qb__text_add(text, "# ");
+    qb__geometry_add_note(geometry, text);
+    qb__text_add(text, "\n# a 3x4 matrix a line takes x, y, z (mm), 1 to column w, row w, w\n");
     for (size_t i = 0; i < geometry->views; i++) {
         qb__matrix matrix;
         qb_status status = qb__matrix_of_view(geometry->beam, &geometry->view[i], &matrix);

@@ -57,14 +57,10 @@ static void add_projection(qb__text *text, const qb__rtk *rtk, const bool *globa
 }
 
 static void add_all(const qb_geometry *geometry, const qb__rtk *list, qb__text *text) {
-    const qb_view *view = geometry->view;
     bool global[FIELDS];
-    qb__text_add(
-        text,
-        "<?xml version=\"1.0\"?>\n<!DOCTYPE RTKGEOMETRY>\n"
-        "<!-- for projections of %zu x %zu pixels, %.15g x %.15g mm apart, their origin at "
-        "-spacing (n - 1) / 2 -->\n<RTKThreeDCircularGeometry version=\"3\">\n",
-        geometry->columns, geometry->rows, qb__norm(view->u), qb__norm(view->v));
+    qb__text_add(text, "<?xml version=\"1.0\"?>\n<!DOCTYPE RTKGEOMETRY>\n<!-- ");
+    qb__geometry_add_note(geometry, text);
+    qb__text_add(text, " -->\n<RTKThreeDCircularGeometry version=\"3\">\n");
     for (size_t f = 0; f < FIELDS; f++) {
         global[f] = constant(list, geometry->views, f);
         double common = value(&list[0], f);

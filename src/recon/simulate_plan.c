@@ -108,7 +108,7 @@ static qb_status check_files(const qb_simulate_options *o) {
                 return qb__fail(QB_BAD_ARGUMENT, "%s is to hold two things", file[i]);
         }
     }
-    return QB_OK;
+    return o->geometry_out ? qb_geometry_can_save(o->geometry_out) : QB_OK;
 }
 
 static void announce(const qb__simulation *s, const qb_env *env) {

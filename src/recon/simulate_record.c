@@ -78,9 +78,9 @@ static qb_status write_text(const char *path, const char *text) {
     return qb__fail_errno(error, "writing", path);
 }
 
-/* Written under a name of its own and then renamed: no half geometry is ever found. */
-qb_status qb__simulate_geometry(const qb__simulation *s) {
-    const char *path = s->options->geometry_out;
+/* JSON in the short form of a circle. Written under a name of its own and then renamed: no half
+ * geometry is ever found. */
+static qb_status write_json(const qb__simulation *s, const char *path) {
     char *temporary = NULL;
     cJSON *root = cJSON_CreateObject();
     cJSON_AddNumberToObject(root, "quickbeam_geometry", 1);
@@ -100,4 +100,10 @@ out:
     cJSON_Delete(root);
     qb__free(temporary);
     return status;
+}
+
+qb_status qb__simulate_geometry(const qb__simulation *s) {
+    const char *path = s->options->geometry_out, *dot = strrchr(path, '.');
+    return dot && strcmp(dot, ".json") == 0 ? write_json(s, path)
+                                            : qb_geometry_save(path, &s->geometry);
 }

@@ -115,6 +115,11 @@ def test_scan_and_geometry(tmp_path):
     assert "90 rows" in fails_after.stderr and "96" in fails_after.stderr
 
 
+def test_a_geometry_is_known_by_its_name(tmp_path):
+    g = circle(tmp_path / "g.json")
+    assert qb("info", g).stdout == qb("info", "-g", g).stdout
+
+
 def test_usage(tmp_path):
     fails(2, "info", says=["qb info"])
     fails(2, "info", "--sod", "500", "--sdd", "800", "--pixel-size", "1", "--detector", "9", says=["--angles FROM:TO:N"])
@@ -123,3 +128,55 @@ def test_usage(tmp_path):
     fails(2, "info", tmp_path / "s.h5", "--preview", "x.png", says=["--preview", "-g FILE"])
     fails(2, "info", "-g", circle(tmp_path / "g.json"), "--sod", "4", says=["--sod"])
     fails(3, "info", "-g", tmp_path / "none.json", says=["none.json"])
+
+
+@pytest.mark.parametrize("ending", ["json", "xml", "txt", "csv"])
+def test_simulate_writes_the_geometry(tmp_path, ending):
+    """What simulate writes is the scan's geometry: fdk gives the same volume as with the circle's numbers."""
+    scan, g = tmp_path / "s.h5", tmp_path / f"g.{ending}"
+    qb("simulate", "spheres", *CONE, "--detector", "64,48", "--views", "60", "-o", scan, "--geometry-out", g)
+    info = qb_json("info", scan, "-g", g)["geometry"]
+    assert info["circular"] and abs(info["sdd_mm"] - 800) < 1e-6 and info["problems"] == []
+    alone = qb_json("info", "-g", g)  # our files say what the pixels are
+    assert alone["columns"] == 64 and alone["rows"] == 48 and abs(alone["pixel_u_mm"] - 1.6) < 1e-9
+    qb("fdk", scan, "-g", g, "-o", tmp_path / "a.h5")
+    qb("fdk", scan, "--sod", "500", "--sdd", "800", "-o", tmp_path / "b.h5")
+    assert qb_json("compare", tmp_path / "a.h5", tmp_path / "b.h5")["rel_l2"] < 1e-6
+    if ending != "json":
+        fails(3, "info", "-g", g, "--detector", "64,47", says=["48 rows"])
+        fails(3, "info", "-g", g, "--pixel-size", "0.16", says=["1.6 mm", "0.16"])
+
+
+def test_an_unknown_ending_is_refused_before_the_work(tmp_path):
+    fails(2, "simulate", "ball", *CONE, "-o", tmp_path / "s.h5", "--geometry-out", tmp_path / "g.geo", says=["g.geo", ".xml"])
+    assert not (tmp_path / "s.h5").exists()
+
+
+RTK = """<?xml version="1.0"?>
+<!DOCTYPE RTKGEOMETRY>
+<RTKThreeDCircularGeometry version="3">
+  <SourceToIsocenterDistance>500</SourceToIsocenterDistance>
+  <SourceToDetectorDistance>800</SourceToDetectorDistance>
+  %s
+</RTKThreeDCircularGeometry>
+"""
+
+
+def rtk(path, angles, more=""):
+    views = "".join(f"<Projection><GantryAngle>{a}</GantryAngle>{more}</Projection>\n" for a in angles)
+    path.write_text(RTK % views)
+    return path
+
+
+def test_a_foreign_xml(tmp_path):
+    """RTK's files say nothing of the pixels: what can be told is told, what cannot is asked for."""
+    g = rtk(tmp_path / "g.xml", range(0, 200, 2))
+    info = qb_json("info", "-g", g)
+    assert info["views"] == 100 and abs(info["magnification"] - 1.6) < 1e-9
+    assert abs(info["coverage_degrees"] - 200) < 1e-9 and "weights" not in info and "field_radius_mm" not in info
+    assert any("--detector" in p for p in info["problems"])
+    assert "100 over 200 degrees" in qb("info", "-g", g).stdout
+    info = qb_json("info", "-g", g, "--detector", "128,96", "--pixel-size", "1.6")
+    assert info["weights"] == "parker" and info["problems"] == []
+    fails(2, "info", "-g", g, "--preview", tmp_path / "g.png", says=["--detector"])
+    fails(2, "info", "-g", g, "--detector", "128,96", says=["--pixel-size"])

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <string.h>
 
 #include "cli.h"
 
@@ -114,9 +115,20 @@ static qb_status check_options(const cli *c) {
     return QB_OK;
 }
 
+/* `qb info geometry.xml` means -g geometry.xml: no scan is called that. */
+static qb_status take_geometry(cli *c) {
+    const char *dot = c->count ? strrchr(c->argument[0], '.') : NULL;
+    if (c->options.geometry.geometry || !dot) return QB_OK;
+    if (strcmp(dot, ".xml") != 0 && strcmp(dot, ".json") != 0) return QB_OK;
+    c->count = 0;
+    return qb_param_set(qb_param_find(qb_geometry_params, "geometry"), &c->options.geometry,
+                        c->argument[0]);
+}
+
 qb_status cmd_info(cli *c) {
     cJSON *root = NULL;
-    qb_status status = check_options(c);
+    qb_status status = take_geometry(c);
+    if (status == QB_OK) status = check_options(c);
     if (status != QB_OK || c->count) return status == QB_OK ? info_scan(c) : status;
     status = info_geometry(c, NULL, c->options.run.json ? &root : NULL);
     return status == QB_OK && root ? print_object(c, root) : status;

@@ -74,8 +74,20 @@ static qb_status make_circle(cli *c, const qb_detector *detector, qb_geometry *g
     return status;
 }
 
-static qb_status make_geometry(cli *c, const qb_scan_info *scan, qb_geometry *geometry) {
+/* Source and angles are known without the pixels: any large detector shows them. */
+static qb_status load_without_pixels(cli *c, qb_detector detector, qb_geometry *geometry) {
+    const char *file = c->options.geometry.geometry, *dot = strrchr(file, '.');
+    detector.rows = detector.columns = (1 << 20) - 1;
+    if (!(detector.pixel_u > 0) && dot && strcmp(dot, ".xml") == 0)
+        detector.pixel_u = detector.pixel_v = 1; /* matrices need the true one */
+    return qb_geometry_make(&c->options.geometry, 0, NULL, &detector, &c->env, geometry);
+}
+
+/* *pixels_known: does anything say how many there are? */
+static qb_status make_geometry(cli *c, const qb_scan_info *scan, qb_geometry *geometry,
+                               bool *pixels_known) {
     qb_detector detector;
+    *pixels_known = true;
     const char *file = c->options.geometry.geometry;
     qb_status status = find_detector(c, scan, &detector);
     if (status != QB_OK) return status;
@@ -86,9 +98,9 @@ static qb_status make_geometry(cli *c, const qb_scan_info *scan, qb_geometry *ge
     const double *angles = file ? NULL : scan->angles;
     status = qb_geometry_make(&c->options.geometry, scan ? scan->views : 0, angles, &detector,
                               &c->env, geometry);
-    if (status == QB_BAD_ARGUMENT && !scan && file)
-        return complain(status, "%s (--detector COLUMNS,ROWS and --pixel-size MM)", qb_detail());
-    return status;
+    if (status != QB_BAD_ARGUMENT || scan) return status;
+    *pixels_known = false;
+    return detector.columns ? status : load_without_pixels(c, detector, geometry);
 }
 
 /* Rounding leaves 1e-13 mm where nothing is. */
@@ -142,7 +154,7 @@ static void print_angles(const cJSON *r, bool cone) {
     if (number(r, "missing_degrees") > 0)
         printf("; %.4g of the %.6g needed are missing", number(r, "missing_degrees"),
                number(r, "needed_degrees"));
-    else
+    else if (number(r, "needed_degrees") > 0)
         printf("; %.6g are needed", number(r, "needed_degrees"));
     putchar('\n');
     if (cone)
@@ -150,12 +162,7 @@ static void print_angles(const cJSON *r, bool cone) {
                number(r, "fan_wide_degrees"), number(r, "fan_narrow_degrees"));
 }
 
-static void print_report(const cJSON *r, const char *name) {
-    bool cone = strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(r, "beam")), "cone") == 0;
-    printf("%s\n  beam        %s\n", name, cone ? "cone" : "parallel");
-    print_angles(r, cone);
-    if (cone) print_path(r);
-    print_detector(r);
+static void print_volume(const cJSON *r) {
     printf(
         "  field       all views see a cylinder of radius %.5g mm, %.5g mm high at the axis, %.5g "
         "at its rim\n",
@@ -168,9 +175,50 @@ static void print_report(const cJSON *r, const char *name) {
            element(v, "voxel_mm", 0), element(v, "voxel_mm", 1), element(v, "voxel_mm", 2),
            element(v, "offset_mm", 0), element(v, "offset_mm", 1), element(v, "offset_mm", 2));
     printf("  weights     %s\n", cJSON_GetStringValue(cJSON_GetObjectItem(r, "weights_are")));
+}
+
+static void print_report(const cJSON *r, const char *name) {
+    bool cone = strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(r, "beam")), "cone") == 0;
+    bool pixels_known = cJSON_GetObjectItem(r, "columns") != NULL;
+    printf("%s\n  beam        %s\n", name, cone ? "cone" : "parallel");
+    print_angles(r, cone && pixels_known);
+    if (cone) print_path(r);
+    if (pixels_known) print_detector(r);
+    if (pixels_known) print_volume(r);
     const cJSON *problem, *problems = cJSON_GetObjectItem(r, "problems");
     cJSON_ArrayForEach(problem, problems) printf("  problem     %s\n", problem->valuestring);
     if (cJSON_GetArraySize(problems) == 0) printf("  no problems found\n");
+}
+
+/* Take out what an unknown detector decides. */
+static void forget_pixels(cJSON *report) {
+    static const char *const keys[] = {"rows",
+                                       "columns",
+                                       "pixel_u_mm",
+                                       "pixel_v_mm",
+                                       "detector_radius_mm",
+                                       "circular",
+                                       "circular_error_px",
+                                       "field_radius_mm",
+                                       "field_height_mm",
+                                       "field_z_mm",
+                                       "field_height_at_rim_mm",
+                                       "needed_degrees",
+                                       "missing_degrees",
+                                       "fan_wide_degrees",
+                                       "fan_narrow_degrees",
+                                       "weights",
+                                       "weights_are",
+                                       "volume",
+                                       "problems"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        cJSON_DeleteItemFromObject(report, keys[i]);
+    cJSON_AddItemToArray(
+        cJSON_AddArrayToObject(report, "problems"),
+        cJSON_CreateString(
+            "the file does not say how many pixels there are, nor how large they are: with "
+            "--detector COLUMNS,ROWS and --pixel-size MM the field of view, the weights and "
+            "the volume are checked too"));
 }
 
 static const char *name_of(const cli *c) {
@@ -179,13 +227,14 @@ static const char *name_of(const cli *c) {
 
 /* Into `root` when there is one, else onto stdout. */
 static qb_status tell(const cli *c, const qb_geometry *geometry, const qb_grid *grid,
-                      cJSON **root) {
+                      bool pixels_known, cJSON **root) {
     char *json = NULL;
     qb_status status = qb_geometry_report(geometry, grid, &json);
     if (status != QB_OK) return status;
     cJSON *report = cJSON_Parse(json);
     qb_text_free(json);
     if (!report) return complain(QB_NO_MEMORY, "no memory for the report");
+    if (!pixels_known) forget_pixels(report);
     if (root) {
         cJSON_AddStringToObject(report, "path", name_of(c));
         *root = report;
@@ -200,15 +249,20 @@ qb_status info_geometry(cli *c, const qb_scan_info *scan, cJSON **root) {
     qb_geometry geometry = {0};
     qb_grid grid;
     const qb_grid_options *volume = &c->options.grid;
-    bool asked = volume->size.count || volume->voxel > 0 || volume->offset.count;
-    qb_status status = make_geometry(c, scan, &geometry);
+    const char *picture = c->options.info.preview;
+    bool asked = volume->size.count || volume->voxel > 0 || volume->offset.count, pixels_known;
+    qb_status status = make_geometry(c, scan, &geometry, &pixels_known);
+    if (status == QB_OK && !pixels_known && (asked || picture))
+        status = complain(QB_BAD_ARGUMENT,
+                          "%s does not say how many pixels there are, nor how large they are: give "
+                          "--detector COLUMNS,ROWS and --pixel-size MM",
+                          c->options.geometry.geometry);
     if (status == QB_OK) {
         qb_grid_default(&geometry, &grid);
         status = qb_grid_make(volume, &grid);
     }
-    if (status == QB_OK) status = tell(c, &geometry, asked ? &grid : NULL, root);
-    if (status == QB_OK && c->options.info.preview)
-        status = qb_geometry_picture(c->options.info.preview, &geometry, &grid);
+    if (status == QB_OK) status = tell(c, &geometry, asked ? &grid : NULL, pixels_known, root);
+    if (status == QB_OK && picture) status = qb_geometry_picture(picture, &geometry, &grid);
     qb_geometry_destroy(&geometry);
     return status;
 }

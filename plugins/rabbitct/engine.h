@@ -23,7 +23,8 @@ typedef struct qb_rabbitct_view {
 #endif
 
 /* Voxel (i, j, k) lies at (origin + i voxel, origin + j voxel, origin + k voxel). NULL when memory
- * or threads run out or no kernel takes the problem. Threads: RABBITCT_THREADS, else one a CPU. */
+ * or threads run out or no kernel takes the problem. From the environment: RABBITCT_THREADS, else one a CPU;
+ * RABBITCT_ACCURACY normal or high, else normal. */
 QB_RABBITCT_API qb_rabbitct *qb_rabbitct_create(size_t size, size_t columns, size_t rows,
                                                 float voxel, float origin);
 QB_RABBITCT_API void qb_rabbitct_destroy(qb_rabbitct *engine); /* NULL-safe */

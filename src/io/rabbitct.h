@@ -28,14 +28,39 @@ void qb__rabbitct_close(qb__rabbitct *set); /* NULL-safe, also after a failed op
  * QB_BAD_INPUT when a number of the matrix is not finite. Any thread. */
 qb_status qb__rabbitct_view(const qb__rabbitct *set, size_t view, double matrix[12], float *image);
 
-/* The reference volume, size^3 values in HU; QB_NOT_FOUND when the file has none of that size. */
+/* The reference volume, size^3 values in HU, from the file or, in the newer layout,
+ * Reference<L>.vol beside it; QB_NOT_FOUND when neither has one of that size. */
 qb_status qb__rabbitct_reference(const qb__rabbitct *set, size_t size, uint16_t *out);
+/* The same from a file that holds nothing else. */
+qb_status qb__rabbitct_volume(const char *path, size_t size, uint16_t *out);
 
-/* The 3x4 matrix, row by row, of voxel indices of the cube of size^3 voxels, 256 mm on a side,
- * about the origin. */
+/* 128, 256, 512 and 1024 are the benchmark's. */
+bool qb__rabbitct_is_size(size_t size);
+
+/* The 3x4 matrix, row by row, of voxel indices; voxel i lies at origin + i voxel on every axis. */
+void qb__rabbitct_to_indices(const double world[12], double voxel, double origin, double out[12]);
+/* For the cube of size^3 voxels, 256 mm on a side, about the origin. */
 void qb__rabbitct_matrix(const double world[12], size_t size, double out[12]);
 
 /* What the benchmark makes of a voxel: whole HU from 0 to 4095. */
 double qb__rabbitct_hu(const float hu[2], double value);
+
+/* A data set being written. The original layout is one file; the newer one a folder, made if need
+ * be, with RabbitInput.rct, RabbitGeometry.rct (the matrices alone) and Reference<L>.vol. */
+typedef struct qb__rabbitct_writer qb__rabbitct_writer;
+
+/* Everything has temporary names until the commit. `set` tells columns, rows, views, hu and layout.
+ */
+qb_status qb__rabbitct_writer_create(const char *path, const qb__rabbitct *set,
+                                     qb__rabbitct_writer **writer);
+/* One view after the other. */
+qb_status qb__rabbitct_writer_view(qb__rabbitct_writer *writer, const double matrix[12],
+                                   const float *image);
+/* After the last view: smaller references first; `values` are the next `count` of size^3. */
+qb_status qb__rabbitct_writer_reference(qb__rabbitct_writer *writer, size_t size,
+                                        const uint16_t *values, size_t count);
+qb_status
+qb__rabbitct_writer_commit(qb__rabbitct_writer *writer);     /* destroys it, also on failure */
+void qb__rabbitct_writer_abort(qb__rabbitct_writer *writer); /* leaves nothing; NULL-safe */
 
 #endif

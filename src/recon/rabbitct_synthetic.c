@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "recon/rabbitct_synthetic.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/bp_cone.h"
@@ -157,39 +155,31 @@ static void add_references(work *k, qb__pool *pool) {
     }
 }
 
-static qb_status put(FILE *file, const char *path, const void *data, size_t bytes) {
-    if (fwrite(data, 1, bytes, file) == bytes) return QB_OK;
-    return qb__fail_errno(errno, "writing", path);
-}
-
-static qb_status put_reference(const work *k, int i, FILE *file, const char *path) {
+static qb_status put_reference(const work *k, int i, qb__rabbitct_writer *writer) {
     const size_t n = reference_sizes[i];
     qb_status status = QB_OK;
-    for (size_t z = 0; z < n && status == QB_OK; z++) {
-        for (size_t y = 0; y < n && status == QB_OK; y++) {
-            uint16_t line[1024];
-            for (size_t x = 0; x < n; x++)
-                line[x] = (uint16_t)fmax(0, qb__rabbitct_hu(hu, k->volume[i][(z * n + y) * n + x]));
-            status = put(file, path, line, n * sizeof *line);
-        }
+    for (size_t line = 0; line < n * n && status == QB_OK; line++) {
+        uint16_t values[1024];
+        for (size_t x = 0; x < n; x++)
+            values[x] = (uint16_t)fmax(0, qb__rabbitct_hu(hu, k->volume[i][line * n + x]));
+        status = qb__rabbitct_writer_reference(writer, n, values, n);
     }
     return status;
 }
 
-static qb_status put_all(work *k, FILE *file, const char *path, qb__pool *pool) {
+static qb_status put_all(work *k, qb__rabbitct_writer *writer, qb__pool *pool, const qb_env *env) {
     const qb__rabbitct_synthetic *w = k->what;
-    const uint32_t head[4] = {2, (uint32_t)w->columns, (uint32_t)w->rows, (uint32_t)w->views};
-    qb_status status = put(file, path, head, sizeof head);
-    if (status == QB_OK) status = put(file, path, hu, sizeof hu);
+    qb_status status = QB_OK;
     for (size_t v = 0; v < w->views && status == QB_OK; v++) {
         k->view = view_of(k, v);
         qb__pool_for(pool, w->rows, row_task, k);
         add_references(k, pool);
-        status = put(file, path, k->view.world, sizeof k->view.world);
-        if (status == QB_OK) status = put(file, path, k->image, w->columns * w->rows * 4);
+        status = qb__rabbitct_writer_view(writer, k->view.world, k->image);
+        qb__progress(env, "views", v + 1, w->views);
+        if (status == QB_OK) status = qb__check_cancel(env);
     }
     for (int i = 0; i < REFERENCES && k->volume[i] && status == QB_OK; i++)
-        status = put_reference(k, i, file, path);
+        status = put_reference(k, i, writer);
     return status;
 }
 
@@ -218,28 +208,36 @@ static qb_status set_up(work *k, qb__pool *pool) {
     return status;
 }
 
-qb_status qb__rabbitct_synthesize(const char *path, const qb__rabbitct_synthetic *what,
-                                  qb__pool *pool) {
-    work k = {.what = what};
-    char part[4096];
-    FILE *file = NULL;
-    qb_status status = QB_OK;
+static qb_status check(const qb__rabbitct_synthetic *what) {
     if (what->columns == 0 || what->rows == 0 || what->views == 0 || what->columns > 65536 ||
         what->rows > 65536 || what->views > 65536)
         return qb__fail(QB_BAD_ARGUMENT, "%zu views of %zux%zu pixels: each from 1 to 65536",
                         what->views, what->columns, what->rows);
-    if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
-        return qb__fail(QB_BAD_ARGUMENT, "a path of %zu characters", strlen(path));
-    status = set_up(&k, pool);
-    if (status != QB_OK) goto out;
-    file = fopen(part, "wb");
-    status = file ? put_all(&k, file, part, pool) : qb__fail_errno(errno, "opening", part);
-    if (file && fclose(file) != 0 && status == QB_OK)
-        status = qb__fail_errno(errno, "writing", part);
-    if (status == QB_OK && rename(part, path) != 0)
-        status = qb__fail_errno(errno, "renaming to", path);
-    if (status != QB_OK && file) remove(part);
+    if (what->reference != 0 && !qb__rabbitct_is_size(what->reference))
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "a reference of %zu^3 voxels: RabbitCT has 128, 256, 512 and 1024",
+                        what->reference);
+    return QB_OK;
+}
+
+qb_status qb__rabbitct_synthesize(const char *path, const qb__rabbitct_synthetic *what,
+                                  qb__pool *pool, const qb_env *env) {
+    work k = {.what = what};
+    const qb__rabbitct set = {.columns = what->columns,
+                              .rows = what->rows,
+                              .views = what->views,
+                              .hu = {hu[0], hu[1]},
+                              .original = !what->folder};
+    qb__rabbitct_writer *writer = NULL;
+    qb_status status = check(what);
+    if (status != QB_OK) return status;
+    QB__TRY(set_up(&k, pool));
+    QB__TRY(qb__rabbitct_writer_create(path, &set, &writer));
+    QB__TRY(put_all(&k, writer, pool, env));
+    status = qb__rabbitct_writer_commit(writer);
+    writer = NULL;
 out:
+    qb__rabbitct_writer_abort(writer);
     qb__phantom_destroy(&k.head);
     qb__filter_destroy(k.filter);
     qb__free(k.image);

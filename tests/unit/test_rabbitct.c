@@ -13,25 +13,38 @@
 
 enum { VIEWS = 60, COLUMNS = 312, ROWS = 240, SIZE = 128 };
 
-static char folder[] = "/tmp/qb_rabbitct_XXXXXX", path[64], other[64];
+static char folder[] = "/tmp/qb_rabbitct_XXXXXX", path[64], other[64], newer[64];
+
+static qb_status synthesize(const char *to, const qb__rabbitct_synthetic *what) {
+    qb__pool *pool;
+    qb_status status = qb__pool_create(0, &pool);
+    if (status == QB_OK) status = qb__rabbitct_synthesize(to, what, pool, NULL);
+    qb__pool_destroy(pool);
+    return status;
+}
 
 static int make(void **state) {
     (void)state;
     if (!mkdtemp(folder)) return 1;
     snprintf(path, sizeof path, "%s/a.rct", folder);
     snprintf(other, sizeof other, "%s/b.rct", folder);
-    const qb__rabbitct_synthetic what = {COLUMNS, ROWS, VIEWS, SIZE};
-    qb__pool *pool;
-    if (qb__pool_create(0, &pool) != QB_OK) return 1;
-    qb_status status = qb__rabbitct_synthesize(path, &what, pool);
-    qb__pool_destroy(pool);
-    return status != QB_OK;
+    snprintf(newer, sizeof newer, "%s/newer", folder);
+    const qb__rabbitct_synthetic what = {COLUMNS, ROWS, VIEWS, SIZE, false};
+    return synthesize(path, &what) != QB_OK;
 }
 
 static int clean(void **state) {
     (void)state;
+    static const char *const names[] = {"RabbitInput.rct", "RabbitGeometry.rct",
+                                        "Reference128.vol"};
     remove(path);
     remove(other);
+    for (size_t i = 0; i < 3; i++) {
+        char whole[96];
+        snprintf(whole, sizeof whole, "%s/%s", newer, names[i]);
+        remove(whole);
+    }
+    rmdir(newer);
     return rmdir(folder);
 }
 
@@ -153,15 +166,91 @@ static void the_newer_layout_reads_alike(void **state) {
     unload(&b);
 }
 
+static char *in_newer(const char *name) {
+    static char whole[96];
+    snprintf(whole, sizeof whole, "%s/%s", newer, name);
+    return whole;
+}
+
+/* The generator's folder: views, matrices alone and reference are those of the original layout. */
+static void the_newer_layout_is_written(void **state) {
+    (void)state;
+    const qb__rabbitct_synthetic what = {COLUMNS, ROWS, VIEWS, SIZE, true};
+    assert_ok(synthesize(newer, &what));
+    static loaded a, b;
+    load(path, &a);
+    load(in_newer("RabbitInput.rct"), &b);
+    assert_false(b.set.original);
+    assert_memory_equal(a.matrix, b.matrix, sizeof a.matrix);
+    assert_memory_equal(a.images, b.images, (size_t)VIEWS * ROWS * COLUMNS * sizeof(float));
+    const size_t voxels = (size_t)SIZE * SIZE * SIZE;
+    uint16_t *one = malloc(voxels * sizeof *one), *two = malloc(voxels * sizeof *two);
+    assert_ok(qb__rabbitct_reference(&a.set, SIZE, one));
+    assert_ok(qb__rabbitct_reference(&b.set, SIZE, two));
+    assert_memory_equal(one, two, voxels * sizeof *one);
+    assert_status(qb__rabbitct_reference(&b.set, 256, two), QB_NOT_FOUND);
+    assert_status(qb__rabbitct_volume(in_newer("Reference128.vol"), 256, two), QB_BAD_INPUT);
+
+    FILE *file = fopen(in_newer("RabbitGeometry.rct"), "rb");
+    unsigned char head[20], input[20];
+    assert_int_equal(fread(head, 1, sizeof head, file), sizeof head);
+    for (size_t v = 0; v < VIEWS; v++) {
+        double world[12], matrix[12];
+        assert_int_equal(fread(world, sizeof *world, 12, file), 12);
+        qb__rabbitct_matrix(world, SIZE, matrix);
+        assert_memory_equal(matrix, b.matrix[v], sizeof matrix);
+    }
+    assert_int_equal(fgetc(file), EOF);
+    fclose(file);
+    file = fopen(in_newer("RabbitInput.rct"), "rb");
+    assert_int_equal(fread(input, 1, sizeof input, file), sizeof input);
+    fclose(file);
+    assert_memory_equal(head, input, sizeof head);
+
+    qb__rabbitct set;
+    assert_status(qb__rabbitct_open(in_newer("RabbitGeometry.rct"), &set), QB_BAD_INPUT);
+    assert_non_null(strstr(qb_detail(), "60 matrices"));
+    free(one);
+    free(two);
+    unload(&a);
+    unload(&b);
+}
+
+static void bad_requests_leave_nothing(void **state) {
+    (void)state;
+    char bad[96];
+    snprintf(bad, sizeof bad, "%s/bad", folder);
+    const qb__rabbitct_synthetic wrong[] = {{0, ROWS, VIEWS, 0, true},
+                                            {COLUMNS, ROWS, VIEWS, 200, true}};
+    for (size_t i = 0; i < 2; i++) assert_status(synthesize(bad, &wrong[i]), QB_BAD_ARGUMENT);
+    assert_int_not_equal(access(bad, F_OK), 0);
+    const qb__rabbitct_synthetic good = {COLUMNS, ROWS, 1, 0, false};
+    assert_status(synthesize("/no/such/folder/a.rct", &good), QB_NOT_FOUND);
+}
+
+static void expect_refusal(const char *words) {
+    qb__rabbitct set;
+    assert_status(qb__rabbitct_open(other, &set), QB_BAD_INPUT);
+    qb__rabbitct_close(&set);
+    if (!strstr(qb_detail(), words)) fail_msg("no \"%s\" in: %s", words, qb_detail());
+}
+
 static void truncated_files_are_refused(void **state) {
     (void)state;
-    static const size_t ends[] = {
-        0, 3, 19, 20, 24, 1000, 24 + (size_t)VIEWS * VIEW - 1, 24 + (size_t)VIEWS * VIEW + 7};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        qb__rabbitct set;
-        copy(0, ends[i]);
-        assert_status(qb__rabbitct_open(other, &set), QB_BAD_INPUT);
-        qb__rabbitct_close(&set);
+    static const struct {
+        size_t end;
+        const char *words;
+    } cuts[] = {{0, "0 bytes"},
+                {3, "3 bytes"},
+                {19, "19 bytes"},
+                {20, "20 bytes"},
+                {24, "cut short in view 0"},
+                {1000, "there are 1000"},
+                {24 + (size_t)VIEWS * VIEW - 1, "cut short in view 59"},
+                {24 + (size_t)VIEWS * VIEW + 7, "7 bytes follow the last of 60 views"}};
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        copy(0, cuts[i].end);
+        expect_refusal(cuts[i].words);
     }
     qb__rabbitct set;
     copy(0, 24 + (size_t)VIEWS * VIEW);
@@ -173,10 +262,53 @@ static void truncated_files_are_refused(void **state) {
     assert_status(qb__rabbitct_open("/no/such/file.rct", &set), QB_NOT_FOUND);
 }
 
+static void change(size_t at, const void *bytes, size_t count) {
+    FILE *file = fopen(other, "r+b");
+    assert_true(fseek(file, (long)at, SEEK_SET) == 0 && fwrite(bytes, 1, count, file) == count);
+    fclose(file);
+}
+
+static void absurd_headers_are_refused(void **state) {
+    (void)state;
+    const uint32_t none = 0, huge = 4000000000u, three = 3;
+    const float nan = NAN, zero = 0;
+    const struct {
+        size_t at;
+        const void *value;
+        const char *words;
+    } faults[] = {{4, &none, "0 columns"},
+                  {8, &huge, "4000000000 rows"},
+                  {12, &none, "0 views"},
+                  {12, &huge, "4000000000 views"},
+                  {12, &three, "follow the last of 3 views"},
+                  {16, &nan, "HU scale is nan"},
+                  {16, &zero, "HU scale is 0"},
+                  {20, &nan, "HU scale"}};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        copy(0, 24 + (size_t)VIEWS * VIEW);
+        change(faults[i].at, faults[i].value, 4);
+        expect_refusal(faults[i].words);
+    }
+    /* A number in a matrix that is none is found when the view is read. */
+    const double infinite = INFINITY;
+    double matrix[12];
+    qb__rabbitct set;
+    copy(0, 24 + (size_t)VIEWS * VIEW);
+    change(24 + 5 * (size_t)VIEW, &infinite, sizeof infinite);
+    assert_ok(qb__rabbitct_open(other, &set));
+    assert_ok(qb__rabbitct_view(&set, 4, matrix, NULL));
+    assert_status(qb__rabbitct_view(&set, 5, matrix, NULL), QB_BAD_INPUT);
+    assert_non_null(strstr(qb_detail(), "view 5"));
+    qb__rabbitct_close(&set);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(kernels_reach_the_reference),
                                        cmocka_unit_test(the_head_comes_back),
                                        cmocka_unit_test(the_newer_layout_reads_alike),
-                                       cmocka_unit_test(truncated_files_are_refused)};
+                                       cmocka_unit_test(the_newer_layout_is_written),
+                                       cmocka_unit_test(bad_requests_leave_nothing),
+                                       cmocka_unit_test(truncated_files_are_refused),
+                                       cmocka_unit_test(absurd_headers_are_refused)};
     return cmocka_run_group_tests(tests, make, clean);
 }

@@ -11,19 +11,21 @@ extern "C" {
 
 typedef struct qb_bench_options {
     int geometry;        /* 0 parallel, 1 cone */
-    qb_numbers size;     /* NX,NY,NZ */
+    qb_numbers size;     /* NX,NY,NZ; none = what suits the benchmark */
     int views;
     qb_numbers detector; /* COLUMNS,ROWS; columns default to NX, rows to NZ */
     int accuracy;        /* qb_accuracy */
     int interp;          /* qb_interp */
     char *kernel;        /* a variant's id; NULL = the planner's choice */
     int repeat;
+    char *reference;     /* rabbitct: a file of uint16 HU to compare with; NULL = the data set's own */
 } qb_bench_options;
 QB_API extern const qb_param qb_bench_params[];
 
-/* Time `what` (backproject, filter, fbp, io): a JSON object, released with qb_text_free. */
-QB_API qb_status qb_bench(const char *what, const qb_bench_options *options, const qb_env *env,
-                          char **json);
+/* Time `what` (backproject, filter, fbp, fdk, io, rabbitct): a JSON object, released with
+ * qb_text_free. `file` is rabbitct's data set, NULL for the others. */
+QB_API qb_status qb_bench(const char *what, const char *file, const qb_bench_options *options,
+                          const qb_env *env, char **json);
 
 #ifdef __cplusplus
 }

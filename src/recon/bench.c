@@ -5,14 +5,15 @@
 
 #include "base/status.h"
 #include "ops/bench.h"
+#include "ops/bench_cone.h"
 #include "quickbeam/device.h"
 #include "recon/bench_parts.h"
 
 const qb_param qb_bench_params[] = {
     {"geometry", QB_PARAM_CHOICE, offsetof(qb_bench_options, geometry), NULL, "parallel",
      "parallel|cone", 0, 0, "beam", 0},
-    {"size", QB_PARAM_NUMBERS, offsetof(qb_bench_options, size), "NX[,NY,NZ]", "1024,1024,64", NULL,
-     1, 16384, "voxels of the volume", 0},
+    {"size", QB_PARAM_NUMBERS, offsetof(qb_bench_options, size), "NX[,NY,NZ]", NULL, NULL,
+     1, 16384, "voxels of the volume; default: 1024,1024,64, of a cone beam 512,512,512, of rabbitct 256", 0},
     {"views", QB_PARAM_INT, offsetof(qb_bench_options, views), "N", "1024", NULL, 1, 100000,
      "projections", 0},
     {"detector", QB_PARAM_NUMBERS, offsetof(qb_bench_options, detector), "COLUMNS[,ROWS]", NULL, NULL,
@@ -23,35 +24,69 @@ const qb_param qb_bench_params[] = {
      "linear|nearest|oversample", 0, 0, "interpolation between columns", 0},
     {"kernel", QB_PARAM_TEXT, offsetof(qb_bench_options, kernel), "ID", NULL, NULL, 0, 0,
      "the kernel to time; default: the planner's choice", 0},
+    {"reference", QB_PARAM_TEXT, offsetof(qb_bench_options, reference), "FILE", NULL, NULL, 0, 0,
+     "rabbitct: the volume to compare with, uint16 HU; default: the data set's own", 0},
     {"repeat", QB_PARAM_INT, offsetof(qb_bench_options, repeat), "N", "5", NULL, 1, 64,
      "timed runs; the median counts", 0},
     {0},
 };
 
+typedef qb_status (*run_bench)(const qb_bench_options *options, const qb_env *env, cJSON *result);
+
 static const struct {
     const char *name;
-    qb_status (*run)(const qb_bench_options *options, const qb_env *env, cJSON *result);
+    run_bench run[2]; /* parallel, cone */
+    qb_status (*run_file)(const char *file, const qb_bench_options *options, const qb_env *env,
+                          cJSON *result);
 } benches[] = {
-    {"backproject", qb__bench_backproject},
-    {"filter", qb__bench_filter},
-    {"fbp", qb__bench_fbp},
-    {"io", qb__bench_io},
+    {"backproject", {qb__bench_backproject, qb__bench_backproject_cone}, NULL},
+    {"filter", {qb__bench_filter, qb__bench_filter}, NULL},
+    {"fbp", {qb__bench_fbp, NULL}, NULL},
+    {"fdk", {qb__bench_fdk, qb__bench_fdk}, NULL},
+    {"io", {qb__bench_io, qb__bench_io}, NULL},
+    {"rabbitct", {NULL, NULL}, qb__bench_rabbitct},
 };
+enum { BENCHES = sizeof benches / sizeof benches[0] };
 
-qb_status qb_bench(const char *what, const qb_bench_options *options, const qb_env *env,
-                   char **json) {
+/* What --size is when it is not given. */
+static qb_numbers usual_size(size_t bench, int geometry) {
+    static const qb_numbers flat = {3, {1024, 1024, 64}}, cube = {3, {512, 512, 512}}, rabbit = {1, {256}};
+    if (benches[bench].run_file) return rabbit;
+    return geometry == 1 || benches[bench].run[0] == qb__bench_fdk ? cube : flat;
+}
+
+static qb_status run(size_t bench, const char *file, const qb_bench_options *options,
+                     const qb_env *env, cJSON *result) {
+    const char *name = benches[bench].name;
+    qb_bench_options all = *options;
+    if (all.size.count == 0) all.size = usual_size(bench, options->geometry);
+    if (benches[bench].run_file)
+        return file ? benches[bench].run_file(file, &all, env, result)
+                    : qb__fail(QB_BAD_ARGUMENT, "qb bench %s needs a data set; qb simulate rabbitct makes one",
+                               name);
+    if (file) return qb__fail(QB_BAD_ARGUMENT, "qb bench %s takes no file: %s", name, file);
+    if (options->reference)
+        return qb__fail(QB_BAD_ARGUMENT, "qb bench %s takes no --reference", name);
+    const run_bench it = benches[bench].run[options->geometry];
+    return it ? it(&all, env, result)
+              : qb__fail(QB_BAD_ARGUMENT, "qb bench %s is for a parallel beam: there is fdk", name);
+}
+
+qb_status qb_bench(const char *what, const char *file, const qb_bench_options *options,
+                   const qb_env *env, char **json) {
     *json = NULL;
-    for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++) {
+    for (size_t i = 0; i < BENCHES; i++) {
         if (strcmp(what, benches[i].name) != 0) continue;
         cJSON *result = cJSON_CreateObject();
         cJSON_AddStringToObject(result, "bench", what);
-        qb_status status = benches[i].run(options, env, result);
+        qb_status status = run(i, file, options, env, result);
         if (status == QB_OK) *json = cJSON_Print(result);
         cJSON_Delete(result);
         if (status == QB_OK && !*json) status = qb__fail(QB_NO_MEMORY, "no memory for the result");
         return status;
     }
-    return qb__fail(QB_BAD_ARGUMENT, "qb bench %s: there are backproject, filter, fbp and io", what);
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "qb bench %s: there are backproject, filter, fbp, fdk, io and rabbitct", what);
 }
 
 void qb_text_free(char *text) { cJSON_free(text); }

@@ -106,26 +106,6 @@ out:
     return status;
 }
 
-static double number(const cJSON *object, const char *name) {
-    const cJSON *item = cJSON_GetObjectItem(object, name);
-    return item ? item->valuedouble : 0;
-}
-
-/* How far from perfect overlap: wall time over the larger of the slowest stage alone (its CPU seconds
- * on all threads, or on its own thread when it is an I/O stage) and all CPU seconds / threads. */
-static double overlap_ratio(const cJSON *report) {
-    double threads = number(report, "threads");
-    double bound = number(report, "cpu_seconds") / threads;
-    const cJSON *stage;
-    cJSON_ArrayForEach(stage, cJSON_GetObjectItem(report, "stages")) {
-        const char *name = cJSON_GetObjectItem(stage, "name")->valuestring;
-        bool io = strcmp(name, "read") == 0 || strcmp(name, "write") == 0;
-        double alone = number(stage, "cpu_seconds") / (io ? 1 : threads);
-        if (alone > bound) bound = alone;
-    }
-    return number(report, "wall_seconds") / bound;
-}
-
 qb_status qb__bench_fbp(const qb_bench_options *options, const qb_env *env, cJSON *result) {
     size_t columns = (size_t)options->size.value[0];
     size_t rows = options->size.count > 2 ? (size_t)options->size.value[2] : 64;
@@ -138,8 +118,8 @@ qb_status qb__bench_fbp(const qb_bench_options *options, const qb_env *env, cJSO
     for (int i = 0; i < repeat; i++) {
         cJSON *report = NULL;
         QB__TRY(reconstruct(&f, options, env, &report));
-        wall[i] = number(report, "wall_seconds");
-        ratio[i] = overlap_ratio(report);
+        wall[i] = qb__bench_number(report, "wall_seconds");
+        ratio[i] = wall[i] / qb__bench_bound(report);
         if (i == repeat - 1) {
             cJSON_AddItemToObject(result, "last_run", report);
         } else {

@@ -3,6 +3,7 @@
 
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -163,6 +164,7 @@ out:
 qb_status qb_simulate(const char *phantom, const qb_simulate_options *options, const qb_env *env) {
     qb__simulation simulation;
     qb_status status;
+    if (strcmp(phantom, "rabbitct") == 0) return qb__simulate_rabbitct(options, env);
     QB__TRY(qb__simulation_plan(phantom, options, env, &simulation));
     if (options->truth) QB__TRY(qb__simulate_truth(&simulation, env));
     if (options->geometry_out) QB__TRY(qb__simulate_geometry(&simulation));

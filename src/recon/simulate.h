@@ -33,4 +33,7 @@ qb_status qb__simulate_geometry(const qb__simulation *simulation);
 /* The provenance as JSON; cJSON_free it. NULL when memory is out. */
 char *qb__simulate_provenance(const qb__simulation *simulation);
 
+/* A RabbitCT data set instead of a scan. */
+qb_status qb__simulate_rabbitct(const qb_simulate_options *options, const qb_env *env);
+
 #endif

@@ -5,7 +5,7 @@
 
 qb_status cmd_bench(cli *c) {
     char *json;
-    qb_status status = qb_bench(c->argument[0], &c->options.bench, &c->env, &json);
+    qb_status status = qb_bench(c->argument[0], c->count > 1 ? c->argument[1] : NULL, &c->options.bench, &c->env, &json);
     if (status != QB_OK) return status;
     if (c->options.run.json) {
         status = give_result(c, strdup(json));

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""qb bench: small problems; that the figures fit together and the errors are what the classes promise. The
+RabbitCT scores are computed again here, from the files and a volume of our own."""
+import math
+import struct
+
+import numpy as np
+import pytest
+
+from qbtest import fails, qb, qb_json
+
+VIEWS, COLUMNS, ROWS, SIZE = 24, 156, 120, 128
+HU = np.array([50000.0, 0.0], np.float32)
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory):
+    """The same data set in both layouts."""
+    folder = tmp_path_factory.mktemp("rabbitct")
+    what = ["--views", VIEWS, "--detector", f"{COLUMNS},{ROWS}", "--size", SIZE]
+    qb("simulate", "rabbitct", "-o", folder / "original.rct", *what)
+    qb("simulate", "rabbitct", "-o", str(folder / "newer") + "/", *what)
+    return folder
+
+
+def bench(file, *args, **how):
+    return qb_json("bench", "rabbitct", file, "--size", SIZE, "--repeat", 1, *args, **how)
+
+
+def check_speed(b, updates):
+    assert b["gups"] == pytest.approx(updates / b["seconds_median"] / 2**30)
+    assert b["giga_updates_per_second"] == pytest.approx(updates / b["seconds_median"] / 1e9)
+    assert b["ratio_to_scalar"] > 0
+
+
+@pytest.mark.parametrize("accuracy, rel_l2", [("high", 5e-5), ("normal", 1e-3)])
+@pytest.mark.parametrize("name, layout", [("original.rct", "original"), ("newer/RabbitInput.rct", "newer")])
+def test_both_layouts(sets, name, layout, accuracy, rel_l2):
+    b = bench(sets / name, "--accuracy", accuracy)
+    assert b["layout"] == layout and b["reference_present"] and b["voxels_compared"] == SIZE**3
+    assert (b["size"], b["views"], b["columns"], b["rows"]) == (SIZE, VIEWS, COLUMNS, ROWS)
+    assert b["rel_l2"] <= rel_l2
+    assert b["rmse_hu"] < 0.2 and b["max_error_hu"] <= 2
+    assert b["psnr_db"] == pytest.approx(20 * math.log10(4095 / b["rmse_hu"]))
+    check_speed(b, SIZE**3 * VIEWS)
+
+
+def test_the_scores_can_tell(sets, tmp_path):
+    """A reference that is 3 HU off everywhere, and one whose single voxel is."""
+    own = np.fromfile(sets / "newer" / "Reference128.vol", "<u2").astype(int)
+    true = bench(sets / "original.rct")["rmse_hu"]
+    (own + 3).astype("<u2").tofile(tmp_path / "off.vol")
+    b = bench(sets / "original.rct", "--reference", tmp_path / "off.vol")
+    assert b["rmse_hu"] == pytest.approx(3, abs=true) and b["max_error_hu"] in (3, 4)
+    own[own.size // 2] += 700
+    own.astype("<u2").tofile(tmp_path / "one.vol")
+    b = bench(sets / "original.rct", "--reference", tmp_path / "one.vol")
+    assert b["max_error_hu"] == pytest.approx(700, abs=1)
+    assert b["rmse_hu"] ** 2 == pytest.approx(true**2 + 700**2 / SIZE**3, rel=1e-2)
+
+
+def test_without_a_reference(sets, tmp_path):
+    whole = (sets / "newer" / "RabbitInput.rct").read_bytes()
+    (tmp_path / "alone.rct").write_bytes(whole)
+    b = bench(tmp_path / "alone.rct")
+    assert not b["reference_present"] and b["voxels_compared"] == 4096 and b["rmse_hu"] < 0.2
+    assert qb_json("bench", "rabbitct", sets / "original.rct", "--repeat", 1)["size"] == 256
+
+
+def test_threads_and_kernels(sets):
+    one, two = bench(sets / "original.rct", "--threads", 1), bench(sets / "original.rct", "--threads", 2)
+    assert (one["threads"], two["threads"]) == (1, 2)
+    assert one["rmse_hu"] == two["rmse_hu"] and one["rel_l2"] == two["rel_l2"]
+    scalar = bench(sets / "original.rct", "--kernel", "bp_cone_matrix.scalar")
+    assert scalar["kernel"] == "bp_cone_matrix.scalar" and 0.5 < scalar["ratio_to_scalar"] < 2
+
+
+def test_wrong_requests(sets, tmp_path):
+    file = sets / "original.rct"
+    fails(2, "bench", "rabbitct", says=["needs a data set"])
+    fails(2, "bench", "rabbitct", file, "--size", "300", says=["300", "128, 256, 512 or 1024"])
+    fails(2, "bench", "rabbitct", file, "--size", "128,128,128", says=["one number"])
+    fails(2, "bench", "rabbitct", file, "--kernel", "bp_cone_circular.scalar", says=["bp_cone_circular.scalar"])
+    fails(3, "bench", "rabbitct", tmp_path / "none.rct", says=["none.rct"])
+    fails(3, "bench", "rabbitct", file, "--size", "128", "--reference", file, says=["bytes", str(2 * SIZE**3)])
+    fails(1, "bench", "rabbitct", file, "--size", "1024", "--max-ram", "1G", says=["1024^3", "1.1 are allowed"])
+    fails(2, "bench", "fbp", file, says=["takes no file"])
+    fails(2, "bench", "fbp", "--reference", file, says=["--reference"])
+    fails(2, "bench", "fbp", "--geometry", "cone", says=["fdk"])
+    fails(2, "simulate", "rabbitct", "-o", tmp_path / "a.h5", says=[".rct"])
+    fails(2, "simulate", "rabbitct", "-o", tmp_path / "a.rct", "--photons", "100", says=["--photons"])
+    fails(2, "simulate", "rabbitct", "-o", tmp_path / "a.rct", "--size", "200", says=["200"])
+    assert not list(tmp_path.iterdir())
+
+
+def patched(sets, path, at, value):
+    data = bytearray((sets / "original.rct").read_bytes())
+    data[at:at + len(value)] = value
+    path.write_bytes(data)
+    return path
+
+
+VIEW = 96 + 4 * COLUMNS * ROWS
+
+
+def test_files_that_lie(sets, tmp_path):
+    bad = tmp_path / "bad.rct"
+    whole = (sets / "original.rct").read_bytes()
+    bad.write_bytes(whole[:24 + 3 * VIEW + 50])
+    fails(3, "bench", "rabbitct", bad, says=["cut short in view 3", str(24 + VIEWS * VIEW)])
+    bad.write_bytes(whole[:-1])
+    fails(3, "bench", "rabbitct", bad, says=["references", str(2 * SIZE**3 - 1)])
+    for at, value, words in [(4, struct.pack("<I", 0), "0 columns"), (8, struct.pack("<I", 70000), "70000 rows"),
+                             (12, struct.pack("<I", 2**32 - 1), "4294967295 views"),
+                             (16, struct.pack("<f", -1), "HU scale is -1"),
+                             (24 + 2 * VIEW, struct.pack("<d", math.nan), "view 2")]:
+        fails(3, "bench", "rabbitct", patched(sets, bad, at, value), says=[words])
+    # the source moved into the cube, view 5: w = 1 + (x cos + ...)/785 -> w's constant 0
+    fails(3, "bench", "rabbitct", patched(sets, bad, 24 + 5 * VIEW + 8 * 11, struct.pack("<d", 0.0)),
+          says=["view 5", "w = -"])
+
+
+def test_nothing_is_seen(sets, tmp_path):
+    """Every view looks past the cube: no volume of zeros, but a refusal."""
+    data = bytearray((sets / "original.rct").read_bytes())
+    for v in range(VIEWS):
+        at = 24 + v * VIEW + 8 * 9
+        data[at:at + 8] = struct.pack("<d", 1e6)
+    (tmp_path / "past.rct").write_bytes(data)
+    fails(3, "bench", "rabbitct", tmp_path / "past.rct", says=[f"none of the {VIEWS} views"])
+
+
+@pytest.mark.parametrize("accuracy, rel_l2", [("high", 5e-5), ("normal", 1e-3)])
+def test_backproject_cone(accuracy, rel_l2):
+    b = qb_json("bench", "backproject", "--geometry", "cone", "--size", "96,80,64", "--views", "40",
+                "--detector", "100,72", "--accuracy", accuracy, "--repeat", "3")
+    rows = [b, *b["also"]]
+    assert [r["kernel"].split(".")[0] for r in rows] == ["bp_cone_circular", "bp_cone_matrix"]
+    for r in rows:
+        assert 0 < r["rel_l2"] <= rel_l2
+        check_speed(r, 96 * 80 * 64 * 40)
+    one = qb_json("bench", "backproject", "--geometry", "cone", "--size", "64", "--views", "16",
+                  "--kernel", "bp_cone_matrix.scalar", "--repeat", "1")
+    assert one["kernel"] == "bp_cone_matrix.scalar" and "also" not in one
+    fails(2, "bench", "backproject", "--geometry", "cone", "--kernel", "nothing", says=["nothing"])
+
+
+def test_fdk(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    b = qb_json("bench", "fdk", "--size", "64", "--views", "48", "--repeat", "2")
+    assert set(b["stage_seconds_alone"]) >= {"read", "filter", "back-project", "write"}
+    assert b["bound_seconds"] >= max(b["stage_seconds_alone"].values())
+    assert b["bound_seconds"] >= b["cpu_seconds"] / b["last_run"]["threads"]
+    assert b["wall_over_bound_median"] > 0.9
+    assert b["giga_updates_per_second"] == pytest.approx(64**3 * 48 / b["seconds_median"] / 1e9)
+    assert not list(tmp_path.iterdir())

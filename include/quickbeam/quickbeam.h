@@ -11,6 +11,7 @@
 #include "quickbeam/geometry.h"
 #include "quickbeam/io.h"
 #include "quickbeam/param.h"
+#include "quickbeam/project.h"
 #include "quickbeam/recon.h"
 #include "quickbeam/scan.h"
 #include "quickbeam/simulate.h"

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QUICKBEAM_PROJECT_H
+#define QUICKBEAM_PROJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "quickbeam/env.h"
+#include "quickbeam/geometry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Forward projection A of a volume along the rays of any geometry, and its exact transpose, for
+ * iterative methods. Volumes are float [z][y][x] in 1/mm, projections float [view][row][column],
+ * line integrals without a unit: A multiplies by lengths in mm.
+ *
+ * Joseph's method: a ray is sampled where it crosses the planes of voxels of its main axis,
+ * bilinearly between voxel centres, what is outside the volume counting as zero; the sum is
+ * multiplied by the ray's length between two planes. Both directions use the same weights, so that
+ * <A x, y> = <x, A' y> to rounding. The same bits come out for any number of threads. */
+typedef struct qb_projector qb_projector;
+
+/* kernel: a variant's id (qb devices lists them), NULL = the fastest for this CPU. geometry and
+ * grid are copied. env's threads count; may be NULL. QB_BAD_INPUT with the view and the number for
+ * a source inside the volume, a part of the volume behind a source, and a volume of which no view's
+ * detector sees anything; QB_BAD_ARGUMENT for an empty or too large volume or a kernel that there
+ * is not; QB_UNSUPPORTED for one that this CPU cannot run; QB_NO_MEMORY. */
+QB_API qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid,
+                                     const char *kernel, const qb_env *env,
+                                     qb_projector **projector);
+QB_API void qb_projector_destroy(qb_projector *projector); /* NULL-safe */
+
+/* projections = A volume for views first <= view < end, `first` first. Besides its arguments it
+ * holds about as much as the projections and as 126 slices of the volume. One call at a time for a
+ * projector. QB_NO_MEMORY, QB_BAD_ARGUMENT for views that there are not, QB_CANCELLED. env's
+ * progress and cancel; may be NULL. */
+QB_API qb_status qb_projector_forward(qb_projector *projector, const float *volume, size_t first,
+                                      size_t end, const qb_env *env, float *projections);
+/* volume = A' projections over the views first <= view < end; with `accumulate`, volume += that.
+ * The same bits as all views at once come out when blocks of views are accumulated in ascending
+ * order. */
+QB_API qb_status qb_projector_adjoint(qb_projector *projector, const float *projections,
+                                      size_t first, size_t end, bool accumulate, const qb_env *env,
+                                      float *volume);
+
+/* Which kernel was chosen. */
+QB_API const char *qb_projector_kernel(const qb_projector *projector);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_GEOMETRY_FAN_H
+#define QB_GEOMETRY_FAN_H
+
+#include <stdbool.h>
+
+#include "quickbeam/geometry.h"
+
+/* The rays to the pixels of one detector column, in voxel indices: that to row r is the whole line
+ * through origin + r origin_step along along + r along_step. Cone: the origin is the source and its
+ * step 0; parallel: the direction is the same for all rows. */
+typedef struct qb__fan {
+    double origin[3], origin_step[3];
+    double along[3], along_step[3];
+} qb__fan;
+
+/* Of a bent detector (geometry->radius) too. */
+qb__fan qb__fan_of(const qb_geometry *geometry, const qb_grid *grid, size_t view, size_t column);
+
+/* The axis (0, 1, 2 = x, y, z) along which the ray to a row passes the most voxels; the lower one
+ * of two alike. */
+int qb__fan_axis(const qb__fan *fan, double row);
+
+/* How long, in mm, the ray is between two neighbouring planes of voxels of its axis. */
+double qb__fan_length(const qb__fan *fan, const double voxel[3], double row);
+
+#endif

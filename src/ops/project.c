@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* Forward projection and its adjoint of whole volumes: what there is to decide. */
+#include "ops/project.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "cpu/features.h"
+#include "geometry/check.h"
+
+static qb_status choose(const char *id, const qb__joseph_variant **variant) {
+    size_t count;
+    const qb__joseph_variant *rows = qb__joseph_variants(&count);
+    *variant = NULL;
+    for (size_t i = 0; i < count; i++) {
+        bool runs = (rows[i].features & ~qb__cpu_features()) == 0;
+        if (id && strcmp(id, rows[i].id) != 0) continue;
+        if (id && !runs)
+            return qb__fail(QB_UNSUPPORTED, "kernel %s: this CPU lacks its instructions", id);
+        if (runs && (!*variant || rows[i].speed > (*variant)->speed)) *variant = &rows[i];
+    }
+    if (*variant) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "there is no kernel %s: qb devices lists them", id);
+}
+
+static qb_status check_grid(const qb_grid *grid) {
+    size_t voxels;
+    for (int j = 0; j < 3; j++) {
+        if (grid->n[j] == 0)
+            return qb__fail(QB_BAD_ARGUMENT, "an empty volume: %zu x %zu x %zu voxels", grid->n[0],
+                            grid->n[1], grid->n[2]);
+        if (!(grid->voxel[j] > 0 && isfinite(grid->voxel[j]) && isfinite(grid->offset[j])))
+            return qb__fail(QB_BAD_ARGUMENT, "a voxel of %g mm, the volume %g mm off the middle",
+                            grid->voxel[j], grid->offset[j]);
+    }
+    if (!qb__mul(grid->n[0], grid->n[1], grid->n[2], &voxels) || voxels > SIZE_MAX / 64)
+        return qb__fail(QB_BAD_ARGUMENT, "a volume of %zu x %zu x %zu voxels is too large",
+                        grid->n[0], grid->n[1], grid->n[2]);
+    return QB_OK;
+}
+
+/* A box in front of the source is seen within the hull of its corners. A ray still touches a voxel
+ * when it passes less than one beside its centre, hence the margin. */
+qb__window qb__project_window(const qb_projector *p, size_t view, const size_t at[3],
+                              const size_t n[3]) {
+    const qb__window all = {0, p->geometry.columns, 0, p->geometry.rows};
+    double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
+    if (p->geometry.radius > 0) return all; /* the matrix is that of the flat detector */
+    for (int corner = 0; corner < 8; corner++) {
+        double place[3], pixel[3];
+        for (int j = 0; j < 3; j++)
+            place[j] = (double)at[j] + (corner >> j & 1 ? (double)n[j] + 0.001 : -1.001);
+        qb__matrix_apply(&p->matrices[view], place[0], place[1], place[2], pixel);
+        if (!(pixel[2] > 1e-6)) return all; /* the margin reaches behind the source */
+        for (int i = 0; i < 2; i++) {
+            low[i] = fmin(low[i], pixel[i] / pixel[2]);
+            high[i] = fmax(high[i], pixel[i] / pixel[2]);
+        }
+    }
+    double c0 = fmax(0, ceil(low[0])), c1 = fmin((double)all.c1, floor(high[0]) + 1);
+    double r0 = fmax(0, ceil(low[1])), r1 = fmin((double)all.r1, floor(high[1]) + 1);
+    if (!(c0 < c1 && r0 < r1)) return (qb__window){0, 0, 0, 0};
+    return (qb__window){(size_t)c0, (size_t)c1, (size_t)r0, (size_t)r1};
+}
+
+static qb_status check_overlap(const qb_projector *p) {
+    static const size_t from[3] = {0, 0, 0};
+    for (size_t i = 0; i < p->geometry.views; i++) {
+        qb__window window = qb__project_window(p, i, from, p->grid.n);
+        if (window.c0 < window.c1) return QB_OK;
+    }
+    double middle[3];
+    qb__matrix_apply(&p->matrices[0], 0.5 * (double)p->grid.n[0] - 0.5,
+                     0.5 * (double)p->grid.n[1] - 0.5, 0.5 * (double)p->grid.n[2] - 0.5, middle);
+    return qb__fail(QB_BAD_INPUT,
+                    "no view sees anything of the volume: in view 0 its middle falls on column "
+                    "%.6g, row %.6g of a detector of %zu x %zu",
+                    middle[0] / middle[2], middle[1] / middle[2], p->geometry.columns,
+                    p->geometry.rows);
+}
+
+static qb_status copy_geometry(const qb_geometry *from, qb_geometry *to) {
+    qb_status status = qb__geometry_check(from);
+    if (status != QB_OK) return status;
+    *to = *from;
+    status = qb__alloc(from->views, sizeof *to->view, &to->view);
+    if (status == QB_OK) memcpy(to->view, from->view, from->views * sizeof *to->view);
+    return status;
+}
+
+qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, const char *kernel,
+                              const qb_env *env, qb_projector **out) {
+    *out = NULL;
+    qb_projector *p;
+    qb_status status = qb__alloc(1, sizeof *p, &p);
+    if (status != QB_OK) return status;
+    p->grid = *grid;
+    QB__TRY(choose(kernel, &p->variant));
+    QB__TRY(check_grid(grid));
+    QB__TRY(copy_geometry(geometry, &p->geometry));
+    QB__TRY(qb__alloc(geometry->views, sizeof *p->matrices, &p->matrices));
+    QB__TRY(qb__matrices_on_grid(&p->geometry, grid, p->matrices));
+    QB__TRY(check_overlap(p));
+    qb__joseph_cut(grid->n, p->side, p->bricks);
+    p->stride = (geometry->rows + 15) / 16 * 16;
+    QB__TRY(qb__pool_create(env ? env->threads : 0, &p->pool));
+    /* A thread's fans, a brick of its own, what the kernel wants. */
+    size_t threads = (size_t)qb__pool_threads(p->pool), unused;
+    p->scratch_bytes = qb__joseph_floats(p->side, &unused) * sizeof(float) +
+                       (geometry->columns * sizeof(qb__fan) + 63) / 64 * 64 +
+                       p->variant->scratch_bytes(geometry->rows);
+    QB__TRY(qb__alloc(threads, sizeof *p->scratch, &p->scratch));
+    for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(p->scratch_bytes, 1, &p->scratch[i]));
+    *out = p;
+out:
+    if (status != QB_OK) qb_projector_destroy(p);
+    return status;
+}
+
+void qb_projector_destroy(qb_projector *p) {
+    if (!p) return;
+    for (int i = 0; p->scratch && i < qb__pool_threads(p->pool); i++) qb__free(p->scratch[i]);
+    qb__free(p->scratch);
+    qb__pool_destroy(p->pool);
+    qb__free(p->layer);
+    qb__free(p->matrices);
+    qb__free(p->geometry.view);
+    qb__free(p);
+}
+
+const char *qb_projector_kernel(const qb_projector *projector) {
+    return projector->variant->id;
+}
+
+/* Views whose sums are held at a time. */
+static size_t block(const qb_projector *p, size_t views) {
+    enum { FEWEST = 16, BYTES = 256 << 20 };
+    size_t fit = BYTES / (qb__project_view_floats(p) * sizeof(float));
+    size_t most = fit > FEWEST ? fit : FEWEST;
+    return views < most ? views : most;
+}
+
+static qb_status check_views(const qb_projector *p, size_t first, size_t end) {
+    if (first < end && end <= p->geometry.views) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "views %zu to %zu of a geometry that has %zu", first, end,
+                    p->geometry.views);
+}
+
+qb_status qb_projector_forward(qb_projector *p, const float *volume, size_t first, size_t end,
+                               const qb_env *env, float *projections) {
+    qb_status status = check_views(p, first, end);
+    if (status != QB_OK) return status;
+    size_t views = block(p, end - first), floats = qb__project_view_floats(p);
+    size_t image = p->geometry.rows * p->geometry.columns;
+    float *sums = NULL;
+    QB__TRY(qb__alloc(views, floats * sizeof *sums, &sums));
+    for (size_t view = first; view < end; view += views) {
+        size_t last = end - view < views ? end : view + views;
+        memset(sums, 0, (last - view) * floats * sizeof *sums);
+        QB__TRY(qb__project_add(p, volume, 0, p->grid.n[2], view, last, sums, env));
+        qb__project_finish(p, view, last, sums, projections + (view - first) * image);
+    }
+out:
+    qb__free(sums);
+    return status;
+}
+
+qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t first, size_t end,
+                               bool accumulate, const qb_env *env, float *volume) {
+    qb_status status = check_views(p, first, end);
+    if (status != QB_OK) return status;
+    size_t views = block(p, end - first), floats = qb__project_view_floats(p);
+    size_t image = p->geometry.rows * p->geometry.columns;
+    float *values = NULL;
+    QB__TRY(qb__alloc(views, floats * sizeof *values, &values));
+    if (!accumulate) memset(volume, 0, p->grid.n[0] * p->grid.n[1] * p->grid.n[2] * sizeof *volume);
+    for (size_t view = first; view < end; view += views) {
+        size_t last = end - view < views ? end : view + views;
+        qb__project_spread(p, view, last, projections + (view - first) * image, values);
+        QB__TRY(qb__project_back(p, values, view, last, 0, p->grid.n[2], volume, env));
+    }
+out:
+    qb__free(values);
+    return status;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_OPS_PROJECT_H
+#define QB_OPS_PROJECT_H
+
+#include "base/pool.h"
+#include "cpu/project_joseph.h"
+#include "geometry/matrix.h"
+#include "quickbeam/project.h"
+
+struct qb_projector {
+    qb_geometry geometry; /* own */
+    qb_grid grid;
+    qb__matrix *matrices; /* [views] on the grid */
+    const qb__joseph_variant *variant;
+    qb__pool *pool;
+    size_t side[3], bricks[3]; /* how the volume is cut */
+    size_t stride;             /* floats of a column of rays, as kernels want them */
+    char **scratch;            /* [thread] */
+    size_t scratch_bytes;
+    float *layer; /* the bricks of one layer; made when needed */
+};
+
+/* A projection in steps, for volumes that are not in memory as a whole. A slab is slices z0 <= z <
+ * z1, where both are a multiple of the projector's side[2] or the volume's end. Sums and values
+ * hold the views view0 <= view < view1, stride * columns floats each, a column of rays together. */
+
+/* sums += the slab's part. Slabs come in ascending order; sums begin as zero. */
+qb_status qb__project_add(qb_projector *projector, const float *slab, size_t z0, size_t z1,
+                          size_t view0, size_t view1, float *sums, const qb_env *env);
+/* Sums, the whole volume added -> projections[view - view0][row][column]. */
+void qb__project_finish(qb_projector *projector, size_t view0, size_t view1, const float *sums,
+                        float *projections);
+/* projections[view - view0][row][column] -> values for qb__project_back. */
+void qb__project_spread(qb_projector *projector, size_t view0, size_t view1,
+                        const float *projections, float *values);
+/* slab += the transpose. */
+qb_status qb__project_back(qb_projector *projector, const float *values, size_t view0, size_t view1,
+                           size_t z0, size_t z1, float *slab, const qb_env *env);
+
+/* Floats of one view of sums or values. */
+size_t qb__project_view_floats(const qb_projector *projector);
+/* Bytes of a layer of bricks and all threads' scratch. */
+size_t qb__project_fixed_bytes(const qb_projector *projector);
+
+/* The columns and rows c0 <= column < c1, r0 <= row < r1 of a view that see anything of voxels
+ * at[j] <= voxel < at[j] + n[j]. */
+typedef struct qb__window {
+    size_t c0, c1, r0, r1;
+} qb__window;
+qb__window qb__project_window(const qb_projector *projector, size_t view, const size_t at[3],
+                              const size_t n[3]);
+
+#endif

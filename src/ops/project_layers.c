@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* The work of a projection: layers of bricks, one after the other; within one, tasks that share
+ * nothing but what they read. */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "ops/project.h"
+
+enum { VIEWS = 4, COLUMNS = 64 }; /* of a forward task */
+
+size_t qb__project_view_floats(const qb_projector *p) {
+    return p->stride * p->geometry.columns;
+}
+
+static size_t layer_bricks(const qb_projector *p) {
+    return p->bricks[0] * p->bricks[1];
+}
+
+static size_t brick_floats(const qb_projector *p) {
+    size_t stride;
+    return qb__joseph_floats(p->side, &stride);
+}
+
+size_t qb__project_fixed_bytes(const qb_projector *p) {
+    return layer_bricks(p) * brick_floats(p) * sizeof(float) +
+           (size_t)qb__pool_threads(p->pool) * p->scratch_bytes;
+}
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* Brick number `index` of the layer that begins at slice z0. */
+static qb__joseph_brick brick_at(const qb_projector *p, size_t index, size_t z0, float *data) {
+    const size_t place[3] = {index % p->bricks[0], index / p->bricks[0], 0};
+    qb__joseph_brick b = {.data = data};
+    for (int j = 0; j < 3; j++) {
+        b.at[j] = j < 2 ? place[j] * p->side[j] : z0;
+        b.n[j] = least(p->side[j], p->grid.n[j] - b.at[j]);
+    }
+    qb__joseph_floats(b.n, &b.stride);
+    return b;
+}
+
+/* One layer in hand. */
+typedef struct work {
+    qb_projector *p;
+    size_t z0, slab0; /* first slice of the layer, of the slab */
+    float *slab;
+    size_t view0, view1;
+    float *sums; /* or values */
+} work;
+
+/* A thread's scratch: fans, the kernel's own, a brick. */
+typedef struct desk {
+    qb__fan *fans;
+    void *kernel;
+    float *brick;
+} desk;
+
+static desk desk_of(const qb_projector *p, int worker) {
+    char *at = p->scratch[worker];
+    size_t fans = (p->geometry.columns * sizeof(qb__fan) + 63) / 64 * 64;
+    size_t own = p->variant->scratch_bytes(p->geometry.rows);
+    return (desk){(qb__fan *)at, at + fans, (float *)(at + fans + own)};
+}
+
+static void pack_brick(void *context, size_t task, int worker) {
+    const work *w = context;
+    (void)worker;
+    qb__joseph_brick b = brick_at(w->p, task, w->z0, w->p->layer + task * brick_floats(w->p));
+    qb__joseph_pack(&b, w->slab, w->slab0, w->p->grid.n[0], w->p->grid.n[1]);
+}
+
+/* What one view's columns c0 <= column < c1 see of the layer. */
+static void forward_view(const work *w, size_t view, size_t c0, size_t c1, const desk *d) {
+    const qb_projector *p = w->p;
+    for (size_t c = c0; c < c1; c++) d->fans[c - c0] = qb__fan_of(&p->geometry, &p->grid, view, c);
+    float *sums = w->sums + (view - w->view0) * qb__project_view_floats(p);
+    for (size_t i = 0; i < layer_bricks(p); i++) {
+        qb__joseph_brick b = brick_at(p, i, w->z0, p->layer + i * brick_floats(p));
+        qb__window seen = qb__project_window(p, view, b.at, b.n);
+        if (seen.c0 < c0) seen.c0 = c0;
+        if (seen.c1 > c1) seen.c1 = c1;
+        if (seen.c0 >= seen.c1) continue;
+        p->variant->forward(&b, d->fans + (seen.c0 - c0), seen.c1 - seen.c0, seen.r0, seen.r1,
+                            sums + seen.c0 * p->stride, p->stride, d->kernel);
+    }
+}
+
+static size_t column_blocks(const qb_projector *p) {
+    return (p->geometry.columns + COLUMNS - 1) / COLUMNS;
+}
+
+static void forward_task(void *context, size_t task, int worker) {
+    const work *w = context;
+    const desk d = desk_of(w->p, worker);
+    size_t c0 = task % column_blocks(w->p) * COLUMNS;
+    size_t c1 = least(c0 + COLUMNS, w->p->geometry.columns);
+    size_t view = w->view0 + task / column_blocks(w->p) * VIEWS;
+    for (size_t end = least(view + VIEWS, w->view1); view < end; view++)
+        forward_view(w, view, c0, c1, &d);
+}
+
+static void adjoint_task(void *context, size_t task, int worker) {
+    const work *w = context;
+    const qb_projector *p = w->p;
+    const desk d = desk_of(p, worker);
+    const qb__joseph_brick b = brick_at(p, task, w->z0, d.brick);
+    qb__joseph_pack(&b, w->slab, w->slab0, p->grid.n[0], p->grid.n[1]);
+    for (size_t view = w->view0; view < w->view1; view++) {
+        const qb__window seen = qb__project_window(p, view, b.at, b.n);
+        const float *values = w->sums + (view - w->view0) * qb__project_view_floats(p);
+        for (size_t c = seen.c0; c < seen.c1; c++)
+            d.fans[c - seen.c0] = qb__fan_of(&p->geometry, &p->grid, view, c);
+        p->variant->adjoint(&b, d.fans, seen.c1 - seen.c0, seen.r0, seen.r1,
+                            values + seen.c0 * p->stride, p->stride, d.kernel);
+    }
+    qb__joseph_unpack(&b, w->slab, w->slab0, p->grid.n[0], p->grid.n[1]);
+}
+
+static qb_status check_slab(const qb_projector *p, size_t z0, size_t z1) {
+    bool fits = z0 < z1 && z1 <= p->grid.n[2] && z0 % p->side[2] == 0 &&
+                (z1 % p->side[2] == 0 || z1 == p->grid.n[2]);
+    return fits ? QB_OK : qb__fail(QB_INTERNAL, "slices %zu to %zu are no layers", z0, z1);
+}
+
+qb_status qb__project_add(qb_projector *p, const float *slab, size_t z0, size_t z1, size_t view0,
+                          size_t view1, float *sums, const qb_env *env) {
+    size_t bytes = layer_bricks(p) * brick_floats(p) * sizeof(float);
+    qb_status status = check_slab(p, z0, z1);
+    if (status == QB_OK && !p->layer) status = qb__alloc(bytes, 1, &p->layer);
+    size_t tasks = (view1 - view0 + VIEWS - 1) / VIEWS * column_blocks(p);
+    work w = {
+        .p = p, .slab0 = z0, .slab = (float *)slab, .view0 = view0, .view1 = view1, .sums = sums};
+    for (w.z0 = z0; status == QB_OK && w.z0 < z1; w.z0 += p->side[2]) {
+        status = qb__check_cancel(env);
+        if (status != QB_OK) break;
+        qb__pool_for(p->pool, layer_bricks(p), pack_brick, &w);
+        qb__pool_for(p->pool, tasks, forward_task, &w);
+    }
+    return status;
+}
+
+qb_status qb__project_back(qb_projector *p, const float *values, size_t view0, size_t view1,
+                           size_t z0, size_t z1, float *slab, const qb_env *env) {
+    qb_status status = check_slab(p, z0, z1);
+    work w = {
+        .p = p, .slab0 = z0, .slab = slab, .view0 = view0, .view1 = view1, .sums = (float *)values};
+    for (w.z0 = z0; status == QB_OK && w.z0 < z1; w.z0 += p->side[2]) {
+        status = qb__check_cancel(env);
+        if (status == QB_OK) qb__pool_for(p->pool, layer_bricks(p), adjoint_task, &w);
+    }
+    return status;
+}
+
+/* ---- between [row][column] and columns of rays, with the rays' lengths ---- */
+
+typedef struct turn {
+    const qb_projector *p;
+    size_t view0;
+    float *columns; /* [view][column][stride] */
+    float *images;  /* [view][row][column] */
+    bool forward;
+} turn;
+
+enum { TILE = 16 };
+
+static void turn_view(void *context, size_t task, int worker) {
+    const turn *t = context;
+    const qb_projector *p = t->p;
+    const size_t rows = p->geometry.rows, columns = p->geometry.columns;
+    float *image = t->images + task * rows * columns;
+    float *lines = t->columns + task * qb__project_view_floats(p);
+    (void)worker;
+    for (size_t c0 = 0; c0 < columns; c0 += TILE) {
+        const size_t count = least(TILE, columns - c0);
+        qb__fan fan[TILE];
+        for (size_t i = 0; i < count; i++)
+            fan[i] = qb__fan_of(&p->geometry, &p->grid, t->view0 + task, c0 + i);
+        for (size_t r = 0; r < rows; r++) {
+            for (size_t i = 0; i < count; i++) {
+                float length = (float)qb__fan_length(&fan[i], p->grid.voxel, (double)r);
+                float *pixel = image + r * columns + c0 + i,
+                      *ray = lines + (c0 + i) * p->stride + r;
+                if (t->forward)
+                    *pixel = *ray * length;
+                else
+                    *ray = *pixel * length;
+            }
+        }
+    }
+}
+
+void qb__project_finish(qb_projector *p, size_t view0, size_t view1, const float *sums,
+                        float *projections) {
+    turn t = {p, view0, (float *)sums, projections, true};
+    qb__pool_for(p->pool, view1 - view0, turn_view, &t);
+}
+
+void qb__project_spread(qb_projector *p, size_t view0, size_t view1, const float *projections,
+                        float *values) {
+    turn t = {p, view0, values, (float *)projections, false};
+    qb__pool_for(p->pool, view1 - view0, turn_view, &t);
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/* Projection and its adjoint, for every geometry: <A x, y> = <x, A' y>; A against the oracle; bits
+ * that depend on neither threads nor blocks of views nor slabs. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "cpu/features.h"
+#include "ops/project.h"
+
+static qb__random stream;
+
+static double uniform(double low, double high) {
+    return low + (high - low) * qb__random_unit(&stream);
+}
+
+static size_t between(size_t low, size_t high) {
+    return low + (size_t)(uniform(0, 1) * (double)(high - low + 1));
+}
+
+static float *noise(size_t count) {
+    float *values = malloc(count * sizeof *values);
+    assert_non_null(values);
+    for (size_t i = 0; i < count; i++) values[i] = (float)uniform(-1, 1);
+    return values;
+}
+
+/* One scan a trial, of a kind that the trial's number names. */
+typedef struct setup {
+    const char *name;
+    qb_geometry geometry;
+    qb_grid grid;
+} setup;
+
+enum { KINDS = 10 };
+
+static void disturb(qb_geometry *g, double turn, double shift) {
+    for (size_t i = 0; i < g->views; i++) {
+        for (int j = 0; j < 3; j++) {
+            g->view[i].u[j] += uniform(-turn, turn);
+            g->view[i].v[j] += uniform(-turn, turn);
+            g->view[i].detector[j] += uniform(-shift, shift);
+            if (g->beam == QB_BEAM_PARALLEL)
+                g->view[i].source[j] += uniform(-turn, turn);
+            else
+                g->view[i].source[j] += uniform(-shift, shift);
+        }
+    }
+}
+
+static setup make(size_t kind) {
+    static const char *const names[KINDS] = {"parallel",
+                                             "parallel along the axes",
+                                             "parallel, tilted",
+                                             "cone",
+                                             "cone, offset detector",
+                                             "cone, any matrices",
+                                             "short volume, partly seen",
+                                             "one slice",
+                                             "bent detector",
+                                             "rays along z"};
+    setup s = {.name = names[kind]};
+    const size_t views = between(1, 6), rows = between(1, 40), columns = between(1, 70);
+    double angles[6];
+    for (size_t i = 0; i < views; i++) angles[i] = uniform(-7, 7);
+    if (kind == 1)
+        for (size_t i = 0; i < views; i++) angles[i] = 0.5 * M_PI * (double)between(0, 5);
+    s.grid = (qb_grid){{between(1, 70), between(1, 70), between(1, 140)},
+                       {uniform(0.4, 1.5), uniform(0.4, 1.5), uniform(0.4, 1.5)},
+                       {uniform(-4, 4), uniform(-4, 4), uniform(-4, 4)}};
+    if (kind == 1)
+        for (int j = 0; j < 3; j++) s.grid.voxel[j] = 1, s.grid.offset[j] = 0;
+    if (kind == 6) s.grid.n[2] = between(1, 5), s.grid.offset[0] = uniform(-30, 30);
+    if (kind == 7) s.grid.n[2] = 1;
+    const bool cone = kind == 3 || kind == 4 || kind == 5 || kind == 6 || kind == 8;
+    const double pixel = uniform(0.5, 2.5);
+    qb_status status =
+        cone ? qb_geometry_cone(views, angles, rows, columns, pixel, pixel * uniform(0.5, 2),
+                                uniform(220, 400), uniform(400, 900),
+                                kind == 4 ? uniform(-40, 40) : 0, kind == 4 ? uniform(-20, 20) : 0,
+                                &s.geometry)
+             : qb_geometry_parallel(views, angles, rows, columns, kind == 1 ? 1 : pixel,
+                                    0.5 * (double)(columns - 1) + (kind == 1 ? 0 : uniform(-5, 5)),
+                                    &s.geometry);
+    assert_int_equal(status, QB_OK);
+    if (kind == 2) disturb(&s.geometry, 0.5, 5);
+    if (kind == 5) disturb(&s.geometry, 0.3, 10);
+    if (kind == 8) s.geometry.radius = uniform(200, 900);
+    for (size_t i = 0; i < views && kind == 9; i++) {
+        qb_view *v = &s.geometry.view[i];
+        *v = (qb_view){{0, 0, 1}, {-20, -20, 0}, {pixel, 0, 0}, {0, pixel, 0}};
+        if (i) v->source[0] = uniform(-1, 1), v->source[1] = uniform(-1, 1);
+    }
+    return s;
+}
+
+static size_t voxels(const setup *s) {
+    return s->grid.n[0] * s->grid.n[1] * s->grid.n[2];
+}
+static size_t pixels(const setup *s) {
+    return s->geometry.views * s->geometry.rows * s->geometry.columns;
+}
+
+static qb_projector *projector(const setup *s, const char *kernel, int threads) {
+    qb_projector *p = NULL;
+    qb_status status =
+        qb_projector_create(&s->geometry, &s->grid, kernel, &(qb_env){.threads = threads}, &p);
+    if (status == QB_BAD_INPUT && strstr(qb_detail(), "no view sees")) return NULL;
+    if (status != QB_OK) fail_msg("%s: %s", s->name, qb_detail());
+    return p;
+}
+
+static double dot(const float *a, const float *b, size_t count) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
+/* |<Ax,y> - <x,A'y>| relative to |Ax| |y|, which random numbers do not make vanish. */
+static void check_adjoint(const setup *s, const char *kernel) {
+    qb_projector *p = projector(s, kernel, 2);
+    if (!p) return;
+    float *x = noise(voxels(s)), *y = noise(pixels(s));
+    float *ax = noise(pixels(s)), *aty = noise(voxels(s));
+    assert_int_equal(qb_projector_forward(p, x, 0, s->geometry.views, NULL, ax), QB_OK);
+    assert_int_equal(qb_projector_adjoint(p, y, 0, s->geometry.views, false, NULL, aty), QB_OK);
+    double left = dot(ax, y, pixels(s)), right = dot(x, aty, voxels(s));
+    double scale = sqrt(dot(ax, ax, pixels(s)) * dot(y, y, pixels(s)));
+    if (!(fabs(left - right) <= 1e-6 * scale))
+        fail_msg("%s, %s: <Ax,y> = %.9g, <x,A'y> = %.9g, |Ax||y| = %.4g", s->name, kernel, left,
+                 right, scale);
+    /* And with positive numbers, where nothing cancels. */
+    for (size_t i = 0; i < voxels(s); i++) x[i] = fabsf(x[i]) + 0.1f;
+    for (size_t i = 0; i < pixels(s); i++) y[i] = fabsf(y[i]) + 0.1f;
+    assert_int_equal(qb_projector_forward(p, x, 0, s->geometry.views, NULL, ax), QB_OK);
+    assert_int_equal(qb_projector_adjoint(p, y, 0, s->geometry.views, false, NULL, aty), QB_OK);
+    left = dot(ax, y, pixels(s)), right = dot(x, aty, voxels(s));
+    if (!(fabs(left - right) <= 1e-6 * fabs(left)))
+        fail_msg("%s, %s: <Ax,y> = %.9g, <x,A'y> = %.9g", s->name, kernel, left, right);
+    free(x), free(y), free(ax), free(aty);
+    qb_projector_destroy(p);
+}
+
+static void adjoint_is_the_transpose(void **state) {
+    (void)state;
+    size_t count;
+    const qb__joseph_variant *rows = qb__joseph_variants(&count);
+    stream = qb__random_stream(1, 1);
+    for (size_t trial = 0; trial < 12 * KINDS; trial++) {
+        setup s = make(trial % KINDS);
+        for (size_t v = 0; v < count; v++)
+            if ((rows[v].features & ~qb__cpu_features()) == 0) check_adjoint(&s, rows[v].id);
+        qb_geometry_destroy(&s.geometry);
+    }
+}
+
+typedef struct sum {
+    const float *volume;
+    double value;
+} sum;
+
+static void add_tap(void *context, size_t voxel, double weight) {
+    sum *s = context;
+    s->value += weight * (double)s->volume[voxel];
+}
+
+static void check_forward(const setup *s, const char *kernel) {
+    const qb_geometry *g = &s->geometry;
+    qb_projector *p = projector(s, kernel, 3);
+    if (!p) return;
+    float *x = noise(voxels(s)), *ax = noise(pixels(s));
+    assert_int_equal(qb_projector_forward(p, x, 0, g->views, NULL, ax), QB_OK);
+    double error = 0, norm = 0;
+    for (size_t i = 0; i < pixels(s); i++) {
+        size_t row = i / g->columns % g->rows, view = i / g->columns / g->rows;
+        qb__fan fan = qb__fan_of(g, &s->grid, view, i % g->columns);
+        sum line = {.volume = x};
+        qb__joseph_reference(&fan, row, s->grid.n, add_tap, &line);
+        double want = line.value * qb__fan_length(&fan, s->grid.voxel, (double)row);
+        error += ((double)ax[i] - want) * ((double)ax[i] - want);
+        norm += want * want;
+    }
+    if (!(error <= 2.5e-9 * norm)) /* 5e-5, class high */
+        fail_msg("%s, %s: relative error %.3g", s->name, kernel, sqrt(error / norm));
+    free(x), free(ax);
+    qb_projector_destroy(p);
+}
+
+static void forward_is_what_the_oracle_says(void **state) {
+    (void)state;
+    size_t count;
+    const qb__joseph_variant *rows = qb__joseph_variants(&count);
+    stream = qb__random_stream(1, 2);
+    for (size_t trial = 0; trial < 6 * KINDS; trial++) {
+        setup s = make(trial % KINDS);
+        for (size_t v = 0; v < count; v++)
+            if ((rows[v].features & ~qb__cpu_features()) == 0) check_forward(&s, rows[v].id);
+        qb_geometry_destroy(&s.geometry);
+    }
+}
+
+static void bits_do_not_depend_on_how_it_is_cut(void **state) {
+    (void)state;
+    stream = qb__random_stream(1, 3);
+    for (size_t trial = 0; trial < 3 * KINDS; trial++) {
+        setup s = make(trial % KINDS);
+        s.grid.n[2] += 130; /* several layers */
+        qb_projector *one = projector(&s, NULL, 1), *many = projector(&s, NULL, 5);
+        const size_t views = s.geometry.views, half = views / 2, image = pixels(&s) / views;
+        if (one && many) {
+            float *x = noise(voxels(&s)), *y = noise(pixels(&s)), *sums;
+            float *a = noise(pixels(&s)), *b = noise(pixels(&s));
+            float *c = noise(voxels(&s)), *d = noise(voxels(&s));
+            assert_int_equal(qb_projector_forward(one, x, 0, views, NULL, a), QB_OK);
+            if (half) assert_int_equal(qb_projector_forward(many, x, 0, half, NULL, b), QB_OK);
+            assert_int_equal(qb_projector_forward(many, x, half, views, NULL, b + half * image),
+                             QB_OK);
+            assert_memory_equal(a, b, pixels(&s) * sizeof *a);
+            /* slab by slab */
+            const size_t slice = s.grid.n[0] * s.grid.n[1], depth = many->side[2];
+            sums = calloc(views * qb__project_view_floats(many), sizeof *sums);
+            for (size_t z = 0; z < s.grid.n[2]; z += depth) {
+                size_t end = z + depth < s.grid.n[2] ? z + depth : s.grid.n[2];
+                assert_int_equal(qb__project_add(many, x + z * slice, z, end, 0, views, sums, NULL),
+                                 QB_OK);
+            }
+            qb__project_finish(many, 0, views, sums, b);
+            assert_memory_equal(a, b, pixels(&s) * sizeof *a);
+            free(sums);
+            assert_int_equal(qb_projector_adjoint(one, y, 0, views, false, NULL, c), QB_OK);
+            if (half)
+                assert_int_equal(qb_projector_adjoint(many, y, 0, half, false, NULL, d), QB_OK);
+            assert_int_equal(
+                qb_projector_adjoint(many, y + half * image, half, views, half > 0, NULL, d),
+                QB_OK);
+            assert_memory_equal(c, d, voxels(&s) * sizeof *c);
+            free(x), free(y), free(a), free(b), free(c), free(d);
+        }
+        qb_projector_destroy(one);
+        qb_projector_destroy(many);
+        qb_geometry_destroy(&s.geometry);
+    }
+}
+
+/* A ball's chords, in every geometry that sees it: within what voxels allow. */
+static void a_ball_casts_its_chords(void **state) {
+    (void)state;
+    enum { N = 64 };
+    const double radius = 24, angles[3] = {0.1, 0.9, 2.5};
+    const qb_grid grid = {{N, N, N}, {1, 1, 1}, {0, 0, 0}};
+    float *volume = malloc(N * N * N * sizeof *volume);
+    assert_non_null(volume);
+    for (size_t i = 0; i < N * N * N; i++) {
+        /* the part of a voxel inside, over 4^3 points */
+        int inside = 0;
+        for (int k = 0; k < 64; k++) {
+            double x = (double)(i % N) + (k % 4 + 0.5) / 4 - 32;
+            double y = (double)(i / N % N) + (k / 4 % 4 + 0.5) / 4 - 32;
+            double z = (double)(i / N / N) + (k / 16 + 0.5) / 4 - 32;
+            inside += x * x + y * y + z * z < radius * radius;
+        }
+        volume[i] = (float)inside / 64;
+    }
+    for (int kind = 0; kind < 3; kind++) {
+        qb_geometry g;
+        if (kind == 0)
+            assert_int_equal(qb_geometry_parallel(3, angles, 50, 60, 1, 29.5, &g), QB_OK);
+        else
+            assert_int_equal(qb_geometry_cone(3, angles, 50, 60, 1.5, 1.5, 200, 300, 3, 2, &g),
+                             QB_OK);
+        if (kind == 2) g.radius = 300;
+        qb_projector *p;
+        assert_int_equal(qb_projector_create(&g, &grid, NULL, NULL, &p), QB_OK);
+        float *lines = noise(3 * 50 * 60);
+        assert_int_equal(qb_projector_forward(p, volume, 0, 3, NULL, lines), QB_OK);
+        double square = 0, mean = 0, count = 0;
+        for (size_t i = 0; i < 3 * 50 * 60; i++) {
+            qb__fan f = qb__fan_of(&g, &grid, i / 3000, i % 60);
+            double row = (double)(i / 60 % 50), dd = 0, od = 0, oo = 0;
+            for (int j = 0; j < 3; j++) {
+                double o = f.origin[j] + row * f.origin_step[j] - 31.5;
+                double d = f.along[j] + row * f.along_step[j];
+                dd += d * d, od += o * d, oo += o * o;
+            }
+            double rest = radius * radius - oo + od * od / dd;
+            if (rest < 0.25 * radius * radius) continue; /* near the rim chords end steeply */
+            double error = (double)lines[i] - 2 * sqrt(rest);
+            square += error * error, mean += error, count++;
+        }
+        if (!(count > 2000 && sqrt(square / count) < 0.12 && fabs(mean / count) < 0.06))
+            fail_msg("beam %d, %g rays: errors of %.4g rms, %.4g on average, of 48", kind, count,
+                     sqrt(square / count), mean / count);
+        free(lines);
+        qb_projector_destroy(p);
+        qb_geometry_destroy(&g);
+    }
+    free(volume);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(adjoint_is_the_transpose),
+        cmocka_unit_test(forward_is_what_the_oracle_says),
+        cmocka_unit_test(bits_do_not_depend_on_how_it_is_cut),
+        cmocka_unit_test(a_ball_casts_its_chords),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* What a projector refuses, what it keeps to itself, and numbers that can be done by hand. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "quickbeam/project.h"
+
+static const qb_grid cube = {{8, 8, 8}, {1, 1, 1}, {0, 0, 0}};
+
+static qb_geometry cone(double sod) {
+    const double angles[3] = {0, 1, 2};
+    qb_geometry g;
+    assert_int_equal(qb_geometry_cone(3, angles, 12, 16, 1, 1, sod, 100 + sod, 0, 0, &g), QB_OK);
+    return g;
+}
+
+static void refuse(qb_geometry *g, const qb_grid *grid, const char *kernel, qb_status status,
+                   const char *why) {
+    qb_projector *p = (qb_projector *)g;
+    assert_int_equal(qb_projector_create(g, grid, kernel, NULL, &p), status);
+    assert_null(p);
+    if (!strstr(qb_detail(), why)) fail_msg("\"%s\" does not say \"%s\"", qb_detail(), why);
+}
+
+static void what_cannot_be_projected_is_refused(void **state) {
+    (void)state;
+    qb_geometry inside = cone(1.5), good = cone(50);
+    refuse(&inside, &cube, NULL, QB_BAD_INPUT, "view 0: the source is 2.5 mm inside the volume");
+    qb_grid grid = cube;
+    grid.n[1] = 0;
+    refuse(&good, &grid, NULL, QB_BAD_ARGUMENT, "8 x 0 x 8");
+    grid = cube, grid.voxel[2] = NAN;
+    refuse(&good, &grid, NULL, QB_BAD_ARGUMENT, "nan mm");
+    grid = cube, grid.n[0] = grid.n[1] = grid.n[2] = (size_t)1 << 24;
+    refuse(&good, &grid, NULL, QB_BAD_ARGUMENT, "too large");
+    grid = cube, grid.offset[2] = 40;
+    refuse(&good, &grid, NULL, QB_BAD_INPUT, "no view sees anything of the volume: in view 0");
+    refuse(&good, &cube, "project_joseph.sparc", QB_BAD_ARGUMENT, "project_joseph.sparc");
+    good.view[1].u[2] = INFINITY;
+    refuse(&good, &cube, NULL, QB_BAD_INPUT, "view 1: u[2] is inf");
+    qb_geometry_destroy(&inside);
+    qb_geometry_destroy(&good);
+}
+
+static void views_that_there_are_not_are_refused(void **state) {
+    (void)state;
+    qb_geometry g = cone(50);
+    qb_projector *p;
+    float volume[512] = {0}, lines[3 * 12 * 16];
+    assert_int_equal(qb_projector_create(&g, &cube, NULL, NULL, &p), QB_OK);
+    qb_geometry_destroy(&g); /* the projector has its own */
+    assert_int_equal(qb_projector_forward(p, volume, 2, 4, NULL, lines), QB_BAD_ARGUMENT);
+    assert_non_null(strstr(qb_detail(), "views 2 to 4 of a geometry that has 3"));
+    assert_int_equal(qb_projector_adjoint(p, lines, 1, 1, false, NULL, volume), QB_BAD_ARGUMENT);
+    volatile sig_atomic_t stop = 1;
+    assert_int_equal(qb_projector_forward(p, volume, 0, 3, &(qb_env){.cancel = &stop}, lines),
+                     QB_CANCELLED);
+    assert_int_equal(
+        qb_projector_adjoint(p, lines, 0, 3, false, &(qb_env){.cancel = &stop}, volume),
+        QB_CANCELLED);
+    qb_projector_destroy(p);
+}
+
+/* One view along x through a volume whose voxels hold their own numbers. */
+static void rays_along_an_axis_are_sums(void **state) {
+    (void)state;
+    const double angle = -1.57079632679489661923; /* rays run along (1, 0, 0) */
+    const qb_grid grid = {{5, 4, 3}, {0.5, 2, 2}, {0, 0, 0}};
+    float volume[60], lines[12], back[60];
+    for (int i = 0; i < 60; i++) volume[i] = (float)(i * i);
+    qb_geometry g;
+    qb_projector *p;
+    assert_int_equal(qb_geometry_parallel(1, &angle, 3, 4, 2, 1.5, &g), QB_OK);
+    assert_int_equal(qb_projector_create(&g, &grid, NULL, NULL, &p), QB_OK);
+    assert_int_equal(qb_projector_forward(p, volume, 0, 1, NULL, lines), QB_OK);
+    for (int z = 0; z < 3; z++) {
+        for (int y = 0; y < 4; y++) {
+            double sum = 0;
+            for (int x = 0; x < 5; x++) sum += 0.5 * volume[(z * 4 + y) * 5 + x];
+            /* columns run along (cos t, sin t, 0) = -y */
+            assert_true(fabs((double)lines[z * 4 + 3 - y] - sum) < 1e-5 * sum + 1e-6);
+        }
+    }
+    for (int i = 0; i < 12; i++) lines[i] = (float)i;
+    for (int i = 0; i < 60; i++) back[i] = 100;
+    assert_int_equal(qb_projector_adjoint(p, lines, 0, 1, true, NULL, back), QB_OK);
+    for (int i = 0; i < 60; i++)
+        assert_true(fabsf(back[i] - 100 - 0.5f * (float)(i / 20 * 4 + 3 - i / 5 % 4)) < 1e-4f);
+    assert_int_equal(qb_projector_adjoint(p, lines, 0, 1, false, NULL, back), QB_OK);
+    assert_true(fabsf(back[0] - 1.5f) < 1e-5f);
+    qb_projector_destroy(p);
+    qb_geometry_destroy(&g);
+}
+
+/* A value that is not finite stays with the rays that pass it. */
+static void nan_stays_where_it_is(void **state) {
+    (void)state;
+    qb_geometry g = cone(200);
+    qb_projector *p;
+    float volume[512], lines[3 * 12 * 16];
+    for (int i = 0; i < 512; i++) volume[i] = 1;
+    volume[(4 * 8 + 4) * 8 + 4] = NAN;
+    assert_int_equal(qb_projector_create(&g, &cube, NULL, NULL, &p), QB_OK);
+    assert_int_equal(qb_projector_forward(p, volume, 0, 3, NULL, lines), QB_OK);
+    int bad = 0;
+    for (int i = 0; i < 3 * 12 * 16; i++) bad += !isfinite(lines[i]);
+    assert_true(bad >= 3 && bad <= 3 * 16);
+    qb_projector_destroy(p);
+    qb_geometry_destroy(&g);
+}
+
+static void running_out_of_memory_is_an_error(void **state) {
+    (void)state;
+    qb_geometry g = cone(50);
+    float volume[512] = {0}, lines[3 * 12 * 16];
+    size_t n = 0;
+    qb_status status = QB_NO_MEMORY;
+    while (status != QB_OK && n < 100) {
+        qb_projector *p = NULL;
+        qb__fail_allocation(++n);
+        status = qb_projector_create(&g, &cube, NULL, &(qb_env){.threads = 2}, &p);
+        if (status == QB_OK) status = qb_projector_forward(p, volume, 0, 3, NULL, lines);
+        if (status == QB_OK) status = qb_projector_adjoint(p, lines, 0, 3, false, NULL, volume);
+        qb__fail_allocation(0);
+        qb_projector_destroy(p);
+        assert_true(status == QB_OK || status == QB_NO_MEMORY);
+    }
+    assert_true(n > 8 && n < 100);
+    qb_geometry_destroy(&g);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_cannot_be_projected_is_refused),
+        cmocka_unit_test(views_that_there_are_not_are_refused),
+        cmocka_unit_test(rays_along_an_axis_are_sums),
+        cmocka_unit_test(nan_stays_where_it_is),
+        cmocka_unit_test(running_out_of_memory_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -19,12 +19,14 @@ struct qb__device {
     int lost;             /* set once, by the first error that the device does not survive */
     pthread_mutex_t lock; /* programs, pinned, and whatever the api keeps */
     qb__program *programs;
-    char compiler[64]; /* identity for the cache's key */
-    int number;        /* CUdevice */
-    void *id;          /* cl_device_id */
-    void *context;     /* CUcontext, cl_context */
-    void *service;     /* OpenCL: a queue of the device's own, for mapping */
-    struct pinned *pinned;
+    char compiler[64];     /* identity for the cache's key */
+    int number;            /* CUdevice */
+    void *id;              /* cl_device_id */
+    void *context;         /* CUcontext, cl_context */
+    bool nvidia;           /* OpenCL: NVIDIA's */
+    void *service;         /* OpenCL: a queue of the device's own, for mapping */
+    struct pinned *pinned; /* OpenCL: mapped host memory */
+    size_t used_bytes;     /* OpenCL: what we took of its memory */
     struct { /* OpenCL: how an image of [half][channels] is stored; no channels = not at all */
         unsigned channels;
         bool half;

@@ -61,7 +61,7 @@ const qb__device_info *qb__device_info_of(const qb__device *device);
  * leave gives the thread back what it had. Nothing on OpenCL. */
 qb_status qb__device_enter(qb__device *device);
 void qb__device_leave(qb__device *device);
-/* Free bytes right now; all of the device's where the api does not say (OpenCL). */
+/* Free bytes right now; on OpenCL, which does not say, all but what this process took here. */
 qb_status qb__device_free_bytes(qb__device *device, size_t *bytes);
 
 /* ---- memory ---- */

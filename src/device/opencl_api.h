@@ -62,7 +62,8 @@ enum {
     QB__CL_ADDRESS_CLAMP = 0x1132, /* zero outside */
     QB__CL_FILTER_NEAREST = 0x1140,
     QB__CL_FILTER_LINEAR = 0x1141,
-    QB__CL_MAP_READ_WRITE = 3
+    QB__CL_MAP_READ_WRITE = 3,
+    QB__CL_TOO_LARGE = -61 /* CL_INVALID_BUFFER_SIZE */
 };
 
 /* Arguments that every enqueued command ends with: events to wait for, its own event. */

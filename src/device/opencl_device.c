@@ -94,9 +94,12 @@ static void leave(qb__device *device) {
     (void)device;
 }
 
-/* OpenCL does not say; what is asked for too much fails when it is created. */
+/* OpenCL does not say what others hold: all but what was taken here. */
 static qb_status free_bytes(qb__device *device, size_t *bytes) {
-    *bytes = device->info.memory_bytes;
+    pthread_mutex_lock(&device->lock);
+    size_t used = device->used_bytes, all = device->info.memory_bytes;
+    pthread_mutex_unlock(&device->lock);
+    *bytes = used < all ? all - used : 0;
     return QB_OK;
 }
 

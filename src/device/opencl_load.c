@@ -72,11 +72,14 @@ static void describe(qb__device *device, int index) {
     info->subgroups = strstr(extensions, "cl_khr_subgroup_shuffle") != NULL ||
                       strstr(extensions, "cl_intel_subgroups") != NULL;
     uint64_t warp = number(id, QB__CL_NVIDIA_WARP);
+    device->nvidia = warp != 0;
     if (!warp) warp = number(id, QB__CL_AMD_WAVEFRONT);
     info->warp = warp && warp <= 128 ? (unsigned)warp : 1;
     info->multiprocessors = (unsigned)number(id, QB__CL_DEVICE_UNITS);
     info->memory_bytes = info->free_bytes = (size_t)number(id, QB__CL_DEVICE_MEMORY);
     info->local_bytes = (size_t)number(id, QB__CL_DEVICE_LOCAL_BYTES);
+    /* NVIDIA's OpenCL refuses a launch with the whole 48 KiB it reports (seen with driver 580). */
+    if (device->nvidia && info->local_bytes > 2048) info->local_bytes -= 1024;
     info->l2_bytes = (size_t)number(id, QB__CL_DEVICE_CACHE_BYTES);
     info->group_size = (size_t)number(id, QB__CL_DEVICE_GROUP_SIZE);
     info->image_width = (size_t)number(id, QB__CL_DEVICE_IMAGE_WIDTH);

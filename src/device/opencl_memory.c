@@ -10,18 +10,44 @@ static void *buffer_of(const qb__memory *memory) {
     return (void *)(uintptr_t)memory->native;
 }
 
+static void count(qb__device *device, size_t more, size_t less) {
+    pthread_mutex_lock(&device->lock);
+    device->used_bytes += more - less;
+    pthread_mutex_unlock(&device->lock);
+}
+
+/* Drivers take memory when it is first used (NVIDIA's says yes to 64 TiB), and a failure there is
+ * hard to tell from others: so one byte is used at once. */
+static qb__cl_result touch(qb__device *device, void *buffer) {
+    unsigned char zero = 0;
+    qb__cl_result result = qb__opencl.fill(device->service, buffer, &zero, 1, 0, 1, 0, NULL, NULL);
+    return result ? result : qb__opencl.finish(device->service);
+}
+
 qb_status qb__opencl_memory_create(qb__memory *memory) {
     qb__device *device = memory->device;
-    qb__cl_result result;
-    void *buffer = qb__opencl.buffer_create(device->context, QB__CL_MEMORY_READ_WRITE,
-                                            memory->bytes, NULL, &result);
-    memory->native = (uint64_t)(uintptr_t)buffer;
+    qb__cl_result result = QB__CL_TOO_LARGE;
+    void *buffer = NULL;
     char doing[64];
+    if (memory->bytes <= device->info.memory_bytes) {
+        buffer = qb__opencl.buffer_create(device->context, QB__CL_MEMORY_READ_WRITE, memory->bytes,
+                                          NULL, &result);
+    }
+    if (buffer && !device->info.is_cpu) {
+        result = touch(device, buffer);
+        if (result) qb__opencl.memory_release(buffer);
+    }
+    if (!result) {
+        memory->native = (uint64_t)(uintptr_t)buffer;
+        count(device, memory->bytes, 0);
+        return QB_OK;
+    }
     snprintf(doing, sizeof doing, "taking %.1f MiB", (double)memory->bytes / 1048576);
     return qb__opencl_status(device, result, QB__CL_ALLOCATES, doing);
 }
 
 void qb__opencl_memory_destroy(qb__memory *memory) {
+    count(memory->device, 0, memory->bytes);
     qb__opencl.memory_release(buffer_of(memory));
 }
 

@@ -10,7 +10,6 @@
 /* "-cl-std=CL1.2 -DNAME=VALUE ..." */
 static qb_status options_of(const qb__device *device, const char *const *macros, char **options) {
     static const char standard[] = "-cl-std=CL1.2";
-    bool nvidia = device->info.warp == 32;
     size_t size = sizeof standard;
     for (size_t i = 0; macros && macros[i]; i++) size += strlen(macros[i]) + 32;
     qb_status status = qb__alloc(size, 1, options);
@@ -18,7 +17,7 @@ static qb_status options_of(const qb__device *device, const char *const *macros,
     size_t used = (size_t)snprintf(*options, size, "%s", standard);
     for (size_t i = 0; macros && macros[i]; i++) {
         bool cap = !strncmp(macros[i], "QB_REGISTERS=", 13);
-        if (cap && !nvidia) continue;
+        if (cap && !device->nvidia) continue;
         used += (size_t)snprintf(*options + used, size - used,
                                  cap ? " -cl-nv-maxrregcount=%s" : " -D%s",
                                  cap ? macros[i] + 13 : macros[i]);

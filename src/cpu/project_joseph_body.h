@@ -155,32 +155,64 @@ INLINE void general_adjoint(const qb__joseph_brick *brick, const qb__fan *f, siz
     }
 }
 
+/* ---- both ---- */
+
+/* Columns taken at a time. */
+enum { BLOCK = 32 };
+
+typedef struct block {
+    upright upright[BLOCK];
+    const qb__fan *general[BLOCK];
+    float *rays[BLOCK]; /* of the general ones */
+    size_t uprights, generals;
+} block;
+
+static void sort_fans(const qb__fan *fans, size_t count, size_t r0, size_t r1, float *lines,
+                      size_t stride, block *b) {
+    b->uprights = b->generals = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (upright_of(&fans[i], r0, r1, &b->upright[b->uprights])) {
+            b->upright[b->uprights++].rays = lines + i * stride;
+        } else {
+            b->general[b->generals] = &fans[i];
+            b->rays[b->generals++] = lines + i * stride;
+        }
+    }
+}
+
 static void joseph_forward(const qb__joseph_brick *brick, const qb__fan *fans, size_t count,
                            size_t r0, size_t r1, float *sums, size_t stride, void *scratch) {
     memset(scratch, 0, (LINE + 2 * PAD) * sizeof(float));
-    for (size_t i = 0; i < count && r0 < r1; i++) {
-        if (fan_is_upright(&fans[i], r0, r1))
-            upright_forward(brick, &fans[i], r0, r1, sums + i * stride, scratch);
-        else
-            general_forward(brick, &fans[i], r0, r1, sums + i * stride);
+    for (size_t i = 0; i < count && r0 < r1; i += BLOCK) {
+        block b;
+        sort_fans(fans + i, count - i < BLOCK ? count - i : BLOCK, r0, r1, sums + i * stride,
+                  stride, &b);
+        for (int axis = 0; axis < 2; axis++)
+            upright_forward(brick, b.upright, b.uprights, axis, r0, r1, scratch);
+        for (size_t j = 0; j < b.generals; j++)
+            general_forward(brick, b.general[j], r0, r1, b.rays[j]);
     }
 }
 
 static void joseph_adjoint(const qb__joseph_brick *brick, const qb__fan *fans, size_t count,
                            size_t r0, size_t r1, const float *values, size_t stride,
                            void *scratch) {
-    memset(scratch, 0, (LINE + 3 * PAD) * sizeof(float));
-    for (size_t i = 0; i < count && r0 < r1; i++) {
-        if (fan_is_upright(&fans[i], r0, r1))
-            upright_adjoint(brick, &fans[i], r0, r1, values + i * stride, scratch);
-        else
-            general_adjoint(brick, &fans[i], r0, r1, values + i * stride);
+    memset(scratch, 0, (LINE + 2 * PAD) * sizeof(float));
+    for (size_t i = 0; i < count && r0 < r1; i += BLOCK) {
+        block b;
+        sort_fans(fans + i, count - i < BLOCK ? count - i : BLOCK, r0, r1,
+                  (float *)values + i * stride, stride, &b);
+        copy_columns(b.upright, b.uprights, r0, r1, scratch);
+        for (int axis = 0; axis < 2; axis++)
+            upright_adjoint(brick, b.upright, b.uprights, axis, r0, r1, scratch);
+        for (size_t j = 0; j < b.generals; j++)
+            general_adjoint(brick, b.general[j], r0, r1, b.rays[j]);
     }
 }
 
-/* A line between zeros, a column between zeros. */
+/* A line between zeros, a block's columns between zeros. */
 static size_t joseph_scratch_bytes(size_t rows) {
-    return (LINE + 2 * PAD + rows + 2 * PAD + 15) / 16 * 64;
+    return (LINE + 3 * PAD + BLOCK * (rows + PAD) + 15) / 16 * 64;
 }
 
 #define JOSEPH_VARIANT                                                                             \

@@ -22,23 +22,36 @@ typedef struct crossing {
     double z0, dz;
 } crossing;
 
-static bool fan_is_upright(const qb__fan *f, size_t r0, size_t r1) {
+/* A fan whose rays stay above one another, and its main axis. t = (plane - from) inverse is how far
+ * along the rays a plane lies. */
+typedef struct upright {
+    const qb__fan *fan;
+    float *rays; /* sums or values: row r at rays[r] */
+    int axis;
+    double from, inverse;
+} upright;
+
+static bool upright_of(const qb__fan *f, size_t r0, size_t r1, upright *u) {
     if (f->origin_step[0] != 0 || f->origin_step[1] != 0) return false;
     if (f->along_step[0] != 0 || f->along_step[1] != 0) return false;
-    return qb__fan_axis(f, (double)r0) < 2 && qb__fan_axis(f, (double)(r1 - 1)) < 2;
+    if (qb__fan_axis(f, (double)r0) > 1 || qb__fan_axis(f, (double)(r1 - 1)) > 1) return false;
+    const int axis = qb__fan_axis(f, (double)r0);
+    *u = (upright){.fan = f, .axis = axis, .from = f->origin[axis], .inverse = 1 / f->along[axis]};
+    return true;
 }
 
 /* False when the rays pass the brick by in plane k. */
-INLINE bool cross(const qb__joseph_brick *b, const qb__fan *f, int axis, size_t k, crossing *c) {
-    const int other = 1 - axis;
-    const double t = ((double)(b->at[axis] + k) - f->origin[axis]) / f->along[axis];
+INLINE bool cross(const qb__joseph_brick *b, const upright *u, size_t k, crossing *c) {
+    const qb__fan *f = u->fan;
+    const int other = 1 - u->axis;
+    const double t = ((double)(b->at[u->axis] + k) - u->from) * u->inverse;
     const double at = f->origin[other] + t * f->along[other] - (double)b->at[other];
     if (!(at > -1 && at < (double)b->n[other])) return false;
-    const double below = floor(at);
+    const int below = (int)(at + 1); /* counted from one before the brick */
     const size_t steps[2] = {b->stride, (b->n[0] + 2) * b->stride};
-    c->line = b->data + (k + 1) * steps[axis] + (size_t)(below + 1) * steps[other];
+    c->line = b->data + (k + 1) * steps[u->axis] + (size_t)below * steps[other];
     c->beside = steps[other];
-    c->share = (float)(at - below);
+    c->share = (float)(at + 1 - below);
     c->z0 = f->origin[2] + t * f->along[2] - (double)b->at[2];
     c->dz = f->origin_step[2] + t * f->along_step[2];
     return true;
@@ -103,17 +116,19 @@ INLINE void blend(const qb__joseph_brick *b, const crossing *c, size_t first, si
     }
 }
 
-INLINE void upright_forward(const qb__joseph_brick *b, const qb__fan *f, size_t r0, size_t r1,
-                            float *sums, float *scratch) {
-    const int axis = qb__fan_axis(f, (double)r0);
+/* Plane by plane, so that lines which neighbouring columns share are near. */
+static void upright_forward(const qb__joseph_brick *b, const upright *fans, size_t count, int axis,
+                            size_t r0, size_t r1, float *scratch) {
     for (size_t k = 0; k < b->n[axis]; k++) {
-        crossing c;
-        size_t first = r0, end = r1;
-        if (!cross(b, f, axis, k, &c)) continue;
-        clip_rows(b, &c, &first, &end);
-        if (first >= end) continue;
-        blend(b, &c, first, end, scratch + PAD + 1);
-        resample(&c, scratch + PAD + 1, first, end, sums);
+        for (size_t i = 0; i < count; i++) {
+            crossing c;
+            size_t first = r0, end = r1;
+            if (fans[i].axis != axis || !cross(b, &fans[i], k, &c)) continue;
+            clip_rows(b, &c, &first, &end);
+            if (first >= end) continue;
+            blend(b, &c, first, end, scratch + PAD + 1);
+            resample(&c, scratch + PAD + 1, first, end, fans[i].rays);
+        }
     }
 }
 
@@ -176,24 +191,33 @@ static void spread_far(const qb__joseph_brick *b, const crossing *c, size_t firs
     }
 }
 
-INLINE void upright_adjoint(const qb__joseph_brick *b, const qb__fan *f, size_t r0, size_t r1,
-                            const float *values, float *scratch) {
-    const int axis = qb__fan_axis(f, (double)r0);
-    float *zero = scratch + PAD + 1, *copy = scratch + LINE + 2 * PAD + PAD;
-    /* A copy of the column with zeros on both sides, row r0 first. */
-    memcpy(copy, values + r0, (r1 - r0) * sizeof *copy);
-    memset(copy + (r1 - r0), 0, PAD * sizeof *copy);
+static void upright_adjoint(const qb__joseph_brick *b, const upright *fans, size_t count, int axis,
+                            size_t r0, size_t r1, float *scratch) {
+    float *zero = scratch + PAD + 1, *copies = scratch + LINE + 3 * PAD;
     for (size_t k = 0; k < b->n[axis]; k++) {
-        crossing c;
-        size_t first = 0, end = r1 - r0;
-        if (!cross(b, f, axis, k, &c)) continue;
-        c.z0 += (double)r0 * c.dz;
-        clip_rows(b, &c, &first, &end);
-        if (first >= end) continue;
-        if (fabs(c.dz) > 0.5)
-            spread_near(b, &c, first, end, copy);
-        else
-            spread_far(b, &c, first, end, copy, zero);
+        for (size_t i = 0; i < count; i++) {
+            crossing c;
+            size_t first = 0, end = r1 - r0;
+            if (fans[i].axis != axis || !cross(b, &fans[i], k, &c)) continue;
+            c.z0 += (double)r0 * c.dz;
+            clip_rows(b, &c, &first, &end);
+            if (first >= end) continue;
+            const float *copy = copies + i * (r1 - r0 + PAD);
+            if (fabs(c.dz) > 0.5)
+                spread_near(b, &c, first, end, copy);
+            else
+                spread_far(b, &c, first, end, copy, zero);
+        }
+    }
+}
+
+/* Copies of the columns' rows, row r0 first, with zeros between them. */
+static void copy_columns(const upright *fans, size_t count, size_t r0, size_t r1, float *scratch) {
+    float *to = scratch + LINE + 3 * PAD;
+    memset(to - PAD, 0, PAD * sizeof *to);
+    for (size_t i = 0; i < count; i++, to += r1 - r0 + PAD) {
+        memcpy(to, fans[i].rays + r0, (r1 - r0) * sizeof *to);
+        memset(to + (r1 - r0), 0, PAD * sizeof *to);
     }
 }
 

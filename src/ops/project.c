@@ -109,7 +109,7 @@ qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, 
     /* A thread's fans, a brick of its own, what the kernel wants. */
     size_t threads = (size_t)qb__pool_threads(p->pool), unused;
     p->scratch_bytes = qb__joseph_floats(p->side, &unused) * sizeof(float) +
-                       (geometry->columns * sizeof(qb__fan) + 63) / 64 * 64 +
+                       qb__project_fan_bytes(geometry->columns) +
                        p->variant->scratch_bytes(geometry->rows);
     QB__TRY(qb__alloc(threads, sizeof *p->scratch, &p->scratch));
     for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(p->scratch_bytes, 1, &p->scratch[i]));

@@ -39,6 +39,8 @@ qb_status qb__project_back(qb_projector *projector, const float *values, size_t 
 
 /* Floats of one view of sums or values. */
 size_t qb__project_view_floats(const qb_projector *projector);
+/* Bytes of the fans that a thread works on. */
+size_t qb__project_fan_bytes(size_t columns);
 /* Bytes of a layer of bricks and all threads' scratch. */
 size_t qb__project_fixed_bytes(const qb_projector *projector);
 

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "ops/project.h"
 
-enum { VIEWS = 4, COLUMNS = 64 }; /* of a forward task */
+enum { VIEWS = 16, COLUMNS = 64 }; /* of a forward task */
 
 size_t qb__project_view_floats(const qb_projector *p) {
     return p->stride * p->geometry.columns;
@@ -21,6 +21,11 @@ static size_t layer_bricks(const qb_projector *p) {
 static size_t brick_floats(const qb_projector *p) {
     size_t stride;
     return qb__joseph_floats(p->side, &stride);
+}
+
+size_t qb__project_fan_bytes(size_t columns) {
+    size_t fans = columns > VIEWS * COLUMNS ? columns : VIEWS * COLUMNS;
+    return (fans * sizeof(qb__fan) + 63) / 64 * 64;
 }
 
 size_t qb__project_fixed_bytes(const qb_projector *p) {
@@ -62,7 +67,7 @@ typedef struct desk {
 
 static desk desk_of(const qb_projector *p, int worker) {
     char *at = p->scratch[worker];
-    size_t fans = (p->geometry.columns * sizeof(qb__fan) + 63) / 64 * 64;
+    size_t fans = qb__project_fan_bytes(p->geometry.columns);
     size_t own = p->variant->scratch_bytes(p->geometry.rows);
     return (desk){(qb__fan *)at, at + fans, (float *)(at + fans + own)};
 }
@@ -74,34 +79,39 @@ static void pack_brick(void *context, size_t task, int worker) {
     qb__joseph_pack(&b, w->slab, w->slab0, w->p->grid.n[0], w->p->grid.n[1]);
 }
 
-/* What one view's columns c0 <= column < c1 see of the layer. */
-static void forward_view(const work *w, size_t view, size_t c0, size_t c1, const desk *d) {
+/* What columns c0 <= column < c1 of a view see of a brick. */
+static void forward_brick(const work *w, const qb__joseph_brick *b, size_t view, size_t c0,
+                          size_t c1, const qb__fan *fans, void *scratch) {
     const qb_projector *p = w->p;
-    for (size_t c = c0; c < c1; c++) d->fans[c - c0] = qb__fan_of(&p->geometry, &p->grid, view, c);
     float *sums = w->sums + (view - w->view0) * qb__project_view_floats(p);
-    for (size_t i = 0; i < layer_bricks(p); i++) {
-        qb__joseph_brick b = brick_at(p, i, w->z0, p->layer + i * brick_floats(p));
-        qb__window seen = qb__project_window(p, view, b.at, b.n);
-        if (seen.c0 < c0) seen.c0 = c0;
-        if (seen.c1 > c1) seen.c1 = c1;
-        if (seen.c0 >= seen.c1) continue;
-        p->variant->forward(&b, d->fans + (seen.c0 - c0), seen.c1 - seen.c0, seen.r0, seen.r1,
-                            sums + seen.c0 * p->stride, p->stride, d->kernel);
-    }
+    qb__window seen = qb__project_window(p, view, b->at, b->n);
+    if (seen.c0 < c0) seen.c0 = c0;
+    if (seen.c1 > c1) seen.c1 = c1;
+    if (seen.c0 >= seen.c1) return;
+    p->variant->forward(b, fans + (seen.c0 - c0), seen.c1 - seen.c0, seen.r0, seen.r1,
+                        sums + seen.c0 * p->stride, p->stride, scratch);
 }
 
 static size_t column_blocks(const qb_projector *p) {
     return (p->geometry.columns + COLUMNS - 1) / COLUMNS;
 }
 
+/* Brick by brick, so that one serves several views from the cache. */
 static void forward_task(void *context, size_t task, int worker) {
     const work *w = context;
-    const desk d = desk_of(w->p, worker);
-    size_t c0 = task % column_blocks(w->p) * COLUMNS;
-    size_t c1 = least(c0 + COLUMNS, w->p->geometry.columns);
-    size_t view = w->view0 + task / column_blocks(w->p) * VIEWS;
-    for (size_t end = least(view + VIEWS, w->view1); view < end; view++)
-        forward_view(w, view, c0, c1, &d);
+    const qb_projector *p = w->p;
+    const desk d = desk_of(p, worker);
+    const size_t c0 = task % column_blocks(p) * COLUMNS;
+    const size_t c1 = least(c0 + COLUMNS, p->geometry.columns), count = c1 - c0;
+    const size_t first = w->view0 + task / column_blocks(p) * VIEWS;
+    const size_t end = least(first + VIEWS, w->view1);
+    for (size_t i = 0; i < (end - first) * count; i++)
+        d.fans[i] = qb__fan_of(&p->geometry, &p->grid, first + i / count, c0 + i % count);
+    for (size_t i = 0; i < layer_bricks(p); i++) {
+        const qb__joseph_brick b = brick_at(p, i, w->z0, p->layer + i * brick_floats(p));
+        for (size_t view = first; view < end; view++)
+            forward_brick(w, &b, view, c0, c1, d.fans + (view - first) * count, d.kernel);
+    }
 }
 
 static void adjoint_task(void *context, size_t task, int worker) {

@@ -10,9 +10,10 @@ extern "C" {
 #endif
 
 /* Analytic projections of ellipsoid phantoms, with the noise and faults of a measured scan. Fields
- * of zero, no numbers or NULL take the default named; `output` has none. */
+ * of zero, no numbers or NULL take the default named; `output` has none. What a geometry file says
+ * (all of it: views, angles, distances, faults; for JSON the detector too) must not be said again. */
 typedef struct qb_simulate_options {
-    int geometry; /* 0 parallel, 1 cone */
+    char *geometry; /* parallel, cone, or a file that qb_geometry_load reads; NULL = parallel */
     /* NX[,NY[,NZ]] voxels of the box the phantom fills and of `truth`, one number = a cube;
      * default: detector columns, columns, rows. A voxel is pixel_size / magnification. */
     qb_numbers size;
@@ -20,6 +21,9 @@ typedef struct qb_simulate_options {
     qb_numbers detector; /* COLUMNS[,ROWS], one number = a square; default: size's, else 256,256 */
     char *angles;        /* as in qb_scan_options; default 0:180 parallel, 0:360 cone */
     double sod, sdd;     /* mm, cone only, both needed */
+    char *offset;        /* these three: cone only, as in qb_geometry_options */
+    double radius;
+    qb_numbers tilt, jitter;
     double pixel_size;   /* mm, of the detector; default: its columns see 256 mm at the axis */
     double attenuation;  /* 1/mm of value 1.0 */
     /* Per pixel in the flats: uint16 counts with 20 flats and 10 darks; 0 = noiseless transmission,

@@ -12,6 +12,14 @@ double qb__view_angle(qb_beam beam, const qb_view *view) {
     return beam == QB_BEAM_CONE ? atan2(s[0], -s[1]) : atan2(-s[0], s[1]);
 }
 
+void qb__view_angles(const qb_geometry *geometry, double *radians) {
+    const double turn = 2 * M_PI;
+    for (size_t i = 0; i < geometry->views; i++) {
+        radians[i] = qb__view_angle(geometry->beam, &geometry->view[i]);
+        if (i) radians[i] += turn * round((radians[i - 1] - radians[i]) / turn);
+    }
+}
+
 void qb__circle_view(const qb__circle *circle, double angle, qb_view *view) {
     double c = cos(angle), s = sin(angle), beyond = circle->sdd - circle->sod;
     double left = -circle->column * circle->pixel_u, down = -circle->row * circle->pixel_v;

@@ -22,11 +22,16 @@ static void bent_pixel(const qb_geometry *geometry, const qb_view *view, double 
         pixel[j] = view->detector[j] + (middle + side) * view->u[j] + depth * normal[j];
 }
 
+void qb__pixel_of(const qb_geometry *geometry, size_t view, double column, double pixel[3]) {
+    const qb_view *at = &geometry->view[view];
+    for (int j = 0; j < 3; j++) pixel[j] = at->detector[j] + column * at->u[j];
+    if (geometry->radius > 0) bent_pixel(geometry, at, column, pixel);
+}
+
 qb__fan qb__fan_of(const qb_geometry *geometry, const qb_grid *grid, size_t view, size_t column) {
     const qb_view *at = &geometry->view[view];
     double pixel[3];
-    for (int j = 0; j < 3; j++) pixel[j] = at->detector[j] + (double)column * at->u[j];
-    if (geometry->radius > 0) bent_pixel(geometry, at, (double)column, pixel);
+    qb__pixel_of(geometry, view, (double)column, pixel);
     bool cone = geometry->beam == QB_BEAM_CONE;
     qb__fan fan;
     memset(&fan, 0, sizeof fan);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
+#include "geometry/fan.h"
 #include "geometry/phantom.h"
 #include "geometry/vector.h"
 
@@ -134,11 +135,32 @@ static void add_line(const line *l, double value, const double *length, size_t c
     }
 }
 
+/* Pixel by pixel: the rays to a bent detector are not linear in the column. */
+static void project_bent(const qb__phantom *phantom, const qb_geometry *geometry, size_t view,
+                         size_t row, size_t end, double *out) {
+    const qb_view *at = &geometry->view[view];
+    bool cone = geometry->beam == QB_BEAM_CONE;
+    for (size_t c = 0; c < geometry->columns; c++) {
+        double first[3], pixel[3], along[3];
+        qb__pixel_of(geometry, view, (double)c, first);
+        for (size_t r = row; r < end; r++) {
+            combine(first, at->v, (double)r, pixel);
+            combine(pixel, at->source, -1, along);
+            out[(r - row) * geometry->columns + c] =
+                qb__phantom_line(phantom, pixel, cone ? along : at->source);
+        }
+    }
+}
+
 void qb__phantom_project(const qb__phantom *phantom, const qb_geometry *geometry, size_t view,
                          size_t row, size_t end, double *out, void *scratch) {
     size_t columns = geometry->columns;
     shadow *shadows = scratch;
     double *length = (double *)(shadows + phantom->count);
+    if (geometry->radius > 0) {
+        project_bent(phantom, geometry, view, row, end, out);
+        return;
+    }
     for (size_t i = 0; i < phantom->count; i++)
         cast(&phantom->shape[i], &geometry->view[view], geometry->beam, &shadows[i]);
     for (size_t r = row; r < end; r++, out += columns) {

@@ -78,7 +78,7 @@ static qb_status open_scan(const qb__simulation *s, const qb_array *flats, const
     qb_stack stack = {
         .dtype = counts ? QB_U16 : QB_F32,
         .shape = {s->views, s->rows, s->columns},
-        .voxel = {s->pixel, s->pixel, 0},
+        .voxel = {s->pixel, s->pixel_v, 0},
         .units = counts ? "counts" : "",
         .quantity = qb_quantity_name(counts ? QB_COUNTS : QB_TRANSMISSION),
         .scale_low = 0,

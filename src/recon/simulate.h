@@ -2,6 +2,8 @@
 #ifndef QB_RECON_SIMULATE_H
 #define QB_RECON_SIMULATE_H
 
+#include <stdbool.h>
+
 #include "base/pool.h"
 #include "geometry/phantom.h"
 #include "quickbeam/simulate.h"
@@ -12,7 +14,9 @@ typedef struct qb__simulation {
     const char *name; /* of the phantom; the caller's */
     const qb_simulate_options *options;
     size_t views, rows, columns;
-    double pixel, center; /* mm; the axis' column */
+    double pixel, pixel_v, center; /* mm along columns and rows; the axis' column */
+    bool from_file;                /* the geometry is a file's ... */
+    bool plain;                    /* ... or a circle (or parallel) that has no faults */
     double *angles;       /* [views] radians */
     qb_geometry geometry;
     qb_grid grid;
@@ -26,6 +30,11 @@ typedef struct qb__simulation {
 qb_status qb__simulation_plan(const char *phantom, const qb_simulate_options *options,
                               const qb_env *env, qb__simulation *simulation);
 void qb__simulation_destroy(qb__simulation *simulation);
+
+/* Where views, detector and box are. */
+qb_status qb__simulate_place(qb__simulation *simulation, const qb_env *env);
+/* No source may enter the phantom or look away from it. */
+qb_status qb__simulate_check_sources(const qb__simulation *simulation);
 
 /* Write options->truth and options->geometry_out. */
 qb_status qb__simulate_truth(const qb__simulation *simulation, const qb_env *env);

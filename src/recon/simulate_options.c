@@ -8,8 +8,8 @@
     }
 
 const qb_param qb_simulate_params[] = {
-    ROW(geometry, "geometry", QB_PARAM_CHOICE, NULL, "parallel", "parallel|cone", 0, 0,
-        "shape of the beam", 0),
+    ROW(geometry, "geometry", QB_PARAM_TEXT, "parallel|cone|FILE", "parallel", NULL, 0, 0,
+        "shape of the beam, or a file that says where source and detector are", 'g'),
     ROW(detector, "detector", QB_PARAM_NUMBERS, "COLUMNS[,ROWS]", NULL, NULL, 1, 1048576,
         "pixels of the detector; default: the first and last of --size, else 256,256", 0),
     ROW(views, "views", QB_PARAM_INT, "N", NULL, NULL, 0, 16777216,
@@ -27,6 +27,16 @@ const qb_param qb_simulate_params[] = {
         "cone: from the source to the axis, in mm", 0),
     ROW(sdd, "sdd", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e9,
         "cone: from the source to the detector, in mm", 0),
+    ROW(offset, "detector-offset", QB_PARAM_TEXT, "U,V[px]", NULL, NULL, 0, 0,
+        "cone: where the detector's centre lies relative to the principal ray, in mm or px", 0),
+    ROW(radius, "detector-radius", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e9,
+        "cone: radius of a cylindrical detector in mm; 0 = flat", 0),
+    ROW(tilt, "tilt", QB_PARAM_NUMBERS, "IN,OUT,SLANT", NULL, NULL, -89, 89,
+        "cone: the detector's in-plane, out-of-plane and slant angles in degrees", 0),
+    ROW(jitter, "jitter", QB_PARAM_NUMBERS, "U,V,N,PHASE", NULL, NULL, -1e6, 1e6,
+        "cone: sinusoidal shift of the detector: amplitudes in mm, periods a turn, phase in "
+        "degrees",
+        0),
     ROW(attenuation, "attenuation", QB_PARAM_DOUBLE, "MU", "0.02", NULL, 0, 1e6,
         "what the phantom's value 1.0 stands for, in 1/mm", 0),
     ROW(photons, "photons", QB_PARAM_DOUBLE, "N", NULL, NULL, 0, 1e12,

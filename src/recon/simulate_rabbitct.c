@@ -24,7 +24,12 @@ static qb_status refuse_others(const qb_simulate_options *o) {
     const struct {
         const char *flag;
         bool given;
-    } others[] = {{"angles", o->angles},
+    } others[] = {{"geometry", o->geometry && strcmp(o->geometry, "parallel") != 0},
+                  {"detector-offset", o->offset},
+                  {"detector-radius", o->radius > 0},
+                  {"tilt", o->tilt.count},
+                  {"jitter", o->jitter.count},
+                  {"angles", o->angles},
                   {"pixel-size", o->pixel_size > 0},
                   {"sod", o->sod > 0},
                   {"sdd", o->sdd > 0},

@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "recon/simulate.h"
 
-/* The keys of a geometry file. */
+/* The keys of a geometry file, for what has a short form. */
 static void add_lengths(const qb__simulation *s, cJSON *object) {
     const qb_simulate_options *o = s->options;
     bool cone = s->geometry.beam == QB_BEAM_CONE;
@@ -52,7 +52,11 @@ char *qb__simulate_provenance(const qb__simulation *s) {
     cJSON_AddStringToObject(root, "version", qb_version());
     cJSON_AddStringToObject(root, "phantom", s->name);
     add_options(s, root);
-    add_lengths(s, cJSON_AddObjectToObject(root, "geometry"));
+    cJSON *geometry = cJSON_AddObjectToObject(root, "geometry");
+    if (s->plain)
+        add_lengths(s, geometry);
+    else if (s->from_file)
+        cJSON_AddStringToObject(geometry, "file", s->options->geometry);
     cJSON_AddNumberToObject(root, "views", (double)s->views);
     if (s->options->photons > 0)
         cJSON_AddNumberToObject(root, "photons_per_count", 1 / s->detector.gain);
@@ -104,6 +108,6 @@ out:
 
 qb_status qb__simulate_geometry(const qb__simulation *s) {
     const char *path = s->options->geometry_out, *dot = strrchr(path, '.');
-    return dot && strcmp(dot, ".json") == 0 ? write_json(s, path)
-                                            : qb_geometry_save(path, &s->geometry);
+    return s->plain && dot && strcmp(dot, ".json") == 0 ? write_json(s, path)
+                                                        : qb_geometry_save(path, &s->geometry);
 }

@@ -94,5 +94,5 @@ def test_simulate_refuses(tmp_path):
     views = json.loads(g.read_text())
     views.update(sod=2, sdd=300)
     g.write_text(json.dumps(views))
-    fails(3, "simulate", "ball", "-g", g, "--size", "600", "-o", out, says=["view 0", "through the phantom"])
+    fails(3, "simulate", "ball", "-g", g, "--size", "600,600,600", "-o", out, says=["view 0", "through the phantom"])
     assert leftovers(tmp_path, "g.json") == []

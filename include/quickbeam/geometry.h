@@ -73,11 +73,17 @@ typedef struct qb_grid_options {
     qb_numbers size;   /* NX[,NY[,NZ]]; a lone number is NX and NY */
     double voxel;      /* mm, along all axes; 0 = unset */
     qb_numbers offset; /* X[,Y[,Z]] mm: where the middle lies */
+    char *like;        /* a volume file whose grid it is, instead of all that; NULL = unset */
 } qb_grid_options;
 QB_API extern const qb_param qb_grid_params[];
 
-/* Change *grid as asked. QB_BAD_ARGUMENT with the number. */
+/* Change *grid as asked. QB_BAD_ARGUMENT with the number; errors of qb_grid_load. */
 QB_API qb_status qb_grid_make(const qb_grid_options *options, qb_grid *grid);
+/* The grid of a volume file, as it stands there. Reads no voxels. QB_BAD_INPUT when the file does not say
+ * how large voxels are, QB_UNSUPPORTED when its axes are turned. */
+QB_API qb_status qb_grid_load(const char *path, qb_grid *grid);
+/* Only slices A:B[:S] of a grid; NULL = all. *first = A. */
+QB_API qb_status qb_grid_slices(const char *slices, qb_grid *grid, size_t *first);
 
 /* What a geometry file may leave open: RTK's XML says nothing of the pixels, a list of matrices
  * neither. (offset_u, offset_v): where the detector's centre lies, in mm along columns and rows, in

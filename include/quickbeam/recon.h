@@ -32,9 +32,10 @@ typedef struct qb_fbp_options {
     int interp;          /* qb_interp */
     int accuracy;        /* qb_accuracy */
     char *kernel;        /* a variant id; NULL = the planner chooses */
-    qb_numbers size;     /* NX,NY pixels of a slice; default: columns */
-    double voxel;        /* mm; default: the pixel size */
-    qb_numbers offset;   /* X,Y mm */
+    qb_numbers size;     /* NX,NY[,NZ]; default: columns, columns, rows */
+    double voxel;        /* mm, of x and y; default: the pixel size */
+    qb_numbers offset;   /* X,Y[,Z] mm; slices lie where detector rows do */
+    char *like;          /* the grid of this volume file instead of the three; NULL = unset */
     double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
 } qb_fbp_options;
 QB_API extern const qb_param qb_fbp_params[];
@@ -48,6 +49,8 @@ typedef struct qb_fdk_options {
     qb_numbers size;     /* NX,NY,NZ; default: columns, columns, rows */
     double voxel;        /* mm; default: pixel / magnification */
     qb_numbers offset;   /* X,Y,Z mm */
+    char *like;          /* the grid of this volume file instead of the three; NULL = unset */
+    char *slices;        /* A:B[:S] of that grid; NULL = all */
     double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
 } qb_fdk_options;
 QB_API extern const qb_param qb_fdk_params[];

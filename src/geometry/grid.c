@@ -2,39 +2,9 @@
 #include "geometry/grid.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #include "base/status.h"
 #include "geometry/matrix.h"
-
-#define FIELD(name) offsetof(qb_grid_options, name)
-const qb_param qb_grid_params[] = {
-    {"size", QB_PARAM_NUMBERS, FIELD(size), "NX[,NY[,NZ]]", NULL, NULL, 1, 65536,
-     "voxels of the volume; default: detector columns, columns, rows", 0},
-    {"voxel", QB_PARAM_DOUBLE, FIELD(voxel), "MM", NULL, NULL, 0, 1e6,
-     "voxel in mm; default: a detector pixel as it appears at the axis", 0},
-    {"offset", QB_PARAM_NUMBERS, FIELD(offset), "X,Y,Z", NULL, NULL, -1e9, 1e9,
-     "where the middle of the volume lies, in mm", 0},
-    {0},
-};
-#undef FIELD
-
-qb_status qb_grid_make(const qb_grid_options *options, qb_grid *grid) {
-    const qb_numbers *size = &options->size, *offset = &options->offset;
-    if (size->count > 3 || offset->count > 3)
-        return qb__fail(QB_BAD_ARGUMENT, "--%s takes at most three numbers, not %d",
-                        size->count > 3 ? "size" : "offset",
-                        size->count > 3 ? size->count : offset->count);
-    for (int i = 0; i < 3; i++) {
-        double n = i < size->count ? size->value[i] : 0;
-        if (n != floor(n)) return qb__fail(QB_BAD_ARGUMENT, "--size %g is not a whole number", n);
-        if (i < size->count) grid->n[i] = (size_t)n;
-        if (options->voxel > 0) grid->voxel[i] = options->voxel;
-        if (i < offset->count) grid->offset[i] = offset->value[i];
-    }
-    if (size->count == 1) grid->n[1] = grid->n[0];
-    return QB_OK;
-}
 
 double qb__grid_field(const qb_grid *grid) {
     double side = fmin((double)grid->n[0] * grid->voxel[0], (double)grid->n[1] * grid->voxel[1]);

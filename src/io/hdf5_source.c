@@ -224,10 +224,11 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
     qb_status status = open_dataset(label, &h5, source);
     if (status != QB_OK) return status;
     qb__h5_text(file, path, "quantity", (*source)->quantity, sizeof(*source)->quantity);
-    double voxel;
-    static const char *const keys[] = {"voxel_size_x", "voxel_size_y", "voxel_size_z"};
-    for (int i = 0; i < 3; i++)
-        if (qb__h5_number(file, path, keys[i], &voxel)) (*source)->voxel[i] = voxel;
+    static const char *const keys[] = {"voxel_size_x", "voxel_size_y", "voxel_size_z", "offset_x",
+                                       "offset_y",     "offset_z",     "scale_low",    "scale_high"};
+    double *const values[] = {(*source)->voxel, (*source)->offset, (*source)->scale}, value;
+    for (int i = 0; i < 8; i++)
+        if (qb__h5_number(file, path, keys[i], &value)) values[i / 3][i % 3] = value;
     return QB_OK;
 }
 #else

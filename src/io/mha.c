@@ -28,7 +28,7 @@ static const struct {
 typedef struct header {
     const char *path;
     qb__plain layout;
-    double spacing[3];
+    double spacing[3], first[3], turn[9], scale[2];
     char quantity[24], units[24];
     char file[512];
     size_t dims, skip;
@@ -59,6 +59,19 @@ static void set_size(header *h, const char *value) {
 
 static void set_spacing(header *h, const char *value) {
     qb__read_numbers(value, 0, 3, h->spacing, NULL);
+}
+
+/* Where the first voxel is. */
+static void set_first(header *h, const char *value) {
+    qb__read_numbers(value, 0, 3, h->first, NULL);
+}
+
+static void set_turn(header *h, const char *value) {
+    qb__read_numbers(value, 0, 9, h->turn, NULL);
+}
+
+static void set_scale(header *h, const char *value) {
+    qb__read_numbers(value, 0, 2, h->scale, NULL);
 }
 
 static void set_type(header *h, const char *value) {
@@ -109,6 +122,12 @@ static const struct {
     {"NDims", set_dims},
     {"DimSize", set_size},
     {"ElementSpacing", set_spacing},
+    {"Offset", set_first},
+    {"Origin", set_first},
+    {"Position", set_first},
+    {"TransformMatrix", set_turn},
+    {"Rotation", set_turn},
+    {"Orientation", set_turn},
     {"ElementType", set_type},
     {"BinaryDataByteOrderMSB", set_order},
     {"ElementByteOrderMSB", set_order},
@@ -118,6 +137,7 @@ static const struct {
     {"HeaderSize", set_skip},
     {"QuickbeamQuantity", set_quantity},
     {"QuickbeamUnits", set_units},
+    {"QuickbeamScale", set_scale},
     {"ElementDataFile", set_file},
 };
 
@@ -192,10 +212,23 @@ static qb_status data_offset(header *h, const char *file, bool local) {
     return QB_OK;
 }
 
+/* MetaImage says where the first voxel is, we where the middle is. */
+static void place(const header *h, qb__source *source) {
+    const size_t *n = h->layout.shape;
+    for (int i = 0; i < 3; i++) {
+        double d = isfinite(h->spacing[i]) && h->spacing[i] > 0 ? h->spacing[i] : 0;
+        source->voxel[i] = d;
+        if (isfinite(h->first[i]))
+            source->offset[i] = h->first[i] + 0.5 * ((double)n[2 - i] - 1) * (d > 0 ? d : 1);
+    }
+    for (size_t k = 0; k < 9; k++)
+        source->turned = source->turned || !(fabs(h->turn[k] - (k % 4 == 0)) < 1e-6);
+}
+
 qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
     (void)how;
     *source = NULL;
-    header h = {.path = path, .layout.format = "MetaImage"};
+    header h = {.path = path, .layout.format = "MetaImage", .turn = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     qb_status status = read_header(&h);
     if (status != QB_OK) return status;
     bool local = strcasecmp(h.file, "LOCAL") == 0;
@@ -208,9 +241,8 @@ qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
     status = data_offset(&h, local ? path : file, local);
     if (status == QB_OK) status = qb__plain_open(local ? path : file, &h.layout, source);
     if (status != QB_OK) return local ? status : qb__fail_in(status, "%s", path);
-    if (strcmp(h.units, "1/pixel") != 0)
-        for (int i = 0; i < 3; i++)
-            if (isfinite(h.spacing[i]) && h.spacing[i] > 0) (*source)->voxel[i] = h.spacing[i];
+    if (strcmp(h.units, "1/pixel") != 0) place(&h, *source);
+    memcpy((*source)->scale, h.scale, sizeof h.scale);
     memcpy((*source)->quantity, h.quantity, sizeof h.quantity);
     return QB_OK;
 }

@@ -93,6 +93,14 @@ static cJSON *load(const char *path) {
     return NULL;
 }
 
+static void get_numbers(const cJSON *object, const char *key, int n, double *out) {
+    const cJSON *list = cJSON_GetObjectItem(object, key);
+    for (int i = 0; i < n; i++) {
+        const cJSON *item = cJSON_GetArrayItem(list, i);
+        if (cJSON_IsNumber(item)) out[i] = item->valuedouble;
+    }
+}
+
 static void get_voxel(const cJSON *object, double voxel[3]) {
     const cJSON *list = cJSON_GetObjectItem(object, "voxel_mm");
     for (int i = 0; i < 3; i++) {
@@ -107,6 +115,8 @@ bool qb__sidecar_apply(const char *path, qb__source *source) {
     const char *quantity = cJSON_GetStringValue(cJSON_GetObjectItem(object, "quantity"));
     if (quantity) snprintf(source->quantity, sizeof source->quantity, "%s", quantity);
     get_voxel(object, source->voxel);
+    get_numbers(object, "offset_mm", 3, source->offset);
+    get_numbers(object, "scale", 2, source->scale);
     cJSON_Delete(object);
     return true;
 }

@@ -26,6 +26,9 @@ struct qb__source {
     size_t chunk[3];   /* storage comes in pieces like this, costly to read twice; 1,1,1: none */
     size_t cache;      /* bytes that reading holds besides what it is asked for */
     double voxel[3];   /* mm along x, y, z; 0 = unknown */
+    double offset[3];  /* mm: world position of a volume's centre; 0 where the file does not say */
+    bool turned;       /* the file says that its axes are not x, y, z */
+    double scale[2];   /* integers of ours: the values that 0 and the largest stand for; equal = none */
     char quantity[24]; /* as the file states it; "" when it does not */
     char trouble[160]; /* one sentence on what is odd about it; "" */
     /* Dense into out[count][row1 - row0][columns]. Any number of threads at once. */

@@ -131,7 +131,10 @@ static void read_description(TIFF *handle, qb__source *source) {
     if (strncmp(text, "quickbeam", 9) != 0) return;
     const char *quantity = strstr(text, "\nquantity="), *voxel = strstr(text, "\nvoxel_mm=");
     if (quantity) sscanf(quantity, "\nquantity=%23s", source->quantity);
+    const char *offset = strstr(text, "\noffset_mm="), *scale = strstr(text, "\nscale=");
     if (voxel) qb__read_numbers(voxel + strlen("\nvoxel_mm="), ',', 3, source->voxel, NULL);
+    if (offset) qb__read_numbers(offset + strlen("\noffset_mm="), ',', 3, source->offset, NULL);
+    if (scale) qb__read_numbers(scale + strlen("\nscale="), ',', 2, source->scale, NULL);
 }
 
 /* ImageJ writes stacks beyond 4 GB as one directory and "images=N", the rest following. */

@@ -25,6 +25,9 @@ static void write_note(const qb_stack *s, char *text, size_t size) {
     if (s->voxel[0] > 0.0)
         used += (size_t)qb__print(text + used, size - used, "voxel_mm=%.9g,%.9g,%.9g\n", s->voxel[0],
                                  s->voxel[1], s->voxel[2]);
+    if (used < size && s->voxel[0] > 0.0)
+        used += (size_t)qb__print(text + used, size - used, "offset_mm=%.9g,%.9g,%.9g\n", s->offset[0],
+                                  s->offset[1], s->offset[2]);
     if (used < size && s->scale_high > s->scale_low)
         qb__print(text + used, size - used, "scale=%.9g,%.9g\n", s->scale_low, s->scale_high);
 }

@@ -27,42 +27,6 @@ static qb_status check_scan(const qb_scan_info *info) {
     return QB_OK;
 }
 
-static qb_status decide_grid(qb__fbp *fbp, const qb_env *env) {
-    const qb_scan_info *info = fbp->info;
-    const qb_fbp_options *options = &fbp->options;
-    size_t end;
-    qb_status status =
-        qb_range_parse(options->slices, "--slices", info->rows, &fbp->first_row, &end, &fbp->step);
-    if (status != QB_OK) return status;
-    fbp->pixel = info->pixel_size > 0 ? info->pixel_size : 1.0;
-    if (!(info->pixel_size > 0))
-        qb__warn(env, "no pixel size is known: values come out per pixel; give --pixel-size MM");
-    qb_grid *grid = &fbp->grid;
-    double size[2] = {(double)info->columns, (double)info->columns};
-    for (int i = 0; i < options->size.count && i < 2; i++) size[i] = options->size.value[i];
-    if (options->size.count == 1) size[1] = size[0];
-    for (int i = 0; i < 2; i++) {
-        if (size[i] != floor(size[i]))
-            return qb__fail(QB_BAD_ARGUMENT, "--size %g is not a whole number", size[i]);
-        grid->n[i] = (size_t)size[i];
-        grid->voxel[i] = options->voxel > 0 ? options->voxel : fbp->pixel;
-        grid->offset[i] = i < options->offset.count ? options->offset.value[i] : 0.0;
-    }
-    grid->n[2] = (end - fbp->first_row + fbp->step - 1) / fbp->step;
-    grid->voxel[2] = fbp->pixel * (double)fbp->step;
-    double middle = (double)fbp->first_row + (double)((grid->n[2] - 1) * fbp->step) / 2.0;
-    grid->offset[2] = (middle - ((double)info->rows - 1) / 2.0) * fbp->pixel;
-    if (options->hu > 0 && !(info->pixel_size > 0))
-        return qb__fail(QB_BAD_ARGUMENT, "--hu needs the pixel size: give --pixel-size MM");
-    fbp->volume = (qb__volume_out){.options = &fbp->output,
-                                   .grid = *grid,
-                                   .hu = options->hu,
-                                   .in_mm = info->pixel_size > 0,
-                                   .first = fbp->first_row,
-                                   .description = "quickbeam filtered back-projection"};
-    return QB_OK;
-}
-
 /* --center: a number, A:B:STEP, or a finder's name (found when run: the plan reads no projections). */
 static qb_status decide_center(qb__fbp *fbp) {
     const char *text = fbp->options.center;
@@ -291,7 +255,7 @@ qb_status qb__fbp_decide(qb__fbp *fbp, const qb_env *env) {
     fbp->job.plan = cJSON_CreateObject();
     QB__TRY(check_scan(fbp->info));
     QB__TRY(qb__volume_check(&fbp->output, fbp->info->path));
-    QB__TRY(decide_grid(fbp, env));
+    QB__TRY(qb__fbp_decide_grid(fbp, env));
     QB__TRY(decide_center(fbp));
     QB__TRY(decide_weights(fbp, env));
     QB__TRY(decide_kernel(fbp));

@@ -6,5 +6,7 @@
 
 /* Fill everything under "decided by the plan" in *fbp from its scan and options, and the plan's JSON. */
 qb_status qb__fbp_decide(qb__fbp *fbp, const qb_env *env);
+/* The part of it that is the volume: pixel, grid, rows, where it goes (fbp_grid.c). */
+qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/features.h"
+#include "geometry/grid.h"
 #include "geometry/matrix.h"
 #include "ops/backproject.h"
 #include "recon/fdk.h"
@@ -26,22 +27,14 @@ static qb_status check_shapes(const qb__fdk *fdk) {
 static qb_status decide_grid(qb__fdk *fdk) {
     const qb_fdk_options *options = &fdk->options;
     qb_grid *grid = &fdk->grid;
+    qb_grid_options asked = {options->size, options->voxel, options->offset, options->like};
+    size_t first = 0;
     qb_grid_default(fdk->geometry, grid);
-    for (int i = 0; i < 3; i++) {
-        if (i < options->size.count) {
-            double n = options->size.value[i];
-            if (n != floor(n)) return qb__fail(QB_BAD_ARGUMENT, "--size %g is not a whole number", n);
-            grid->n[i] = (size_t)n;
-        } else if (i == 1 && options->size.count == 1) {
-            grid->n[1] = grid->n[0];
-        }
-        if (options->voxel > 0) grid->voxel[i] = options->voxel;
-        if (i < options->offset.count) grid->offset[i] = options->offset.value[i];
-    }
-    if (options->hu > 0 && !(fdk->info->pixel_size > 0))
-        return qb__fail(QB_BAD_ARGUMENT, "--hu needs the pixel size: give --pixel-size MM");
+    qb_status status = qb_grid_make(&asked, grid);
+    if (status == QB_OK) status = qb_grid_slices(options->slices, grid, &first);
+    if (status != QB_OK) return status;
     fdk->volume = (qb__volume_out){.options = &fdk->output, .grid = *grid, .hu = options->hu,
-                                   .in_mm = fdk->info->pixel_size > 0,
+                                   .in_mm = true, .first = first,
                                    .description = "quickbeam FDK"};
     return qb_geometry_check_grid(fdk->geometry, grid);
 }
@@ -54,7 +47,7 @@ static const char *redundancy_name(qb_redundancy kind) {
 
 static qb_status decide_weights(qb__fdk *fdk, const qb_env *env) {
     const qb_grid *grid = &fdk->grid;
-    double field = 0.5 * fmin((double)grid->n[0] * grid->voxel[0], (double)grid->n[1] * grid->voxel[1]);
+    double field = qb__grid_field(grid);
     qb_geometry_info info;
     qb_status status;
     QB__TRY(qb_geometry_describe(fdk->geometry, &info));

@@ -105,6 +105,7 @@ static qb_status check_options(const cli *c) {
                        : volume->size.count             ? "size"
                        : volume->voxel > 0              ? "voxel"
                        : volume->offset.count           ? "offset"
+                       : volume->like                   ? "like"
                                                         : NULL;
     if (!wants_geometry(c) && c->count == 0)
         return complain(QB_BAD_ARGUMENT, "of what? usage: qb info %s (see qb info --help)",

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "io/formats.h"
+#include "quickbeam/geometry.h"
+
+#define FIELD(name) offsetof(qb_grid_options, name)
+const qb_param qb_grid_params[] = {
+    {"size", QB_PARAM_NUMBERS, FIELD(size), "NX[,NY[,NZ]]", NULL, NULL, 1, 65536,
+     "voxels of the volume; default: detector columns, columns, rows", 0},
+    {"voxel", QB_PARAM_DOUBLE, FIELD(voxel), "MM", NULL, NULL, 0, 1e6,
+     "voxel in mm; default: a detector pixel as it appears at the axis", 0},
+    {"offset", QB_PARAM_NUMBERS, FIELD(offset), "X,Y,Z", NULL, NULL, -1e9, 1e9,
+     "where the middle of the volume lies, in mm", 0},
+    {"like", QB_PARAM_TEXT, FIELD(like), "FILE", NULL, NULL, 0, 0,
+     "the same grid as this volume: size, voxel, offset", 0},
+    {0},
+};
+#undef FIELD
+
+qb_status qb_grid_load(const char *path, qb_grid *grid) {
+    qb__source *source;
+    qb_status status = qb__source_open(path, NULL, &source);
+    if (status != QB_OK) return status;
+    for (int i = 0; i < 3 && status == QB_OK; i++) {
+        grid->n[i] = source->shape[2 - i];
+        grid->voxel[i] = source->voxel[i];
+        grid->offset[i] = source->offset[i];
+        if (!(grid->voxel[i] > 0 && isfinite(grid->voxel[i]) && isfinite(grid->offset[i])))
+            status =
+                qb__fail(QB_BAD_INPUT, "%s does not say how large its voxels are in mm along %c",
+                         path, "xyz"[i]);
+    }
+    if (status == QB_OK && source->turned)
+        status =
+            qb__fail(QB_UNSUPPORTED,
+                     "%s: its axes are turned (TransformMatrix); a grid's are x, y and z", path);
+    qb__source_close(source);
+    return status;
+}
+
+static qb_status check(const qb_grid_options *options) {
+    const qb_numbers *size = &options->size, *offset = &options->offset;
+    const char *also = size->count          ? "size"
+                       : options->voxel > 0 ? "voxel"
+                       : offset->count      ? "offset"
+                                            : NULL;
+    if (size->count > 3 || offset->count > 3)
+        return qb__fail(QB_BAD_ARGUMENT, "--%s takes at most three numbers, not %d",
+                        size->count > 3 ? "size" : "offset",
+                        size->count > 3 ? size->count : offset->count);
+    for (int i = 0; i < size->count; i++) {
+        if (size->value[i] != floor(size->value[i]))
+            return qb__fail(QB_BAD_ARGUMENT, "--size %g is not a whole number", size->value[i]);
+    }
+    if (options->like && also)
+        return qb__fail(QB_BAD_ARGUMENT, "--%s besides --like %s, which states it", also,
+                        options->like);
+    return QB_OK;
+}
+
+qb_status qb_grid_make(const qb_grid_options *options, qb_grid *grid) {
+    const qb_numbers *size = &options->size, *offset = &options->offset;
+    qb_status status = check(options);
+    if (status != QB_OK) return status;
+    if (options->like) return qb_grid_load(options->like, grid);
+    for (int i = 0; i < 3; i++) {
+        if (i < size->count) grid->n[i] = (size_t)size->value[i];
+        if (options->voxel > 0) grid->voxel[i] = options->voxel;
+        if (i < offset->count) grid->offset[i] = offset->value[i];
+    }
+    if (size->count == 1) grid->n[1] = grid->n[0];
+    return QB_OK;
+}
+
+qb_status qb_grid_slices(const char *slices, qb_grid *grid, size_t *first) {
+    size_t end, step;
+    qb_status status = qb_range_parse(slices, "--slices", grid->n[2], first, &end, &step);
+    if (status != QB_OK) return status;
+    size_t n = (end - *first + step - 1) / step;
+    double middle = (double)*first + 0.5 * (double)((n - 1) * step);
+    grid->offset[2] += (middle - 0.5 * ((double)grid->n[2] - 1)) * grid->voxel[2];
+    grid->voxel[2] *= (double)step;
+    grid->n[2] = n;
+    return QB_OK;
+}

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""The volume that is asked for: --size, --voxel, --offset, --like and --slices, for fbp and fdk."""
+import json
+
+import numpy as np
+import pytest
+
+from qbtest import fails, qb, qb_json, read_h5, read_mha
+
+SCAN = ["--sod", "500", "--sdd", "800"]
+GRID = ["--size", "40,36,20", "--voxel", "0.8", "--offset", "3.2,-1.6,4"]
+
+
+@pytest.fixture(scope="module")
+def cone(tmp_path_factory):
+    scan = tmp_path_factory.mktemp("cone") / "s.h5"
+    qb("simulate", "spheres", "--geometry", "cone", *SCAN, "--pixel-size", "1.6", "--detector", "72,48", "--views", "90", "-o", scan)
+    return scan
+
+
+@pytest.fixture(scope="module")
+def parallel(tmp_path_factory):
+    scan = tmp_path_factory.mktemp("parallel") / "s.h5"
+    qb("simulate", "spheres", "--detector", "48,30", "--pixel-size", "0.5", "--views", "60", "-o", scan)
+    return scan
+
+
+def where(path):
+    """First voxel, spacing, shape (x, y, z) of a MetaImage."""
+    _, header = read_mha(path)
+    return [[float(n) for n in header[key].split()] for key in ("Offset", "ElementSpacing", "DimSize")]
+
+
+def test_all_three_numbers_of_an_offset(cone, tmp_path):
+    """A volume moved by whole voxels is a piece of the volume that is not moved."""
+    qb("fdk", cone, *SCAN, "--size", "60,60,40", "--voxel", "0.8", "-o", tmp_path / "whole.h5")
+    qb("fdk", cone, *SCAN, *GRID, "-o", tmp_path / "part.h5")
+    whole, part = read_h5(tmp_path / "whole.h5"), read_h5(tmp_path / "part.h5")
+    piece = whole[10 + 5:30 + 5, 12 - 2:48 - 2, 10 + 4:50 + 4]
+    assert part.shape == piece.shape
+    assert np.abs(part - piece).max() < 2e-3 * np.abs(whole).max()
+    assert np.linalg.norm(part - piece) < 5e-4 * np.linalg.norm(piece)
+
+
+@pytest.mark.parametrize("kind", ["mha", "h5", "npy", "tif", "raw"])
+def test_fdk_like_another_volume(cone, tmp_path, kind):
+    like = tmp_path / f"like.{kind}"
+    qb("fdk", cone, *SCAN, *GRID, "-o", like)
+    qb("fdk", cone, *SCAN, *GRID, "-o", tmp_path / "a.mha")
+    qb("fdk", cone, *SCAN, "--like", like, "-o", tmp_path / "b.mha")
+    assert where(tmp_path / "a.mha") == where(tmp_path / "b.mha")
+    a, b = read_mha(tmp_path / "a.mha")[0], read_mha(tmp_path / "b.mha")[0]
+    assert np.array_equal(a, b)
+
+
+def test_like_takes_unequal_voxels(cone, tmp_path):
+    values = np.zeros((10, 12, 14), "<f4")
+    header = ("ObjectType = Image\nNDims = 3\nBinaryData = True\nBinaryDataByteOrderMSB = False\nCompressedData = False\n"
+              "%sOffset = -7 3 1.5\nElementSpacing = 1 0.5 2\nDimSize = 14 12 10\nElementType = MET_FLOAT\n"
+              "ElementDataFile = LOCAL\n")
+    like = tmp_path / "like.mha"
+    like.write_bytes((header % "").encode() + values.tobytes())
+    plan = qb_json("plan", "fdk", cone, *SCAN, "--like", like, "-o", tmp_path / "v.mha")
+    assert plan["size"] == [14, 12, 10] and plan["voxel"] == [1, 0.5, 2]
+    assert np.allclose(plan["offset"], [-7 + 6.5, 3 + 5.5 * 0.5, 1.5 + 4.5 * 2])
+    qb("fdk", cone, *SCAN, "--like", like, "-o", tmp_path / "v.mha")
+    assert where(tmp_path / "v.mha") == [[-7, 3, 1.5], [1, 0.5, 2], [14, 12, 10]]
+    like.write_bytes((header % "TransformMatrix = 0 1 0 -1 0 0 0 0 1\n").encode() + values.tobytes())
+    fails(3, "fdk", cone, *SCAN, "--like", like, "-o", tmp_path / "w.mha", says=["like.mha", "TransformMatrix"])
+
+
+def test_like_refusals(cone, parallel, tmp_path):
+    np.save(tmp_path / "bare.npy", np.zeros((4, 5, 6), np.float32))
+    out = ["-o", tmp_path / "v.h5"]
+    fails(3, "fdk", cone, *SCAN, "--like", tmp_path / "none.mha", *out, says=["none.mha"])
+    fails(3, "fdk", cone, *SCAN, "--like", tmp_path / "bare.npy", *out, says=["bare.npy", "voxels"])
+    qb("fdk", cone, *SCAN, *GRID, "-o", tmp_path / "like.mha")
+    for flag in (["--size", "8"], ["--voxel", "2"], ["--offset", "1,2,3"]):
+        fails(2, "fdk", cone, *SCAN, "--like", tmp_path / "like.mha", *flag, *out, says=[flag[0], "like.mha"])
+    fails(2, "fdk", cone, *SCAN, "--offset", "1,2,3,4", *out, says=["--offset", "three"])
+    assert not (tmp_path / "v.h5").exists()
+
+
+@pytest.mark.parametrize("slices,picked", [("10:20", slice(10, 20)), ("4:20:3", slice(4, 20, 3)), ("-20:-10", slice(-20, -10)),
+                                           ("7", slice(7, 8))])
+def test_fdk_slices(cone, tmp_path, slices, picked):
+    qb("fdk", cone, *SCAN, "-o", tmp_path / "whole.mha")
+    qb("fdk", cone, *SCAN, f"--slices={slices}", "-o", tmp_path / "part.mha")
+    whole, part = read_mha(tmp_path / "whole.mha")[0], read_mha(tmp_path / "part.mha")[0]
+    assert part.shape == whole[picked].shape
+    assert np.linalg.norm(part - whole[picked]) < 1e-4 * np.linalg.norm(whole[picked])
+    (x, y, z), (dx, dy, dz), _ = where(tmp_path / "whole.mha")
+    numbers = range(whole.shape[0])[picked]
+    first, spacing, _ = where(tmp_path / "part.mha")
+    assert np.allclose(first, [x, y, z + numbers[0] * dz], atol=1e-9)
+    assert abs(spacing[2] - dz * numbers.step) < 1e-9
+
+
+def test_fdk_slices_out_of_range(cone, tmp_path):
+    fails(2, "fdk", cone, *SCAN, "--slices", "40:60", "-o", tmp_path / "v.h5", says=["--slices 40:60", "0:48"])
+
+
+def test_fbp_takes_three_numbers(parallel, tmp_path):
+    """Rows 4 to 13 of 30, by their place in mm: (4 + 13) / 2 - 14.5 = -6 rows of 0.5 mm."""
+    center = ["--center", "23.5"]
+    qb("fbp", parallel, *center, "--slices", "4:14", "-o", tmp_path / "a.mha", "--size", "40,44", "--offset", "1,2")
+    qb("fbp", parallel, *center, "--size", "40,44,10", "--offset", "1,2,-3", "-o", tmp_path / "b.mha")
+    qb("fbp", parallel, *center, "--like", tmp_path / "a.mha", "-o", tmp_path / "c.mha")
+    a = read_mha(tmp_path / "a.mha")[0]
+    for other in ("b.mha", "c.mha"):
+        assert where(tmp_path / "a.mha") == where(tmp_path / other)
+        assert np.array_equal(a, read_mha(tmp_path / other)[0])
+    qb("fbp", parallel, *center, "--slices", "3:28:4", "-o", tmp_path / "d.mha")
+    qb("fbp", parallel, *center, "--like", tmp_path / "d.mha", "-o", tmp_path / "e.mha")
+    assert np.array_equal(read_mha(tmp_path / "d.mha")[0], read_mha(tmp_path / "e.mha")[0])
+
+
+@pytest.mark.parametrize("options,says", [
+    (["--size", "40,40,10", "--offset", "0,0,0.1"], ["row", "--offset"]),
+    (["--size", "40,40,10", "--offset", "0,0,6"], ["22 to 31", "0 to 29"]),
+    (["--size", "40,40,31"], ["--offset"]),
+])
+def test_fbp_slices_lie_on_rows(parallel, tmp_path, options, says):
+    fails(3, "fbp", parallel, "--center", "23.5", *options, "-o", tmp_path / "v.mha", says=says)
+
+
+def test_fbp_like_needs_whole_rows(parallel, tmp_path):
+    qb("fbp", parallel, "--center", "23.5", "--pixel-size", "0.3", "-o", tmp_path / "like.mha")
+    fails(3, "fbp", parallel, "--center", "23.5", "--like", tmp_path / "like.mha", "-o", tmp_path / "v.mha", says=["0.3 mm", "0.6"])
+
+
+def test_plan_says_the_grid(cone, tmp_path):
+    plan = json.loads(qb("plan", "fdk", cone, *SCAN, *GRID, "-o", tmp_path / "v.h5", "--json").stdout)
+    assert plan["size"] == [40, 36, 20] and plan["voxel"] == [0.8, 0.8, 0.8] and plan["offset"] == [3.2, -1.6, 4]

@@ -30,9 +30,9 @@ typedef struct qb_geometry {
     qb_beam beam;
     size_t views, rows, columns;
     qb_view *view; /* [views], owned */
-    double radius; /* mm: of a detector bent about its middle column, concave to the source, its pixels
-                      measured along the arc; detector, u and v then describe the plane that touches
-                      it there. 0 = flat */
+    double radius; /* mm: of a detector bent about a line along its rows' direction v, concave to the
+                      source, its pixels measured along the arc; detector, u and v then describe the
+                      plane that touches it where that is nearest to the origin. 0 = flat */
 } qb_geometry;
 
 /* Parallel beam: detector column = (x cos t + y sin t) / pixel + center, row = z / pixel +

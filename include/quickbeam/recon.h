@@ -52,6 +52,7 @@ typedef struct qb_fdk_options {
     char *like;          /* the grid of this volume file instead of the three; NULL = unset */
     char *slices;        /* A:B[:S] of that grid; NULL = all */
     double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
+    int resample;        /* 0 auto, 1 always, 2 never: onto a flat, upright detector first */
 } qb_fdk_options;
 QB_API extern const qb_param qb_fdk_params[];
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "bp_cone_variants.h"
+#include "geometry/partition_cone.h"
 
 #include <math.h>
 #include <threads.h>
@@ -34,23 +35,10 @@ static double at_corner(const qb__bp_cone_problem *p, const double *row, int cor
     return row[0] * x + row[1] * y + row[2] * z + row[3];
 }
 
-/* v is a quotient of two functions linear in the voxel and w stays positive, so its extremes over a
- * box lie at corners. */
 qb__bp_cone_window qb__bp_cone_rows(const qb__bp_cone_problem *p, size_t z0, size_t z1) {
-    double lowest = INFINITY, highest = -INFINITY;
-    for (size_t view = 0; view < p->views; view++) {
-        for (int corner = 0; corner < 8; corner++) {
-            const double *m = p->matrix[view];
-            double v = at_corner(p, m + 4, corner, z0, z1) / at_corner(p, m + 8, corner, z0, z1);
-            lowest = fmin(lowest, v);
-            highest = fmax(highest, v);
-        }
-    }
-    const double rows_in_all = (double)p->rows;
-    /* A hair more, for coordinates that rounding moves across a pixel centre. */
-    lowest = floor(lowest - 1e-3), highest = floor(highest + 1e-3) + 2;
-    if (!(lowest < rows_in_all && highest > 0)) return (qb__bp_cone_window){0, 0};
-    return (qb__bp_cone_window){(size_t)fmax(lowest, 0), (size_t)fmin(highest, rows_in_all)};
+    qb__rows_problem problem = {p->views, p->matrix, p->nx, p->ny, p->rows};
+    qb__rows needed = qb__rows_of_slab(&problem, z0, z1);
+    return (qb__bp_cone_window){needed.first, needed.end};
 }
 
 double qb__bp_cone_nearest(const qb__bp_cone_problem *p) {

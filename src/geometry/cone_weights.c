@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "geometry/bend.h"
 #include "geometry/circle.h"
 #include "geometry/matrix.h"
 #include "geometry/parallel.h"
@@ -29,13 +30,18 @@ static frame frame_of(const qb_view *view) {
     return (frame){{-s, c}, {c, s}};
 }
 
-double qb__cone_fan_angle(const qb_view *view, double column, double row) {
+static double fan_of_place(const qb_view *view, const double place[2]) {
     frame at = frame_of(view);
-    double d[2];
-    for (int j = 0; j < 2; j++)
-        d[j] = view->detector[j] + column * view->u[j] + row * view->v[j] - view->source[j];
+    double d[2] = {place[0] - view->source[0], place[1] - view->source[1]};
     return atan2(-(d[0] * at.aside[0] + d[1] * at.aside[1]),
                  d[0] * at.toward[0] + d[1] * at.toward[1]);
+}
+
+double qb__cone_fan_angle(const qb_view *view, double column, double row) {
+    double place[2];
+    for (int j = 0; j < 2; j++)
+        place[j] = view->detector[j] + column * view->u[j] + row * view->v[j];
+    return fan_of_place(view, place);
 }
 
 /* The fan angles that all rows of a view see. */
@@ -44,8 +50,10 @@ static void fan_of_view(const qb_geometry *geometry, size_t i, double *low, doub
     double rows[3] = {0, 0.5 * ((double)geometry->rows - 1), (double)geometry->rows - 1};
     *low = -INFINITY, *high = INFINITY;
     for (int r = 0; r < 3; r++) {
-        double a = qb__cone_fan_angle(view, 0, rows[r]);
-        double b = qb__cone_fan_angle(view, (double)geometry->columns - 1, rows[r]);
+        double first[3], last[3];
+        qb__pixel_place(geometry, i, 0, rows[r], first);
+        qb__pixel_place(geometry, i, (double)geometry->columns - 1, rows[r], last);
+        double a = fan_of_place(view, first), b = fan_of_place(view, last);
         *low = fmax(*low, fmin(a, b));
         *high = fmin(*high, fmax(a, b));
     }
@@ -179,15 +187,15 @@ static void scale_views(const qb_geometry *geometry, qb__cone_weights *weights) 
     }
 }
 
-qb_status qb__cone_weights_create(const qb_geometry *geometry, double field,
-                                  qb__cone_weights *weights) {
+qb_status qb__cone_weights_upright(const qb_geometry *geometry, const qb_geometry *measured,
+                                   double field, qb__cone_weights *weights) {
     *weights = (qb__cone_weights){.upright = is_upright(geometry)};
     if (geometry->beam != QB_BEAM_CONE)
         return qb__fail(QB_UNSUPPORTED, "cone-beam weights for a parallel beam");
     qb_status status;
     QB__TRY(qb__alloc(geometry->views, sizeof *weights->view, &weights->view));
     QB__TRY(qb__alloc(geometry->views, sizeof *weights->beta, &weights->beta));
-    QB__TRY(find_fan(geometry, weights));
+    QB__TRY(find_fan(measured, weights));
     QB__TRY(weight_angles(geometry, weights));
     judge_coverage(geometry, field, weights);
     widen_rows(geometry, weights);
@@ -196,6 +204,11 @@ qb_status qb__cone_weights_create(const qb_geometry *geometry, double field,
 out:
     qb__cone_weights_destroy(weights);
     return status;
+}
+
+qb_status qb__cone_weights_create(const qb_geometry *geometry, double field,
+                                  qb__cone_weights *weights) {
+    return qb__cone_weights_upright(geometry, geometry, field, weights);
 }
 
 void qb__cone_weights_destroy(qb__cone_weights *weights) {
@@ -251,19 +264,30 @@ static void redundancy_row(const qb_geometry *geometry, const qb__cone_weights *
     }
 }
 
+/* The rows of a detector that leans lie at their own distances from the source, while w and the view's
+ * weight know one only, along its normal; 1 for an upright one. */
+static double row_distance(const qb_view *view, const double first[3]) {
+    double n[3], f[3], level = hypot(view->u[0], view->u[1]);
+    qb__cross(view->u, view->v, n);
+    for (int j = 0; j < 3; j++) f[j] = view->detector[j] - view->source[j];
+    double row = fabs(first[0] * view->u[1] - first[1] * view->u[0]) / level;
+    return fabs(qb__dot(f, n)) / qb__norm(n) / row;
+}
+
 /* out = cosine * share, for one row. */
-static void cosine_row(const qb_geometry *geometry, const qb_view *view, size_t row,
+static void cosine_row(const qb_geometry *geometry, const qb_view *view, size_t row, bool upright,
                        const float *share, float *out) {
     frame at = frame_of(view);
     double first[3];
     for (int j = 0; j < 3; j++)
         first[j] = view->detector[j] + (double)row * view->v[j] - view->source[j];
+    double scale = upright ? 1 : row_distance(view, first);
     for (size_t column = 0; column < geometry->columns; column++) {
         double x = first[0] + (double)column * view->u[0],
                y = first[1] + (double)column * view->u[1];
         double z = first[2] + (double)column * view->u[2];
         double toward = x * at.toward[0] + y * at.toward[1];
-        out[column] = (float)(share[column] * toward / sqrt(x * x + y * y + z * z));
+        out[column] = (float)(share[column] * scale * toward / sqrt(x * x + y * y + z * z));
     }
 }
 
@@ -274,6 +298,7 @@ void qb__cone_pixel_weights(const qb_geometry *geometry, const qb__cone_weights 
     for (size_t row = row1; row-- > row0;) {
         float *line = out + (row - row0) * geometry->columns;
         if (!weights->upright && row > row0) redundancy_row(geometry, weights, view, row, line);
-        cosine_row(geometry, &geometry->view[view], row, weights->upright ? out : line, line);
+        cosine_row(geometry, &geometry->view[view], row, weights->upright,
+                   weights->upright ? out : line, line);
     }
 }

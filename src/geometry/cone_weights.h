@@ -31,6 +31,10 @@ typedef struct qb__cone_weights {
  * the view and by how much), QB_NO_MEMORY. Missing angle is for the caller to refuse or report. */
 qb_status qb__cone_weights_create(const qb_geometry *geometry, double field,
                                   qb__cone_weights *weights);
+/* The same for views that were resampled: `geometry` is the upright detector's, `measured` the real
+ * one's, which says how far to the sides anything was seen. */
+qb_status qb__cone_weights_upright(const qb_geometry *geometry, const qb_geometry *measured,
+                                   double field, qb__cone_weights *weights);
 void qb__cone_weights_destroy(qb__cone_weights *weights); /* NULL-safe */
 
 /* What share of a ray counts, so that with its opposite it makes 1: by its view and its fan angle,

@@ -12,6 +12,9 @@ static void destroy(qb_job *job) {
     qb_params_clear(qb_output_params, &fdk->output);
     qb__cone_weights_destroy(&fdk->weights);
     qb__filter_destroy(fdk->filter);
+    qb__upright_destroy(&fdk->upright);
+    qb__resampler_destroy(fdk->resampler);
+    qb__free(fdk->window);
     qb__free(fdk->command);
     qb__free(fdk->matrix);
     qb__free(fdk->largest);
@@ -19,15 +22,15 @@ static void destroy(qb_job *job) {
 }
 
 static qb_status allocate(qb__fdk *fdk) {
-    const qb_scan_info *info = fdk->info;
+    const qb_geometry *geometry = fdk->geometry;
     qb_status status;
     QB__TRY(qb__alloc((size_t)fdk->threads, sizeof *fdk->counts, &fdk->counts));
     QB__TRY(qb__alloc((size_t)fdk->threads, sizeof *fdk->scratch, &fdk->scratch));
     for (int i = 0; i < fdk->threads; i++)
         QB__TRY(qb__alloc(qb__fdk_scratch(fdk), 1, &fdk->scratch[i]));
     if (fdk->same_weights) {
-        QB__TRY(qb__alloc(info->rows * info->columns, sizeof(float), &fdk->pixel_weights));
-        qb__cone_pixel_weights(fdk->geometry, &fdk->weights, 0, 0, info->rows, fdk->pixel_weights);
+        QB__TRY(qb__alloc(geometry->rows * geometry->columns, sizeof(float), &fdk->pixel_weights));
+        qb__cone_pixel_weights(geometry, &fdk->weights, 0, 0, geometry->rows, fdk->pixel_weights);
     }
 out:
     return status;
@@ -82,7 +85,7 @@ qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_
     fdk->job.destroy = destroy;
     fdk->scan = scan;
     fdk->info = qb_scan_describe(scan);
-    fdk->geometry = geometry;
+    fdk->real = fdk->geometry = geometry;
     fdk->command = qb__strdup(command);
     QB__TRY(qb_params_copy(qb_prep_params, prep, &fdk->prep));
     QB__TRY(qb_params_copy(qb_fdk_params, options, &fdk->options));

@@ -4,7 +4,10 @@
 
 #include "cpu/bp_cone.h"
 #include "geometry/cone_weights.h"
+#include "geometry/partition_cone.h"
+#include "geometry/upright.h"
 #include "ops/filter.h"
+#include "ops/resample.h"
 #include "recon/job.h"
 #include "recon/prepare.h"
 #include "recon/volume_out.h"
@@ -12,6 +15,11 @@
 /* A cone-beam reconstruction after Feldkamp, Davis and Kress: decided in fdk_plan.c, streamed by
  * fdk_stages.c. The volume is cut into slabs along z, the scan into blocks of views; a chunk is one
  * block's detector rows that one slab needs. All blocks of a slab come before the next slab. */
+typedef struct qb__fdk_window {
+    qb__bp_cone_window rows; /* filtered ones that a slab needs */
+    qb__rows raw;            /* detector rows these are made of: others when views are resampled */
+} qb__fdk_window;
+
 typedef struct qb__fdk {
     qb_job job;
     qb_scan *scan;
@@ -24,11 +32,15 @@ typedef struct qb__fdk {
 
     /* decided by the plan */
     int threads;
-    const qb_geometry *geometry; /* the caller's */
+    const qb_geometry *real;     /* the caller's */
+    const qb_geometry *geometry; /* what is filtered and back-projected: that, or upright's */
+    bool resampled;              /* then: */
+    qb__upright upright;
+    qb__resampler *resampler;
     qb_grid grid;
     qb__cone_weights weights;
     bool same_weights;           /* every view has the same pixel weights */
-    size_t width;                /* columns of a filtered row: weights.before + columns + .after */
+    size_t width;                /* of a filtered row: weights.before + geometry's columns + .after */
     double (*matrix)[12];        /* [views] on voxel indices and filtered columns */
     float *largest;              /* [views], NULL = unknown */
     qb__bp_cone_problem problem;
@@ -37,7 +49,9 @@ typedef struct qb__fdk {
     size_t slices, slabs;        /* of a slab, but for the last */
     size_t views, blocks;        /* of a block, but for the last */
     unsigned slots;
-    size_t window_rows;          /* the most rows that a slab needs ... */
+    qb__fdk_window *window;      /* [slabs] */
+    size_t window_rows;          /* the most rows that a slab needs, ... */
+    size_t raw_rows;             /* ... of the detector, ... */
     size_t view_bytes;           /* ... and the most bytes of a packed view */
     size_t fixed_bytes, memory;
 
@@ -45,12 +59,16 @@ typedef struct qb__fdk {
     qb__prepare *prepare;
     char **scratch;              /* [thread] */
     qb__prep_counts *counts;     /* [thread] */
-    float *pixel_weights;        /* [rows][columns] when same_weights */
+    float *pixel_weights;        /* geometry's [rows][columns] when same_weights */
     qb__volume_out volume;
 } qb__fdk;
 
 qb_status qb__fdk_decide(qb__fdk *fdk, const qb_env *env);
-size_t qb__fdk_scratch(const qb__fdk *fdk);
+qb_status qb__fdk_decide_chunks(qb__fdk *fdk, const qb_env *env); /* fdk_chunks.c */
+size_t qb__fdk_scratch(const qb__fdk *fdk);                       /* fdk_filter.c */
+/* One view's detector rows, as read -> filtered and packed, for one slab. */
+void qb__fdk_filter_view(qb__fdk *fdk, const qb__fdk_window *window, size_t view, const char *raw,
+                         int worker, void *out);
 int qb__fdk_stages(const qb__fdk *fdk, qb__stage *stages);
 
 #endif

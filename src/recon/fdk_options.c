@@ -25,5 +25,8 @@ const qb_param qb_fdk_params[] = {
     ROW(slices, QB_PARAM_TEXT, "A:B[:S]", NULL, NULL, 0, 0, "only these slices of the volume"),
     ROW(hu, QB_PARAM_DOUBLE, "MU_WATER", NULL, NULL, 0, 1e6,
         "write Hounsfield units; the attenuation of water in 1/mm"),
+    ROW(resample, QB_PARAM_CHOICE, NULL, "auto", "auto|always|never", 0, 0,
+        "views onto a flat, upright detector before they are filtered; auto: where it is bent, or its "
+        "rows are not level by more than a pixel"),
     {0},
 };

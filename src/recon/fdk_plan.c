@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/features.h"
+#include "geometry/circle.h"
 #include "geometry/grid.h"
 #include "geometry/matrix.h"
 #include "ops/backproject.h"
@@ -16,7 +17,7 @@
 static const double degrees = 57.29577951308232;
 
 static qb_status check_shapes(const qb__fdk *fdk) {
-    const qb_geometry *g = fdk->geometry;
+    const qb_geometry *g = fdk->real;
     const qb_scan_info *info = fdk->info;
     if (g->views == info->views && g->rows == info->rows && g->columns == info->columns) return QB_OK;
     return qb__fail(QB_BAD_INPUT,
@@ -29,14 +30,14 @@ static qb_status decide_grid(qb__fdk *fdk) {
     qb_grid *grid = &fdk->grid;
     qb_grid_options asked = {options->size, options->voxel, options->offset, options->like};
     size_t first = 0;
-    qb_grid_default(fdk->geometry, grid);
+    qb_grid_default(fdk->real, grid);
     qb_status status = qb_grid_make(&asked, grid);
     if (status == QB_OK) status = qb_grid_slices(options->slices, grid, &first);
     if (status != QB_OK) return status;
     fdk->volume = (qb__volume_out){.options = &fdk->output, .grid = *grid, .hu = options->hu,
                                    .in_mm = true, .first = first,
                                    .description = "quickbeam FDK"};
-    return qb_geometry_check_grid(fdk->geometry, grid);
+    return qb_geometry_check_grid(fdk->real, grid);
 }
 
 static const char *redundancy_name(qb_redundancy kind) {
@@ -45,14 +46,45 @@ static const char *redundancy_name(qb_redundancy kind) {
     return names[kind];
 }
 
+/* Rows must be level before they are filtered: turned ones are resampled, and bent ones flattened. */
+static qb_status decide_detector(qb__fdk *fdk, const qb_env *env) {
+    enum { AUTO, ALWAYS, NEVER };
+    const qb_geometry *real = fdk->real;
+    double drift = qb__upright_drift(real);
+    int wish = fdk->options.resample;
+    if (real->radius > 0 && wish == NEVER)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "a detector bent to a radius of %g mm must be resampled: leave --resample "
+                        "never out",
+                        real->radius);
+    fdk->resampled = wish == ALWAYS || real->radius > 0 || (wish == AUTO && drift > 1);
+    cJSON_AddBoolToObject(fdk->job.plan, "resampled", fdk->resampled);
+    if (!fdk->resampled) return QB_OK;
+    qb_status status;
+    QB__TRY(qb__upright_create(real, &fdk->upright));
+    QB__TRY(qb__resampler_create(&fdk->resampler));
+    fdk->geometry = &fdk->upright.geometry;
+    double shape[] = {(double)fdk->geometry->rows, (double)fdk->geometry->columns};
+    cJSON_AddItemToObject(fdk->job.plan, "upright_rows_columns", cJSON_CreateDoubleArray(shape, 2));
+    qb__info(env,
+             "views are resampled to a flat, upright detector of %zu x %zu pixels (rows drift by "
+             "%.3g pixels%s)",
+             fdk->geometry->columns, fdk->geometry->rows, drift,
+             real->radius > 0 ? ", bent" : "");
+out:
+    return status;
+}
+
 static qb_status decide_weights(qb__fdk *fdk, const qb_env *env) {
     const qb_grid *grid = &fdk->grid;
     double field = qb__grid_field(grid);
     qb_geometry_info info;
+    qb__circle circle;
     qb_status status;
-    QB__TRY(qb_geometry_describe(fdk->geometry, &info));
-    QB__TRY(qb__cone_weights_create(fdk->geometry, field, &fdk->weights));
-    fdk->same_weights = info.circular && fdk->weights.kind != QB_REDUNDANCY_PARKER;
+    QB__TRY(qb_geometry_describe(fdk->real, &info));
+    QB__TRY(qb__circle_fit(fdk->geometry, &circle));
+    QB__TRY(qb__cone_weights_upright(fdk->geometry, fdk->real, field, &fdk->weights));
+    fdk->same_weights = circle.error <= 1e-3 && fdk->weights.kind != QB_REDUNDANCY_PARKER;
     fdk->width = fdk->weights.before + fdk->geometry->columns + fdk->weights.after;
     qb__info(env, "views cover %.2f degrees; redundancy weights: %s", fdk->weights.span * degrees,
              redundancy_name(fdk->weights.kind));
@@ -129,68 +161,6 @@ static qb_status decide_kernel(qb__fdk *fdk) {
                              fdk->weights.pitch, &fdk->filter);
 }
 
-/* The most rows and the largest packed views that a slab needs. A variant's layout may depend on where
- * the rows lie, not only on how many they are. */
-static void find_windows(qb__fdk *fdk) {
-    fdk->window_rows = 1;
-    fdk->view_bytes = 64;
-    for (size_t z = 0; z < fdk->problem.nz; z += fdk->slices) {
-        size_t end = z + fdk->slices < fdk->problem.nz ? z + fdk->slices : fdk->problem.nz;
-        qb__bp_cone_window window = qb__bp_cone_rows(&fdk->problem, z, end);
-        if (window.r1 == window.r0) continue;
-        size_t rows = window.r1 - window.r0, bytes = fdk->variant->view_bytes(&fdk->problem, window);
-        if (rows > fdk->window_rows) fdk->window_rows = rows;
-        if (bytes > fdk->view_bytes) fdk->view_bytes = bytes;
-    }
-}
-
-static size_t fixed_bytes(const qb__fdk *fdk) {
-    enum { THREAD_BYTES = 48 << 10, LIBRARY_BYTES = 1 << 20 };
-    const qb_scan_info *info = fdk->info;
-    size_t field = info->rows * info->columns * sizeof(float);
-    size_t bytes = qb__resident_bytes() + LIBRARY_BYTES + (size_t)(fdk->threads + 2) * THREAD_BYTES;
-    if (info->quantity == QB_COUNTS && info->flats) bytes += 2 * field;
-    bytes += info->cache_bytes;
-    if (fdk->same_weights) bytes += field;
-    if (fdk->output.preview) bytes += fdk->grid.n[0] * fdk->grid.n[1] * sizeof(float);
-    return bytes;
-}
-
-/* Bytes for a thickness of slabs and a number of views a block. */
-static size_t bytes_for(qb__fdk *fdk, size_t slices, size_t views, unsigned slots) {
-    qb__stage stages[QB__STAGES_MAX];
-    fdk->slices = slices;
-    fdk->slabs = (fdk->problem.nz + slices - 1) / slices;
-    fdk->views = views;
-    fdk->blocks = (fdk->problem.views + views - 1) / views;
-    fdk->slots = slots;
-    find_windows(fdk);
-    int n = qb__fdk_stages(fdk, stages);
-    fdk->memory = fdk->fixed_bytes + qb__pipeline_bytes(stages, n) +
-                  (size_t)fdk->threads * qb__fdk_scratch(fdk);
-    return fdk->memory;
-}
-
-/* Thick slabs first: each slab filters its rows anew. Then as many views a block as fit, up to what
- * keeps all threads busy. */
-static qb_status decide_chunks(qb__fdk *fdk, const qb_env *env) {
-    size_t cap = qb__memory_cap(env), nz = fdk->problem.nz, smallest = 0;
-    fdk->threads = env && env->threads > 0 ? env->threads : qb__cpu_count();
-    fdk->fixed_bytes = fixed_bytes(fdk);
-    for (size_t slabs = 1; slabs <= nz; slabs = slabs < 8 ? slabs + 1 : slabs + slabs / 4) {
-        size_t slices = (nz + slabs - 1) / slabs;
-        for (size_t views = 64; views >= 8; views /= 2) {
-            for (unsigned slots = 2; slots >= 1; slots--) {
-                size_t block = views < fdk->problem.views ? views : fdk->problem.views;
-                smallest = bytes_for(fdk, slices, block, slots);
-                if (smallest <= cap) return QB_OK;
-            }
-        }
-    }
-    return qb__fail(QB_BAD_ARGUMENT, "--max-ram of %.1f MiB is too small: even thin slabs need %.1f MiB",
-                    (double)cap / 1048576.0, (double)smallest / 1048576.0);
-}
-
 static void describe(qb__fdk *fdk) {
     cJSON *plan = fdk->job.plan;
     const qb_scan_info *info = fdk->info;
@@ -237,10 +207,11 @@ qb_status qb__fdk_decide(qb__fdk *fdk, const qb_env *env) {
     }
     QB__TRY(check_shapes(fdk));
     QB__TRY(decide_grid(fdk));
+    QB__TRY(decide_detector(fdk, env));
     QB__TRY(decide_weights(fdk, env));
     QB__TRY(decide_matrices(fdk));
     QB__TRY(decide_kernel(fdk));
-    QB__TRY(decide_chunks(fdk, env));
+    QB__TRY(qb__fdk_decide_chunks(fdk, env));
     describe(fdk);
     fdk->job.plan_text = cJSON_Print(fdk->job.plan);
     if (!fdk->job.plan_text) status = qb__fail(QB_NO_MEMORY, "no memory for the plan");

@@ -15,7 +15,7 @@ static size_t divide_up(size_t a, size_t b) { return (a + b - 1) / b; }
 /* What a chunk is. */
 typedef struct piece {
     size_t z0, z1, view0, view1;
-    qb__bp_cone_window window;
+    const qb__fdk_window *need;
     bool first; /* block of its slab */
 } piece;
 
@@ -24,11 +24,11 @@ static piece piece_of(const qb__fdk *fdk, size_t chunk) {
     piece p = {.z0 = slab * fdk->slices, .view0 = block * fdk->views, .first = block == 0};
     p.z1 = minimum(p.z0 + fdk->slices, fdk->grid.n[2]);
     p.view1 = minimum(p.view0 + fdk->views, fdk->info->views);
-    p.window = qb__bp_cone_rows(&fdk->problem, p.z0, p.z1);
+    p.need = &fdk->window[slab];
     return p;
 }
 
-static size_t rows_of(const piece *p) { return p->window.r1 - p->window.r0; }
+static size_t raw_rows(const piece *p) { return p->need->raw.end - p->need->raw.first; }
 static size_t raw_row(const qb__fdk *fdk) {
     return fdk->info->columns * qb_dtype_size(fdk->info->dtype);
 }
@@ -46,68 +46,27 @@ static qb_status read_run(void *job, size_t chunk, size_t task, int worker, cons
     qb__fdk *fdk = job;
     piece p = piece_of(fdk, chunk);
     size_t first = p.view0 + task * READ_VIEWS, end = minimum(first + READ_VIEWS, p.view1);
-    if (rows_of(&p) == 0) return QB_OK;
-    return qb_scan_read(fdk->scan, first, end, p.window.r0, p.window.r1,
-                        (char *)out + (first - p.view0) * rows_of(&p) * raw_row(fdk));
+    if (raw_rows(&p) == 0) return QB_OK;
+    return qb_scan_read(fdk->scan, first, end, p.need->raw.first, p.need->raw.end,
+                        (char *)out + (first - p.view0) * raw_rows(&p) * raw_row(fdk));
 }
 
 /* ---- filter ---- */
-
-/* A filtering thread's scratch: rows of a view, their weights, what the filter wants. */
-static size_t row_stride(const qb__fdk *fdk) { return divide_up(fdk->width, 16) * 16; }
-static size_t rows_bytes(const qb__fdk *fdk) {
-    return fdk->window_rows * row_stride(fdk) * sizeof(float);
-}
-static size_t weights_bytes(const qb__fdk *fdk) {
-    size_t floats = divide_up(fdk->window_rows * fdk->info->columns, 16) * 16;
-    return fdk->same_weights ? 0 : floats * sizeof(float);
-}
-
-size_t qb__fdk_scratch(const qb__fdk *fdk) {
-    size_t filter = rows_bytes(fdk) + weights_bytes(fdk) + qb__filter_scratch(fdk->filter);
-    size_t brick = fdk->variant->scratch_bytes(&fdk->problem);
-    return filter > brick ? filter : brick;
-}
 
 static size_t filter_tasks(void *job, size_t chunk) {
     piece p = piece_of(job, chunk);
     return p.view1 - p.view0;
 }
 
-/* One detector row -> where it stands in the widened, weighted row. */
-static void weight_row(const qb__fdk *fdk, const float *weight, float *row) {
-    size_t before = fdk->weights.before, columns = fdk->info->columns;
-    float *middle = row + before;
-    memset(row, 0, before * sizeof *row);
-    for (size_t i = 0; i < columns; i++) middle[i] *= weight[i];
-    memset(middle + columns, 0, fdk->weights.after * sizeof *row);
-}
-
 static qb_status filter_run(void *job, size_t chunk, size_t task, int worker, const void *in,
                             void *out) {
     qb__fdk *fdk = job;
     piece p = piece_of(fdk, chunk);
-    size_t view = p.view0 + task, stride = row_stride(fdk), columns = fdk->info->columns;
-    float *rows = (float *)fdk->scratch[worker];
-    float *weights = (float *)(fdk->scratch[worker] + rows_bytes(fdk));
-    if (fdk->same_weights) {
-        weights = fdk->pixel_weights + p.window.r0 * columns;
-    } else {
-        qb__cone_pixel_weights(fdk->geometry, &fdk->weights, view, p.window.r0, p.window.r1,
-                               weights);
-    }
-    const char *raw = (const char *)in + task * rows_of(&p) * raw_row(fdk);
-    for (size_t r = 0; r < rows_of(&p); r++) {
-        float *row = rows + r * stride;
-        qb__prepare_row(fdk->prepare, view, p.window.r0 + r, raw + r * raw_row(fdk),
-                        row + fdk->weights.before, &fdk->counts[worker]);
-        weight_row(fdk, weights + r * columns, row);
-    }
-    double hu = fdk->options.hu > 0 ? 1000.0 / fdk->options.hu : 1.0;
-    qb__filter_rows(fdk->filter, rows, rows_of(&p), stride, (float)(fdk->weights.view[view] * hu),
-                    fdk->scratch[worker] + rows_bytes(fdk) + weights_bytes(fdk));
-    fdk->variant->pack(&fdk->problem, view, p.window, rows, stride,
-                       (char *)out + task * fdk->variant->view_bytes(&fdk->problem, p.window));
+    if (p.need->rows.r0 == p.need->rows.r1) return QB_OK;
+    size_t bytes = fdk->variant->view_bytes(&fdk->problem, p.need->rows);
+    qb__fdk_filter_view(fdk, p.need, p.view0 + task,
+                        (const char *)in + task * raw_rows(&p) * raw_row(fdk), worker,
+                        (char *)out + task * bytes);
     return QB_OK;
 }
 
@@ -152,11 +111,11 @@ static qb_status backproject_run(void *job, size_t chunk, size_t task, int worke
     qb__bp_cone_brick brick = {x, minimum(x + b.size[0], n[0]), y, minimum(y + b.size[1], n[1]),
                                z, minimum(z + b.size[2], p.z1)};
     float *origin = (float *)out - p.z0 * n[0] * n[1];
-    if (rows_of(&p) == 0) {
+    if (p.need->rows.r0 == p.need->rows.r1) {
         if (p.first) clear_brick(fdk, brick, origin);
         return QB_OK;
     }
-    fdk->variant->run(&fdk->problem, p.view0, p.view1, in, p.window, brick, origin, n[0] * n[1],
+    fdk->variant->run(&fdk->problem, p.view0, p.view1, in, p.need->rows, brick, origin, n[0] * n[1],
                       n[0], !p.first, fdk->scratch[worker]);
     return QB_OK;
 }
@@ -193,7 +152,7 @@ int qb__fdk_stages(const qb__fdk *fdk, qb__stage *stages) {
     unsigned slab_slots = fdk->slabs > 1 ? fdk->slots : 1;
     int n = 0;
     stages[n++] = (qb__stage){.name = "read", .blocking = true, .slots = fdk->slots,
-                              .slot_bytes = fdk->views * fdk->window_rows * raw_row(fdk),
+                              .slot_bytes = fdk->views * fdk->raw_rows * raw_row(fdk),
                               .tasks = read_tasks, .run = read_run};
     stages[n++] = (qb__stage){.name = "filter", .slots = fdk->slots, .tasks = filter_tasks,
                               .slot_bytes = fdk->views * fdk->view_bytes,

@@ -11,7 +11,8 @@ def turned(vectors, axis, degrees):
 
 
 class Circle:
-    """A circular scan; tilt in degrees (in-plane, out-of-plane, slant); radius of a bent detector, 0 = flat."""
+    """A circular scan; tilt in degrees (in-plane, out-of-plane, slant); radius of a bent detector, 0 = flat: offsets
+    move its pixels along the arc."""
 
     def __init__(self, sod, sdd, columns, rows, pixel, offset=(0, 0), tilt=(0, 0, 0), radius=0, shift=lambda t: (0, 0)):
         self.__dict__.update(sod=sod, sdd=sdd, columns=columns, rows=rows, pixel=pixel, offset=offset, tilt=tilt,
@@ -23,14 +24,14 @@ class Circle:
         ray, side, up = np.array([-np.sin(t), np.cos(t), 0]), np.array([np.cos(t), np.sin(t), 0]), np.array([0, 0, 1.0])
         du, dv = self.shift(degrees)
         y = (np.arange(self.rows) - (self.rows - 1) / 2) * self.pixel + self.offset[1] + dv
-        arc = (np.arange(self.columns) - (self.columns - 1) / 2) * self.pixel
+        arc = (np.arange(self.columns) - (self.columns - 1) / 2) * self.pixel + self.offset[0] + du
         x, depth = arc, np.zeros_like(arc)
         if self.radius:
             x, depth = self.radius * np.sin(arc / self.radius), self.radius * (np.cos(arc / self.radius) - 1)
         axes = np.stack([side, up, ray])
         for axis, angle in ((side, self.tilt[1]), (up, self.tilt[2]), (ray, self.tilt[0])):
             axes = turned(axes, axis, angle)
-        place = ((x + self.offset[0] + du)[None, :, None] * axes[0] + y[:, None, None] * axes[1]
+        place = (x[None, :, None] * axes[0] + y[:, None, None] * axes[1]
                  + depth[None, :, None] * axes[2])
         return -self.sod * ray, place + (self.sdd - self.sod) * ray
 

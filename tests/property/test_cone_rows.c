@@ -6,9 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+#include "geometry/matrix.h"
 #include "geometry/partition_cone.h"
 
 enum { VIEWS = 7 };
@@ -51,11 +53,20 @@ static void brute_force(const qb_geometry *geometry, const qb_grid *grid,
     }
 }
 
+static qb__rows rows_of(const qb_geometry *geometry, const qb_grid *grid,
+                        const qb__matrix *matrices, size_t z0, size_t z1) {
+    double flat[VIEWS][12];
+    memcpy(flat, matrices, sizeof flat);
+    qb__rows_problem problem = {VIEWS, (const double(*)[12])flat, grid->n[0], grid->n[1],
+                                geometry->rows};
+    return qb__rows_of_slab(&problem, z0, z1);
+}
+
 static void check_slab(const qb_geometry *geometry, const qb_grid *grid, const qb__matrix *matrices,
                        size_t z0, size_t z1) {
     double low, high, last = (double)geometry->rows;
     brute_force(geometry, grid, matrices, z0, z1, &low, &high);
-    qb__rows rows = qb__rows_of_slab(geometry, grid, matrices, z0, z1);
+    qb__rows rows = rows_of(geometry, grid, matrices, z0, z1);
     /* What bilinear interpolation reads of the detector is there ... */
     for (double row = fmax(0, floor(low)); row <= fmin(last - 1, floor(high) + 1); row++)
         assert_true(row >= (double)rows.first && row < (double)rows.end);
@@ -80,9 +91,6 @@ static void slabs_get_their_rows(void **state) {
             size_t z0 = (size_t)uniform(0, (double)grid.n[2] - 0.01);
             size_t z1 = z0 + 1 + (size_t)uniform(0, (double)(grid.n[2] - z0) - 0.01);
             check_slab(&geometry, &grid, matrices, z0, z1);
-            qb__rows rows = qb__rows_of_slab(&geometry, &grid, matrices, 0, grid.n[2]);
-            assert_int_equal(qb__most_rows_of_slab(&geometry, &grid, matrices, grid.n[2]),
-                             rows.end - rows.first);
             done++;
         }
         qb_geometry_destroy(&geometry);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "geometry/bend.h"
+
+#include <math.h>
+
+#include "geometry/vector.h"
+
+/* The detector's normal, of length 1, away from the source. */
+static void outward(const qb_geometry *geometry, const qb_view *view, double n[3]) {
+    double from[3];
+    qb__cross(view->u, view->v, n);
+    for (int j = 0; j < 3; j++) from[j] = view->detector[j] - view->source[j];
+    const double *along = geometry->beam == QB_BEAM_CONE ? from : view->source;
+    double length = copysign(qb__norm(n), qb__dot(along, n));
+    for (int j = 0; j < 3; j++) n[j] /= length;
+}
+
+static double touching_column(const qb_view *view) {
+    return -qb__dot(view->detector, view->u) / qb__dot(view->u, view->u);
+}
+
+qb__bend qb__bend_of_view(const qb_geometry *geometry, size_t i) {
+    const qb_view *view = &geometry->view[i];
+    double n[3], away[3];
+    qb__bend bend = {
+        .radius = geometry->radius, .touch = touching_column(view), .pitch = qb__norm(view->u)};
+    outward(geometry, view, n);
+    for (int j = 0; j < 3; j++) away[j] = view->source[j] - view->detector[j];
+    bend.x = qb__dot(away, view->u) / bend.pitch - bend.touch * bend.pitch;
+    bend.depth = -qb__dot(away, n);
+    bend.row = qb__dot(away, view->v) / qb__dot(view->v, view->v);
+    return bend;
+}
+
+/* From the source, t = 0, the ray reaches the plane at t = 1 and the cylinder x^2 + (depth +
+ * radius)^2 = radius^2 at the larger root of a quadratic. */
+void qb__bend_pixel(const qb__bend *bend, double *column, double *row) {
+    double dx = (*column - bend->touch) * bend->pitch - bend->x, dz = bend->depth;
+    double rest = bend->radius - bend->depth;
+    double a = dx * dx + dz * dz, b = bend->x * dx + rest * dz;
+    double c = bend->x * bend->x + (rest - bend->radius) * (rest + bend->radius);
+    double t = (sqrt(b * b - a * c) - b) / a;
+    double arc = atan2(bend->x + t * dx, rest + t * dz);
+    *column = bend->touch + arc * bend->radius / bend->pitch;
+    *row = bend->row + t * (*row - bend->row);
+}
+
+void qb__pixel_place(const qb_geometry *geometry, size_t i, double column, double row,
+                     double place[3]) {
+    const qb_view *view = &geometry->view[i];
+    double depth = 0, n[3] = {0};
+    if (geometry->radius > 0) {
+        double pitch = qb__norm(view->u), touch = touching_column(view);
+        double arc = (column - touch) * pitch / geometry->radius;
+        column = touch + geometry->radius * sin(arc) / pitch;
+        depth = geometry->radius * (cos(arc) - 1);
+        outward(geometry, view, n);
+    }
+    for (int j = 0; j < 3; j++)
+        place[j] = view->detector[j] + column * view->u[j] + row * view->v[j] + depth * n[j];
+}

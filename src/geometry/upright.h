@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_GEOMETRY_UPRIGHT_H
+#define QB_GEOMETRY_UPRIGHT_H
+
+#include "geometry/bend.h"
+
+/* The flat, upright detector onto which the views of a turned or bent one are resampled before they
+ * are filtered: its rows are at right angles to the axis, its columns along it. In each view its
+ * plane contains the point where the real one meets the horizontal ray through the axis, and turns
+ * about z as that does; there it has the real pitch, and that point is the same pixel in all views,
+ * so that faults which are resampled anyway leave an ideal circle where the sources make one. It
+ * covers the real detector in every view. */
+typedef struct qb__upright {
+    const qb_geometry *real;
+    qb_geometry geometry; /* the upright one; owned */
+    double (
+        *map)[9];   /* [views] upright (column, row, 1) -> (column w, row w, w) of the real plane */
+    qb__bend *bend; /* [views] when the real one is bent, else NULL */
+    size_t different; /* views after the first of which the map differs */
+} qb__upright;
+
+/* By how many rows a detector row departs from a level line across the detector's width, at most.
+ */
+double qb__upright_drift(const qb_geometry *geometry);
+
+/* `real` must outlive it. QB_UNSUPPORTED with the view for a detector that lies flat, a bent one
+ * whose rows and columns are not at right angles or that sees what no flat one could; QB_BAD_INPUT,
+ * QB_NO_MEMORY. */
+qb_status qb__upright_create(const qb_geometry *real, qb__upright *upright);
+void qb__upright_destroy(qb__upright *upright); /* NULL-safe */
+
+/* Where the pixels of a row of the upright detector fall on the real one: column[], row[] of
+ * upright->geometry.columns; far outside or NAN where it was not measured. */
+void qb__upright_line(const qb__upright *upright, size_t view, size_t at, double *column,
+                      double *row);
+
+/* Real rows first <= row < end, `margin` more on both sides, on which the upright rows
+ * row0 <= row < row1 fall in any view; first = end when there are none. */
+void qb__upright_rows(const qb__upright *upright, size_t row0, size_t row1, size_t margin,
+                      size_t *first, size_t *end);
+
+#endif

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""Turned, leaning and bent detectors: resampled to an upright, flat one where rows are not level, and as accurate."""
+import json
+
+import numpy as np
+import pytest
+
+from conebeam import Circle, inside
+from qbtest import fails, qb, qb_json, read_h5
+from test_fdk_values import MU, OBJECT, deviations, fdk, good
+
+ANGLES = np.arange(300) * 1.2
+GRID = ["--size", "160,160,48", "--voxel", "0.625"]
+
+
+def streaks(volume):
+    """The rms outside of the object, in the mid-plane, of MU."""
+    truth, far = inside([(MU, (0, 0, 0), (42, 36, 30))], volume.shape, 0.625, 4)
+    return np.sqrt((volume[24][(truth[24] == 0) & far[24]] ** 2).mean()) / MU
+
+
+@pytest.fixture(scope="module")
+def upright(tmp_path_factory):
+    circle = Circle(500, 800, 160, 96, 1.0)
+    v, _ = fdk(tmp_path_factory.mktemp("upright"), circle, circle.project(OBJECT, ANGLES), ANGLES, *GRID)
+    return streaks(v)
+
+
+@pytest.mark.parametrize("tilt", [3.0, 10.0, -10.0])
+def test_in_plane_rotation(tmp_path, upright, tilt):
+    """As good as without, and by the fast kernel; not resampled, 10 degrees cost 2 %."""
+    circle = Circle(500, 800, 160, 96, 1.0, tilt=(tilt, 0, 0))
+    p = circle.project(OBJECT, ANGLES)
+    v, said = fdk(tmp_path, circle, p, ANGLES, *GRID, "--tilt", f"{tilt},0,0")
+    assert "resampled" in said and good(v, 0.625, 24) and streaks(v) < 1.1 * upright
+    plan = qb_json("plan", "fdk", tmp_path / "p.npy", *circle.args(), "--angles", tmp_path / "angles.txt", *GRID,
+                   "--tilt", f"{tilt},0,0", "-o", tmp_path / "v.h5")
+    assert plan["resampled"] and plan["kernel"].startswith("bp_cone_circular")
+    rows, columns = plan["upright_rows_columns"]
+    assert rows >= 96 and columns >= 160
+    if abs(tilt) > 5:
+        raw, _ = fdk(tmp_path, circle, p, ANGLES, *GRID, "--tilt", f"{tilt},0,0", "--resample", "never")
+        assert deviations(raw, 0.625, 24)[0] > 0.01
+
+
+@pytest.mark.parametrize("tilt", [(0, 6, 0), (0, -8, 0), (0, 0, 12), (4, 3, -5)])
+def test_a_leaning_detector(tmp_path, tilt):
+    """Rows of a detector that leans lie at distances of their own; level ones need no resampling."""
+    circle = Circle(500, 800, 160, 96, 1.0, tilt=tilt)
+    v, said = fdk(tmp_path, circle, circle.project(OBJECT, ANGLES), ANGLES, *GRID, "--tilt", "%g,%g,%g" % tilt)
+    assert ("resampled" in said) == (tilt[0] != 0)
+    assert good(v, 0.625, 24)
+    mean, rms = deviations(v, 0.625, 12, 3.0, (MU,))
+    assert mean < 0.003 and rms < 0.015
+
+
+def test_a_leaning_detector_may_be_resampled_too(tmp_path):
+    circle = Circle(500, 800, 160, 96, 1.0, tilt=(0, 6, 0))
+    v, said = fdk(tmp_path, circle, circle.project(OBJECT, ANGLES), ANGLES, *GRID, "--tilt", "0,6,0", "--resample",
+                  "always", "--kernel", "bp_cone_circular.scalar")
+    assert "resampled" in said and good(v, 0.625, 24)
+
+
+def test_jitter_and_rotation_together(tmp_path):
+    def shift(t):
+        s = np.sin(np.deg2rad(2 * t + 30))
+        return 3 * s, 2 * s
+    circle = Circle(500, 800, 160, 96, 1.0, tilt=(5, 0, 0), shift=shift)
+    v, said = fdk(tmp_path, circle, circle.project(OBJECT, ANGLES), ANGLES, *GRID, "--jitter", "3,2,2,30", "--tilt",
+                  "5,0,0")
+    assert "resampled" in said and good(v, 0.625, 24)
+
+
+@pytest.mark.parametrize("radius,offset,tilt,columns", [
+    (300, 0, 0, 300), (160, 0, 0, 300), (300, 40, 0, 300), (300, 0, 6, 300), (300, -60, 0, 300)])
+def test_bent_detector(tmp_path, radius, offset, tilt, columns):
+    """A fan of 57 degrees. Taken for flat, the same data are useless."""
+    circle = Circle(150, 300, columns, 48, 1.0, radius=radius, offset=(offset, 0), tilt=(tilt, 0, 0))
+    options = ["--size", "200,200,32", "--voxel", "0.5", "--detector-offset=%g,0" % offset, "--tilt", f"{tilt},0,0"]
+    p = circle.project(OBJECT, ANGLES)
+    v, said = fdk(tmp_path, circle, p, ANGLES, *options, "--detector-radius", radius)
+    assert "bent" in said and ("Wang" in said) == (offset != 0)
+    assert good(v, 0.5, 16) and good(v, 0.5, 15)
+    if not offset and not tilt:
+        flat, _ = fdk(tmp_path, circle, p, ANGLES, *options)
+        assert deviations(flat, 0.5, 16)[0] > 0.02
+
+
+def xml(circle, angles, extra):
+    """RTK's gantry angle is ours; its y is our z."""
+    projections = "".join(f"<Projection><GantryAngle>{a}</GantryAngle></Projection>" for a in angles)
+    return ('<?xml version="1.0"?><RTKThreeDCircularGeometry version="3">'
+            f"<SourceToIsocenterDistance>{circle.sod}</SourceToIsocenterDistance>"
+            f"<SourceToDetectorDistance>{circle.sdd}</SourceToDetectorDistance>{extra}{projections}"
+            "</RTKThreeDCircularGeometry>")
+
+
+def matrices(circle, angles):
+    """Of a flat detector, from its own pixel centres: the map of mm to (column w, row w, w)."""
+    out = []
+    for angle in angles:
+        source, place = circle.view(angle)
+        basis = np.stack([place[0, 1] - place[0, 0], place[1, 0] - place[0, 0], place[0, 0] - source], axis=1)
+        a = np.linalg.inv(basis)
+        out.append(np.concatenate([a, -(a @ source)[:, None]], axis=1).ravel())
+    return np.array(out)
+
+
+@pytest.mark.parametrize("kind", ["rtk in-plane", "rtk bent and shifted", "json", "matrices"])
+def test_geometry_files(tmp_path, kind):
+    shifted = kind == "rtk bent and shifted"
+    circle = Circle(300, 480, 180, 48, 1.0, radius=250 if shifted else 0, offset=(30 if shifted else 0, 0),
+                    tilt=(0 if shifted else 7, 0, 0))
+    name = tmp_path / {"json": "g.json", "matrices": "g.csv"}.get(kind, "g.xml")
+    if kind == "json":
+        name.write_text(json.dumps({
+            "quickbeam_geometry": 1, "units": "mm", "beam": "cone", "rows": 48, "columns": 180, "sod": 300,
+            "sdd": 480, "pixel_size": [1, 1], "tilt_degrees": [7, 0, 0], "angles_degrees": list(ANGLES)}))
+    elif kind == "matrices":
+        np.savetxt(name, matrices(circle, ANGLES), delimiter=",", fmt="%.15g")
+    else:
+        # seen from the source, RTK turns the panel the other way round than --tilt
+        extra = ("<RadiusCylindricalDetector>250</RadiusCylindricalDetector>"
+                 "<ProjectionOffsetX>30</ProjectionOffsetX>" if shifted else "<InPlaneAngle>-7</InPlaneAngle>")
+        name.write_text(xml(circle, ANGLES, extra))
+    np.save(tmp_path / "p.npy", circle.project(OBJECT, ANGLES))
+    said = qb("fdk", tmp_path / "p.npy", "-g", name, "--pixel-size", 1, "--size", "160,160,32", "--voxel", "0.625", "-o",
+              tmp_path / "v.h5").stderr
+    assert "resampled" in said and good(read_h5(tmp_path / "v.h5"), 0.625, 16)
+
+
+def test_same_bits_however_cut(tmp_path):
+    circle = Circle(500, 800, 160, 96, 1.0, tilt=(8, 0, 0))
+    np.save(tmp_path / "p.npy", circle.project(OBJECT, ANGLES[::5]))
+    args = ["fdk", tmp_path / "p.npy", *circle.args(), "--angles", "0:360", "--tilt", "8,0,0", "-o", tmp_path / "v.h5"]
+    first = None
+    for options in ([], ["--threads", "1"], ["--max-ram", "12M", "--threads", "3"]):
+        qb(*args, *options)
+        if options and options[0] == "--max-ram":
+            assert qb_json("plan", *args, *options)["chunks"] >= 2
+        v = read_h5(tmp_path / "v.h5")
+        first = v if first is None else first
+        assert np.array_equal(first, v)
+
+
+def test_refusals(tmp_path):
+    circle = Circle(100, 150, 600, 8, 1.0)
+    np.save(tmp_path / "p.npy", np.zeros((60, 8, 600), np.float32))
+    args = ["fdk", tmp_path / "p.npy", *circle.args(), "--angles", "0:360", "-o", tmp_path / "v.h5", "--size", "32"]
+    fails(3, *args, "--detector-radius", "140", says=["view 0", "flat"])
+    fails(2, *args, "--detector-radius", "400", "--resample", "never", says=["400", "--resample"])
+    assert not (tmp_path / "v.h5").exists()

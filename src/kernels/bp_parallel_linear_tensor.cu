@@ -1,0 +1,528 @@
+// arch: 80
+/* SPDX-License-Identifier: MIT */
+/* bp_parallel_linear.tensor and .tensor_split: parallel-beam back-projection as a product of small
+ * matrices. The weights of a pixel do not depend on the slice, so for pixels that lie within BINS
+ * columns of a view
+ *
+ *   R[pixel][slice] += W[pixel][bin] D[bin][slice],   W = max(0, 1 - |h(pixel) - bin|).
+ *
+ * A warp owns 8x8 pixels and 64 slices, its sums in registers. For each view the 64 pixels are cut
+ * across the ray into two strips of 32, each within BINS columns; a strip is two m16 tiles that
+ * share their columns. Which pixels make the strips, the shape, depends on the angle: views are
+ * sorted by shape and the sums are reordered within the warp where it changes. Strip 1 is strip 0
+ * turned by 180 degrees, and its columns are read in descending order, so both have the same
+ * offsets from their first column. W is made in registers, in half precision from offsets below 1
+ * in the columns that matter.
+ *
+ * A producer warp streams the columns of VIEWS views at a time through STAGES stages. The packed
+ * data are [group of 64 slices][view][plane][column + PAD][64] halves, the eight 16-byte pieces of a
+ * row in the order that makes matrix loads free of bank conflicts; PAD zero rows stand on both sides
+ * of the detector. With SPLIT, data and weights are pairs of halves (high and low) and three
+ * products are summed. */
+#ifndef BINS
+#define BINS 8 /* columns of a strip: 8, 16 or 32 */
+#endif
+#ifndef VIEWS
+#define VIEWS 8 /* of a stage: even, at most 16 */
+#endif
+#ifndef STAGES
+#define STAGES 4
+#endif
+#ifndef ROWS
+#define ROWS 48 /* columns kept of a view, a multiple of 8 */
+#endif
+#ifndef PAD
+#define PAD ROWS
+#endif
+#ifndef SPLIT
+#define SPLIT 0
+#endif
+
+#define WARPS 8
+#define WARPS_X 4 /* a group makes 32 x 16 pixels */
+#define PLANES (1 + SPLIT)
+#define PLANE_BYTES (ROWS * 128)
+#define VIEW_BYTES (PLANES * PLANE_BYTES)
+#define BLOCKS (BINS / 8) /* eights of columns a view */
+
+/* With registers moved from the producer's four warps to the consumers', which needs a chip's own
+ * instructions; elsewhere one warp produces. */
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#define THREADS (32 * (WARPS + 4))
+#define TAKE_REGISTERS asm volatile("setmaxnreg.inc.sync.aligned.u32 240;")
+#define GIVE_REGISTERS asm volatile("setmaxnreg.dec.sync.aligned.u32 24;")
+#else
+#define THREADS (32 * (WARPS + 1))
+#define TAKE_REGISTERS
+#define GIVE_REGISTERS
+#endif
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define BULK 1
+#define FULL_ARRIVALS VIEWS
+#else
+#define BULK 0
+#define FULL_ARRIVALS 64
+#endif
+
+/* One view, in the order of summation; the host makes it. */
+struct view {
+    double ax, ay, h0;
+    float first; /* least h of strip 0 from the pixels' origin */
+    float low;   /* least column wanted, from the group's origin */
+    int rows;    /* columns wanted from there */
+    int shape;
+    u32 row; /* place in the packed data */
+    u32 unused;
+};
+
+struct job {
+    u64 out_offset; /* in floats */
+    u32 views, columns, nx, ny, slices, packed_views;
+};
+
+/* A view as the consumers see it. */
+struct staged {
+    float ax, ay, origin, first;
+    u32 row; /* where its first column stands in the stage, bytes */
+    int shape;
+    u32 unused[2];
+};
+
+struct __align__(16) shared_tables {
+    struct staged views[STAGES][VIEWS];
+    float exchange[WARPS][64 * 9];
+    u32 rows[WARPS][2][VIEWS];
+    u32 fractions[WARPS][2][VIEWS];
+    u64 full[STAGES], empty[STAGES];
+};
+
+__device__ __forceinline__ u32 shared_address(const void *p) {
+    return (u32)__cvta_generic_to_shared(p);
+}
+
+__device__ __forceinline__ void barrier_init(u32 barrier, u32 count) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
+}
+
+__device__ __forceinline__ void barrier_arrive(u32 barrier) {
+    asm volatile("{\n.reg .b64 t;\nmbarrier.arrive.shared.b64 t, [%0];\n}" ::"r"(barrier)
+                 : "memory");
+}
+
+__device__ __forceinline__ void barrier_wait(u32 barrier, u32 phase) {
+    u32 done;
+    do {
+#if BULK
+        asm volatile("{\n.reg .pred p;\n"
+                     "mbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, p;\n}"
+                     : "=r"(done)
+                     : "r"(barrier), "r"(phase)
+                     : "memory");
+#else
+        /* test_wait.parity is younger than the chips served here: the state is read as a word whose
+         * sign is the parity of the phase under way. */
+        asm volatile("{\n.reg .b64 s;\nld.volatile.shared.b64 s, [%1];\n"
+                     "shr.u64 s, s, 63;\ncvt.u32.u64 %0, s;\n}"
+                     : "=r"(done)
+                     : "r"(barrier)
+                     : "memory");
+        done = done != phase;
+#endif
+    } while (!done);
+}
+
+__device__ __forceinline__ void load_matrices(u32 (&r)[4], u32 address) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(address)
+                 : "memory");
+}
+
+__device__ __forceinline__ void multiply(float (&c)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%0,%1,%2,%3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+__device__ __forceinline__ u32 half_pair(float low, float high) {
+    u32 r;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    return r;
+}
+
+/* max(0, 1 - |fraction + offset|) of two halves; the upper clamp never bites. */
+__device__ __forceinline__ u32 weights(u32 fraction, u32 offset) {
+    u32 d, w;
+    asm("add.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(fraction), "r"(offset));
+    asm("{\n.reg .b32 m;\nabs.f16x2 m, %1;\nneg.f16x2 m, m;\nadd.rn.sat.f16x2 %0, m, %2;\n}"
+        : "=r"(w)
+        : "r"(d), "r"(0x3c003c00u));
+    return w;
+}
+
+/* The same in high and low halves. */
+__device__ __forceinline__ void weights_split(float d, u32 &high, u32 &low) {
+    const float w0 = __saturatef(1.0f - fabsf(d)), w1 = __saturatef(1.0f - fabsf(d - 1.0f));
+    high = half_pair(w0, w1);
+    float h0, h1;
+    asm("{\n.reg .b16 a, b;\nmov.b32 {a, b}, %2;\ncvt.f32.f16 %0, a;\ncvt.f32.f16 %1, b;\n}"
+        : "=f"(h0), "=f"(h1)
+        : "r"(high));
+    low = half_pair(w0 - h0, w1 - h1);
+}
+
+/* Where group `work` stands: groups of slices one after another, tiles in strips of 8 across, so
+ * that those under way together share their columns in the cache. */
+struct place {
+    u32 x, y, group;
+};
+__device__ __forceinline__ struct place place_of(u32 work, const struct job &job) {
+    const u32 across = (job.nx + 31) / 32, down = (job.ny + 15) / 16;
+    struct place p;
+    p.group = work / (across * down);
+    const u32 r = work - p.group * across * down, band = r / (8 * down), q = r - band * 8 * down;
+    const u32 width = min(8u, across - 8 * band);
+    p.x = 32 * (8 * band + q % width);
+    p.y = 16 * (q / width);
+    return p;
+}
+
+/* ---- the producer ---- */
+
+__device__ __forceinline__ void produce(const u8 *packed, const struct view *views,
+                                        const struct job &job, u32 works, u32 ring,
+                                        struct shared_tables *shared) {
+    const u32 lane = threadIdx.x & 31;
+    const u64 plane_stride = (u64)(job.columns + 2 * PAD) * 128;
+    u32 stage = 0, phase = 1;
+    for (u32 work = blockIdx.x; work < works; work += gridDim.x) {
+        const struct place at = place_of(work, job);
+        for (u32 v = 0; v < job.views; v += VIEWS) {
+            const u8 *from = packed;
+            u32 to = 0, bytes = 0;
+            struct staged s;
+            if (lane < VIEWS) {
+                const struct view w = views[v + lane];
+                const double h = fma(w.ax, (double)at.x, fma(w.ay, (double)at.y, w.h0));
+                const double base = floor(h + ((double)w.low - 0.01));
+                /* Where nothing lies on the detector, any zero rows do. */
+                const double there =
+                    fmin(fmax(base, (double)-PAD), (double)((int)job.columns + PAD - w.rows));
+                const u32 row = (u32)((int)there + PAD);
+                s.ax = (float)w.ax;
+                s.ay = (float)w.ay;
+                s.origin = (float)(h - base);
+                s.first = w.first;
+                s.shape = w.shape;
+                s.row = ring + (stage * VIEWS + lane) * VIEW_BYTES + (row & 7) * 128;
+                from += ((u64)at.group * job.packed_views + w.row) * PLANES * plane_stride +
+                        (u64)row * 128;
+                to = s.row;
+                bytes = (u32)w.rows * 128;
+            }
+            barrier_wait(shared_address(&shared->empty[stage]), phase);
+            if (lane < VIEWS)
+                shared->views[stage][lane] = s;
+            const u32 full = shared_address(&shared->full[stage]);
+#if BULK
+            if (lane < VIEWS) {
+                asm volatile("{\n.reg .b64 t;\n"
+                             "mbarrier.arrive.expect_tx.shared.b64 t, [%0], %1;\n}" ::"r"(full),
+                             "r"(bytes * PLANES)
+                             : "memory");
+                for (int plane = 0; plane < PLANES; plane++)
+                    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                                 "[%0], [%1], %2, [%3];" ::"r"(to + plane * PLANE_BYTES),
+                                 "l"(from + plane * plane_stride), "r"(bytes), "r"(full)
+                                 : "memory");
+            }
+#else
+            for (int i = 0; i < VIEWS; i++) {
+                const u8 *f = (const u8 *)__shfl_sync(~0u, (u64)from, i);
+                const u32 t = __shfl_sync(~0u, to, i), n = __shfl_sync(~0u, bytes, i);
+                for (int plane = 0; plane < PLANES; plane++)
+                    for (u32 b = lane * 16; b < n; b += 512)
+                        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                                         t + plane * PLANE_BYTES + b),
+                                     "l"(f + plane * plane_stride + b)
+                                     : "memory");
+            }
+            asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(full) : "memory");
+            barrier_arrive(full);
+#endif
+            if (++stage == STAGES) {
+                stage = 0;
+                phase ^= 1;
+            }
+        }
+    }
+}
+
+/* ---- the consumers ---- */
+
+/* The sums of 64 pixels x 64 slices: strip, tile, eight of slices, as the product leaves them. */
+typedef float sums[2][2][8][4];
+
+/* Pixel of this lane's slot: rows g and g + 8 of both tiles of strip 0. */
+struct slots {
+    u32 pixel[4];
+    float x[4], y[4];
+};
+
+__device__ __forceinline__ void load_slots(struct slots &slots, const u8 *shapes, int shape) {
+    const u32 g = (threadIdx.x & 31) >> 2;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        slots.pixel[i] = shapes[shape * 32 + 8 * i + g];
+        slots.x[i] = (float)(slots.pixel[i] & 7);
+        slots.y[i] = (float)(slots.pixel[i] >> 3);
+    }
+}
+
+/* Moves the sums from one shape's pixels to another's. */
+__device__ __forceinline__ void reorder(sums &sum, struct slots &slots, const u8 *shapes, int shape,
+                                        float *buffer) {
+    struct slots to;
+    load_slots(to, shapes, shape);
+    const u32 t = threadIdx.x & 3;
+#pragma unroll
+    for (int j = 0; j < 8; j++) {
+        __syncwarp();
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            const u32 pixel = k < 4 ? slots.pixel[k & 3] : 63 - slots.pixel[k & 3];
+            const float *c = sum[k >> 2][(k >> 1) & 1][j] + 2 * (k & 1);
+            *(float2 *)&buffer[pixel * 8 + 2 * t] = make_float2(c[0], c[1]);
+        }
+        __syncwarp();
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            const u32 pixel = k < 4 ? to.pixel[k & 3] : 63 - to.pixel[k & 3];
+            float *c = sum[k >> 2][(k >> 1) & 1][j] + 2 * (k & 1);
+            const float2 f = *(const float2 *)&buffer[pixel * 8 + 2 * t];
+            c[0] = f.x;
+            c[1] = f.y;
+        }
+    }
+    slots = to;
+}
+
+__device__ __forceinline__ void store(const sums &sum, const struct slots &slots,
+                                      const float *scales, float *out, const struct job &job,
+                                      u32 x0, u32 y0, u32 slice0, float *buffer) {
+    const u32 lane = threadIdx.x & 31, t = lane & 3;
+#pragma unroll
+    for (int j = 0; j < 8; j++) {
+        __syncwarp();
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            const u32 pixel = k < 4 ? slots.pixel[k & 3] : 63 - slots.pixel[k & 3];
+            const float *c = sum[k >> 2][(k >> 1) & 1][j] + 2 * (k & 1);
+            buffer[pixel * 9 + 2 * t] = c[0];
+            buffer[pixel * 9 + 2 * t + 1] = c[1];
+        }
+        __syncwarp();
+        for (u32 n = 0; n < 8 && slice0 + 8 * j + n < job.slices; n++) {
+            const u32 slice = slice0 + 8 * j + n;
+            const float unscale = 1.0f / scales[slice]; /* a power of two: exact */
+#pragma unroll
+            for (u32 k = 0; k < 2; k++) {
+                const u32 pixel = lane + 32 * k, x = x0 + (pixel & 7), y = y0 + (pixel >> 3);
+                if (x < job.nx && y < job.ny)
+                    out[job.out_offset + ((u64)slice * job.ny + y) * job.nx + x] =
+                        buffer[pixel * 9 + n] * unscale;
+            }
+        }
+    }
+    __syncwarp();
+}
+
+/* First rows and fractions of this warp's strips in all views of a stage: a lane does one of
+ * them. */
+__device__ __forceinline__ void place_strips(struct shared_tables *shared, u32 stage, float wx,
+                                             float wy) {
+    const u32 warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    if (lane < 2 * VIEWS) {
+        const u32 strip = lane / VIEWS, view = lane % VIEWS;
+        const struct staged v = shared->views[stage][view];
+        const float h = fmaf(v.ax, wx, fmaf(v.ay, wy, v.origin));
+        float whole, fraction;
+        if (strip == 0) {
+            const float least = h + v.first;
+            whole = floorf(least);
+            fraction = least - whole;
+        } else {
+            const float most = h + (7.0f * (v.ax + v.ay) - v.first);
+            whole = ceilf(most);
+            fraction = whole - most;
+        }
+        shared->rows[warp][strip][view] = v.row + (u32)((int)whole * 128);
+        shared->fractions[warp][strip][view] =
+            SPLIT ? __float_as_uint(fraction) : half_pair(fraction, fraction);
+    }
+    __syncwarp();
+}
+
+#if SPLIT
+typedef float offset_type;
+#else
+typedef u32 offset_type;
+#endif
+
+/* Distances of this lane's pixels from column 2 t + `column` of strip 0, counted from its first. */
+__device__ __forceinline__ void offsets_of(offset_type (&offset)[4], const struct staged *view,
+                                           int column, const struct slots &slots) {
+    const float ax = view->ax, ay = view->ay;
+    const float start = -(float)(2 * (threadIdx.x & 3) + column) - view->first;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const float q = fmaf(ax, slots.x[i], fmaf(ay, slots.y[i], start));
+#if SPLIT
+        offset[i] = q;
+#else
+        offset[i] = half_pair(q, q - 1.0f);
+#endif
+    }
+}
+
+__device__ __forceinline__ void consume(const u8 *shapes, const float *scales, float *out,
+                                        const struct job &job, u32 works,
+                                        struct shared_tables *shared) {
+    const u32 warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    const u32 wx = 8 * (warp % WARPS_X), wy = 8 * (warp / WARPS_X);
+    /* Matrix loads: lanes 0-7 and 16-23 name rows of the first block of columns, the others of the
+     * second; 0-15 the even eight of slices, the others the odd one. */
+    const u32 second = (lane >> 3) & 1, piece = (lane >> 4) << 4, row = (lane & 7) * 128;
+    float *buffer = shared->exchange[warp];
+    u32 stage = 0, phase = 0;
+    for (u32 work = blockIdx.x; work < works; work += gridDim.x) {
+        const struct place at = place_of(work, job);
+        sums sum;
+#pragma unroll
+        for (int i = 0; i < 128; i++)
+            (&sum[0][0][0][0])[i] = 0.0f;
+        struct slots slots;
+        int shape = 0;
+        load_slots(slots, shapes, 0);
+        for (u32 v = 0; v < job.views; v += VIEWS) {
+            barrier_wait(shared_address(&shared->full[stage]), phase);
+            place_strips(shared, stage, (float)wx, (float)wy);
+#pragma unroll 1
+            for (u32 pair = 0; pair < VIEWS * BLOCKS / 2; pair++) {
+                const u32 v0 = 2 * pair / BLOCKS, v1 = (2 * pair + 1) / BLOCKS;
+                const int k0 = BLOCKS == 1 ? 0 : (int)(2 * pair % BLOCKS) * 8;
+                const int k1 = BLOCKS == 1 ? 0 : k0 + 8;
+                const struct staged *first = &shared->views[stage][v0];
+                if (first->shape != shape) {
+                    shape = first->shape;
+                    reorder(sum, slots, shapes, shape, buffer);
+                }
+                offset_type offset[2][4];
+                offsets_of(offset[0], first, k0, slots);
+                offsets_of(offset[1], &shared->views[stage][v1], k1, slots);
+#pragma unroll
+                for (int strip = 0; strip < 2; strip++) {
+                    const u32 *fractions = shared->fractions[warp][strip];
+                    const u32 f0 = fractions[v0], f1 = fractions[v1];
+                    const u32 down = row + 128 * (u32)(second ? k1 : k0);
+                    u32 address = shared->rows[warp][strip][second ? v1 : v0];
+                    address += strip ? 0u - down : down;
+                    address ^= ((address >> 3) & 0x70) ^ piece;
+#if SPLIT
+                    u32 high[2][4], low[2][4];
+#pragma unroll
+                    for (int i = 0; i < 4; i++) {
+                        const float d0 = __uint_as_float(f0) + offset[0][i];
+                        const float d1 = __uint_as_float(f1) + offset[1][i];
+                        weights_split(d0, high[i >> 1][i & 1], low[i >> 1][i & 1]);
+                        weights_split(d1, high[i >> 1][2 + (i & 1)], low[i >> 1][2 + (i & 1)]);
+                    }
+#pragma unroll
+                    for (int j = 0; j < 8; j += 2) {
+                        u32 b[4], c[4];
+                        load_matrices(b, address ^ (j << 4));
+                        load_matrices(c, (address ^ (j << 4)) + PLANE_BYTES);
+#pragma unroll
+                        for (int tile = 0; tile < 2; tile++) {
+                            multiply(sum[strip][tile][j], high[tile], b[0], b[1]);
+                            multiply(sum[strip][tile][j + 1], high[tile], b[2], b[3]);
+                        }
+#pragma unroll
+                        for (int tile = 0; tile < 2; tile++) {
+                            multiply(sum[strip][tile][j], low[tile], b[0], b[1]);
+                            multiply(sum[strip][tile][j + 1], low[tile], b[2], b[3]);
+                        }
+#pragma unroll
+                        for (int tile = 0; tile < 2; tile++) {
+                            multiply(sum[strip][tile][j], high[tile], c[0], c[1]);
+                            multiply(sum[strip][tile][j + 1], high[tile], c[2], c[3]);
+                        }
+                    }
+#else
+                    u32 a[2][4];
+#pragma unroll
+                    for (int i = 0; i < 4; i++) {
+                        a[i >> 1][i & 1] = weights(f0, offset[0][i]);
+                        a[i >> 1][2 + (i & 1)] = weights(f1, offset[1][i]);
+                    }
+                    u32 b[4][4];
+#pragma unroll
+                    for (int j = 0; j < 4; j++)
+                        load_matrices(b[j], address ^ (j << 5));
+#pragma unroll
+                    for (int j = 0; j < 8; j++)
+#pragma unroll
+                        for (int tile = 0; tile < 2; tile++)
+                            multiply(sum[strip][tile][j], a[tile], b[j >> 1][2 * (j & 1)],
+                                     b[j >> 1][2 * (j & 1) + 1]);
+#endif
+                }
+            }
+            __syncwarp();
+            if (lane == 0)
+                barrier_arrive(shared_address(&shared->empty[stage]));
+            if (++stage == STAGES) {
+                stage = 0;
+                phase ^= 1;
+            }
+        }
+        store(sum, slots, scales, out, job, at.x + wx, at.y + wy, 64 * at.group, buffer);
+    }
+}
+
+/* Groups of THREADS, as many as stay resident; each takes every gridDim.x-th piece of
+ * work. The packed data end with the slices' scales. */
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    bp_parallel_linear_tensor(const u8 *packed, const struct view *views, const u8 *shapes,
+                              float *out, struct job job) {
+    extern __shared__ u8 dynamic[];
+    __shared__ struct shared_tables shared;
+    const u32 groups = (job.slices + 63) / 64;
+    const u32 works = groups * ((job.nx + 31) / 32) * ((job.ny + 15) / 16);
+    const u32 ring = (shared_address(dynamic) + 1023) & ~1023u;
+    if (threadIdx.x < STAGES) {
+        barrier_init(shared_address(&shared.full[threadIdx.x]), FULL_ARRIVALS);
+        barrier_init(shared_address(&shared.empty[threadIdx.x]), WARPS);
+#if BULK
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+    }
+    __syncthreads();
+    if (threadIdx.x >= 32 * WARPS) {
+        GIVE_REGISTERS;
+        if (threadIdx.x < 32 * (WARPS + 1))
+            produce(packed, views, job, works, ring, &shared);
+    } else {
+        TAKE_REGISTERS;
+        const u64 group_bytes =
+            (u64)job.packed_views * PLANES * (u64)(job.columns + 2 * PAD) * 128;
+        consume(shapes, (const float *)(packed + groups * group_bytes), out, job, works, &shared);
+    }
+}

@@ -1,0 +1,89 @@
+// arch: 75
+/* SPDX-License-Identifier: MIT */
+/* Rows of float32 into the layout of bp_parallel_linear_tensor.cu: [group of 64 slices][view]
+ * [plane][column + PAD][64] halves, the 16-byte pieces of row r in the order piece ^ (r & 7).
+ * Values are multiplied by their slice's scale, a power of two, so that they fit; the scales stand
+ * behind the data. Plane 1, with SPLIT, holds what rounding to half left over. A group of 256 does
+ * one view, 64 slices and 64 columns. */
+#ifndef PAD
+#define PAD 48
+#endif
+#ifndef SPLIT
+#define SPLIT 0
+#endif
+#define PLANES (1 + SPLIT)
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+struct pack_job {
+    u64 view_stride, slice_stride, offset, scales_at; /* of the rows in floats; bytes */
+    u32 view0, packed_views, columns, slices, group, unused;
+    float scale[64];
+};
+
+__device__ __forceinline__ u32 half_pair(float low, float high) {
+    u32 r;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    return r;
+}
+
+__device__ __forceinline__ u32 rest_pair(float low, float high, u32 pair) {
+    float h0, h1;
+    asm("{\n.reg .b16 a, b;\nmov.b32 {a, b}, %2;\ncvt.f32.f16 %0, a;\ncvt.f32.f16 %1, b;\n}"
+        : "=f"(h0), "=f"(h1)
+        : "r"(pair));
+    return half_pair(low - h0, high - h1);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    bp_parallel_linear_tensor_pack(const float *rows, u8 *packed, struct pack_job job) {
+    __shared__ u32 tile[PLANES][64][33]; /* [column][pair of slices] */
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const u32 view = blockIdx.y, row0 = 64 * blockIdx.x, padded = job.columns + 2 * PAD;
+    const float *from = rows + job.offset + view * job.view_stride;
+    float value[2][4][2];
+#pragma unroll
+    for (u32 half = 0; half < 2; half++)
+#pragma unroll
+        for (u32 i = 0; i < 4; i++)
+#pragma unroll
+            for (u32 odd = 0; odd < 2; odd++) {
+                const u32 slice = 64 * job.group + 2 * (warp + 8 * i) + odd;
+                const u32 column = row0 + 32 * half + lane - PAD; /* wraps below zero */
+                value[half][i][odd] =
+                    slice < job.slices && column < job.columns
+                        ? __ldcs(from + slice * job.slice_stride + column)
+                        : 0.0f;
+            }
+#pragma unroll
+    for (u32 half = 0; half < 2; half++)
+#pragma unroll
+        for (u32 i = 0; i < 4; i++) {
+            const u32 pair = warp + 8 * i, column = 32 * half + lane;
+            const float low = value[half][i][0] * job.scale[2 * pair];
+            const float high = value[half][i][1] * job.scale[2 * pair + 1];
+            const u32 rounded = half_pair(low, high);
+            tile[0][column][pair] = rounded;
+#if SPLIT
+            tile[1][column][pair] = rest_pair(low, high, rounded);
+#endif
+        }
+    __syncthreads();
+    u8 *to = packed + ((u64)job.group * job.packed_views + job.view0 + view) * PLANES *
+                          ((u64)padded * 128);
+#pragma unroll
+    for (u32 plane = 0; plane < PLANES; plane++)
+#pragma unroll
+        for (u32 i = 0; i < 2; i++) {
+            const u32 r = (threadIdx.x >> 3) + 32 * i, piece = threadIdx.x & 7;
+            const u32 *w = &tile[plane][r][4 * piece];
+            if (row0 + r < padded)
+                *(uint4 *)(to + ((u64)plane * padded + row0 + r) * 128 +
+                           ((piece ^ (row0 + r)) & 7) * 16) = make_uint4(w[0], w[1], w[2], w[3]);
+        }
+    if (blockIdx.x == 0 && view == 0 && threadIdx.x < 64)
+        ((float *)(packed + job.scales_at))[64 * job.group + threadIdx.x] =
+            job.scale[threadIdx.x];
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Plain rows -> the layout of the families texture, alu, hybrid and direct:
+ * packed[group][view][column][slice of the group], float or half. Slices beyond the last are zeros.
+ * Halves are scaled by a power of two per slice; the end of the packed memory keeps what undoes it,
+ * one float a slice. */
+#ifndef SLICES
+#define SLICES 4 /* of a group */
+#endif
+#ifndef HALF
+#define HALF 0
+#endif
+
+#if HALF
+#define STORED JOIN(HALVES_, SLICES)
+#define STORE JOIN(PACK_HALVES_, SLICES)
+#else
+#define STORED JOIN(FLOATS_, SLICES)
+#define STORE JOIN(PACK_FLOATS_, SLICES)
+#endif
+
+/* `at`: the first sample to write, in samples of SLICES values. rows: of view v and slice s at v *
+ * view_stride + s * slice_stride floats, v counted from 0; they are views view0 .. of the `views`
+ * of the scan. One launch packs a group of slices: `slices` of them are there. Groups of 256 items:
+ * x over columns, y over views. */
+KERNEL GROUPS_OF(256, 1) void bp_parallel_pack(GLOBAL const float *RESTRICT rows, ulong offset,
+                                               ulong view_stride, ulong slice_stride, int columns,
+                                               int rows_count, GLOBAL STORED *RESTRICT packed,
+                                               ulong at, int slices, float4 scale_low,
+                                               float4 scale_high) {
+    const int column = (int)group_id(0) * 256 + (int)local_id(0);
+    const float scale[8] = {scale_low.x,  scale_low.y,  scale_low.z,  scale_low.w,
+                            scale_high.x, scale_high.y, scale_high.z, scale_high.w};
+    if (column >= columns) return;
+    for (int v = (int)group_id(1); v < rows_count; v += (int)group_count(1)) {
+        GLOBAL const float *from = rows + offset + (ulong)v * view_stride + column;
+        float value[SLICES];
+        UNROLL for (int s = 0; s < SLICES; s++) value[s] =
+            s < slices ? from[(ulong)s * slice_stride] * scale[s] : 0.0f;
+        packed[at + (ulong)v * (ulong)columns + (ulong)column] = STORE(value);
+    }
+}
+
+/* undo[slice] of the group's slices. */
+KERNEL GROUPS_OF(32, 1) void bp_parallel_pack_undo(GLOBAL float *RESTRICT undo, ulong at,
+                                                   float4 low, float4 high) {
+    const float value[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+    if ((int)local_id(0) == 0)
+        UNROLL for (int s = 0; s < SLICES; s++) undo[at + (ulong)s] = value[s];
+}

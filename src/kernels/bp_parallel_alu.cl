@@ -19,11 +19,15 @@
 #define HALF 0 /* 1: bins cached in half precision; 2: arithmetic in half precision too */
 #endif
 #ifndef WIDTH
-#define WIDTH SLICES /* slices that lie together in the cache; fewer: split into several */
+#define WIDTH 0 /* slices that lie together in the cache; 0: all, fewer: split into several */
 #endif
 #ifndef DIFFERENCE
-#define DIFFERENCE                                                                                 \
-    0 /* 1: a thread caches neighbouring bins, handing the last over; 2: loads twice */
+/* 1: a thread caches neighbouring bins, handing the last over; 2: it loads twice */
+#define DIFFERENCE 0
+#endif
+#if WIDTH == 0
+#undef WIDTH
+#define WIDTH SLICES
 #endif
 #ifndef WRITE64
 #define WRITE64 0 /* a thread caches two bins at once */
@@ -475,7 +479,7 @@ KERNEL GROUPS_OF(THREADS,
     UNROLL for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SLICES; s++) {
         const int z = group * SLICES + s, y_out = y0 + y + q * STEP;
         if (z >= slices || y_out >= ny) continue;
-        out[((ulong)z * (ulong)ny + (ulong)y_out) * (ulong)nx + (ulong)x_out] =
-            HALF ? sum[q][s] * undo[z] : sum[q][s];
+        out[out_at + ((ulong)z * (ulong)ny + (ulong)y_out) * (ulong)nx + (ulong)x_out] =
+            HALF ? sum[q][s] * undo[undo_at + (ulong)z] : sum[q][s];
     }
 }

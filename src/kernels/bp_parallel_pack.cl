@@ -18,32 +18,35 @@
 #define STORE JOIN(PACK_FLOATS_, SLICES)
 #endif
 
-/* `at`: the first sample to write, in samples of SLICES values. rows: of view v and slice s at v *
- * view_stride + s * slice_stride floats, v counted from 0; they are views view0 .. of the `views`
- * of the scan. One launch packs a group of slices: `slices` of them are there. Groups of 256 items:
- * x over columns, y over views. */
+/* The row of view view0 + v and slice s begins at offset + v * view_stride + s * slice_stride
+ * floats. Groups of 256 items: x over columns, y over views, z over the groups of slices from
+ * `group0`; all of them are scaled alike. */
 KERNEL GROUPS_OF(256, 1) void bp_parallel_pack(GLOBAL const float *RESTRICT rows, ulong offset,
                                                ulong view_stride, ulong slice_stride, int columns,
-                                               int rows_count, GLOBAL STORED *RESTRICT packed,
-                                               ulong at, int slices, float4 scale_low,
-                                               float4 scale_high) {
-    const int column = (int)group_id(0) * 256 + (int)local_id(0);
+                                               int views, int view0, int view1, int group0,
+                                               int slices, float4 scale_low, float4 scale_high,
+                                               GLOBAL STORED *RESTRICT packed) {
+    const int column = (int)(group_id(0) * 256 + local_id(0));
+    const int group = group0 + (int)group_id(2);
     const float scale[8] = {scale_low.x,  scale_low.y,  scale_low.z,  scale_low.w,
                             scale_high.x, scale_high.y, scale_high.z, scale_high.w};
     if (column >= columns) return;
-    for (int v = (int)group_id(1); v < rows_count; v += (int)group_count(1)) {
-        GLOBAL const float *from = rows + offset + (ulong)v * view_stride + column;
+    for (int v = view0 + (int)group_id(1); v < view1; v += (int)group_count(1)) {
+        GLOBAL const float *from = rows + offset + (ulong)(v - view0) * view_stride + column;
         float value[SLICES];
-        UNROLL for (int s = 0; s < SLICES; s++) value[s] =
-            s < slices ? from[(ulong)s * slice_stride] * scale[s] : 0.0f;
-        packed[at + (ulong)v * (ulong)columns + (ulong)column] = STORE(value);
+        UNROLL for (int s = 0; s < SLICES; s++) {
+            const int slice = group * SLICES + s;
+            value[s] = slice < slices ? from[(ulong)slice * slice_stride] * scale[s] : 0.0f;
+        }
+        packed[((ulong)group * (ulong)views + (ulong)v) * (ulong)columns + (ulong)column] =
+            STORE(value);
     }
 }
 
-/* undo[slice] of the group's slices. */
-KERNEL GROUPS_OF(32, 1) void bp_parallel_pack_undo(GLOBAL float *RESTRICT undo, ulong at,
-                                                   float4 low, float4 high) {
+/* undo[at ..] of one group's slices. */
+KERNEL GROUPS_OF(32, 1) void bp_parallel_pack_undo(float4 low, float4 high,
+                                                   GLOBAL float *RESTRICT undo, ulong at) {
     const float value[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-    if ((int)local_id(0) == 0)
+    if (local_id(0) == 0)
         UNROLL for (int s = 0; s < SLICES; s++) undo[at + (ulong)s] = value[s];
 }

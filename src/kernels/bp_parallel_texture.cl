@@ -208,8 +208,8 @@ KERNEL GROUPS_OF(THREADS,
     UNROLL for (int q = 0; q < WRITTEN; q++) UNROLL for (int s = 0; s < SLICES; s++) {
         const int z = layer * SLICES + s, y_at = y_out + q * ROWS;
         if (z >= slices || y_at >= ny) continue;
-        GLOBAL float *to = out + ((ulong)z * (ulong)ny + (ulong)y_at) * (ulong)nx + (ulong)x_out;
-        float value = HALF ? VALUE(q, s) * undo[z] : VALUE(q, s);
+        GLOBAL float *to = out + out_at + ((ulong)z * (ulong)ny + (ulong)y_at) * (ulong)nx + (ulong)x_out;
+        float value = HALF ? VALUE(q, s) * undo[undo_at + (ulong)z] : VALUE(q, s);
         *to = view0 > 0 ? *to + value : value;
     }
 }

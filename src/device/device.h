@@ -29,8 +29,8 @@ typedef struct qb__device_info {
     bool subgroups;       /* shuffles across a warp or subgroup */
     unsigned warp;        /* lanes that run together; 1 where nothing is known */
     unsigned multiprocessors;
-    size_t memory_bytes, free_bytes;
-    size_t local_bytes; /* shared memory one work group can have, opted in */
+    size_t memory_bytes, free_bytes; /* free: not asked yet, all; see qb__device_free_bytes */
+    size_t local_bytes;              /* shared memory one work group can have, opted in */
     size_t l2_bytes;
     size_t group_size; /* most work items of a group */
     size_t image_width, image_height, image_layers;
@@ -57,7 +57,11 @@ const char *qb__device_missing(qb__device_api api);
 qb_status qb__device_open(const char *spec, qb__device **device);
 void qb__device_close(qb__device *device); /* NULL-safe; everything made from it must be gone */
 const qb__device_info *qb__device_info_of(const qb__device *device);
-/* Free bytes right now. */
+/* Makes the device's primary context the calling thread's, for libraries that work in it (cuFFT);
+ * leave gives the thread back what it had. Nothing on OpenCL. */
+qb_status qb__device_enter(qb__device *device);
+void qb__device_leave(qb__device *device);
+/* Free bytes right now; all of the device's where the api does not say (OpenCL). */
 qb_status qb__device_free_bytes(qb__device *device, size_t *bytes);
 
 /* ---- memory ---- */
@@ -121,7 +125,8 @@ qb_status qb__texture_load(qb__queue *queue, qb__texture *texture, const qb__mem
 /* The source embedded in the library under `source` ("bp_parallel_linear_texture.cl":
  * src/kernels/), with the dialect in front, compiled for the device with `macros` (NAME=VALUE,
  * ended by NULL; may be NULL), from the disk cache when it is there. Programs of the same device,
- * source and macros are shared. A compiler's complaint is in the detail. */
+ * source and macros are shared. The macro QB_REGISTERS=N caps the registers of an item where the
+ * compiler can. A compiler's complaint is in the detail. */
 qb_status qb__program_build(qb__device *device, const char *source, const char *const *macros,
                             qb__program **program);
 void qb__program_release(qb__program *program); /* NULL-safe */

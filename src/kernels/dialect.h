@@ -4,20 +4,20 @@
 #ifndef QB_DIALECT_H
 #define QB_DIALECT_H
 
-#ifdef __CUDA_ARCH__
+#ifdef __CUDACC__
 #define QB_CUDA 1
 #else
 #define QB_CUDA 0
 #endif
 
-#if QB_CUDA || defined(__CUDACC__)
+#if QB_CUDA
 
 #pragma nv_diag_suppress 177 /* what a source does not use of this */
 #define KERNEL extern "C" __global__
 #define FUNCTION static __device__ __forceinline__
 #define GLOBAL
 #define LOCAL __shared__
-#define CONSTANT __device__ const /* a table in the source: `CONSTANT float table[] = {...};` */
+#define CONSTANT __constant__ /* a table of the source: CONSTANT float table[4] = {...}; */
 #define RESTRICT __restrict__
 #define BARRIER() __syncthreads()
 #define GROUP_LIMIT(items) __launch_bounds__(items)
@@ -130,7 +130,7 @@ typedef ushort half_bits;
 
 #endif
 
-#if QB_CUDA || defined(__CUDACC__)
+#if QB_CUDA
 #define LOAD_HALF_LOCAL(index, pointer) LOAD_HALF(index, pointer)
 #define STORE_HALF_LOCAL(value, index, pointer) STORE_HALF(value, index, pointer)
 #else
@@ -142,7 +142,7 @@ typedef ushort half_bits;
 /* ---- what back-projection adds: 64-bit integers, bits, loops, launch bounds, shuffles, half
  * arithmetic, and a few values that move as one access ---- */
 
-#if QB_CUDA || defined(__CUDACC__)
+#if QB_CUDA
 
 typedef long long LONG;
 #define AS_INT(a) __float_as_int(a)

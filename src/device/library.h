@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_DEVICE_LIBRARY_H
+#define QB_DEVICE_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Opening shared libraries at run time. A library once opened stays open: drivers do not survive
+ * being closed. */
+
+/* The first of `names` (ended by NULL) that opens. The environment variable `override`, when set,
+ * names the only file tried; set to nothing it means: do without. NULL when none opens, the reason
+ * in `why`. */
+void *qb__library_open(const char *override, const char *const *names, char *why, size_t why_size);
+
+/* Fills a table of function pointers, one per name, in order. False when one is missing; its name
+ * in *missing. Names that begin with '?' may be missing and leave NULL. */
+bool qb__library_symbols(void *library, const char *const *names, size_t count, void *table,
+                         const char **missing);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/memory.h"
+
+#include "device/backend.h"
+
+/* Linear memory, queues, events, textures: the checks that all apis share. */
+
+/* Every object begins with its device; `create` fills the rest. */
+#define MAKE(out, owner)                                                                           \
+    do {                                                                                           \
+        qb_status made = qb__device_check(owner);                                                  \
+        if (made == QB_OK) made = qb__alloc(1, sizeof **(out), (out));                             \
+        if (made != QB_OK) return made;                                                            \
+        (*(out))->device = (owner);                                                                \
+    } while (0)
+
+static qb_status keep(qb_status status, void *object) {
+    if (status == QB_OK) return status;
+    void **pointer = object;
+    qb__free(*pointer);
+    *pointer = NULL;
+    return status;
+}
+
+qb_status qb__memory_create(qb__device *device, size_t bytes, qb__memory **memory) {
+    *memory = NULL;
+    if (!bytes) return qb__fail(QB_BAD_ARGUMENT, "device memory of 0 bytes");
+    MAKE(memory, device);
+    (*memory)->bytes = bytes;
+    return keep(device->backend->memory_create(*memory), memory);
+}
+
+void qb__memory_destroy(qb__memory *memory) {
+    if (!memory) return;
+    memory->device->backend->memory_destroy(memory);
+    qb__free(memory);
+}
+
+size_t qb__memory_bytes(const qb__memory *memory) {
+    return memory->bytes;
+}
+uint64_t qb__memory_native(const qb__memory *memory) {
+    return memory->native;
+}
+
+qb_status qb__host_create(qb__device *device, size_t bytes, void **host) {
+    *host = NULL;
+    if (!bytes) return qb__fail(QB_BAD_ARGUMENT, "host memory of 0 bytes");
+    qb_status status = qb__device_check(device);
+    return status == QB_OK ? device->backend->host_create(device, bytes, host) : status;
+}
+
+void qb__host_destroy(qb__device *device, void *host) {
+    if (host) device->backend->host_destroy(device, host);
+}
+
+qb_status qb__queue_create(qb__device *device, qb__queue **queue) {
+    *queue = NULL;
+    MAKE(queue, device);
+    return keep(device->backend->queue_create(*queue), queue);
+}
+
+void qb__queue_destroy(qb__queue *queue) {
+    if (!queue) return;
+    queue->device->backend->queue_destroy(queue);
+    qb__free(queue);
+}
+
+qb_status qb__queue_finish(qb__queue *queue) {
+    qb_status status = qb__device_check(queue->device);
+    return status == QB_OK ? queue->device->backend->queue_finish(queue) : status;
+}
+
+uint64_t qb__queue_native(const qb__queue *queue) {
+    return (uint64_t)(uintptr_t)queue->native;
+}
+
+/* Whether [offset, offset + bytes) lies in the memory; a transfer must never run past its end. */
+static qb_status check_range(const qb__queue *queue, const qb__memory *memory, size_t offset,
+                             size_t bytes) {
+    qb_status status = qb__device_check(queue->device);
+    if (status != QB_OK) return status;
+    if (offset <= memory->bytes && bytes <= memory->bytes - offset) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "%zu bytes at %zu do not fit device memory of %zu", bytes,
+                    offset, memory->bytes);
+}
+
+qb_status qb__memory_upload(qb__queue *queue, qb__memory *to, size_t offset, const void *host,
+                            size_t bytes) {
+    qb_status status = check_range(queue, to, offset, bytes);
+    if (status != QB_OK || !bytes) return status;
+    return queue->device->backend->upload(queue, to, offset, host, bytes);
+}
+
+qb_status qb__memory_download(qb__queue *queue, const qb__memory *from, size_t offset, void *host,
+                              size_t bytes) {
+    qb_status status = check_range(queue, from, offset, bytes);
+    if (status != QB_OK || !bytes) return status;
+    return queue->device->backend->download(queue, from, offset, host, bytes);
+}
+
+qb_status qb__memory_copy(qb__queue *queue, qb__memory *to, size_t to_offset,
+                          const qb__memory *from, size_t from_offset, size_t bytes) {
+    qb_status status = check_range(queue, to, to_offset, bytes);
+    if (status == QB_OK) status = check_range(queue, from, from_offset, bytes);
+    if (status != QB_OK || !bytes) return status;
+    return queue->device->backend->copy(queue, to, to_offset, from, from_offset, bytes);
+}
+
+qb_status qb__memory_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte,
+                          size_t bytes) {
+    qb_status status = check_range(queue, memory, offset, bytes);
+    if (status != QB_OK || !bytes) return status;
+    return queue->device->backend->fill(queue, memory, offset, byte, bytes);
+}
+
+qb_status qb__event_create(qb__device *device, qb__event **event) {
+    *event = NULL;
+    MAKE(event, device);
+    return keep(device->backend->event_create(*event), event);
+}
+
+void qb__event_destroy(qb__event *event) {
+    if (!event) return;
+    event->device->backend->event_destroy(event);
+    qb__free(event);
+}
+
+qb_status qb__event_record(qb__event *event, qb__queue *queue) {
+    qb_status status = qb__device_check(queue->device);
+    if (status == QB_OK) status = queue->device->backend->event_record(event, queue);
+    if (status == QB_OK) event->recorded = true;
+    return status;
+}
+
+/* An event never recorded lies in the past, as in CUDA. */
+qb_status qb__event_wait(qb__event *event) {
+    qb_status status = qb__device_check(event->device);
+    if (status != QB_OK || !event->recorded) return status;
+    return event->device->backend->event_wait(event);
+}
+
+qb_status qb__queue_wait(qb__queue *queue, qb__event *event) {
+    qb_status status = qb__device_check(queue->device);
+    if (status != QB_OK || !event->recorded) return status;
+    return queue->device->backend->queue_wait(queue, event);
+}
+
+qb_status qb__event_seconds(const qb__event *from, const qb__event *to, double *seconds) {
+    *seconds = 0;
+    if (!from->recorded || !to->recorded) {
+        return qb__fail(QB_BAD_ARGUMENT, "the time between events that were not recorded");
+    }
+    return from->device->backend->event_seconds(from, to, seconds);
+}
+
+static size_t texture_bytes(const qb__texture_shape *shape) {
+    size_t layers = shape->layers ? shape->layers : 1, texel = shape->channels * 4, bytes;
+    if (shape->half) texel /= 2;
+    if (!qb__mul(shape->width, shape->height, layers, &bytes)) return 0;
+    return qb__mul(bytes, texel, 1, &bytes) ? bytes : 0;
+}
+
+static qb_status check_shape(const qb__device_info *info, const qb__texture_shape *shape) {
+    unsigned channels = shape->channels;
+    if (channels != 1 && channels != 2 && channels != 4) {
+        return qb__fail(QB_BAD_ARGUMENT, "a texture of %u channels; 1, 2 or 4", channels);
+    }
+    if (!info->images) {
+        return qb__fail(QB_UNSUPPORTED, "%s (%s) has no images", info->spec, info->name);
+    }
+    if (texture_bytes(shape) && shape->width <= info->image_width &&
+        shape->height <= info->image_height && shape->layers <= info->image_layers) {
+        return QB_OK;
+    }
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "a texture of %zu x %zu x %zu texels; %s takes 1 to %zu x %zu and %zu layers",
+                    shape->width, shape->height, shape->layers, info->spec, info->image_width,
+                    info->image_height, info->image_layers);
+}
+
+qb_status qb__texture_create(qb__device *device, const qb__texture_shape *shape,
+                             qb__texture **texture) {
+    *texture = NULL;
+    qb_status status = check_shape(&device->info, shape);
+    if (status != QB_OK) return status;
+    MAKE(texture, device);
+    (*texture)->shape = *shape;
+    return keep(device->backend->texture_create(*texture), texture);
+}
+
+void qb__texture_destroy(qb__texture *texture) {
+    if (!texture) return;
+    texture->device->backend->texture_destroy(texture);
+    qb__free(texture);
+}
+
+qb_status qb__texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from,
+                           size_t offset) {
+    qb_status status = check_range(queue, from, offset, texture_bytes(&texture->shape));
+    if (status != QB_OK) return status;
+    return queue->device->backend->texture_load(queue, texture, from, offset);
+}

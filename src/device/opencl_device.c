@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "device/opencl_api.h"
+
+/* Contexts, errors, queues and events. */
+
+/* Name and meaning of the errors worth telling apart; NVIDIA reports a kernel's crash as -5, -36 or
+ * -9999 at the next finish. */
+static const struct {
+    qb__cl_result code;
+    qb_status status;
+    bool lasting;
+    const char *name;
+} errors[] = {
+    {-2, QB_NO_DEVICE, true, "CL_DEVICE_NOT_AVAILABLE"},
+    {-3, QB_NO_DEVICE, false, "CL_COMPILER_NOT_AVAILABLE"},
+    {-4, QB_NO_MEMORY, false, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
+    {-6, QB_NO_MEMORY, false, "CL_OUT_OF_HOST_MEMORY"},
+    {-10, QB_UNSUPPORTED, false, "CL_IMAGE_FORMAT_NOT_SUPPORTED"},
+    {-11, QB_INTERNAL, false, "CL_BUILD_PROGRAM_FAILURE"},
+    {-14, QB_NO_DEVICE, true, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
+    {-30, QB_INTERNAL, false, "CL_INVALID_VALUE"},
+    {-36, QB_NO_DEVICE, true, "CL_INVALID_COMMAND_QUEUE"},
+    {-40, QB_BAD_ARGUMENT, false, "CL_INVALID_IMAGE_SIZE"},
+    {-51, QB_INTERNAL, false, "CL_INVALID_ARG_SIZE"},
+    {-52, QB_INTERNAL, false, "CL_INVALID_KERNEL_ARGS"},
+    {-54, QB_BAD_ARGUMENT, false, "CL_INVALID_WORK_GROUP_SIZE"},
+    {-55, QB_BAD_ARGUMENT, false, "CL_INVALID_WORK_ITEM_SIZE"},
+    {-61, QB_NO_MEMORY, false, "CL_INVALID_BUFFER_SIZE"},
+    {-9999, QB_NO_DEVICE, true, "an illegal access in a kernel"},
+};
+static const struct {
+    qb_status status;
+    bool lasting;
+} out_of_resources[] = {
+    [QB__CL_ALLOCATES] = {QB_NO_MEMORY, false},
+    [QB__CL_LAUNCHES] = {QB_UNSUPPORTED, false},
+    [QB__CL_RUNS] = {QB_NO_DEVICE, true},
+};
+
+qb_status qb__opencl_status(qb__device *device, qb__cl_result result, qb__cl_call call,
+                            const char *doing) {
+    if (!result) return QB_OK;
+    const char *name = "OpenCL error";
+    qb_status status = QB_INTERNAL;
+    bool lasting = false;
+    if (result == -5) {
+        name = "CL_OUT_OF_RESOURCES";
+        status = out_of_resources[call].status;
+        lasting = out_of_resources[call].lasting;
+    }
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        if (errors[i].code != result) continue;
+        name = errors[i].name;
+        status = errors[i].status;
+        lasting = errors[i].lasting;
+    }
+    if (!lasting) {
+        return qb__fail(status, "%s: %s: %s (%d)", device->info.spec, doing, name, result);
+    }
+    device->lost = 1;
+    return qb__fail(status,
+                    "%s (%s) was lost: %s: %s (%d); end this process and start again, or go on "
+                    "with --device cpu",
+                    device->info.spec, device->info.name, doing, name, result);
+}
+
+static void close_device(qb__device *device) {
+    if (device->service) qb__opencl.queue_release(device->service);
+    if (device->context) qb__opencl.context_release(device->context);
+    device->service = device->context = NULL;
+}
+
+static qb_status open_device(qb__device *device) {
+    qb__cl_result result;
+    device->context = qb__opencl.context_create(NULL, 1, &device->id, NULL, NULL, &result);
+    if (device->context) {
+        device->service = qb__opencl.queue_create(device->context, device->id, 0, &result);
+    }
+    if (device->service) {
+        if (device->info.images) qb__opencl_choose_images(device);
+        return QB_OK;
+    }
+    close_device(device);
+    return qb__opencl_status(device, result ? result : -2, QB__CL_ALLOCATES, "opening the device");
+}
+
+/* OpenCL has no common context to take up. */
+static qb_status enter(qb__device *device) {
+    return qb__device_check(device);
+}
+static void leave(qb__device *device) {
+    (void)device;
+}
+
+/* OpenCL does not say; what is asked for too much fails when it is created. */
+static qb_status free_bytes(qb__device *device, size_t *bytes) {
+    *bytes = device->info.memory_bytes;
+    return QB_OK;
+}
+
+static qb_status queue_create(qb__queue *queue) {
+    qb__device *device = queue->device;
+    qb__cl_result result;
+    queue->native =
+        qb__opencl.queue_create(device->context, device->id, QB__CL_QUEUE_TIMES, &result);
+    return qb__opencl_status(device, result, QB__CL_ALLOCATES, "making a queue");
+}
+
+static void queue_destroy(qb__queue *queue) {
+    qb__opencl.finish(queue->native);
+    qb__opencl.queue_release(queue->native);
+}
+
+static qb_status queue_finish(qb__queue *queue) {
+    return qb__opencl_status(queue->device, qb__opencl.finish(queue->native), QB__CL_RUNS,
+                             "finishing a queue");
+}
+
+static qb_status event_create(qb__event *event) {
+    event->native = NULL;
+    return QB_OK;
+}
+
+static void event_destroy(qb__event *event) {
+    if (event->native) qb__opencl.event_release(event->native);
+}
+
+/* Flushed at once: another queue, or a thread, may wait for it. */
+static qb_status event_record(qb__event *event, qb__queue *queue) {
+    void *marker = NULL;
+    qb__cl_result result = qb__opencl.marker(queue->native, 0, NULL, &marker);
+    if (!result) {
+        event_destroy(event);
+        event->native = marker;
+        result = qb__opencl.flush(queue->native);
+    }
+    return qb__opencl_status(queue->device, result, QB__CL_RUNS, "recording an event");
+}
+
+static qb_status event_wait(qb__event *event) {
+    return qb__opencl_status(event->device, qb__opencl.wait(1, &event->native), QB__CL_RUNS,
+                             "waiting for an event");
+}
+
+static qb_status queue_wait(qb__queue *queue, qb__event *event) {
+    return qb__opencl_status(queue->device,
+                             qb__opencl.barrier(queue->native, 1, &event->native, NULL),
+                             QB__CL_RUNS, "making a queue wait");
+}
+
+static qb_status event_seconds(const qb__event *from, const qb__event *to, double *seconds) {
+    uint64_t begin = 0, end = 0;
+    qb__cl_result result =
+        qb__opencl.event_time(from->native, QB__CL_EVENT_END, sizeof begin, &begin, NULL);
+    if (!result) {
+        result = qb__opencl.event_time(to->native, QB__CL_EVENT_END, sizeof end, &end, NULL);
+    }
+    *seconds = 1e-9 * ((double)end - (double)begin);
+    return qb__opencl_status(from->device, result, QB__CL_RUNS, "the time between two events");
+}
+
+const qb__backend qb__opencl_backend = {
+    .api = QB__API_OPENCL,
+    .name = "opencl",
+    .find = qb__opencl_find,
+    .open = open_device,
+    .close = close_device,
+    .enter = enter,
+    .leave = leave,
+    .free_bytes = free_bytes,
+    .memory_create = qb__opencl_memory_create,
+    .memory_destroy = qb__opencl_memory_destroy,
+    .host_create = qb__opencl_host_create,
+    .host_destroy = qb__opencl_host_destroy,
+    .queue_create = queue_create,
+    .queue_destroy = queue_destroy,
+    .queue_finish = queue_finish,
+    .upload = qb__opencl_upload,
+    .download = qb__opencl_download,
+    .copy = qb__opencl_copy,
+    .fill = qb__opencl_fill,
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_wait = event_wait,
+    .queue_wait = queue_wait,
+    .event_seconds = event_seconds,
+    .texture_create = qb__opencl_texture_create,
+    .texture_destroy = qb__opencl_texture_destroy,
+    .texture_load = qb__opencl_texture_load,
+    .build = qb__opencl_build,
+    .load = qb__opencl_load,
+    .unload = qb__opencl_unload,
+    .kernel_get = qb__opencl_kernel_get,
+    .kernel_release = qb__opencl_kernel_release,
+    .kernel_inspect = qb__opencl_kernel_inspect,
+    .kernel_launch = qb__opencl_kernel_launch,
+};

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/backend.h"
+#include "device/cache.h"
+#include "device/sources.h"
+
+/* Programs: shared by key, from the cache where it has them. */
+
+static void add_text(qb__hash *hash, const char *text) {
+    qb__hash_add(hash, text, strlen(text) + 1); /* with its end: "ab","c" is not "a","bc" */
+}
+
+static void make_key(const qb__device *device, const char *text, const char *const *macros,
+                     uint64_t key[2]) {
+    const qb__device_info *info = &device->info;
+    char chip[48];
+    snprintf(chip, sizeof chip, "%d %d %d", (int)info->api, info->arch, info->arch_specific);
+    qb__hash hash = QB__HASH_START;
+    add_text(&hash, QB_VERSION);
+    add_text(&hash, chip);
+    add_text(&hash, info->name);
+    add_text(&hash, info->driver);
+    add_text(&hash, device->compiler);
+    for (size_t i = 0; macros && macros[i]; i++) add_text(&hash, macros[i]);
+    add_text(&hash, "");
+    add_text(&hash, text);
+    memcpy(key, hash.word, sizeof hash.word);
+}
+
+static qb_status check_macros(const char *const *macros) {
+    for (size_t i = 0; macros && macros[i]; i++) {
+        if (strpbrk(macros[i], " \t\n\"'\\") || macros[i][0] == '-') {
+            return qb__fail(QB_BAD_ARGUMENT, "the macro %s cannot be given to every compiler",
+                            macros[i]);
+        }
+    }
+    return QB_OK;
+}
+
+/* The program of that key that is there already, counted once more. */
+static qb__program *share(qb__device *device, const uint64_t key[2]) {
+    for (qb__program *p = device->programs; p; p = p->next) {
+        if (memcmp(p->key, key, sizeof p->key) != 0) continue;
+        p->references++;
+        return p;
+    }
+    return NULL;
+}
+
+static qb_status load_or_build(qb__program *program, const char *text, const char *const *macros) {
+    const qb__backend *backend = program->device->backend;
+    qb__binary binary = {0};
+    qb_status status = QB_INTERNAL;
+    if (qb__cache_read(program->key, &binary)) {
+        status = backend->load(program, &binary);
+        qb__free(binary.bytes);
+        binary = (qb__binary){0};
+        if (status == QB_OK || program->device->lost) return status;
+        qb__cache_remove(program->key);
+    }
+    status = backend->build(program, text, macros, &binary);
+    if (status == QB_OK) qb__cache_write(program->key, &binary);
+    qb__free(binary.bytes);
+    return status;
+}
+
+static void destroy(qb__program *program) {
+    const qb__backend *backend = program->device->backend;
+    while (program->kernels) {
+        qb__kernel *kernel = program->kernels;
+        program->kernels = kernel->next;
+        backend->kernel_release(kernel);
+        pthread_mutex_destroy(&kernel->lock);
+        qb__free(kernel);
+    }
+    if (program->native) backend->unload(program);
+    pthread_mutex_destroy(&program->lock);
+    qb__free(program);
+}
+
+static qb_status make(qb__device *device, const char *source, const char *text,
+                      const char *const *macros, const uint64_t key[2], qb__program **program) {
+    qb_status status = qb__alloc(1, sizeof **program, program);
+    if (status != QB_OK) return status;
+    qb__program *p = *program;
+    p->device = device;
+    p->references = 1;
+    memcpy(p->key, key, sizeof p->key);
+    snprintf(p->name, sizeof p->name, "%s", source);
+    pthread_mutex_init(&p->lock, NULL);
+    status = load_or_build(p, text, macros);
+    if (status != QB_OK) {
+        destroy(p);
+        *program = NULL;
+    }
+    return status;
+}
+
+/* Compiling takes seconds: it happens outside the lock, and who comes second takes the first's. */
+qb_status qb__program_build(qb__device *device, const char *source, const char *const *macros,
+                            qb__program **program) {
+    char *text = NULL;
+    uint64_t key[2];
+    qb__program *made = NULL;
+    qb_status status;
+    *program = NULL;
+    QB__TRY(qb__device_check(device));
+    QB__TRY(check_macros(macros));
+    QB__TRY(qb__kernel_source_text(source, &text));
+    make_key(device, text, macros, key);
+    pthread_mutex_lock(&device->lock);
+    *program = share(device, key);
+    pthread_mutex_unlock(&device->lock);
+    if (*program) goto out;
+    QB__TRY(make(device, source, text, macros, key, &made));
+    pthread_mutex_lock(&device->lock);
+    *program = share(device, key);
+    if (!*program) {
+        made->next = device->programs;
+        device->programs = *program = made;
+        made = NULL;
+    }
+    pthread_mutex_unlock(&device->lock);
+    if (made) destroy(made);
+out:
+    qb__free(text);
+    return status;
+}
+
+void qb__program_release(qb__program *program) {
+    if (!program) return;
+    qb__device *device = program->device;
+    pthread_mutex_lock(&device->lock);
+    bool last = --program->references == 0;
+    if (last) {
+        qb__program **slot = &device->programs;
+        while (*slot != program) slot = &(*slot)->next;
+        *slot = program->next;
+    }
+    pthread_mutex_unlock(&device->lock);
+    if (last) destroy(program);
+}
+
+static qb_status make_kernel(qb__program *program, const char *name, qb__kernel **kernel) {
+    if (strlen(name) >= sizeof(*kernel)->name) {
+        return qb__fail(QB_BAD_ARGUMENT, "%s: the kernel name %s is too long", program->name, name);
+    }
+    qb__kernel *made;
+    qb_status status = qb__alloc(1, sizeof *made, &made);
+    if (status != QB_OK) return status;
+    made->program = program;
+    strcpy(made->name, name);
+    status = program->device->backend->kernel_get(made);
+    if (status != QB_OK) {
+        qb__free(made);
+        return status;
+    }
+    pthread_mutex_init(&made->lock, NULL);
+    made->next = program->kernels;
+    program->kernels = *kernel = made;
+    return QB_OK;
+}
+
+qb_status qb__kernel_get(qb__program *program, const char *name, qb__kernel **kernel) {
+    *kernel = NULL;
+    qb_status status = qb__device_check(program->device);
+    if (status != QB_OK) return status;
+    pthread_mutex_lock(&program->lock);
+    for (qb__kernel *k = program->kernels; k && !*kernel; k = k->next) {
+        if (!strcmp(k->name, name)) *kernel = k;
+    }
+    if (!*kernel) status = make_kernel(program, name, kernel);
+    pthread_mutex_unlock(&program->lock);
+    return status;
+}
+
+qb_status qb__kernel_inspect(qb__kernel *kernel, size_t group, size_t local_bytes,
+                             qb__kernel_facts *facts) {
+    *facts = (qb__kernel_facts){-1, -1, -1, -1};
+    return kernel->program->device->backend->kernel_inspect(kernel, group, local_bytes, facts);
+}
+
+qb_status qb__kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3],
+                            const size_t group[3], const qb__arg *args, size_t count) {
+    qb__device *device = queue->device;
+    qb_status status = qb__device_check(device);
+    if (status != QB_OK) return status;
+    size_t items = group[0] * group[1] * group[2];
+    if (!items || items > device->info.group_size) {
+        return qb__fail(QB_BAD_ARGUMENT, "%s: a group of %zu x %zu x %zu items; %s takes 1 to %zu",
+                        kernel->name, group[0], group[1], group[2], device->info.spec,
+                        device->info.group_size);
+    }
+    if (!groups[0] || !groups[1] || !groups[2]) return QB_OK; /* nothing to do */
+    return device->backend->kernel_launch(kernel, queue, groups, group, args, count);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_DEVICE_SOURCES_H
+#define QB_DEVICE_SOURCES_H
+
+#include "quickbeam/status.h"
+
+/* The kernel sources of src/kernels/ (*.cl, *.cu, *.clh, *.cuh, dialect.h), put into the library as
+ * text when it is built. */
+typedef struct qb__kernel_source {
+    const char *name; /* "bp_parallel_linear_texture.cl" */
+    const char *text; /* ends with '\0' */
+} qb__kernel_source;
+
+extern const qb__kernel_source qb__kernel_sources[]; /* ended by name NULL, sorted by name */
+
+/* NULL when there is none of that name. */
+const qb__kernel_source *qb__kernel_source_find(const char *name);
+
+/* The dialect, then the source; each `#include "NAME"` of an embedded file is replaced by its text,
+ * once. Release with qb__free. */
+qb_status qb__kernel_source_text(const char *name, char **text);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* nvrtccheck [SOURCE...]: compiles the embedded kernel sources (or those named) with NVRTC for each
+ * chip, with no macro at all. A source whose first line (or the one after the SPDX line) says
+ * "arch: 80" is skipped for chips below. Exit code 77 where there is no NVRTC. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/cuda_api.h"
+#include "device/sources.h"
+
+static const struct {
+    const char *name;
+    int arch;
+    bool specific;
+} chips[] = {{"sm_75", 75, false},   {"sm_80", 80, false},  {"sm_86", 86, false},
+             {"sm_89", 89, false},   {"sm_90", 90, false},  {"sm_90a", 90, true},
+             {"sm_100", 100, false}, {"sm_120", 120, false}};
+enum { CHIPS = sizeof chips / sizeof chips[0] };
+
+static bool ends(const char *name, const char *suffix) {
+    size_t n = strlen(name), m = strlen(suffix);
+    return n >= m && !strcmp(name + n - m, suffix);
+}
+
+/* "arch: 80" or "arch: 90a" in the first two lines; what a source without it says is every chip. */
+static void least(const char *text, int *arch, bool *specific) {
+    const char *end = strchr(text, '\n'), *mark = strstr(text, "arch: ");
+    if (end) end = strchr(end + 1, '\n');
+    *arch = 0;
+    *specific = false;
+    if (!mark || !end || mark > end) return;
+    char *after;
+    *arch = (int)strtol(mark + 6, &after, 10);
+    *specific = *after == 'a';
+}
+
+static bool wanted(const char *name, int argc, char **argv) {
+    if (!ends(name, ".cl") && !ends(name, ".cu")) return false;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], name)) return true;
+    }
+    return argc < 2;
+}
+
+/* Failures among the chips; prints one line. */
+static int check(const qb__kernel_source *source) {
+    char *text;
+    int failures = 0, arch;
+    bool specific;
+    if (qb__kernel_source_text(source->name, &text) != QB_OK) {
+        printf("%s: %s\n", source->name, qb_detail());
+        return 1;
+    }
+    least(source->text, &arch, &specific);
+    printf("%-44s", source->name);
+    for (int c = 0; c < CHIPS; c++) {
+        qb__binary binary = {0};
+        if (chips[c].arch < arch || (specific && (!chips[c].specific || chips[c].arch != arch))) {
+            printf("      - ");
+            continue;
+        }
+        if (qb__nvrtc_compile(source->name, text, chips[c].arch, chips[c].specific, NULL, 0,
+                              &binary) != QB_OK) {
+            printf("\n%s, %s: %s\n", source->name, chips[c].name, qb_detail());
+            failures++;
+        } else {
+            printf(" %6zu ", binary.count);
+        }
+        fflush(stdout);
+        qb__free(binary.bytes);
+    }
+    printf("\n");
+    qb__free(text);
+    return failures;
+}
+
+int main(int argc, char **argv) {
+    char why[400];
+    int failures = 0, sources = 0;
+    if (!qb__nvrtc_open(0, why, sizeof why)) {
+        printf("not run: %s\n", why);
+        return 77;
+    }
+    printf("NVRTC %d.%d; bytes of code\n%-44s", qb__nvrtc.major, qb__nvrtc.minor, "");
+    for (int c = 0; c < CHIPS; c++) printf(" %6s ", chips[c].name);
+    printf("\n");
+    for (const qb__kernel_source *s = qb__kernel_sources; s->name; s++) {
+        if (!wanted(s->name, argc, argv)) continue;
+        sources++;
+        failures += check(s);
+    }
+    printf("%d sources, %d failures\n", sources, failures);
+    return failures || !sources;
+}

@@ -338,15 +338,13 @@ FUNCTION int z_order_y(int i) {
     return (i >> 1 & 1) | (i >> 2 & 2);
 }
 
-KERNEL GROUPS_OF(THREADS,
-                 BLOCKS) void bp_parallel_alu(GLOBAL const STORED *RESTRICT packed,
-                                              GLOBAL const fixed_line *RESTRICT lines, int views,
-                                              int columns, GLOBAL const float *RESTRICT undo,
-                                              GLOBAL float *RESTRICT out, int nx, int ny, int slices
+KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
+    GLOBAL const STORED *RESTRICT packed, GLOBAL const fixed_line *RESTRICT lines, int views,
+    int columns, GLOBAL const float *RESTRICT undo, ulong undo_at, GLOBAL float *RESTRICT out,
+    ulong out_at, int nx, int ny, int slices
 #if TEXTURE_SHARE
-                                              ,
-                                              TEXTURE_LAYERED(sinogram), GLOBAL int *next,
-                                              int areas_x, int areas_y, int areas
+    ,
+    TEXTURE_LAYERED(sinogram), GLOBAL int *next, int areas_x, int areas_y, int areas
 #endif
 ) {
     LOCAL ELEMENT cache[PARTS * VIEWS * BINS];

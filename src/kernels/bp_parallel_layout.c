@@ -125,18 +125,9 @@ static qb_status launch_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const
                             view1 - view0 < 65535 ? view1 - view0 : 65535, groups};
     const size_t items[3] = {256, 1, 1};
     const qb__arg args[] = {
-        QB__MEMORY(rows),
-        QB__VALUE(at[0]),
-        QB__VALUE(at[1]),
-        QB__VALUE(at[2]),
-        QB__VALUE(columns),
-        QB__VALUE(views),
-        QB__VALUE(first),
-        QB__VALUE(end),
-        QB__VALUE(group),
-        QB__VALUE(all),
-        QB__VALUE(scale->low),
-        QB__VALUE(scale->high),
+        QB__MEMORY(rows),   QB__VALUE(at[0]), QB__VALUE(at[1]),      QB__VALUE(at[2]),
+        QB__VALUE(columns), QB__VALUE(views), QB__VALUE(first),      QB__VALUE(end),
+        QB__VALUE(group),   QB__VALUE(all),   QB__VALUE(scale->low), QB__VALUE(scale->high),
         QB__MEMORY(packed),
     };
     return qb__kernel_launch(plan->pack, queue, grid, items, args, sizeof args / sizeof *args);
@@ -174,8 +165,7 @@ qb_status qb__layout_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb
         return launch_pack(plan, queue, rows, at, view0, view1, 0, groups, slices, &ones, packed);
     }
     for (size_t g = 0; g < groups; g++) {
-        qb_status status =
-            pack_scaled(plan, queue, rows, at, view0, view1, g, slices, packed);
+        qb_status status = pack_scaled(plan, queue, rows, at, view0, view1, g, slices, packed);
         if (status) return status;
     }
     return QB_OK;

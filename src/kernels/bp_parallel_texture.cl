@@ -109,9 +109,9 @@ KERNEL GROUPS_OF(THREADS,
                                                   GLOBAL const line_of_view *RESTRICT lines,
 #endif
                                                   int view0, int views,
-                                                  GLOBAL const float *RESTRICT undo,
-                                                  GLOBAL float *RESTRICT out, int nx, int ny,
-                                                  int slices) {
+                                                  GLOBAL const float *RESTRICT undo, ulong undo_at,
+                                                  GLOBAL float *RESTRICT out, ulong out_at, int nx,
+                                                  int ny, int slices) {
 #if CONSTANTS == 1 && !HAS_CONSTANT_POINTERS
     const line_of_view *lines = chunk.line;
 #endif
@@ -208,7 +208,8 @@ KERNEL GROUPS_OF(THREADS,
     UNROLL for (int q = 0; q < WRITTEN; q++) UNROLL for (int s = 0; s < SLICES; s++) {
         const int z = layer * SLICES + s, y_at = y_out + q * ROWS;
         if (z >= slices || y_at >= ny) continue;
-        GLOBAL float *to = out + out_at + ((ulong)z * (ulong)ny + (ulong)y_at) * (ulong)nx + (ulong)x_out;
+        GLOBAL float *to =
+            out + out_at + ((ulong)z * (ulong)ny + (ulong)y_at) * (ulong)nx + (ulong)x_out;
         float value = HALF ? VALUE(q, s) * undo[undo_at + (ulong)z] : VALUE(q, s);
         *to = view0 > 0 ? *to + value : value;
     }

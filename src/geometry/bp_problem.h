@@ -16,6 +16,7 @@
  * interpolation fades over the last half-open pixel on either side. ax, ay, h0 come from the
  * geometry in double, so uneven angles, any pixel pitch, per-view shifts and regions of interest
  * are only numbers here. */
+enum { QB__OVERSAMPLE = 4 }; /* samples a column of an oversampled row, at 0, 1/4, 1/2, 3/4 */
 typedef enum qb__interp { QB__INTERP_LINEAR, QB__INTERP_NEAREST, QB__INTERP_OVERSAMPLE } qb__interp;
 
 /* The bound on the relative L2 error against the double-precision oracle on white noise. */

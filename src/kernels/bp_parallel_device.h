@@ -13,10 +13,10 @@
  * class up to 16,384 columns, so it is an integer base in double per tile and view plus a small
  * fraction. */
 
-enum { QB__PARAMETERS_MAX = 6, QB__PARAMETER_VALUES_MAX = 8 };
+enum { QB__PARAMETERS_MAX = 12, QB__PARAMETER_VALUES_MAX = 8 };
 
 /* What a tuner may choose: a macro of the kernel's source, its legal values, the first the default.
- */
+ * With one legal value it is what tells this row from its family's others, and nothing to tune. */
 typedef struct qb__kernel_parameter {
     const char *name;
     int count, values[QB__PARAMETER_VALUES_MAX];
@@ -56,9 +56,10 @@ typedef struct qb__bp_parallel_device_variant {
      * `slices`: the most of any pass. */
     qb_status (*plan)(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
                       const int *values, qb__bp_parallel_plan **plan);
-    /* rows: float32 device memory; the row of view view0 + i and slice s begins at offset + 4 * (i *
-     * view_stride + s * slice_stride) bytes, so that a block of views is filtered and packed at a
-     * time; fills the blocks of views view0 <= v < view1 of `packed`; slices beyond become zeros. */
+    /* rows: float32 device memory; the row of view view0 + i and slice s begins at offset + 4 * (i
+     * * view_stride + s * slice_stride) bytes, so that a block of views is filtered and packed at a
+     * time; fills the blocks of views view0 <= v < view1 of `packed`; slices beyond become zeros.
+     */
     qb_status (*pack)(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows,
                       size_t offset, size_t view_stride, size_t slice_stride, size_t view0,
                       size_t view1, unsigned slices, qb__memory *packed);

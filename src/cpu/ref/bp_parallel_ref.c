@@ -23,13 +23,28 @@ static double nearest(const qb__bp_parallel_problem *problem, size_t view, const
     return column_or_zero(row, problem->columns, q >> 32);
 }
 
+/* The nearest sample, half up, of the row resampled linearly to QB__OVERSAMPLE times its columns.
+ */
+static double oversample(const qb__bp_parallel_problem *problem, size_t view, const float *row,
+                         size_t x, size_t y) {
+    int64_t half = INT64_C(1) << 31;
+    int64_t q = QB__OVERSAMPLE * qb__bp_line_at(qb__bp_line_of(problem, view), x, y) + half;
+    int64_t sample = q >> 32, below = sample >= 0
+                                          ? sample / QB__OVERSAMPLE
+                                          : -((QB__OVERSAMPLE - 1 - sample) / QB__OVERSAMPLE);
+    double fraction = (double)(sample - below * QB__OVERSAMPLE) / QB__OVERSAMPLE;
+    return (1.0 - fraction) * column_or_zero(row, problem->columns, below) +
+           fraction * column_or_zero(row, problem->columns, below + 1);
+}
+
 double qb__bp_parallel_reference(const qb__bp_parallel_problem *problem, qb__interp interp,
                                  const float *rows, size_t row_stride, size_t x, size_t y) {
+    static double (*const interpolate[])(const qb__bp_parallel_problem *, size_t, const float *,
+                                         size_t, size_t) = {[QB__INTERP_LINEAR] = linear,
+                                                            [QB__INTERP_NEAREST] = nearest,
+                                                            [QB__INTERP_OVERSAMPLE] = oversample};
     double sum = 0.0;
-    for (size_t v = 0; v < problem->views; v++) {
-        const float *row = rows + v * row_stride;
-        sum += interp == QB__INTERP_NEAREST ? nearest(problem, v, row, x, y)
-                                            : linear(problem, v, row, x, y);
-    }
+    for (size_t v = 0; v < problem->views; v++)
+        sum += interpolate[interp](problem, v, rows + v * row_stride, x, y);
     return sum;
 }

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+#include "bp_parallel_alu.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Back-projection by arithmetic on rows cached in shared memory (section 6 of the paper that
+ * numbers the algorithms): bp_parallel_alu.cl. */
+
+/* Threads that cache a view. */
+static size_t team(const qb__alu *alu) {
+    return alu->area == 32 ? 16 : 32;
+}
+
+static size_t threads(const qb__alu *alu) {
+    return (size_t)(alu->area * alu->area / alu->pixels);
+}
+
+/* Samples of a view that an area may touch: its extent, the one above and the one below that
+ * rounding may reach, and where it begins within a column. */
+static size_t bins(const qb__bp_parallel_problem *problem, const qb__alu *alu) {
+    const double over = alu->interp == QB__INTERP_OVERSAMPLE ? QB__OVERSAMPLE : 1;
+    double most = 0.0;
+    for (size_t v = 0; v < problem->views; v++)
+        most = fmax(most, fabs(problem->ax[v]) + fabs(problem->ay[v]));
+    double extent = ceil(over * most * (alu->area - 1)) + 4.0;
+    if (!(extent < 1e6)) return 1000000;
+    return qb__ceil_div((size_t)extent, team(alu)) * team(alu);
+}
+
+static size_t element_bytes(const qb__alu *alu) {
+    return (alu->half ? 2u : 4u) * (alu->difference ? 2u : 1u);
+}
+
+/* Of one group, upper bound. */
+static double local_bytes(const qb__bp_parallel_problem *problem, const qb__alu *alu) {
+    const size_t coordinate = alu->interp ? 8 : 4;
+    double bytes =
+        (double)bins(problem, alu) * alu->views * alu->slices * (double)element_bytes(alu);
+    if (alu->cache == 2) bytes += 256.0 * (double)(8 + 3 * coordinate);
+    if (alu->cache == 3) bytes += (double)alu->views * (alu->area + 1) * (double)coordinate;
+    if (alu->cache < 2) bytes += (double)alu->views * 3 * (double)coordinate;
+    if (alu->texture_share) bytes += 64.0 * (double)(8 + 3 * coordinate) + 16;
+    return bytes;
+}
+
+const char *qb__alu_unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem,
+                             const qb__alu *alu) {
+    /* What a group may have without asking for more at the launch. */
+    const size_t plain = 48 << 10;
+    const size_t room =
+        device->api == QB__API_CUDA && device->local_bytes > plain ? plain : device->local_bytes;
+    const char *why = qb__layout_unusable(device, problem, alu->half != 0);
+    if (why) return why;
+    if (threads(alu) < 4 * (size_t)alu->area) return "16 pixels a thread need AREA=64";
+    if (threads(alu) > device->group_size) return "needs larger groups of items";
+    if (alu->half == 2 && !device->half_arithmetic) return "needs arithmetic on half precision";
+    if (alu->width > alu->slices || (alu->width && alu->width == alu->slices && alu->slices > 1))
+        return "fewer slices than a part of the cache";
+    if (local_bytes(problem, alu) > (double)room) return "rows too wide for shared memory";
+    return NULL;
+}
+
+/* Lane instructions of one pixel and view, then of each slice; integer and conversion count more
+ * where they run at a fraction of the rate. See docs/performance-paper.md for how well it holds. */
+static double coordinate_cost(const qb__alu *alu) {
+    static const double linear[] = {10.0, 6.0, 7.0};
+    if (alu->interp) return 6.0;
+    return alu->difference ? linear[alu->round] - 2.0 : linear[alu->round];
+}
+
+void qb__alu_cost(const qb__bp_parallel_problem *problem, const qb__alu *alu,
+                  qb__kernel_cost *cost) {
+    const double s = alu->slices, area = (double)alu->area * alu->area;
+    const double samples = (double)bins(problem, alu);
+    const double element = (double)element_bytes(alu);
+    const double reads = alu->interp || alu->difference ? 1.0 : 2.0;
+    double slice = alu->interp ? 1.0 : alu->difference ? 2.0 : 3.0;
+    if (alu->half == 1) slice += reads;
+    if (alu->half == 2) slice = alu->interp ? 0.5 : 1.5;
+    /* Per view and area: filling the cache, per view and thread: the first coordinate. */
+    const double fill = samples * (alu->interp == QB__INTERP_OVERSAMPLE ? 12.0 : 6.0) / area;
+    const double per_thread = (alu->interp ? 10.0 : 4.0) / alu->pixels;
+    *cost = (qb__kernel_cost){
+        .local_bytes = reads * element + samples * element / area +
+                       (alu->interp ? 32.0 : 16.0) / 32.0 / alu->pixels / s,
+        .arithmetic = (coordinate_cost(alu) + reads + per_thread + fill) / s + slice,
+        .l2_bytes = samples * (alu->half ? 2.0 : 4.0) / area,
+        .memory_bytes = 4.0 / (double)problem->views,
+    };
+}
+
+qb_status qb__alu_plan(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
+                       const qb__alu *alu, qb__bp_parallel_plan **plan) {
+    const struct {
+        const char *name;
+        int value;
+    } all[] = {{"INTERP", alu->interp},
+               {"SLICES", alu->slices},
+               {"HALF", alu->half},
+               {"WIDTH", alu->width},
+               {"DIFFERENCE", alu->difference},
+               {"WRITE64", alu->write64},
+               {"AREA", alu->area},
+               {"PIXELS", alu->pixels},
+               {"VIEWS", alu->views},
+               {"ROUND", alu->round},
+               {"CACHE", alu->cache},
+               {"BLOCKS", alu->blocks},
+               {"BINS", (int)bins(problem, alu)},
+               {"TEXTURE_SHARE", alu->texture_share},
+               {"BALANCE", alu->balance}};
+    qb__macros macros = {.count = 0};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        qb__macros_add(&macros, all[i].name, all[i].value);
+    qb_status status = qb__layout_plan(device, problem, slices, (unsigned)alu->slices,
+                                       alu->half != 0, (qb__interp)alu->interp,
+                                       "bp_parallel_alu.cl", "bp_parallel_alu", macros.list, plan);
+    if (status) return status;
+    qb__bp_parallel_plan *p = *plan;
+    qb__fixed_line *lines;
+    size_t count;
+    p->area = p->height = (size_t)alu->area;
+    p->threads = threads(alu);
+    status = qb__layout_lines(problem, p->interp, p->area, &lines, &count);
+    if (!status) {
+        status = qb__layout_upload(device, lines, count * sizeof *lines, &p->lines);
+        qb__free(lines);
+    }
+    if (!status) return QB_OK;
+    qb__layout_destroy(p);
+    *plan = NULL;
+    return status;
+}
+
+void qb__alu_fill(const qb__bp_parallel_plan *plan, const qb__memory *packed, unsigned slices,
+                  qb__memory *out, size_t offset, qb__alu_args *args) {
+    *args = (qb__alu_args){.views = (int32_t)plan->problem.views,
+                           .columns = (int32_t)plan->problem.columns,
+                           .nx = (int32_t)plan->problem.nx,
+                           .ny = (int32_t)plan->problem.ny,
+                           .slices = (int32_t)slices,
+                           .undo_at = qb__layout_undo_at(plan, slices),
+                           .out_at = offset / sizeof(float)};
+    const qb__arg list[QB__ALU_ARGS] = {
+        QB__MEMORY(packed),       QB__MEMORY(plan->lines), QB__VALUE(args->views),
+        QB__VALUE(args->columns), QB__MEMORY(packed),      QB__VALUE(args->undo_at),
+        QB__MEMORY(out),          QB__VALUE(args->out_at), QB__VALUE(args->nx),
+        QB__VALUE(args->ny),      QB__VALUE(args->slices)};
+    memcpy(args->list, list, sizeof list);
+}
+
+/* ---- the rows; their parameters stand in the order of qb__alu ---- */
+
+static qb__alu alu_of(const int *values) {
+    return (qb__alu){.interp = values[0],
+                     .slices = values[1],
+                     .half = values[2],
+                     .width = values[3],
+                     .difference = values[4],
+                     .write64 = values[5],
+                     .area = values[6],
+                     .pixels = values[7],
+                     .views = values[8],
+                     .round = values[9],
+                     .cache = values[10],
+                     .blocks = values[11]};
+}
+
+static const char *unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem,
+                            const int *values) {
+    const qb__alu alu = alu_of(values);
+    return qb__alu_unusable(device, problem, &alu);
+}
+
+static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
+                 qb__kernel_cost *cost) {
+    const qb__alu alu = alu_of(values);
+    (void)slices;
+    qb__alu_cost(problem, &alu, cost);
+}
+
+static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,
+                           const int *values) {
+    return qb__layout_bytes(problem, slices, (unsigned)values[1], values[2] != 0);
+}
+
+static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem,
+                           unsigned slices, const int *values, qb__bp_parallel_plan **plan) {
+    const qb__alu alu = alu_of(values);
+    return qb__alu_plan(device, problem, slices, &alu, plan);
+}
+
+static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed,
+                     unsigned slices, qb__memory *out, size_t offset) {
+    qb__alu_args args;
+    qb__alu_fill(plan, packed, slices, out, offset, &args);
+    const size_t groups[3] = {qb__ceil_div(plan->problem.nx, plan->area),
+                              qb__ceil_div(plan->problem.ny, plan->area),
+                              qb__ceil_div(slices, plan->group)};
+    const size_t items[3] = {plan->threads, 1, 1};
+    return qb__kernel_launch(plan->kernel, queue, groups, items, args.list, QB__ALU_ARGS);
+}
+
+#define P(name, ...)                                                                               \
+    {                                                                                              \
+        name, sizeof((int[]){__VA_ARGS__}) / sizeof(int), {                                        \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+/* What each row may tune besides: area, pixels a thread, views cached, extra caches, registers. */
+#define SHAPE_64 P("AREA", 64, 32), P("PIXELS", 16, 8, 4), P("VIEWS", 8, 4, 16)
+#define SHAPE_32 P("AREA", 32, 64), P("PIXELS", 4, 8, 16), P("VIEWS", 4, 8)
+#define CACHES P("CACHE", 2, 0, 1, 3), P("BLOCKS", 1, 2, 3, 4)
+#define ROUNDED P("ROUND", 1, 0, 2)
+#define EXACT P("ROUND", 0)
+#define ROW(name, kind, class, how, ...)                                                           \
+    {                                                                                              \
+        .id = name, .interp = kind, .apis = QB__API_CUDA | QB__API_OPENCL, .accuracy = class,      \
+        .method = how, .slices_step = 1, .parameters = {P("INTERP", kind), __VA_ARGS__},           \
+        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes, .plan = make_plan,       \
+        .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy                         \
+    }
+#define LINEAR(suffix, class, how, ...)                                                            \
+    ROW("bp_parallel_linear." suffix, QB__INTERP_LINEAR, class, how, __VA_ARGS__)
+#define NEAREST(suffix, class, how, ...)                                                           \
+    ROW("bp_parallel_nearest." suffix, QB__INTERP_NEAREST, class, how, __VA_ARGS__)
+#define OVERSAMPLE(suffix, class, how, ...)                                                        \
+    ROW("bp_parallel_oversample." suffix, QB__INTERP_OVERSAMPLE, class, how, __VA_ARGS__)
+/* HALF, WIDTH, DIFFERENCE, WRITE64 */
+#define FORM(half, width, difference, write64)                                                     \
+    P("HALF", half), P("WIDTH", width), P("DIFFERENCE", difference), P("WRITE64", write64)
+
+static const qb__bp_parallel_device_variant rows[] = {
+    LINEAR("alu", QB__ACCURACY_HIGH, "Algorithm 6: shared-memory cache", P("SLICES", 4, 2, 1),
+           FORM(0, 0, 0, 0), SHAPE_64, ROUNDED, CACHES),
+    LINEAR("alu_write64", QB__ACCURACY_HIGH, "Algorithm 7: 64-bit writes into the cache",
+           P("SLICES", 1), FORM(0, 0, 0, 1), SHAPE_64, ROUNDED, CACHES),
+    LINEAR("alu_split", QB__ACCURACY_HIGH, "Algorithm 8: vectors of 4 slices split into two caches",
+           P("SLICES", 4), FORM(0, 2, 0, 0), SHAPE_64, ROUNDED, CACHES),
+    LINEAR("alu_difference", QB__ACCURACY_HIGH, "Algorithm 9: value and difference cached",
+           P("SLICES", 1, 2, 4), P("HALF", 0), P("WIDTH", 0), P("DIFFERENCE", 2, 1),
+           P("WRITE64", 0), SHAPE_64, ROUNDED, CACHES),
+    LINEAR("alu_half", QB__ACCURACY_NORMAL, "Algorithm 6 with a half-precision cache (6.7)",
+           P("SLICES", 4, 8, 2, 1), FORM(1, 0, 0, 0), SHAPE_64, ROUNDED, CACHES),
+    LINEAR("alu_half_sums", QB__ACCURACY_NORMAL,
+           "Algorithm 6 with half-precision cache and arithmetic (6.7)", P("SLICES", 8, 4, 2),
+           FORM(2, 0, 0, 0), P("AREA", 64, 32), P("PIXELS", 8, 16, 4), P("VIEWS", 8, 4), ROUNDED,
+           CACHES),
+    NEAREST("alu", QB__ACCURACY_HIGH, "Algorithm 6: shared-memory cache", P("SLICES", 4, 2, 1),
+            FORM(0, 0, 0, 0), SHAPE_64, EXACT, CACHES),
+    NEAREST("alu_write64", QB__ACCURACY_HIGH, "Algorithm 7: 64-bit writes into the cache",
+            P("SLICES", 1), FORM(0, 0, 0, 1), SHAPE_64, EXACT, CACHES),
+    NEAREST("alu_split", QB__ACCURACY_HIGH,
+            "Algorithm 8: vectors of 4 slices split into two caches", P("SLICES", 4),
+            FORM(0, 2, 0, 0), SHAPE_64, EXACT, CACHES),
+    NEAREST("alu_half", QB__ACCURACY_NORMAL, "Algorithm 6 with a half-precision cache (6.7)",
+            P("SLICES", 8, 4, 2, 1), FORM(1, 0, 0, 0), SHAPE_64, EXACT, CACHES),
+    NEAREST("alu_half_sums", QB__ACCURACY_NORMAL,
+            "Algorithm 6 with half-precision cache and sums (6.7)", P("SLICES", 8, 4, 2),
+            FORM(2, 0, 0, 0), P("AREA", 64, 32), P("PIXELS", 8, 16, 4), P("VIEWS", 8, 4), EXACT,
+            CACHES),
+    OVERSAMPLE("alu", QB__ACCURACY_HIGH, "Oversampling (7.2)", P("SLICES", 2, 1, 4),
+               FORM(0, 0, 0, 0), SHAPE_32, EXACT, CACHES),
+    OVERSAMPLE("alu_write64", QB__ACCURACY_HIGH, "Oversampling (7.2), 64-bit writes",
+               P("SLICES", 1), FORM(0, 0, 0, 1), SHAPE_32, EXACT, CACHES),
+    OVERSAMPLE("alu_split", QB__ACCURACY_HIGH, "Oversampling (7.2), each slice a cache of its own",
+               P("SLICES", 2, 4), P("HALF", 0), P("WIDTH", 1, 2), P("DIFFERENCE", 0),
+               P("WRITE64", 0), SHAPE_32, EXACT, CACHES),
+};
+const qb__bp_parallel_rows qb__bp_parallel_alu_rows = {rows, sizeof rows / sizeof *rows};

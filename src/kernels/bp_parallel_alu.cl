@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+/* Parallel-beam back-projection by arithmetic on rows cached in shared memory. A group owns an
+ * area of AREA x AREA pixels; for VIEWS views at a time it copies the bins that the area may touch
+ * into shared memory, then every thread sums PIXELS pixels of a column (rows STEP apart).
+ *
+ * A view's bins begin at an integer column, the base, computed in 64-bit fixed point with 32
+ * fraction bits; what is left is small, so single precision holds it to 1e-5 columns (linear), and
+ * nearest and oversampled coordinates stay 64-bit and exact.
+ *
+ * DIFFERENCE caches for bin k the pair (v - k d, d), d = next - v: a pixel at h then costs one
+ * multiply-add, v + (h - k) d = (v - k d) + h d, and the fraction is never formed. */
+#ifndef INTERP
+#define INTERP 0 /* 0 linear, 1 nearest, 2 oversampled by 4 */
+#endif
+#ifndef SLICES
+#define SLICES 1
+#endif
+#ifndef HALF
+#define HALF 0 /* 1: bins cached in half precision; 2: arithmetic in half precision too */
+#endif
+#ifndef WIDTH
+#define WIDTH 0 /* slices that lie together in the cache; 0: all, fewer: split into several */
+#endif
+#ifndef DIFFERENCE
+/* 1: a thread caches neighbouring bins, handing the last over; 2: it loads twice */
+#define DIFFERENCE 0
+#endif
+#if WIDTH == 0
+#undef WIDTH
+#define WIDTH SLICES
+#endif
+#ifndef WRITE64
+#define WRITE64 0 /* a thread caches two bins at once */
+#endif
+#ifndef AREA
+#define AREA 32
+#endif
+#ifndef PIXELS
+#define PIXELS 4 /* 4, 8 (AREA 32 and 64), 16 (AREA 64) */
+#endif
+#ifndef VIEWS
+#define VIEWS 8
+#endif
+#ifndef ROUND
+#define ROUND 1 /* linear: 0 floor and convert; 1 floating-point rounding; 2 and indexing */
+#endif
+#ifndef CACHE
+#define CACHE 2 /* base (0), and turn (1), both many views ahead (2), or base + x turn (3) */
+#endif
+#ifndef BLOCKS
+#define BLOCKS 1
+#endif
+#ifndef BINS
+#define BINS (AREA * 3 / 2 * (INTERP == 2 ? 4 : 1)) /* cached of a view */
+#endif
+#ifndef TEXTURE_SHARE
+#define TEXTURE_SHARE 0 /* of 8 areas, so many go through the texture engine instead */
+#endif
+#ifndef BALANCE
+#define BALANCE 0 /* which: by the area's number (0), or kept so on each multiprocessor (1) */
+#endif
+
+#define THREADS (AREA * AREA / PIXELS)
+#define STEP (THREADS / AREA)
+#define TEAM (AREA == 32 ? 16 : 32) /* threads that cache a view */
+#define TEAMS (THREADS / TEAM)
+#define AHEAD (THREADS < 256 ? THREADS : 256)
+#define PARTS (SLICES / WIDTH)
+#define SCALARS (WIDTH * (DIFFERENCE ? 2 : 1)) /* of a cached element */
+#define OVER (INTERP == 2 ? 4 : 1)
+
+#if HALF
+#define STORED JOIN(HALVES_, SLICES)
+#define UNPACK_STORED JOIN(UNPACK_HALVES_, SLICES)
+#else
+#define STORED JOIN(FLOATS_, SLICES)
+#define UNPACK_STORED JOIN(UNPACK_FLOATS_, SLICES)
+#endif
+#if WIDTH == 1 && DIFFERENCE
+#define COUNT 2
+#elif WIDTH == 2 && DIFFERENCE
+#define COUNT 4
+#elif WIDTH == 4 && DIFFERENCE
+#define COUNT 8
+#else
+#define COUNT WIDTH
+#endif
+#if HALF
+#define ELEMENT JOIN(HALVES_, COUNT)
+#define UNPACK JOIN(UNPACK_HALVES_, COUNT)
+#define PACK JOIN(PACK_HALVES_, COUNT)
+#define ELEMENT_BYTES (2 * COUNT)
+#else
+#define ELEMENT JOIN(FLOATS_, COUNT)
+#define UNPACK JOIN(UNPACK_FLOATS_, COUNT)
+#define PACK JOIN(PACK_FLOATS_, COUNT)
+#define ELEMENT_BYTES (4 * COUNT)
+#endif
+#define FIXED_UNIT 2.3283064365386963e-10f /* 2^-32 */
+#define FETCH JOIN(JOIN(TEXTURE_READ, SLICES), _LAYER)
+#define UNPACK_TEXEL JOIN(UNPACK_FLOATS_, SLICES)
+
+#if INTERP == 0
+#define COORDINATE float
+#define MOVED(from, step, n) FMA(step, (float)(n), from)
+#else
+#define COORDINATE LONG
+#define MOVED(from, step, n) ((from) + (step) * (n))
+#endif
+
+/* What pixel (0,0) and a step in x and in y are worth, and how far below an area's corner its
+ * lowest coordinate lies; 2^-32 columns (samples, when oversampled), half a column added for
+ * nearest. The table is padded with zeros to a multiple of 256 views. */
+typedef struct fixed_line {
+    LONG a, b, c, low;
+} fixed_line;
+
+/* The first cached bin of a view, and where the area's corner falls, counted from it. One bin
+ * below the lowest is cached too: rounding may reach it, with weight zero. */
+typedef struct area_line {
+    int first;
+    COORDINATE base, a, b;
+} area_line;
+
+FUNCTION area_line line_in_area(fixed_line line, int x0, int y0) {
+    LONG corner = line.a * x0 + line.b * y0 + line.c;
+    area_line at;
+    at.first = (int)((corner + line.low) >> 32) - 1;
+    corner -= (LONG)at.first << 32;
+#if INTERP == 0
+    at.base = (float)corner * FIXED_UNIT;
+    at.a = (float)line.a * FIXED_UNIT, at.b = (float)line.b * FIXED_UNIT;
+#else
+    at.base = corner, at.a = line.a, at.b = line.b;
+#endif
+    return at;
+}
+
+/* ---- the cached bins ---- */
+
+#if HALF == 0
+FUNCTION void load_column(float *v, GLOBAL const STORED *row, int column, int columns) {
+    UNROLL for (int s = 0; s < SLICES; s++) v[s] = 0.0f;
+    if ((uint)column < (uint)columns) UNPACK_STORED(v, row[column]);
+}
+
+/* Bin k of the row: the column, or a sample between two. */
+FUNCTION void load_bin(float *v, GLOBAL const STORED *row, int bin, int columns) {
+#if INTERP == 2
+    float next[SLICES];
+    const float fraction = 0.25f * (float)(bin & 3);
+    load_column(v, row, bin >> 2, columns);
+    load_column(next, row, (bin >> 2) + 1, columns);
+    UNROLL for (int s = 0; s < SLICES; s++) v[s] = FMA(fraction, next[s] - v[s], v[s]);
+#else
+    load_column(v, row, bin, columns);
+#endif
+}
+
+FUNCTION void store_bin(LOCAL_POINTER ELEMENT *cache, int k, const float *v, const float *next) {
+    UNROLL for (int part = 0; part < PARTS; part++) {
+        float e[SCALARS];
+        UNROLL for (int s = 0; s < WIDTH; s++) {
+#if DIFFERENCE
+            const float d = next[part * WIDTH + s] - v[part * WIDTH + s];
+            e[2 * s] = FMA(-(float)k, d, v[part * WIDTH + s]), e[2 * s + 1] = d;
+#else
+            e[s] = v[part * WIDTH + s];
+#endif
+        }
+        cache[part * (VIEWS * BINS) + k] = PACK(e);
+    }
+}
+#endif
+
+/* A team copies a view's bins; `row` is NULL past the last view. */
+FUNCTION void cache_view(LOCAL_POINTER ELEMENT *cache, GLOBAL const STORED *row, int first,
+                         int columns, int member) {
+#if HALF
+    for (int k = member; k < BINS; k += TEAM) {
+        ELEMENT e;
+        if (row && (uint)(first + k) < (uint)columns)
+            e = row[first + k];
+        else {
+            const float zeros[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+            e = PACK(zeros);
+        }
+        cache[k] = e;
+    }
+#else
+    const int bins = row ? columns : 0; /* nothing of no row */
+#if DIFFERENCE == 1 && HAS_SHUFFLE
+    /* A run of bins a thread; the bin after its last is its neighbour's first. */
+    const int run = BINS / TEAM;
+    float v[SLICES], next[SLICES], begin[SLICES];
+    load_bin(begin, row, first + member * run, bins);
+    UNROLL for (int s = 0; s < SLICES; s++) v[s] = begin[s];
+    for (int i = 0; i < run - 1; i++) {
+        load_bin(next, row, first + member * run + i + 1, bins);
+        store_bin(cache, member * run + i, v, next);
+        UNROLL for (int s = 0; s < SLICES; s++) v[s] = next[s];
+    }
+    UNROLL for (int s = 0; s < SLICES; s++) next[s] = SHUFFLE_DOWN(begin[s], 1);
+    if (member == TEAM - 1) UNROLL for (int s = 0; s < SLICES; s++) next[s] = 0.0f;
+    store_bin(cache, member * run + run - 1, v, next);
+#elif WRITE64
+    for (int k = 2 * member; k < BINS; k += 2 * TEAM) {
+        float v[1], next[1];
+        load_bin(v, row, first + k, bins), load_bin(next, row, first + k + 1, bins);
+        *(LOCAL_POINTER float2 *)(cache + k) = FLOAT2(v[0], next[0]);
+    }
+#else
+    for (int k = member; k < BINS; k += TEAM) {
+        float v[SLICES], next[SLICES];
+        load_bin(v, row, first + k, bins);
+#if DIFFERENCE
+        load_bin(next, row, first + k + 1, bins);
+#endif
+        store_bin(cache, k, v, next);
+    }
+#endif
+#endif
+}
+
+/* ---- one pixel, one view ---- */
+
+/* The element under coordinate h, and how far h lies past it (linear). */
+FUNCTION LOCAL_POINTER const ELEMENT *find(LOCAL_POINTER const ELEMENT *row, COORDINATE h,
+                                           float *fraction) {
+#if INTERP
+    *fraction = 0.0f;
+    return row + (int)(h >> 32);
+#elif ROUND == 0
+    const float below = FLOOR(h);
+    *fraction = h - below;
+    return row + (int)below;
+#else
+    /* Adding 2^23 leaves no fraction bits: h - 1/2 rounded, the integer in the mantissa. */
+    const float rounded = h + 8388607.5f, below = rounded - 8388608.0f;
+    *fraction = h - below;
+#if ROUND == 1
+    return row + (AS_INT(rounded) - 0x4b000000);
+#else
+    const float bytes = FMA(below, (float)ELEMENT_BYTES, 8388608.0f);
+    return (LOCAL_POINTER const ELEMENT *)((LOCAL_POINTER const char *)row +
+                                           (AS_INT(bytes) - 0x4b000000));
+#endif
+#endif
+}
+
+#if HALF == 2
+#define PAIRS (SLICES / 2)
+#define SUM uint
+#define SUMS PAIRS
+FUNCTION void words(uint *w, ELEMENT e) {
+#if SLICES == 2
+    w[0] = e;
+#elif SLICES == 4
+    w[0] = e.x, w[1] = e.y;
+#else
+    w[0] = e.x, w[1] = e.y, w[2] = e.z, w[3] = e.w;
+#endif
+}
+FUNCTION void add(uint *sum, LOCAL_POINTER const ELEMENT *row, COORDINATE h) {
+    float fraction;
+    LOCAL_POINTER const ELEMENT *at = find(row, h, &fraction);
+    uint v[PAIRS];
+    words(v, at[0]);
+#if INTERP == 0
+    uint next[PAIRS], weight = (uint)float_to_half(fraction);
+    weight |= weight << 16;
+    words(next, at[1]);
+    UNROLL for (int s = 0; s < PAIRS; s++) v[s] = HALF2_FMA(weight, HALF2_SUB(next[s], v[s]), v[s]);
+#endif
+    UNROLL for (int s = 0; s < PAIRS; s++) sum[s] = HALF2_ADD(sum[s], v[s]);
+}
+#else
+FUNCTION void add(float *sum, LOCAL_POINTER const ELEMENT *row, COORDINATE h) {
+    float fraction;
+    LOCAL_POINTER const ELEMENT *at = find(row, h, &fraction);
+    UNROLL for (int part = 0; part < PARTS; part++) {
+        float v[SCALARS];
+        UNPACK(v, at[part * (VIEWS * BINS)]);
+#if INTERP == 0 && DIFFERENCE
+        UNROLL for (int s = 0; s < WIDTH; s++) sum[part * WIDTH + s] +=
+            FMA(h, v[2 * s + 1], v[2 * s]);
+#elif INTERP == 0
+        float next[SCALARS];
+        UNPACK(next, at[part * (VIEWS * BINS) + 1]);
+        UNROLL for (int s = 0; s < WIDTH; s++) sum[part * WIDTH + s] +=
+            FMA(fraction, next[s] - v[s], v[s]);
+#else
+        UNROLL for (int s = 0; s < WIDTH; s++) sum[part * WIDTH + s] += v[s];
+#endif
+    }
+}
+#endif
+
+#if TEXTURE_SHARE
+/* ---- the same area through the texture engine ---- */
+FUNCTION void add_texel(float *sum, TEXTURE_LAYERED(sinogram), COORDINATE h, int first, int view,
+                        int layer) {
+    float v[SLICES];
+#if INTERP == 0
+    UNPACK_TEXEL(v, FETCH(sinogram, h + ((float)first + 0.5f), (float)view + 0.5f, layer));
+#else
+    UNPACK_TEXEL(
+        v, FETCH(sinogram, (float)(first + (int)(h >> 32)) + 0.5f, (float)view + 0.5f, layer));
+#endif
+    UNROLL for (int s = 0; s < SLICES; s++) sum[s] += v[s];
+}
+
+/* The number of the area that this group takes, and whether by texture. Each area's way is fixed:
+ * of every 8 in a row the first TEXTURE_SHARE go by texture, so results do not depend on timing;
+ * which multiprocessor takes which is what BALANCE 1 decides. next: [2] taken so far of either
+ * kind, then the groups seen by each multiprocessor. */
+FUNCTION int area_number(int kind, int i) {
+    return kind ? i / TEXTURE_SHARE * 8 + i % TEXTURE_SHARE
+                : i / (8 - TEXTURE_SHARE) * 8 + TEXTURE_SHARE + i % (8 - TEXTURE_SHARE);
+}
+#if BALANCE
+FUNCTION int take_area(GLOBAL int *next, int areas) {
+    int kind = ATOMIC_INCREMENT(next + 2 + multiprocessor_id()) % 8 < TEXTURE_SHARE;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        int number = area_number(kind, ATOMIC_INCREMENT(next + kind));
+        if (number < areas) return number;
+        kind = !kind;
+    }
+    return areas; /* cannot be: as many groups as areas */
+}
+#endif
+#endif
+
+FUNCTION int z_order_x(int i) {
+    return (i & 1) | (i >> 1 & 2);
+}
+FUNCTION int z_order_y(int i) {
+    return (i >> 1 & 1) | (i >> 2 & 2);
+}
+
+KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
+    GLOBAL const STORED *RESTRICT packed, GLOBAL const fixed_line *RESTRICT lines, int views,
+    int columns, GLOBAL const float *RESTRICT undo, ulong undo_at, GLOBAL float *RESTRICT out,
+    ulong out_at, int nx, int ny, int slices
+#if TEXTURE_SHARE
+    ,
+    TEXTURE_LAYERED(sinogram), GLOBAL int *next, int areas_x, int areas_y, int areas
+#endif
+) {
+    LOCAL ELEMENT cache[PARTS * VIEWS * BINS];
+    const int item = (int)local_id(0), team = item / TEAM, member = item % TEAM;
+    /* 16 threads cover 4x4 pixels along a Z-order curve; such squares stand in rows. */
+    const int square = item >> 4;
+    const int x = square % (AREA / 4) * 4 + z_order_x(item & 15);
+    const int y = square / (AREA / 4) * 4 + z_order_y(item & 15);
+#if TEXTURE_SHARE
+    LOCAL int taken[1];
+    LOCAL area_line seen[64];
+#if BALANCE
+    if (item == 0) taken[0] = take_area(next, areas);
+    BARRIER();
+    const int number = taken[0];
+#else
+    const int number = (int)group_id(0);
+#endif
+    if (number >= areas) return;
+    const int by_texture = number % 8 < TEXTURE_SHARE;
+    const int x0 = number % areas_x * AREA, y0 = number / areas_x % areas_y * AREA;
+    const int group = number / areas_x / areas_y;
+#else
+    const int x0 = (int)group_id(0) * AREA, y0 = (int)group_id(1) * AREA, group = (int)group_id(2);
+#endif
+
+    float sum[PIXELS][SLICES];
+    UNROLL for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SLICES; s++) sum[q][s] =
+        0.0f;
+
+#if CACHE == 2
+    LOCAL area_line ahead[AHEAD];
+#elif CACHE == 3
+    LOCAL COORDINATE base_of[VIEWS][AREA], turn_y[VIEWS];
+#else
+    LOCAL COORDINATE base_of[VIEWS];
+#if CACHE == 1
+    LOCAL COORDINATE turn_x[VIEWS], turn_y[VIEWS];
+#endif
+#endif
+    packed += (ulong)group * (ulong)views * (ulong)columns;
+
+#if TEXTURE_SHARE
+    if (by_texture) {
+        for (int first = 0; first < views; first += 64) {
+            BARRIER();
+            if (item < 64) seen[item] = line_in_area(lines[first + item], x0, y0);
+            BARRIER();
+            const int end = views - first < 64 ? views - first : 64;
+            for (int p = 0; p < end; p++) {
+                const area_line at = seen[p];
+                const COORDINATE h = MOVED(MOVED(at.base, at.a, x), at.b, y);
+                UNROLL for (int q = 0; q < PIXELS; q++)
+                    add_texel(sum[q], TEXTURE_PASS(sinogram), MOVED(h, at.b, q * STEP), at.first,
+                              first + p, group);
+            }
+        }
+    } else
+#endif
+        for (int first = 0; first < views; first += VIEWS) {
+            BARRIER();
+#if CACHE == 2
+            if (first % AHEAD == 0) {
+                if (item < AHEAD) ahead[item] = line_in_area(lines[first + item], x0, y0);
+                BARRIER();
+            }
+#endif
+            for (int p = team; p < VIEWS; p += TEAMS) {
+                const int view = first + p;
+                GLOBAL const STORED *row = view < views ? packed + (ulong)view * (ulong)columns : 0;
+#if CACHE == 2
+                const int first_bin = ahead[view % AHEAD].first;
+#else
+            const area_line at = line_in_area(lines[view], x0, y0);
+            const int first_bin = at.first;
+#if CACHE == 3
+            for (int i = member; i < AREA; i += TEAM) base_of[p][i] = MOVED(at.base, at.a, i);
+            if (member == 0) turn_y[p] = at.b;
+#else
+            if (member == 0) base_of[p] = at.base;
+#if CACHE == 1
+            if (member == 0) turn_x[p] = at.a, turn_y[p] = at.b;
+#endif
+#endif
+#endif
+                cache_view(cache + p * BINS, row, first_bin, columns, member);
+            }
+            BARRIER();
+#if HALF == 2
+            SUM partial[PIXELS][SUMS];
+            UNROLL for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SUMS; s++)
+                partial[q][s] = 0;
+#endif
+            UNROLL for (int p = 0; p < VIEWS; p++) {
+#if CACHE == 2
+                const area_line at = ahead[first % AHEAD + p];
+                const COORDINATE h = MOVED(MOVED(at.base, at.a, x), at.b, y), turn = at.b;
+#elif CACHE == 3
+            const COORDINATE turn = turn_y[p], h = MOVED(base_of[p][x], turn, y);
+#else
+#if CACHE == 1
+            const COORDINATE turn_of_x = turn_x[p], turn = turn_y[p];
+#elif INTERP == 0
+            const COORDINATE turn_of_x = (float)lines[first + p].a * FIXED_UNIT;
+            const COORDINATE turn = (float)lines[first + p].b * FIXED_UNIT;
+#else
+            const COORDINATE turn_of_x = lines[first + p].a, turn = lines[first + p].b;
+#endif
+            const COORDINATE h = MOVED(MOVED(base_of[p], turn_of_x, x), turn, y);
+#endif
+                LOCAL_POINTER const ELEMENT *row = cache + p * BINS;
+                UNROLL for (int q = 0; q < PIXELS; q++)
+#if HALF == 2
+                    add(partial[q], row, MOVED(h, turn, q * STEP));
+#else
+                add(sum[q], row, MOVED(h, turn, q * STEP));
+#endif
+            }
+#if HALF == 2
+            UNROLL for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SUMS; s++) {
+                float two[2];
+                UNPACK_HALVES_2(two, partial[q][s]);
+                sum[q][2 * s] += two[0], sum[q][2 * s + 1] += two[1];
+            }
+#endif
+        }
+
+    const int x_out = x0 + x;
+    if (x_out >= nx) return;
+    UNROLL for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SLICES; s++) {
+        const int z = group * SLICES + s, y_out = y0 + y + q * STEP;
+        if (z >= slices || y_out >= ny) continue;
+        out[out_at + ((ulong)z * (ulong)ny + (ulong)y_out) * (ulong)nx + (ulong)x_out] =
+            HALF ? sum[q][s] * undo[undo_at + (ulong)z] : sum[q][s];
+    }
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "bp_parallel_alu.h"
+
+#include "base/memory.h"
+
+/* Texture engine and arithmetic side by side (section 7.1): of every eight areas TEXTURE_SHARE go
+ * through the texture engine. Which area goes which way is fixed; BALANCE=1 makes each
+ * multiprocessor run both kinds in that proportion. */
+
+enum { INTERP, SLICES, DIFFERENCE, AREA, PIXELS, VIEWS, CACHE, BLOCKS, TEXTURE_SHARE, BALANCE };
+
+static qb__alu alu_of(const int *values) {
+    return (qb__alu){.interp = values[INTERP],
+                     .slices = values[SLICES],
+                     .difference = values[DIFFERENCE],
+                     .area = values[AREA],
+                     .pixels = values[PIXELS],
+                     .views = values[VIEWS],
+                     .round = 1,
+                     .cache = values[CACHE],
+                     .blocks = values[BLOCKS],
+                     .texture_share = values[TEXTURE_SHARE],
+                     .balance = values[BALANCE]};
+}
+
+static const char *unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem,
+                            const int *values) {
+    const qb__alu alu = alu_of(values);
+    const char *why = qb__layout_no_texture(device, problem);
+    if (!why) why = qb__alu_unusable(device, problem, &alu);
+    if (!why && alu.balance && device->api != QB__API_CUDA)
+        why = "needs the number of the multiprocessor that a group runs on";
+    return why;
+}
+
+/* Either way's cost by its share. */
+static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
+                 qb__kernel_cost *cost) {
+    const qb__alu alu = alu_of(values);
+    const double texture = alu.texture_share / 8.0, s = alu.slices;
+    (void)slices;
+    qb__alu_cost(problem, &alu, cost);
+    cost->local_bytes *= 1.0 - texture;
+    cost->l2_bytes *= 1.0 - texture;
+    cost->texels = texture * (alu.slices == 4 ? 4.0 : 1.0) / s;
+    cost->arithmetic = cost->arithmetic * (1.0 - texture) + texture * (1.0 + 5.0 / s);
+}
+
+static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,
+                           const int *values) {
+    return qb__layout_bytes(problem, slices, (unsigned)values[SLICES], false);
+}
+
+static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem,
+                           unsigned slices, const int *values, qb__bp_parallel_plan **plan) {
+    const qb__alu alu = alu_of(values);
+    /* Taken of either kind, then one counter for each multiprocessor. */
+    const size_t counters = 2 + 4096;
+    qb_status status = qb__alu_plan(device, problem, slices, &alu, plan);
+    if (status) return status;
+    status = qb__memory_create(device, counters * sizeof(int32_t), &(*plan)->counters);
+    if (!status) return QB_OK;
+    qb__layout_destroy(*plan);
+    *plan = NULL;
+    return status;
+}
+
+static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed,
+                     unsigned slices, qb__memory *out, size_t offset) {
+    qb__alu_args args;
+    qb__texture *texture;
+    qb_status status = qb__layout_texture(plan, queue, packed, slices, &texture);
+    if (!status)
+        status = qb__memory_fill(queue, plan->counters, 0, 0, qb__memory_bytes(plan->counters));
+    if (status) return status;
+    qb__alu_fill(plan, packed, slices, out, offset, &args);
+    const int32_t across = (int32_t)qb__ceil_div(plan->problem.nx, plan->area);
+    const int32_t down = (int32_t)qb__ceil_div(plan->problem.ny, plan->area);
+    const int32_t areas = across * down * (int32_t)qb__ceil_div(slices, plan->group);
+    const qb__arg more[] = {QB__TEXTURE(texture), QB__MEMORY(plan->counters), QB__VALUE(across),
+                            QB__VALUE(down), QB__VALUE(areas)};
+    for (int i = 0; i < 5; i++) args.list[QB__ALU_ARGS + i] = more[i];
+    const size_t groups[3] = {(size_t)areas, 1, 1}, items[3] = {plan->threads, 1, 1};
+    return qb__kernel_launch(plan->kernel, queue, groups, items, args.list, QB__ALU_ARGS + 5);
+}
+
+#define P(name, ...)                                                                               \
+    {                                                                                              \
+        name, sizeof((int[]){__VA_ARGS__}) / sizeof(int), {                                        \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+#define ROW(name, kind, class, ...)                                                                \
+    {                                                                                              \
+        .id = name, .interp = kind, .apis = QB__API_CUDA | QB__API_OPENCL, .accuracy = class,      \
+        .method = "Hybrid: texture engine and arithmetic (7.1)", .slices_step = 1,                 \
+        .parameters = {P("INTERP", kind),       __VA_ARGS__,                                       \
+                       P("AREA", 32, 64),       P("PIXELS", 4, 16, 8),                             \
+                       P("VIEWS", 8, 16),       P("CACHE", 2, 1),                                  \
+                       P("BLOCKS", 1, 2, 3, 4), P("TEXTURE_SHARE", 3, 1, 2, 4, 5),                 \
+                       P("BALANCE", 0, 1)},                                                        \
+        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes, .plan = make_plan,       \
+        .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy                         \
+    }
+
+static const qb__bp_parallel_device_variant rows[] = {
+    ROW("bp_parallel_linear.hybrid", QB__INTERP_LINEAR, QB__ACCURACY_FAST, P("SLICES", 1, 2),
+        P("DIFFERENCE", 2, 0)),
+    ROW("bp_parallel_nearest.hybrid", QB__INTERP_NEAREST, QB__ACCURACY_HIGH, P("SLICES", 1, 2),
+        P("DIFFERENCE", 0)),
+};
+const qb__bp_parallel_rows qb__bp_parallel_hybrid_rows = {rows, sizeof rows / sizeof *rows};

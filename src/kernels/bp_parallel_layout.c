@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+#include "bp_parallel_layout.h"
+
+#include "base/memory.h"
+#include "base/log.h"
+#include "cpu/bp_parallel_line.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void qb__macros_add(qb__macros *macros, const char *name, int value) {
+    char *text = macros->text[macros->count];
+    snprintf(text, sizeof macros->text[0], "%s=%d", name, value);
+    macros->list[macros->count++] = text;
+    macros->list[macros->count] = NULL;
+}
+
+/* ---- the lines of the views ---- */
+
+qb_status qb__layout_lines(const qb__bp_parallel_problem *problem, qb__interp interp, size_t area,
+                           qb__fixed_line **lines, size_t *count) {
+    size_t padded = qb__ceil_div(problem->views, QB__LINES_PADDING) * QB__LINES_PADDING;
+    qb_status status = qb__alloc(padded, sizeof **lines, lines);
+    if (status) return status;
+    const int64_t samples = interp == QB__INTERP_OVERSAMPLE ? QB__OVERSAMPLE : 1;
+    const int64_t half = interp == QB__INTERP_LINEAR ? 0 : INT64_C(1) << 31;
+    const int64_t far_side = (int64_t)area - 1;
+    for (size_t v = 0; v < problem->views; v++) {
+        qb__bp_line line = qb__bp_line_of(problem, v);
+        qb__fixed_line *to = *lines + v;
+        *to = (qb__fixed_line){line.a * samples, line.b * samples, line.c * samples + half, 0};
+        if (to->a < 0) to->low += to->a * far_side;
+        if (to->b < 0) to->low += to->b * far_side;
+    }
+    *count = padded;
+    return QB_OK;
+}
+
+qb_status qb__layout_upload(qb__device *device, const void *host, size_t bytes,
+                            qb__memory **memory) {
+    qb__queue *queue = NULL;
+    qb_status status = qb__memory_create(device, bytes, memory);
+    if (status) return status;
+    status = qb__queue_create(device, &queue);
+    if (!status) status = qb__memory_upload(queue, *memory, 0, host, bytes);
+    if (!status) status = qb__queue_finish(queue);
+    qb__queue_destroy(queue);
+    if (!status) return QB_OK;
+    qb__memory_destroy(*memory);
+    *memory = NULL;
+    return status;
+}
+
+/* ---- what rules a variant out ---- */
+
+const char *qb__layout_unusable(const qb__device_info *device,
+                                const qb__bp_parallel_problem *problem, bool half) {
+    (void)device;
+    if (!qb__bp_line_fits(problem)) return "coordinates beyond fixed point";
+    if (problem->columns > INT32_MAX / 8 || problem->views > INT32_MAX / 8)
+        return "more columns or views than 32-bit indices hold";
+    if (half && !problem->largest) return "half precision needs the largest values";
+    return NULL;
+}
+
+const char *qb__layout_no_texture(const qb__device_info *device,
+                                  const qb__bp_parallel_problem *problem) {
+    if (!device->images) return "needs textures with linear filtering";
+    if (problem->columns > device->image_width) return "more columns than a texture holds";
+    if (problem->views > device->image_height) return "more views than a texture holds";
+    return NULL;
+}
+
+/* Rounding of the terms of the sum in a view: half a unit in the last place of each. */
+bool qb__layout_float_coordinates(const qb__bp_parallel_problem *problem) {
+    double x = ((double)problem->nx - 1) / 2, y = ((double)problem->ny - 1) / 2;
+    for (size_t v = 0; v < problem->views; v++) {
+        double ax = problem->ax[v] * x, ay = problem->ay[v] * y;
+        double middle = problem->h0[v] + ax + ay;
+        if (!(fabs(ax) + fabs(ay) + fabs(middle) < 24000.0)) return false;
+    }
+    return true;
+}
+
+/* ---- packing ---- */
+
+size_t qb__layout_bytes(const qb__bp_parallel_problem *problem, unsigned slices, unsigned group,
+                        bool half) {
+    size_t groups = qb__ceil_div(slices, group), bytes;
+    if (!qb__mul(groups * group, problem->views, problem->columns, &bytes)) return SIZE_MAX / 2;
+    bytes *= half ? 2 : 4;
+    return qb__ceil_div(bytes, 256) * 256 + groups * group * sizeof(float);
+}
+
+uint64_t qb__layout_undo_at(const qb__bp_parallel_plan *plan, unsigned slices) {
+    size_t groups = qb__ceil_div(slices, plan->group);
+    size_t bytes = qb__layout_bytes(&plan->problem, slices, plan->group, plan->half);
+    return bytes / sizeof(float) - groups * plan->group;
+}
+
+/* A power of two that brings the slice's largest value below 2^12: eight of them sum in half. */
+static float scale_of(const qb__bp_parallel_plan *plan, size_t slice, unsigned slices) {
+    float largest = slice < slices ? plan->problem.largest[slice] : 0.0f;
+    int exponent;
+    if (!(largest > 0.0f && largest < INFINITY)) return 1.0f;
+    frexpf(largest, &exponent);
+    exponent = 12 - exponent;
+    exponent = exponent > 120 ? 120 : exponent < -120 ? -120 : exponent;
+    return ldexpf(1.0f, exponent);
+}
+
+typedef struct floats8 {
+    float low[4], high[4];
+} floats8;
+
+static qb_status launch_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows,
+                             const uint64_t at[3], size_t view0, size_t view1, size_t group0,
+                             size_t groups, unsigned slices, const floats8 *scale,
+                             qb__memory *packed) {
+    const int32_t columns = (int32_t)plan->problem.columns, views = (int32_t)plan->problem.views;
+    const int32_t first = (int32_t)view0, end = (int32_t)view1, group = (int32_t)group0;
+    const int32_t all = (int32_t)slices;
+    const size_t grid[3] = {qb__ceil_div(plan->problem.columns, 256),
+                            view1 - view0 < 65535 ? view1 - view0 : 65535, groups};
+    const size_t items[3] = {256, 1, 1};
+    const qb__arg args[] = {
+        QB__MEMORY(rows),   QB__VALUE(at[0]), QB__VALUE(at[1]),      QB__VALUE(at[2]),
+        QB__VALUE(columns), QB__VALUE(views), QB__VALUE(first),      QB__VALUE(end),
+        QB__VALUE(group),   QB__VALUE(all),   QB__VALUE(scale->low), QB__VALUE(scale->high),
+        QB__MEMORY(packed),
+    };
+    return qb__kernel_launch(plan->pack, queue, grid, items, args, sizeof args / sizeof *args);
+}
+
+/* One group of halves, and what undoes its scaling. */
+static qb_status pack_scaled(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows,
+                             const uint64_t at[3], size_t view0, size_t view1, size_t group,
+                             unsigned slices, qb__memory *packed) {
+    const size_t one[3] = {1, 1, 1}, items[3] = {32, 1, 1};
+    const uint64_t undo_at = qb__layout_undo_at(plan, slices) + group * plan->group;
+    float scale[8], undo[8];
+    floats8 scales, undos;
+    for (unsigned s = 0; s < 8; s++) {
+        scale[s] = s < plan->group ? scale_of(plan, group * plan->group + s, slices) : 1.0f;
+        undo[s] = 1.0f / scale[s];
+    }
+    memcpy(&scales, scale, sizeof scales);
+    memcpy(&undos, undo, sizeof undos);
+    const qb__arg args[] = {QB__VALUE(undos.low), QB__VALUE(undos.high), QB__MEMORY(packed),
+                            QB__VALUE(undo_at)};
+    qb_status status = qb__kernel_launch(plan->undo, queue, one, items, args, 4);
+    if (status) return status;
+    return launch_pack(plan, queue, rows, at, view0, view1, group, 1, slices, &scales, packed);
+}
+
+qb_status qb__layout_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows,
+                          size_t offset, size_t view_stride, size_t slice_stride, size_t view0,
+                          size_t view1, unsigned slices, qb__memory *packed) {
+    const uint64_t at[3] = {offset / sizeof(float), view_stride, slice_stride};
+    const size_t groups = qb__ceil_div(slices, plan->group);
+    if (view0 >= view1 || !slices) return QB_OK;
+    if (!plan->half) {
+        const floats8 ones = {{1, 1, 1, 1}, {1, 1, 1, 1}};
+        return launch_pack(plan, queue, rows, at, view0, view1, 0, groups, slices, &ones, packed);
+    }
+    for (size_t g = 0; g < groups; g++) {
+        qb_status status = pack_scaled(plan, queue, rows, at, view0, view1, g, slices, packed);
+        if (status) return status;
+    }
+    return QB_OK;
+}
+
+/* ---- textures ---- */
+
+static qb_status texture_of(qb__bp_parallel_plan *plan, qb__queue *queue, size_t groups,
+                            qb__texture **texture) {
+    const qb__texture_shape shape = {.width = plan->problem.columns,
+                                     .height = plan->problem.views,
+                                     .layers = groups,
+                                     .channels = plan->group,
+                                     .half = plan->half,
+                                     .linear = plan->interp == QB__INTERP_LINEAR};
+    for (int i = 0; i < QB__LAYOUT_TEXTURES; i++)
+        if (plan->textures[i].texture && plan->textures[i].groups == groups) {
+            *texture = plan->textures[i].texture;
+            return QB_OK;
+        }
+    /* The first stays: full passes. The other makes room once nobody reads it. */
+    int slot = plan->textures[0].texture ? 1 : 0;
+    if (plan->textures[slot].texture) {
+        qb_status status = qb__queue_finish(queue);
+        if (status) return status;
+        qb__texture_destroy(plan->textures[slot].texture);
+        plan->textures[slot].texture = NULL;
+    }
+    qb_status status = qb__texture_create(plan->device, &shape, &plan->textures[slot].texture);
+    if (status) return status;
+    plan->textures[slot].groups = groups;
+    *texture = plan->textures[slot].texture;
+    return QB_OK;
+}
+
+qb_status qb__layout_texture(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed,
+                             unsigned slices, qb__texture **texture) {
+    qb_status status = texture_of(plan, queue, qb__ceil_div(slices, plan->group), texture);
+    return status ? status : qb__texture_load(queue, *texture, packed, 0);
+}
+
+/* ---- the plan ---- */
+
+static qb_status build(qb__bp_parallel_plan *plan, const char *source, const char *entry,
+                       const char *const *macros) {
+    qb__macros pack = {.count = 0};
+    qb__macros_add(&pack, "SLICES", (int)plan->group);
+    qb__macros_add(&pack, "HALF", plan->half);
+    qb_status status =
+        qb__program_build(plan->device, "bp_parallel_pack.cl", pack.list, &plan->pack_program);
+    if (!status) status = qb__kernel_get(plan->pack_program, "bp_parallel_pack", &plan->pack);
+    if (!status) status = qb__kernel_get(plan->pack_program, "bp_parallel_pack_undo", &plan->undo);
+    if (!status) status = qb__program_build(plan->device, source, macros, &plan->program);
+    if (!status) status = qb__kernel_get(plan->program, entry, &plan->kernel);
+    return status;
+}
+
+qb_status qb__layout_plan(qb__device *device, const qb__bp_parallel_problem *problem,
+                          unsigned slices, unsigned group, bool half, qb__interp interp,
+                          const char *source, const char *entry, const char *const *macros,
+                          qb__bp_parallel_plan **plan) {
+    qb_status status = qb__alloc(1, sizeof **plan, plan);
+    if (status) return status;
+    **plan = (qb__bp_parallel_plan){.device = device,
+                                    .problem = *problem,
+                                    .slices = slices,
+                                    .group = group,
+                                    .half = half,
+                                    .interp = interp};
+    status = build(*plan, source, entry, macros);
+    if (!status) return QB_OK;
+    qb__layout_destroy(*plan);
+    *plan = NULL;
+    return status;
+}
+
+void qb__layout_destroy(qb__bp_parallel_plan *plan) {
+    if (!plan) return;
+    for (int i = 0; i < QB__LAYOUT_TEXTURES; i++) qb__texture_destroy(plan->textures[i].texture);
+    if (plan->chunks)
+        for (size_t i = 0; i * plan->chunk < plan->problem.views; i++)
+            qb__memory_destroy(plan->chunks[i]);
+    qb__free(plan->chunks);
+    qb__free(plan->host_lines);
+    qb__memory_destroy(plan->lines);
+    qb__memory_destroy(plan->counters);
+    qb__program_release(plan->program);
+    qb__program_release(plan->pack_program);
+    qb__free(plan);
+}

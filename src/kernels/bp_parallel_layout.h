@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_KERNELS_BP_PARALLEL_LAYOUT_H
+#define QB_KERNELS_BP_PARALLEL_LAYOUT_H
+
+#include "bp_parallel_device.h"
+
+/* What the families texture, alu, hybrid and direct share: sinograms packed in groups of slices,
+ * [group][view][column][slice of the group] as float or half; the views' lines in fixed point; the
+ * plan that holds them. */
+
+enum {
+    QB__LINES_PADDING = 256, /* the table of views is filled up with zeros to a multiple */
+    QB__LAYOUT_TEXTURES = 2, /* a full pass and a shorter last one */
+    QB__LAYOUT_CHUNKS = 1024 /* launches at most for one slab, see constants */
+};
+
+/* A view in the kernels' fixed point, 32 fraction bits: where pixel (0,0) falls, what a step in x
+ * and y adds, and (arithmetic family) how far below its corner an area reaches. */
+typedef struct qb__fixed_line {
+    int64_t a, b, c, low;
+} qb__fixed_line;
+
+struct qb__bp_parallel_plan {
+    qb__device *device;
+    qb__bp_parallel_problem problem;
+    unsigned slices; /* most of a pass */
+    unsigned group;  /* slices that lie together */
+    bool half;
+    qb__interp interp;
+    qb__program *pack_program, *program;
+    qb__kernel *pack, *undo, *kernel;
+    qb__memory *lines;    /* of the views, in the form that the kernel wants */
+    qb__memory *counters; /* hybrid */
+    struct {
+        qb__texture *texture;
+        size_t groups;
+    } textures[QB__LAYOUT_TEXTURES];
+    /* Constants that go with the launches, `chunk` views each: on the host, or as memories. */
+    void *host_lines;
+    size_t line_bytes, chunk;
+    qb__memory **chunks;
+    size_t area, height, threads; /* pixels of a group's area, and its items */
+    int values[QB__PARAMETERS_MAX];
+};
+
+static inline size_t qb__ceil_div(size_t a, size_t b) {
+    return (a + b - 1) / b;
+}
+
+/* A plan with pack programs and the main program, its kernel `entry` in `source`. On failure
+ * nothing is left. */
+qb_status qb__layout_plan(qb__device *device, const qb__bp_parallel_problem *problem,
+                          unsigned slices, unsigned group, bool half, qb__interp interp,
+                          const char *source, const char *entry, const char *const *macros,
+                          qb__bp_parallel_plan **plan);
+void qb__layout_destroy(qb__bp_parallel_plan *plan);
+
+/* Macros "NAME=VALUE" from a row's parameters and their values, then `extra` ones. */
+typedef struct qb__macros {
+    char text[QB__PARAMETERS_MAX + 4][40];
+    const char *list[QB__PARAMETERS_MAX + 5];
+    size_t count;
+} qb__macros;
+void qb__macros_add(qb__macros *macros, const char *name, int value);
+
+/* packed_bytes(), pack() of the contract. */
+size_t qb__layout_bytes(const qb__bp_parallel_problem *problem, unsigned slices, unsigned group,
+                        bool half);
+qb_status qb__layout_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows,
+                          size_t offset, size_t view_stride, size_t slice_stride, size_t view0,
+                          size_t view1, unsigned slices, qb__memory *packed);
+/* Where in the packed memory, in floats, the factors stand that undo the scaling of halves. */
+uint64_t qb__layout_undo_at(const qb__bp_parallel_plan *plan, unsigned slices);
+/* The texture of a pass, loaded from packed. */
+qb_status qb__layout_texture(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed,
+                             unsigned slices, qb__texture **texture);
+
+/* The views' lines, padded with zeros to a multiple of 256: interpolation other than linear has
+ * half a column added; oversampled lines count samples. `area`: pixels on a side, for `low`.
+ * Released with qb__free. */
+qb_status qb__layout_lines(const qb__bp_parallel_problem *problem, qb__interp interp, size_t area,
+                           qb__fixed_line **lines, size_t *count);
+/* New device memory with `bytes` from the host, there when it returns. */
+qb_status qb__layout_upload(qb__device *device, const void *host, size_t bytes,
+                            qb__memory **memory);
+
+/* Reasons shared by unusable(). */
+const char *qb__layout_unusable(const qb__device_info *device,
+                                const qb__bp_parallel_problem *problem, bool half);
+const char *qb__layout_no_texture(const qb__device_info *device,
+                                  const qb__bp_parallel_problem *problem);
+/* Whether single precision holds coordinates counted from the image's middle to 2e-3 columns. */
+bool qb__layout_float_coordinates(const qb__bp_parallel_problem *problem);
+
+/* The families' rows. */
+typedef struct qb__bp_parallel_rows {
+    const qb__bp_parallel_device_variant *rows;
+    size_t count;
+} qb__bp_parallel_rows;
+extern const qb__bp_parallel_rows qb__bp_parallel_texture_rows, qb__bp_parallel_alu_rows,
+    qb__bp_parallel_hybrid_rows;
+
+#endif

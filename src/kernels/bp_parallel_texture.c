@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "bp_parallel_layout.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+/* Back-projection by the texture engine (sections 5.1 to 5.7 of "Back-projection on parallel
+ * hardware", the paper that numbers the algorithms): bp_parallel_texture.cl. Linear interpolation
+ * has the engine's 8-bit weights, hence the class; nearest is exact. */
+
+/* The parameters of every row, in this order. */
+enum { INTERP, SLICES, HALF, ZORDER, PIXELS, TOGETHER, REDUCE, CONSTANTS, BLOCKS };
+
+enum { AREA = 16, THREADS = 256, CHUNK_LINEAR = 240, CHUNK_NEAREST = 120 };
+enum { GLOBAL_CONSTANTS, CONSTANT_CONSTANTS, SHARED_CONSTANTS };
+
+static const char *unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem,
+                            const int *values) {
+    const char *why = qb__layout_unusable(device, problem, values[HALF]);
+    if (!why) why = qb__layout_no_texture(device, problem);
+    if (why) return why;
+    if (device->group_size < THREADS) return "needs groups of 256 items";
+    if (values[TOGETHER] > 1 && values[REDUCE] && !device->subgroups)
+        return "needs shuffles between the items of a subgroup";
+    if (values[INTERP] == QB__INTERP_LINEAR && values[CONSTANTS] != SHARED_CONSTANTS &&
+        !qb__layout_float_coordinates(problem))
+        return "coordinates beyond single precision: CONSTANTS=2 holds them";
+    return NULL;
+}
+
+/* A fetch brings SLICES; where the pixels of a thread share what a view costs, so does the rest. */
+static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
+                 qb__kernel_cost *cost) {
+    const double s = values[SLICES], pixels = values[PIXELS];
+    const bool wide = s == 4 && !values[HALF];
+    (void)slices;
+    *cost = (qb__kernel_cost){
+        .texels = (wide ? 4.0 : 1.0) / s,
+        .arithmetic =
+            (values[INTERP] ? 8.0 : 3.0) / s + 1.0 + (values[INTERP] ? 8.0 : 4.0) / (pixels * s),
+        .local_bytes = values[CONSTANTS] == SHARED_CONSTANTS ? 16.0 / (pixels * s) / 32.0 : 0.0,
+        .memory_bytes = 8.0 / (double)problem->views,
+    };
+}
+
+static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,
+                           const int *values) {
+    return qb__layout_bytes(problem, slices, (unsigned)values[SLICES], values[HALF]);
+}
+
+typedef struct float_line {
+    float a, b, c, unused;
+} float_line;
+
+/* The lines as the kernel without a shared cache reads them. */
+static qb_status lines_for(qb__bp_parallel_plan *plan, const qb__fixed_line *fixed, size_t count) {
+    const qb__bp_parallel_problem *p = &plan->problem;
+    const bool linear = plan->interp == QB__INTERP_LINEAR;
+    plan->line_bytes = linear ? sizeof(float_line) : sizeof(qb__fixed_line);
+    qb_status status = qb__alloc(count + QB__LINES_PADDING, plan->line_bytes, &plan->host_lines);
+    if (status) return status;
+    if (!linear) {
+        memcpy(plan->host_lines, fixed, count * sizeof *fixed);
+        return QB_OK;
+    }
+    float_line *to = plan->host_lines;
+    for (size_t v = 0; v < p->views; v++) {
+        double middle =
+            p->h0[v] + p->ax[v] * ((double)p->nx - 1) / 2 + p->ay[v] * ((double)p->ny - 1) / 2;
+        to[v] = (float_line){(float)p->ax[v], (float)p->ay[v], (float)(middle + 0.5), 0.0f};
+    }
+    return QB_OK;
+}
+
+/* OpenCL's constant memory: a small memory for the views of each launch. */
+static qb_status upload_chunks(qb__bp_parallel_plan *plan) {
+    size_t chunks = qb__ceil_div(plan->problem.views, plan->chunk);
+    qb_status status = qb__alloc(chunks, sizeof *plan->chunks, &plan->chunks);
+    for (size_t i = 0; i < chunks && !status; i++)
+        status = qb__layout_upload(plan->device,
+                                   (char *)plan->host_lines + i * plan->chunk * plan->line_bytes,
+                                   plan->chunk * plan->line_bytes, &plan->chunks[i]);
+    return status;
+}
+
+static qb_status constants(qb__bp_parallel_plan *plan) {
+    qb__fixed_line *fixed;
+    size_t count;
+    qb_status status = qb__layout_lines(&plan->problem, plan->interp, AREA, &fixed, &count);
+    if (status) return status;
+    const int where = plan->values[CONSTANTS];
+    if (where == SHARED_CONSTANTS) {
+        status = qb__layout_upload(plan->device, fixed, count * sizeof *fixed, &plan->lines);
+    } else {
+        /* Whole chunks fit behind the last view's. */
+        status = lines_for(plan, fixed, count);
+        if (!status && where == GLOBAL_CONSTANTS)
+            status = qb__layout_upload(plan->device, plan->host_lines, count * plan->line_bytes,
+                                       &plan->lines);
+        if (!status && where == CONSTANT_CONSTANTS &&
+            qb__device_info_of(plan->device)->api == QB__API_OPENCL)
+            status = upload_chunks(plan);
+    }
+    qb__free(fixed);
+    return status;
+}
+
+static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem,
+                           unsigned slices, const int *values, qb__bp_parallel_plan **plan) {
+    static const char *const names[] = {"INTERP",   "SLICES", "HALF",      "ZORDER", "PIXELS",
+                                        "TOGETHER", "REDUCE", "CONSTANTS", "BLOCKS"};
+    qb__macros macros = {.count = 0};
+    for (int i = 0; i <= BLOCKS; i++) qb__macros_add(&macros, names[i], values[i]);
+    qb_status status = qb__layout_plan(
+        device, problem, slices, (unsigned)values[SLICES], values[HALF], (qb__interp)values[INTERP],
+        "bp_parallel_texture.cl", "bp_parallel_texture", macros.list, plan);
+    if (status) return status;
+    qb__bp_parallel_plan *p = *plan;
+    memcpy(p->values, values, (BLOCKS + 1) * sizeof *values);
+    p->area = AREA;
+    p->height = values[TOGETHER] > 1 ? AREA : (size_t)(AREA * values[PIXELS]);
+    p->chunk = problem->views;
+    if (values[CONSTANTS] == CONSTANT_CONSTANTS)
+        p->chunk = values[INTERP] ? CHUNK_NEAREST : CHUNK_LINEAR;
+    status = constants(p);
+    if (!status) return QB_OK;
+    qb__layout_destroy(p);
+    *plan = NULL;
+    return status;
+}
+
+/* The views view0 .. of one launch; it adds to what earlier ones wrote. */
+static qb_status launch(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__texture *texture,
+                        size_t view0, const qb__memory *packed, unsigned slices, qb__memory *out,
+                        uint64_t out_at) {
+    const size_t left = plan->problem.views - view0;
+    const int32_t first = (int32_t)view0,
+                  views = (int32_t)(left < plan->chunk ? left : plan->chunk);
+    const int32_t nx = (int32_t)plan->problem.nx, ny = (int32_t)plan->problem.ny;
+    const int32_t all = (int32_t)slices;
+    const uint64_t undo_at = qb__layout_undo_at(plan, slices);
+    qb__arg lines = {QB__ARG_MEMORY, plan->lines, 0};
+    if (plan->chunks)
+        lines.value = plan->chunks[view0 / plan->chunk];
+    else if (!plan->lines)
+        lines = (qb__arg){QB__ARG_VALUE, (char *)plan->host_lines + view0 * plan->line_bytes,
+                          plan->chunk * plan->line_bytes};
+    const qb__arg args[] = {QB__TEXTURE(texture), lines,
+                            QB__VALUE(first),     QB__VALUE(views),
+                            QB__MEMORY(packed),   QB__VALUE(undo_at),
+                            QB__MEMORY(out),      QB__VALUE(out_at),
+                            QB__VALUE(nx),        QB__VALUE(ny),
+                            QB__VALUE(all)};
+    const size_t groups[3] = {qb__ceil_div(plan->problem.nx, plan->area),
+                              qb__ceil_div(plan->problem.ny, plan->height),
+                              qb__ceil_div(slices, plan->group)};
+    const size_t items[3] = {THREADS, 1, 1};
+    return qb__kernel_launch(plan->kernel, queue, groups, items, args, sizeof args / sizeof *args);
+}
+
+static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed,
+                     unsigned slices, qb__memory *out, size_t offset) {
+    qb__texture *texture;
+    qb_status status = qb__layout_texture(plan, queue, packed, slices, &texture);
+    for (size_t v = 0; v < plan->problem.views && !status; v += plan->chunk)
+        status = launch(plan, queue, texture, v, packed, slices, out, offset / sizeof(float));
+    return status;
+}
+
+#define P(name, ...)                                                                               \
+    {                                                                                              \
+        name, sizeof((int[]){__VA_ARGS__}) / sizeof(int), {                                        \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+#define ROW(name, kind, class, how, ...)                                                           \
+    {                                                                                              \
+        .id = name, .interp = kind, .apis = QB__API_CUDA | QB__API_OPENCL, .accuracy = class,      \
+        .method = how, .slices_step = 1,                                                           \
+        .parameters = {P("INTERP", kind), __VA_ARGS__, P("BLOCKS", 1, 2, 4, 6)},                   \
+        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes, .plan = make_plan,       \
+        .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy                         \
+    }
+
+/* The three mappings, each for whole and for half-precision texels. */
+#define WHOLE P("SLICES", 2, 1, 4), P("HALF", 0)
+#define HALVES P("SLICES", 4, 2, 1), P("HALF", 1)
+#define PLAIN                                                                                      \
+    P("ZORDER", 0), P("PIXELS", 1), P("TOGETHER", 1), P("REDUCE", 0), P("CONSTANTS", 0, 1, 2)
+#define ZORDERED                                                                                   \
+    P("ZORDER", 1), P("PIXELS", 1, 2, 4), P("TOGETHER", 1), P("REDUCE", 0), P("CONSTANTS", 0, 1, 2)
+#define FOUR_VIEWS                                                                                 \
+    P("ZORDER", 1), P("PIXELS", 4), P("TOGETHER", 4), P("REDUCE", 0, 1), P("CONSTANTS", 2, 0, 1)
+#define ROWS(name, kind, whole, half)                                                              \
+    ROW(name ".texture", kind, whole, "Algorithm 1: texture engine", WHOLE, PLAIN),                \
+        ROW(name ".texture_half", kind, half,                                                      \
+            "Algorithm 1 on 4 interleaved slices in half precision (5.2, 5.3)", HALVES, PLAIN),    \
+        ROW(name ".texture_zorder", kind, whole, "Algorithm 2: Z-order in squares of 4x4 pixels",  \
+            WHOLE, ZORDERED),                                                                      \
+        ROW(name ".texture_zorder_half", kind, half, "Algorithm 2 in half precision", HALVES,      \
+            ZORDERED),                                                                             \
+        ROW(name ".texture_four_views", kind, whole,                                               \
+            "Algorithms 3 to 5: four views at once, sums reduced", WHOLE, FOUR_VIEWS),             \
+        ROW(name ".texture_four_views_half", kind, half, "Algorithms 3 to 5 in half precision",    \
+            HALVES, FOUR_VIEWS)
+
+static const qb__bp_parallel_device_variant rows[] = {
+    ROWS("bp_parallel_linear", QB__INTERP_LINEAR, QB__ACCURACY_FAST, QB__ACCURACY_FAST),
+    ROWS("bp_parallel_nearest", QB__INTERP_NEAREST, QB__ACCURACY_HIGH, QB__ACCURACY_NORMAL),
+};
+const qb__bp_parallel_rows qb__bp_parallel_texture_rows = {rows, sizeof rows / sizeof *rows};

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+#include "mock_cuda.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT mock_cuda_state mock_cuda = {
+    .driver = 13000,
+    .devices = 1,
+    .arch = 90,
+    .nvrtc_major = 13,
+    .archs = {75, 80, 90, 100},
+    .arch_count = 4,
+};
+#define M mock_cuda
+
+static int fails(const char *name) {
+    M.calls++;
+    if (M.fail_name && !strcmp(M.fail_name, name)) return M.fail_with;
+    return M.fail_after && --M.fail_after == 0 ? M.fail_with : 0;
+}
+#define CALL                                                                                       \
+    do {                                                                                           \
+        int failed = fails(__func__);                                                              \
+        if (failed) return failed;                                                                 \
+    } while (0)
+/* A call that must happen with the device's context current, as the driver demands. */
+#define CALL_IN_CONTEXT                                                                            \
+    CALL;                                                                                          \
+    if (M.current < 1) return 201
+
+EXPORT int cuInit(unsigned flags) {
+    CALL;
+    return flags ? 1 : 0;
+}
+EXPORT int cuDriverGetVersion(int *version) {
+    CALL;
+    *version = M.driver;
+    return 0;
+}
+EXPORT int cuGetErrorName(int error, const char **name) {
+    static char text[32];
+    snprintf(text, sizeof text, "MOCK_ERROR_%d", error);
+    *name = text;
+    return 0;
+}
+EXPORT int cuGetErrorString(int error, const char **text) {
+    return cuGetErrorName(error, text);
+}
+EXPORT int cuDeviceGetCount(int *count) {
+    CALL;
+    *count = M.devices;
+    return 0;
+}
+EXPORT int cuDeviceGet(int *device, int index) {
+    CALL;
+    *device = index;
+    return 0;
+}
+EXPORT int cuDeviceGetName(char *name, int size, int device) {
+    CALL;
+    snprintf(name, (size_t)size, "Mock %d", device);
+    return 0;
+}
+EXPORT int cuDeviceGetAttribute(int *value, int which, int device) {
+    (void)device;
+    CALL;
+    static const int values[][2] = {{1, 1024},     {8, 49152},  {10, 32},    {13, 1500000},
+                                    {16, 100},     {27, 32768}, {28, 32768}, {29, 2048},
+                                    {38, 1 << 25}, {97, 232448}};
+    *value = which == 75 ? M.arch / 10 : which == 76 ? M.arch % 10 : 0;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (values[i][0] == which) *value = values[i][1];
+    }
+    return 0;
+}
+EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    (void)device;
+    CALL;
+    *bytes = (size_t)1 << 32;
+    return 0;
+}
+EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
+    CALL;
+    M.contexts++;
+    *context = &M.contexts + device;
+    return 0;
+}
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
+    (void)device;
+    M.contexts--;
+    return 0;
+}
+EXPORT int cuCtxPushCurrent_v2(void *context) {
+    CALL;
+    if (!context) return 201;
+    M.current++;
+    return 0;
+}
+EXPORT int cuCtxPopCurrent_v2(void **context) {
+    *context = NULL;
+    M.current--;
+    return 0;
+}
+EXPORT int cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
+    CALL_IN_CONTEXT;
+    *free_bytes = (size_t)3 << 20;
+    *total = (size_t)1 << 32;
+    return 0;
+}
+/* Memory that is never given back is counted by the test; the leak checker need not count it too.
+ */
+static void *keep(void *block) {
+    static void *volatile kept[4096];
+    static size_t used;
+    kept[used++ % 4096] = block;
+    return block;
+}
+EXPORT int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
+    CALL_IN_CONTEXT;
+    if (bytes > (size_t)1 << 32) return 2;
+    *pointer = (uint64_t)(uintptr_t)keep(malloc(bytes));
+    M.allocations += *pointer != 0;
+    return *pointer ? 0 : 2;
+}
+EXPORT int cuMemFree_v2(uint64_t pointer) {
+    free((void *)(uintptr_t)pointer);
+    M.allocations--;
+    return 0;
+}
+EXPORT int cuMemHostAlloc(void **host, size_t bytes, unsigned flags) {
+    (void)flags;
+    CALL_IN_CONTEXT;
+    *host = keep(malloc(bytes));
+    M.pinned++;
+    return *host ? 0 : 2;
+}
+EXPORT int cuMemFreeHost(void *host) {
+    free(host);
+    M.pinned--;
+    return 0;
+}
+EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
+    (void)stream;
+    CALL_IN_CONTEXT;
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return 0;
+}
+EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
+    (void)stream;
+    CALL_IN_CONTEXT;
+    memcpy(to, (void *)(uintptr_t)from, bytes);
+    return 0;
+}
+EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
+    (void)stream;
+    CALL_IN_CONTEXT;
+    memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
+    return 0;
+}
+EXPORT int cuMemcpy3DAsync_v2(const void *copy, void *stream) {
+    (void)copy;
+    (void)stream;
+    CALL_IN_CONTEXT;
+    return 0;
+}
+EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream) {
+    (void)stream;
+    CALL_IN_CONTEXT;
+    memset((void *)(uintptr_t)to, value, bytes);
+    return 0;
+}
+
+/* Things that only need to be counted. */
+static int make(void **thing, int *count) {
+    *thing = count;
+    ++*count;
+    return 0;
+}
+EXPORT int cuStreamCreate(void **stream, unsigned flags) {
+    (void)flags;
+    CALL_IN_CONTEXT;
+    return make(stream, &M.streams);
+}
+EXPORT int cuStreamDestroy_v2(void *stream) {
+    (void)stream;
+    M.streams--;
+    return 0;
+}
+EXPORT int cuStreamSynchronize(void *stream) {
+    (void)stream;
+    CALL_IN_CONTEXT;
+    return 0;
+}
+EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
+    (void)stream;
+    (void)flags;
+    CALL_IN_CONTEXT;
+    return event ? 0 : 400;
+}
+EXPORT int cuEventCreate(void **event, unsigned flags) {
+    (void)flags;
+    CALL_IN_CONTEXT;
+    return make(event, &M.events);
+}
+EXPORT int cuEventDestroy_v2(void *event) {
+    (void)event;
+    M.events--;
+    return 0;
+}
+EXPORT int cuEventRecord(void *event, void *stream) {
+    (void)event;
+    (void)stream;
+    CALL_IN_CONTEXT;
+    return 0;
+}
+EXPORT int cuEventSynchronize(void *event) {
+    (void)event;
+    CALL_IN_CONTEXT;
+    return 0;
+}
+EXPORT int cuEventElapsedTime(float *ms, void *from, void *to) {
+    (void)from;
+    (void)to;
+    CALL_IN_CONTEXT;
+    *ms = 2.5f;
+    return 0;
+}
+typedef struct array_shape {
+    size_t width, height, depth;
+    int format;
+    unsigned channels, flags;
+} array_shape;
+EXPORT int cuArray3DCreate_v2(void **array, const array_shape *shape) {
+    CALL_IN_CONTEXT;
+    M.array_width = shape->width;
+    M.array_height = shape->height;
+    M.array_depth = shape->depth;
+    M.array_channels = shape->channels;
+    M.array_format = (size_t)shape->format;
+    M.array_flags = shape->flags;
+    return make(array, &M.arrays);
+}
+EXPORT int cuArrayDestroy(void *array) {
+    (void)array;
+    M.arrays--;
+    return 0;
+}
+EXPORT int cuTexObjectCreate(uint64_t *object, const void *resource, const int *how,
+                             const void *view) {
+    (void)resource;
+    (void)view;
+    CALL_IN_CONTEXT;
+    M.address = how[0];
+    M.filter = how[3];
+    *object = 77;
+    M.textures++;
+    return 0;
+}
+EXPORT int cuTexObjectDestroy(uint64_t object) {
+    (void)object;
+    M.textures--;
+    return 0;
+}
+EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options,
+                              void **values) {
+    (void)count;
+    (void)options;
+    (void)values;
+    CALL_IN_CONTEXT;
+    if (strncmp(image, "mock code", 9) != 0) return 200;
+    return make(module, &M.modules);
+}
+EXPORT int cuModuleUnload(void *module) {
+    (void)module;
+    M.modules--;
+    return 0;
+}
+EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
+    CALL_IN_CONTEXT;
+    *function = module;
+    return strstr(name, "no_such") ? 500 : 0;
+}
+EXPORT int cuFuncGetAttribute(int *value, int which, void *function) {
+    (void)function;
+    CALL_IN_CONTEXT;
+    *value = which;
+    return 0;
+}
+EXPORT int cuFuncSetAttribute(void *function, int which, int value) {
+    (void)function;
+    (void)which;
+    CALL_IN_CONTEXT;
+    M.opted_in = value;
+    return 0;
+}
+EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int size,
+                                                       size_t dynamic) {
+    (void)function;
+    (void)size;
+    (void)dynamic;
+    CALL_IN_CONTEXT;
+    *blocks = 7;
+    return 0;
+}
+EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                          unsigned by, unsigned bz, unsigned shared, void *stream, void **arguments,
+                          void **extra) {
+    (void)function;
+    (void)stream;
+    (void)extra;
+    CALL_IN_CONTEXT;
+    M.launches++;
+    M.grid[0] = gx;
+    M.grid[1] = gy;
+    M.grid[2] = gz;
+    M.block[0] = bx;
+    M.block[1] = by;
+    M.block[2] = bz;
+    M.shared = shared;
+    for (size_t i = 0; i < M.arguments; i++) memcpy(&M.argument[i], arguments[i], sizeof(void *));
+    return 0;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/* What is missing, too old or broken, on a driver that does as it is told. */
+#include "child.h"
+
+#include "base/memory.h"
+#include "device/device.h"
+
+static size_t cuda_devices(void) {
+    const qb__device_info *list;
+    size_t count = 0;
+    if (qb__device_list(&list, &count) != QB_OK) return 99;
+    return count;
+}
+
+/* ---- what cannot be had, and what is said ---- */
+
+static const char *left_out(mock_cuda_state *mock) {
+    (void)mock;
+    qb__device *device;
+    setenv("QB_LIBCUDA", "", 1);
+    EXPECT(cuda_devices() == 0);
+    EXPECT_SAYS(qb__device_missing(QB__API_CUDA), "QB_LIBCUDA");
+    EXPECT_SAYS(qb__device_missing(QB__API_OPENCL), "QB_LIBOPENCL");
+    EXPECT(qb__device_open("cuda", &device) == QB_NO_DEVICE && !device);
+    EXPECT_SAYS(qb_detail(), "QB_LIBCUDA");
+    EXPECT(qb__device_open("cuda:x", &device) == QB_BAD_ARGUMENT);
+    EXPECT(qb__device_open("cudas", &device) == QB_BAD_ARGUMENT);
+    EXPECT(qb__device_open("vulkan", &device) == QB_BAD_ARGUMENT);
+    return NULL;
+}
+
+static const char *no_driver(mock_cuda_state *mock) {
+    (void)mock;
+    setenv("QB_LIBCUDA", "/nowhere/libcuda.so.1", 1);
+    EXPECT(cuda_devices() == 0);
+    EXPECT_SAYS(qb__device_missing(QB__API_CUDA), "/nowhere/libcuda.so.1");
+    EXPECT_SAYS(qb__device_missing(QB__API_CUDA), "nvidia-driver");
+    return NULL;
+}
+
+static const char *not_a_driver(mock_cuda_state *mock) {
+    (void)mock;
+    setenv("QB_LIBCUDA", "libm.so.6", 1);
+    EXPECT(cuda_devices() == 0);
+    EXPECT_SAYS(qb__device_missing(QB__API_CUDA), "lacks cuInit");
+    return NULL;
+}
+
+static const char *old_driver(mock_cuda_state *mock) {
+    mock->driver = 10020;
+    EXPECT(cuda_devices() == 0);
+    EXPECT_SAYS(qb__device_missing(QB__API_CUDA), "CUDA 10.2; 11.2 or newer");
+    return NULL;
+}
+
+static const char *no_device(mock_cuda_state *mock) {
+    mock->devices = 0;
+    EXPECT(cuda_devices() == 0);
+    EXPECT_SAYS(qb__device_missing(QB__API_CUDA), "sees no device");
+    return NULL;
+}
+
+static const char *mismatched_driver(mock_cuda_state *mock) {
+    mock->fail_name = "cuInit";
+    mock->fail_with = 803;
+    EXPECT(cuda_devices() == 0);
+    EXPECT_SAYS(qb__device_missing(QB__API_CUDA), "803");
+    EXPECT_SAYS(qb__device_missing(QB__API_CUDA), "restart the machine");
+    return NULL;
+}
+
+static const char *too_few(mock_cuda_state *mock) {
+    qb__device *device;
+    mock->devices = 2;
+    EXPECT(cuda_devices() == 2);
+    EXPECT(qb__device_open("cuda:2", &device) == QB_NO_DEVICE);
+    EXPECT_SAYS(qb_detail(), "there are 2");
+    EXPECT(qb__device_open("cuda:1", &device) == QB_OK);
+    EXPECT(!strcmp(qb__device_info_of(device)->name, "Mock 1"));
+    qb__device_close(device);
+    EXPECT(mock->contexts == 0);
+    return NULL;
+}
+
+/* A device that cannot compile is listed, and says why when it should. */
+static const char *cannot_compile(const char *words) {
+    qb__device *device;
+    qb__program *program;
+    EXPECT(cuda_devices() == 1);
+    if (!strstr(qb__device_missing(QB__API_CUDA), words)) return qb__device_missing(QB__API_CUDA);
+    EXPECT(qb__device_open("cuda", &device) == QB_OK);
+    EXPECT(qb__program_build(device, "device_probe.cl", NULL, &program) == QB_NO_DEVICE);
+    EXPECT(!program);
+    if (!strstr(qb_detail(), words)) return qb_detail();
+    qb__device_close(device);
+    return NULL;
+}
+
+static const char *driver_older_than_nvrtc(mock_cuda_state *mock) {
+    mock->driver = 12040;
+    return cannot_compile("NVRTC 13.0 is newer than the driver, which is for CUDA 12.4");
+}
+
+static const char *no_nvrtc(mock_cuda_state *mock) {
+    (void)mock;
+    setenv("QB_LIBNVRTC", "/nowhere/libnvrtc.so", 1);
+    return cannot_compile("nvidia-cuda-nvrtc");
+}
+
+/* ---- for which chip ---- */
+
+static const char *option_for(mock_cuda_state *mock, int arch, const char *option) {
+    qb__device *device;
+    qb__program *program;
+    const char *const macros[] = {"A=1", "QB_REGISTERS=64", NULL};
+    mock->arch = arch;
+    EXPECT(qb__device_open("cuda", &device) == QB_OK);
+    EXPECT(qb__program_build(device, "device_probe.cl", macros, &program) == QB_OK);
+    if (strncmp(mock->options, option, strlen(option)) != 0) return mock->options;
+    EXPECT_SAYS(mock->options, " -DA=1 --maxrregcount=64 ");
+    qb__program_release(program);
+    qb__device_close(device);
+    EXPECT(mock->modules == 0 && mock->programs == 0 && mock->contexts == 0);
+    return NULL;
+}
+
+static const char *known_chip(mock_cuda_state *mock) {
+    return option_for(mock, 80, "-arch=sm_80 ");
+}
+static const char *this_very_chip(mock_cuda_state *mock) {
+    return option_for(mock, 90, "-arch=sm_90a ");
+}
+static const char *newer_chip(mock_cuda_state *mock) {
+    return option_for(mock, 130, "-arch=compute_100 ");
+}
+static const char *old_compiler(mock_cuda_state *mock) {
+    mock->nvrtc_major = 11; /* knows no "a" */
+    return option_for(mock, 90, "-arch=sm_90 ");
+}
+
+static const char *older_chip(mock_cuda_state *mock) {
+    qb__device *device;
+    qb__program *program;
+    mock->arch = 61;
+    EXPECT(qb__device_open("cuda", &device) == QB_OK);
+    EXPECT(qb__program_build(device, "device_probe.cl", NULL, &program) == QB_UNSUPPORTED);
+    EXPECT_SAYS(qb_detail(), "compute capability 6.1");
+    qb__device_close(device);
+    return NULL;
+}
+
+static const char *compiler_complains(mock_cuda_state *mock) {
+    qb__device *device;
+    qb__program *program;
+    mock->nvrtc_fails = 1;
+    EXPECT(qb__device_open("cuda", &device) == QB_OK);
+    EXPECT(qb__program_build(device, "device_probe.cl", NULL, &program) == QB_INTERNAL);
+    EXPECT_SAYS(qb_detail(), "the mock does not like this");
+    qb__device_close(device);
+    EXPECT(mock->programs == 0);
+    return NULL;
+}
+
+/* ---- in mid-run ---- */
+
+static const char *out_of_memory(mock_cuda_state *mock) {
+    qb__device *device;
+    qb__memory *memory;
+    EXPECT(qb__device_open("cuda", &device) == QB_OK);
+    mock->fail_name = "cuMemAlloc_v2";
+    mock->fail_with = 2;
+    EXPECT(qb__memory_create(device, 64 << 20, &memory) == QB_NO_MEMORY && !memory);
+    EXPECT_SAYS(qb_detail(), "64.0 MiB, 3.0 MiB are free");
+    mock->fail_name = NULL;
+    EXPECT(qb__memory_create(device, 1 << 20, &memory) == QB_OK);
+    qb__memory_destroy(memory);
+    qb__device_close(device);
+    return NULL;
+}
+
+static const char *device_lost(mock_cuda_state *mock) {
+    qb__device *device;
+    qb__queue *queue;
+    qb__memory *memory;
+    EXPECT(qb__device_open("cuda", &device) == QB_OK);
+    EXPECT(qb__queue_create(device, &queue) == QB_OK);
+    mock->fail_name = "cuStreamSynchronize";
+    mock->fail_with = 700;
+    EXPECT(qb__queue_finish(queue) == QB_NO_DEVICE);
+    EXPECT_SAYS(qb_detail(), "cuda:0 (Mock 0) was lost");
+    EXPECT_SAYS(qb_detail(), "MOCK_ERROR_700");
+    EXPECT_SAYS(qb_detail(), "--device cpu");
+    mock->fail_name = NULL;
+    EXPECT(qb__memory_create(device, 64, &memory) == QB_NO_DEVICE && !memory);
+    EXPECT_SAYS(qb_detail(), "lost to an earlier failure");
+    EXPECT(qb__queue_finish(queue) == QB_NO_DEVICE);
+    qb__queue_destroy(queue);
+    qb__device_close(device);
+    EXPECT(mock->streams == 0 && mock->contexts == 0 && mock->current == 0);
+    return NULL;
+}
+
+static const char *launches(mock_cuda_state *mock) {
+    qb__device *device;
+    qb__queue *queue;
+    qb__program *program;
+    qb__kernel *kernel;
+    qb__memory *memory;
+    uint64_t value = 42;
+    EXPECT(qb__device_open("cuda", &device) == QB_OK);
+    EXPECT(qb__queue_create(device, &queue) == QB_OK);
+    EXPECT(qb__memory_create(device, 64, &memory) == QB_OK);
+    EXPECT(qb__program_build(device, "device_probe.cl", NULL, &program) == QB_OK);
+    EXPECT(qb__kernel_get(program, "probe_reverse", &kernel) == QB_OK);
+    const size_t groups[3] = {5, 6, 7}, group[3] = {32, 4, 2}, tall[3] = {1, 65536, 1};
+    const qb__arg args[] = {QB__MEMORY(memory), QB__MEMORY(NULL), QB__VALUE(value),
+                            QB__LOCAL(100000)};
+    mock->arguments = 3;
+    EXPECT(qb__kernel_launch(kernel, queue, groups, group, args, 4) == QB_OK);
+    EXPECT(mock->launches == 1 && mock->grid[0] == 5 && mock->grid[1] == 6 && mock->grid[2] == 7);
+    EXPECT(mock->block[0] == 32 && mock->block[1] == 4 && mock->block[2] == 2);
+    EXPECT(mock->shared == 100000 && mock->opted_in == 100000);
+    EXPECT((uint64_t)(uintptr_t)mock->argument[0] == qb__memory_native(memory));
+    EXPECT(!mock->argument[1] && (uintptr_t)mock->argument[2] == 42);
+    EXPECT(qb__kernel_launch(kernel, queue, tall, group, args, 4) == QB_BAD_ARGUMENT);
+    mock->fail_name = "cuLaunchKernel";
+    mock->fail_with = 701;
+    EXPECT(qb__kernel_launch(kernel, queue, groups, group, args, 4) == QB_UNSUPPORTED);
+    EXPECT_SAYS(qb_detail(), "registers or shared memory");
+    mock->fail_name = NULL;
+    qb__texture *texture;
+    const qb__texture_shape shape = {100, 50, 3, 4, true, true};
+    EXPECT(qb__texture_create(device, &shape, &texture) == QB_OK);
+    EXPECT(mock->array_width == 100 && mock->array_height == 50 && mock->array_depth == 3);
+    EXPECT(mock->array_channels == 4 && mock->array_format == 0x10 && mock->array_flags == 1);
+    EXPECT(mock->address == 3 && mock->filter == 1);
+    const qb__arg textured[] = {QB__TEXTURE(texture)};
+    mock->arguments = 1;
+    EXPECT(qb__kernel_launch(kernel, queue, groups, group, textured, 1) == QB_OK);
+    EXPECT((uintptr_t)mock->argument[0] == 77);
+    qb__texture_destroy(texture);
+    qb__program_release(program);
+    qb__memory_destroy(memory);
+    qb__queue_destroy(queue);
+    qb__device_close(device);
+    return NULL;
+}
+
+/* ---- any call may fail ---- */
+
+static qb_status tour(void) {
+    qb__device *device = NULL;
+    qb__queue *queue = NULL;
+    qb__memory *memory = NULL;
+    qb__texture *texture = NULL;
+    qb__event *event = NULL;
+    qb__program *program = NULL;
+    qb__kernel *kernel;
+    qb__kernel_facts facts;
+    void *host = NULL;
+    const qb__texture_shape shape = {4, 4, 0, 1, false, true};
+    const size_t one[3] = {1, 1, 1};
+    double seconds;
+    size_t bytes;
+    qb_status status = qb__device_open("cuda", &device);
+    if (status != QB_OK) return status;
+    if ((status = qb__queue_create(device, &queue)) == QB_OK &&
+        (status = qb__memory_create(device, 1024, &memory)) == QB_OK &&
+        (status = qb__host_create(device, 1024, &host)) == QB_OK &&
+        (status = qb__device_free_bytes(device, &bytes)) == QB_OK &&
+        (status = qb__event_create(device, &event)) == QB_OK &&
+        (status = qb__texture_create(device, &shape, &texture)) == QB_OK &&
+        (status = qb__memory_fill(queue, memory, 0, 1, 1024)) == QB_OK &&
+        (status = qb__memory_download(queue, memory, 0, host, 1024)) == QB_OK &&
+        (status = qb__memory_upload(queue, memory, 0, host, 1024)) == QB_OK &&
+        (status = qb__memory_copy(queue, memory, 0, memory, 512, 512)) == QB_OK &&
+        (status = qb__texture_load(queue, texture, memory, 0)) == QB_OK &&
+        (status = qb__event_record(event, queue)) == QB_OK &&
+        (status = qb__queue_wait(queue, event)) == QB_OK &&
+        (status = qb__event_wait(event)) == QB_OK &&
+        (status = qb__event_seconds(event, event, &seconds)) == QB_OK &&
+        (status = qb__program_build(device, "device_probe.cl", NULL, &program)) == QB_OK &&
+        (status = qb__kernel_get(program, "probe_scale", &kernel)) == QB_OK &&
+        (status = qb__kernel_inspect(kernel, 64, 50000, &facts)) == QB_OK &&
+        (status = qb__kernel_launch(kernel, queue, one, one, NULL, 0)) == QB_OK) {
+        status = qb__queue_finish(queue);
+    }
+    qb__program_release(program);
+    qb__texture_destroy(texture);
+    qb__event_destroy(event);
+    qb__host_destroy(device, host);
+    qb__memory_destroy(memory);
+    qb__queue_destroy(queue);
+    qb__device_close(device);
+    return status;
+}
+
+static const char *nothing_is_left(const mock_cuda_state *mock) {
+    EXPECT(mock->contexts == 0 && mock->current == 0 && mock->allocations == 0);
+    EXPECT(mock->pinned == 0 && mock->streams == 0 && mock->events == 0 && mock->arrays == 0);
+    EXPECT(mock->textures == 0 && mock->modules == 0 && mock->programs == 0);
+    return NULL;
+}
+
+static const char *any_call_fails(mock_cuda_state *mock) {
+    EXPECT(cuda_devices() == 1);
+    mock->calls = 0;
+    EXPECT(tour() == QB_OK);
+    const char *left = nothing_is_left(mock);
+    if (left) return left;
+    int calls = mock->calls;
+    EXPECT(calls > 30);
+    /* 304: an error that ends nothing, so that what exists can be given back */
+    for (int n = 1; n <= calls; n++) {
+        qb__fail_allocation(0);
+        mock->fail_after = n;
+        mock->fail_with = 304;
+        qb_status status = tour();
+        bool ended = mock->fail_after > 0; /* the n-th call was one of the last, in giving back */
+        mock->fail_after = 0;
+        if (status == QB_OK && !ended && n < calls - 8) return "a failed call went unnoticed";
+        EXPECT(status == QB_OK || strstr(qb_detail(), "304"));
+        if (status != QB_OK && (left = nothing_is_left(mock)) != NULL) return left;
+        *mock = (mock_cuda_state){.driver = mock->driver,
+                                  .devices = 1,
+                                  .arch = 90,
+                                  .nvrtc_major = 13,
+                                  .archs = {90},
+                                  .arch_count = 1};
+    }
+    return NULL;
+}
+
+static const char *any_allocation_fails(mock_cuda_state *mock) {
+    EXPECT(cuda_devices() == 1);
+    for (size_t n = 1; n < 200; n++) {
+        size_t before = qb__allocations_failed();
+        qb__fail_allocation(n);
+        qb_status status = tour();
+        bool failed = qb__allocations_failed() > before;
+        qb__fail_allocation(0);
+        EXPECT(status == QB_OK || status == QB_NO_MEMORY);
+        const char *left = nothing_is_left(mock);
+        if (left) return left;
+        if (!failed) {
+            EXPECT(status == QB_OK && n > 8);
+            return NULL;
+        }
+    }
+    return "too many allocations";
+}
+
+#define SCENARIO(name)                                                                             \
+    static void test_##name(void **state) {                                                        \
+        (void)state;                                                                               \
+        in_child(name, "");                                                                        \
+    }
+#define SCENARIOS(X)                                                                               \
+    X(left_out)                                                                                    \
+    X(no_driver)                                                                                   \
+    X(not_a_driver)                                                                                \
+    X(old_driver)                                                                                  \
+    X(no_device)                                                                                   \
+    X(mismatched_driver)                                                                           \
+    X(too_few)                                                                                     \
+    X(driver_older_than_nvrtc)                                                                     \
+    X(no_nvrtc)                                                                                    \
+    X(known_chip)                                                                                  \
+    X(this_very_chip)                                                                              \
+    X(newer_chip)                                                                                  \
+    X(old_compiler)                                                                                \
+    X(older_chip)                                                                                  \
+    X(compiler_complains)                                                                          \
+    X(out_of_memory)                                                                               \
+    X(device_lost)                                                                                 \
+    X(launches)                                                                                    \
+    X(any_call_fails)                                                                              \
+    X(any_allocation_fails)
+SCENARIOS(SCENARIO)
+
+int main(void) {
+#define ROW(name) cmocka_unit_test(test_##name),
+    const struct CMUnitTest tests[] = {SCENARIOS(ROW)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

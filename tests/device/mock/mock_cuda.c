@@ -115,10 +115,11 @@ EXPORT int cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
 /* Memory that is never given back is counted by the test; the leak checker need not count it too.
  */
 static void *keep(void *block) {
-    static void *volatile kept[4096];
+    static void *kept[4096];
     static size_t used;
-    kept[used++ % 4096] = block;
-    return block;
+    void **slot = &kept[used++ % 4096];
+    *slot = block;
+    return *slot;
 }
 EXPORT int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
     CALL_IN_CONTEXT;

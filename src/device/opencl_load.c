@@ -63,7 +63,7 @@ static void describe(qb__device *device, int index) {
     text(id, QB__CL_DEVICE_EXTENSIONS, extensions, sizeof extensions);
     text(id, QB__CL_DEVICE_VERSION, version, sizeof version);
     text(id, QB__CL_DRIVER_VERSION, driver, sizeof driver);
-    snprintf(info->driver, sizeof info->driver, "%.11s, driver %.40s", version, driver);
+    snprintf(info->driver, sizeof info->driver, "%.10s, driver %.40s", version, driver);
     snprintf(device->compiler, sizeof device->compiler, "%.40s %.20s", version, driver);
     info->is_cpu = (number(id, QB__CL_DEVICE_TYPE) & QB__CL_DEVICE_TYPE_CPU) != 0;
     info->local_is_cache = number(id, QB__CL_DEVICE_LOCAL_TYPE) != QB__CL_LOCAL_IS_LOCAL;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What can compute here. Today: this computer's CPU; CUDA and OpenCL devices have their place beside. */
+/* What can compute here: this computer's CPU, then CUDA and OpenCL devices. */
 #include "quickbeam/device.h"
 
 #include <cjson/cJSON.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/status.h"
 #include "cpu/bp_parallel.h"
 #include "cpu/features.h"
+#include "device/rates.h"
 #include "ops/backproject.h"
 #include "ops/bench.h"
 
@@ -54,7 +56,8 @@ static void add_features(cJSON *device) {
     static const struct {
         uint32_t bit;
         const char *name;
-    } names[] = {{QB__CPU_AVX2, "avx2"}, {QB__CPU_AVX512, "avx512"}, {QB__CPU_AVX512FP16, "avx512fp16"}};
+    } names[] = {
+        {QB__CPU_AVX2, "avx2"}, {QB__CPU_AVX512, "avx512"}, {QB__CPU_AVX512FP16, "avx512fp16"}};
     cJSON *list = cJSON_AddArrayToObject(device, "features");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (qb__cpu_features() & names[i].bit)
@@ -76,13 +79,7 @@ static void add_kernels(cJSON *device) {
     }
 }
 
-qb_status qb_devices_describe(const qb_env *env, char **json) {
-    *json = NULL;
-    double copy_rate;
-    qb_status status = measure_copy(env ? env->threads : 0, &copy_rate);
-    if (status != QB_OK) return status;
-    cJSON *root = cJSON_CreateObject();
-    cJSON *list = cJSON_AddArrayToObject(root, "devices");
+static void add_cpu(cJSON *list, double copy_rate) {
     cJSON *device = cJSON_CreateObject();
     cJSON_AddItemToArray(list, device);
     cJSON_AddStringToObject(device, "device", "cpu");
@@ -94,7 +91,100 @@ qb_status qb_devices_describe(const qb_env *env, char **json) {
     cJSON_AddNumberToObject(device, "copy_gigabytes_per_second", copy_rate * 1e-9);
     add_features(device);
     add_kernels(device);
-    *json = cJSON_Print(root);
+}
+
+static void add_facts(cJSON *device, const qb__device_info *info) {
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {
+        {"multiprocessors", info->multiprocessors}, {"clock_ghz", info->clock_hz * 1e-9},
+        {"compute_capability", info->arch / 10.0},  {"memory_bytes", (double)info->memory_bytes},
+        {"local_bytes", (double)info->local_bytes}, {"l2_bytes", (double)info->l2_bytes}};
+    const struct {
+        const char *name;
+        bool there;
+    } features[] = {{"textures", info->images},
+                    {"half_arithmetic", info->half_arithmetic},
+                    {"shuffles", info->subgroups},
+                    {"host_processor", info->is_cpu}};
+    cJSON_AddStringToObject(device, "device", info->spec);
+    cJSON_AddStringToObject(device, "name", info->name);
+    cJSON_AddStringToObject(device, "driver", info->driver);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (numbers[i].value != 0)
+            cJSON_AddNumberToObject(device, numbers[i].name, numbers[i].value);
+    }
+    cJSON *list = cJSON_AddArrayToObject(device, "features");
+    for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
+        if (features[i].there) cJSON_AddItemToArray(list, cJSON_CreateString(features[i].name));
+    }
+}
+
+static void add_rates(cJSON *device, const qb__device_rates *rates) {
+    const struct {
+        const char *name;
+        double rate, unit;
+    } rows[] = {{"copy_gigabytes_per_second", rates->copy_bytes, 1e-9},
+                {"upload_gigabytes_per_second", rates->upload_bytes, 1e-9},
+                {"download_gigabytes_per_second", rates->download_bytes, 1e-9},
+                {"cache_gigabytes_per_second", rates->cache_bytes, 1e-9},
+                {"shared_memory_gigabytes_per_second", rates->local_bytes, 1e-9},
+                {"giga_fma_per_second", rates->arithmetic, 1e-9},
+                {"gigatexels_per_second", rates->texels, 1e-9},
+                {"tensor_teraflops", rates->tensor_flops, 1e-12}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].rate > 0)
+            cJSON_AddNumberToObject(device, rows[i].name, rows[i].rate * rows[i].unit);
+    }
+}
+
+/* A device that fails is listed with its failure: the others still count. */
+static void add_device(const qb_env *env, cJSON *list, const qb__device_info *info) {
+    cJSON *object = cJSON_CreateObject();
+    qb__device *device;
+    qb__device_rates rates = {0};
+    size_t free_bytes;
+    cJSON_AddItemToArray(list, object);
+    add_facts(object, info);
+    qb__log(env, QB_LOG_DEBUG, "measuring %s", info->spec);
+    qb_status status = qb__device_open(info->spec, &device);
+    if (status == QB_OK) status = qb__device_free_bytes(device, &free_bytes);
+    if (status == QB_OK) {
+        cJSON_AddNumberToObject(object, "memory_available_bytes", (double)free_bytes);
+        status = qb__device_measure(device, &rates);
+        add_rates(object, &rates);
+    }
+    const char *problem = status == QB_OK ? rates.problem : qb_detail();
+    if (*problem) cJSON_AddStringToObject(object, "problem", problem);
+    qb__device_close(device);
+}
+
+static void add_missing(cJSON *root) {
+    static const qb__device_api apis[] = {QB__API_CUDA, QB__API_OPENCL};
+    cJSON *list = cJSON_AddArrayToObject(root, "missing");
+    for (size_t i = 0; i < sizeof apis / sizeof apis[0]; i++) {
+        const char *text = qb__device_missing(apis[i]);
+        if (*text) cJSON_AddItemToArray(list, cJSON_CreateString(text));
+    }
+}
+
+qb_status qb_devices_describe(const qb_env *env, char **json) {
+    const qb__device_info *infos;
+    size_t count;
+    double copy_rate;
+    *json = NULL;
+    qb_status status = measure_copy(env ? env->threads : 0, &copy_rate);
+    if (status == QB_OK) status = qb__device_list(&infos, &count);
+    if (status != QB_OK) return status;
+    cJSON *root = cJSON_CreateObject();
+    cJSON *list = cJSON_AddArrayToObject(root, "devices");
+    add_cpu(list, copy_rate);
+    for (size_t i = 0; i < count && !qb__cancelled(env); i++) add_device(env, list, &infos[i]);
+    add_missing(root);
+    status = qb__check_cancel(env);
+    if (status == QB_OK) *json = cJSON_Print(root);
     cJSON_Delete(root);
-    return *json ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the list of devices");
+    if (status != QB_OK || *json) return status;
+    return qb__fail(QB_NO_MEMORY, "no memory for the list of devices");
 }

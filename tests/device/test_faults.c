@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "device/device.h"
+#include "device/rates.h"
 
 static size_t cuda_devices(void) {
     const qb__device_info *list;
@@ -246,6 +247,28 @@ static const char *launches(mock_cuda_state *mock) {
     return NULL;
 }
 
+/* Every run takes 20 ms, so the rates follow: 1 MiB is copied (a quarter of 3 MiB free, no less),
+ * 100 multiprocessors get 32 groups of 256 items. */
+static const char *measured(mock_cuda_state *mock) {
+    qb__device *device;
+    qb__device_rates rates;
+    double items = 100.0 * 32 * 256;
+    EXPECT(qb__device_open("cuda", &device) == QB_OK);
+    EXPECT(qb__device_measure(device, &rates) == QB_OK && !*rates.problem);
+    EXPECT(fabs(rates.copy_bytes - 2 * 1048576 / 0.02) < 1e3);
+    EXPECT(fabs(rates.upload_bytes - 1048576 / 0.02) < 1e3);
+    EXPECT(fabs(rates.arithmetic - items * 16 / 0.02) < 1e3);
+    EXPECT(fabs(rates.texels - items * 8 / 0.02) < 1e3);
+    EXPECT(fabs(rates.tensor_flops - items / 32 * 8 * 4096 / 0.02) < 1e5);
+    mock->nvrtc_fails = 1; /* then the rates that need no kernel remain */
+    EXPECT(qb__device_measure(device, &rates) == QB_OK);
+    EXPECT_SAYS(rates.problem, "does not like");
+    EXPECT(rates.copy_bytes > 0 && rates.arithmetic == 0);
+    qb__device_close(device);
+    EXPECT(mock->allocations == 0 && mock->modules == 0 && mock->pinned == 0);
+    return NULL;
+}
+
 /* ---- any call may fail ---- */
 
 static qb_status tour(void) {
@@ -324,6 +347,7 @@ static const char *any_call_fails(mock_cuda_state *mock) {
         *mock = (mock_cuda_state){.driver = mock->driver,
                                   .devices = 1,
                                   .arch = 90,
+                                  .elapsed_ms = 20,
                                   .nvrtc_major = 13,
                                   .archs = {90},
                                   .arch_count = 1};
@@ -374,6 +398,7 @@ static const char *any_allocation_fails(mock_cuda_state *mock) {
     X(out_of_memory)                                                                               \
     X(device_lost)                                                                                 \
     X(launches)                                                                                    \
+    X(measured)                                                                                    \
     X(any_call_fails)                                                                              \
     X(any_allocation_fails)
 SCENARIOS(SCENARIO)

@@ -5,6 +5,7 @@
 #include "base/half.h"
 #include "base/random.h"
 #include "device/device.h"
+#include "device/rates.h"
 
 static qb__device *device;
 static qb__queue *queue;
@@ -327,6 +328,21 @@ static void opening_twice(void **state) {
     qb__memory_destroy(memory_of(NULL, 64)); /* still open */
 }
 
+static void rates(void **state) {
+    (void)state;
+    qb__device_rates r;
+    const qb__device_info *info = qb__device_info_of(device);
+    assert_ok(qb__device_measure(device, &r));
+    assert_string_equal(r.problem, "");
+    assert_true(r.copy_bytes > 1e8 && r.upload_bytes > 1e8 && r.download_bytes > 1e8);
+    assert_true(r.cache_bytes > 1e7 && r.local_bytes > 1e7 && r.arithmetic > 1e7);
+    assert_true(!info->images || r.texels > 1e5);
+    assert_true((r.tensor_flops > 0) == (info->api == QB__API_CUDA && info->arch >= 80));
+    /* none is beyond what the device can be: a kernel left out would be */
+    double lanes = info->multiprocessors * info->clock_hz;
+    if (!info->is_cpu) assert_true(r.arithmetic < lanes * 300 && r.texels < lanes * 20);
+}
+
 int main(void) {
     const qb__device_info *list;
     size_t count;
@@ -338,6 +354,7 @@ int main(void) {
         cmocka_unit_test(bad_launches), cmocka_unit_test(local_memory),
         cmocka_unit_test(halves),       cmocka_unit_test(textures),
         cmocka_unit_test(events),       cmocka_unit_test(opening_twice),
+        cmocka_unit_test(rates),
     };
     for (size_t i = 0; i < count; i++) {
         printf("%s: %s, %s\n", list[i].spec, list[i].name, list[i].driver);

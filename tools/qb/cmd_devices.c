@@ -5,12 +5,18 @@
 #include "cli.h"
 
 static double number(const cJSON *object, const char *name) {
-    return cJSON_GetObjectItem(object, name)->valuedouble;
+    const cJSON *item = cJSON_GetObjectItem(object, name);
+    return item ? item->valuedouble : 0;
 }
 
-static void print_device(const cJSON *device) {
-    printf("%s: %s, %.0f threads\n", cJSON_GetObjectItem(device, "device")->valuestring,
-           cJSON_GetObjectItem(device, "name")->valuestring, number(device, "threads"));
+static const char *text(const cJSON *object, const char *name) {
+    const cJSON *item = cJSON_GetObjectItem(object, name);
+    return item && item->valuestring ? item->valuestring : "";
+}
+
+static void print_cpu(const cJSON *device) {
+    printf("%s: %s, %.0f threads\n", text(device, "device"), text(device, "name"),
+           number(device, "threads"));
     printf("  caches %.0f KiB and %.0f KiB a core, %.1f GiB of memory free, copy %.1f GB/s\n",
            number(device, "l1_bytes") / 1024, number(device, "l2_bytes") / 1024,
            number(device, "memory_available_bytes") / 1073741824.0,
@@ -18,11 +24,35 @@ static void print_device(const cJSON *device) {
     const cJSON *row;
     printf("  kernels (listed giga-updates/s of one core)\n");
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(device, "kernels")) {
-        printf("    %-34s %-7s %6.1f  %s\n", cJSON_GetObjectItem(row, "id")->valuestring,
-               cJSON_GetObjectItem(row, "accuracy")->valuestring,
+        printf("    %-34s %-7s %6.1f  %s\n", text(row, "id"), text(row, "accuracy"),
                number(row, "listed_giga_updates_per_second_per_core"),
                cJSON_IsTrue(cJSON_GetObjectItem(row, "runs_here")) ? "" : "not on this CPU");
     }
+}
+
+static void print_device(const cJSON *device) {
+    static const struct {
+        const char *label, *name, *unit;
+    } rates[] = {
+        {"copy (read + write)", "copy_gigabytes_per_second", "GB/s"},
+        {"host to device", "upload_gigabytes_per_second", "GB/s"},
+        {"device to host", "download_gigabytes_per_second", "GB/s"},
+        {"shared cache, reads", "cache_gigabytes_per_second", "GB/s"},
+        {"shared memory, reads", "shared_memory_gigabytes_per_second", "GB/s"},
+        {"fp32 multiply-adds", "giga_fma_per_second", "G/s"},
+        {"bilinear texture reads", "gigatexels_per_second", "G/s"},
+        {"tensor cores, fp16", "tensor_teraflops", "TFLOP/s"},
+    };
+    printf("%s: %s (%s), %.0f multiprocessors, %.1f of %.1f GiB free\n", text(device, "device"),
+           text(device, "name"), text(device, "driver"), number(device, "multiprocessors"),
+           number(device, "memory_available_bytes") / 1073741824.0,
+           number(device, "memory_bytes") / 1073741824.0);
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        double rate = number(device, rates[i].name);
+        if (rate > 0)
+            printf("  %-24s %10.*f %s\n", rates[i].label, rate < 10 ? 2 : 0, rate, rates[i].unit);
+    }
+    if (*text(device, "problem")) printf("  problem: %s\n", text(device, "problem"));
 }
 
 qb_status cmd_devices(cli *c) {
@@ -34,7 +64,15 @@ qb_status cmd_devices(cli *c) {
     } else {
         cJSON *root = cJSON_Parse(json);
         const cJSON *device;
-        cJSON_ArrayForEach(device, cJSON_GetObjectItem(root, "devices")) print_device(device);
+        cJSON_ArrayForEach(device, cJSON_GetObjectItem(root, "devices")) {
+            if (!strcmp(text(device, "device"), "cpu"))
+                print_cpu(device);
+            else
+                print_device(device);
+        }
+        cJSON_ArrayForEach(device, cJSON_GetObjectItem(root, "missing")) {
+            printf("%s\n", device->valuestring);
+        }
         cJSON_Delete(root);
         printf("file formats\n");
         for (size_t i = 0; i < qb_format_count(); i++) printf("  %s\n", qb_format_line(i));

@@ -12,6 +12,7 @@ EXPORT mock_cuda_state mock_cuda = {
     .driver = 13000,
     .devices = 1,
     .arch = 90,
+    .elapsed_ms = 20,
     .nvrtc_major = 13,
     .archs = {75, 80, 90, 100},
     .arch_count = 4,
@@ -228,7 +229,7 @@ EXPORT int cuEventElapsedTime(float *ms, void *from, void *to) {
     (void)from;
     (void)to;
     CALL_IN_CONTEXT;
-    *ms = 2.5f;
+    *ms = M.elapsed_ms;
     return 0;
 }
 typedef struct array_shape {

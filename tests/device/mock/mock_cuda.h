@@ -13,6 +13,7 @@ typedef struct mock_cuda_state {
     int fail_after, fail_with;
     const char *fail_name; /* every call of this name returns fail_with */
     int calls;             /* driver calls so far */
+    float elapsed_ms;      /* between any two events: 20 */
 
     /* what lives: all 0 again after a clean end */
     int contexts, current, allocations, pinned, streams, events, arrays, textures, modules;

@@ -6,6 +6,9 @@ set -eu
 cd "$(dirname "$0")/.."
 scripts/install-packages.sh test
 jobs=$(nproc)
+# CUDA sources are compiled for every chip, on machines without a GPU too.
+nvrtc=$(scripts/get-nvrtc.sh build-nvrtc)
+case $nvrtc in build-nvrtc/*) export QB_LIBNVRTC="$PWD/$nvrtc" ;; esac
 
 configure() { # folder, then cmake arguments
     folder=$1

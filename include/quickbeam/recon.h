@@ -56,6 +56,22 @@ typedef struct qb_fdk_options {
 } qb_fdk_options;
 QB_API extern const qb_param qb_fdk_params[];
 
+/* Forward projection of a volume file. Zero, no numbers or NULL: the default named. */
+typedef struct qb_project_options {
+    char *dataset;        /* HDF5 path of the volume; default /exchange/data, or the only array */
+    double voxel;         /* mm; default: the file's */
+    qb_numbers offset;    /* X,Y,Z mm: where its middle lies; default: the file's, else 0 */
+    double hu;            /* the volume is in Hounsfield units: attenuation of water in 1/mm */
+    int views;            /* default: N of FROM:TO:N, else pi/2 times the columns */
+    char *angles;         /* degrees, as in qb_scan_options; default 0:180 parallel, 0:360 cone */
+    qb_numbers detector;  /* COLUMNS[,ROWS]; default: as many as the volume has along x or y, and z */
+    double pixel_size;    /* mm; default: a voxel as it appears on the detector */
+    double center_offset; /* pixels: the axis falls on column (columns - 1) / 2 + center_offset */
+    char *kernel;         /* a variant id; NULL = the planner chooses */
+    char *geometry_out;   /* file to write, of a kind that qb_geometry_save knows */
+} qb_project_options;
+QB_API extern const qb_param qb_project_params[];
+
 /* A job that is decided but has not begun: it has allocated nothing large and written nothing. */
 typedef struct qb_job qb_job;
 
@@ -68,6 +84,12 @@ QB_API qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep,
 QB_API qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                              const qb_fdk_options *options, const qb_output_options *output,
                              const char *command, const qb_env *env, qb_job **job);
+/* Line integrals of a volume, by qb_projector, from disk to disk. geometry->geometry is `parallel`, a
+ * file (then views, angles, detector and distances are its), or NULL for a circle. QB_BAD_INPUT for a
+ * volume whose voxels' size is not known where mm are needed, and as qb_projector_create. */
+QB_API qb_status qb_project_plan(const char *volume, const qb_geometry_options *geometry,
+                                 const qb_project_options *options, const qb_output_options *output,
+                                 const char *command, const qb_env *env, qb_job **job);
 /* The forecast and the decisions, a JSON object; lives as long as the job. */
 QB_API const char *qb_job_plan(const qb_job *job);
 /* Do it. *report, when not NULL, becomes a JSON object of what was done, per stage; it lives as long

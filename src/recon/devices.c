@@ -9,8 +9,10 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/status.h"
+#include "cpu/bp_cone.h"
 #include "cpu/bp_parallel.h"
 #include "cpu/features.h"
+#include "cpu/project_joseph.h"
 #include "device/rates.h"
 #include "ops/backproject.h"
 #include "ops/bench.h"
@@ -65,18 +67,28 @@ static void add_features(cJSON *device) {
     }
 }
 
+static void add_kernel(cJSON *list, const char *id, qb__accuracy accuracy, uint32_t features,
+                       double speed) {
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddStringToObject(row, "id", id);
+    cJSON_AddStringToObject(row, "accuracy", qb__accuracy_name((qb_accuracy)accuracy));
+    cJSON_AddBoolToObject(row, "runs_here", (features & ~qb__cpu_features()) == 0);
+    cJSON_AddNumberToObject(row, "listed_giga_updates_per_second_per_core", speed);
+    cJSON_AddItemToArray(list, row);
+}
+
 static void add_kernels(cJSON *device) {
-    size_t count;
-    const qb__bp_parallel_variant *rows = qb__bp_parallel_variants(&count);
+    size_t parallels, cones, projectors;
+    const qb__bp_parallel_variant *parallel = qb__bp_parallel_variants(&parallels);
+    const qb__bp_cone_variant *cone = qb__bp_cone_variants(&cones);
+    const qb__joseph_variant *projector = qb__joseph_variants(&projectors);
     cJSON *list = cJSON_AddArrayToObject(device, "kernels");
-    for (size_t i = 0; i < count; i++) {
-        cJSON *row = cJSON_CreateObject();
-        cJSON_AddStringToObject(row, "id", rows[i].id);
-        cJSON_AddStringToObject(row, "accuracy", qb__accuracy_name((qb_accuracy)rows[i].accuracy));
-        cJSON_AddBoolToObject(row, "runs_here", (rows[i].features & ~qb__cpu_features()) == 0);
-        cJSON_AddNumberToObject(row, "listed_giga_updates_per_second_per_core", rows[i].speed);
-        cJSON_AddItemToArray(list, row);
-    }
+    for (const qb__bp_parallel_variant *row = parallel; row < parallel + parallels; row++)
+        add_kernel(list, row->id, row->accuracy, row->features, row->speed);
+    for (const qb__bp_cone_variant *row = cone; row < cone + cones; row++)
+        add_kernel(list, row->id, row->accuracy, row->features, row->speed);
+    for (const qb__joseph_variant *row = projector; row < projector + projectors; row++)
+        add_kernel(list, row->id, row->accuracy, row->features, row->speed);
 }
 
 static void add_cpu(cJSON *list, double copy_rate) {

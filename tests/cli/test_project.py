@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Simulated scans of any geometry, against formulas and against one another."""
 import json
+import re
 
 import h5py
 import numpy as np
 import pytest
 
-from qbtest import fails, leftovers, provenance_h5, qb, read_h5
+from qbtest import fails, leftovers, provenance_h5, qb, qb_json, read_h5
 
 CONE = ["--geometry", "cone", "--sod", "500", "--sdd", "800", "--pixel-size", "1.6"]
 FAULTS = ["--jitter", "3,2,2,40", "--tilt", "0,3,2", "--detector-offset", "4,-3"]
@@ -96,3 +97,136 @@ def test_simulate_refuses(tmp_path):
     g.write_text(json.dumps(views))
     fails(3, "simulate", "ball", "-g", g, "--size", "600,600,600", "-o", out, says=["view 0", "through the phantom"])
     assert leftovers(tmp_path, "g.json") == []
+
+
+# ---- qb project ----
+
+
+def lines_of(scan):
+    return -np.log(read_h5(scan).astype(float))
+
+
+def close_to_the_formula(made, exact, grain=1):
+    """Of a voxelised object: where rays do not graze its surface, and on the whole. Interpolation blurs by half a
+    voxel, which matters the more, the smaller the object is: `grain` times as much."""
+    assert made.shape == exact.shape
+    thick = exact > 0.5 * exact.max()
+    assert abs(made[thick].mean() / exact[thick].mean() - 1) < 0.002 * grain
+    assert np.sqrt(np.mean((made - exact)[thick] ** 2)) < 0.005 * grain * exact.max()
+    assert np.sqrt(np.mean((made - exact) ** 2)) < 0.01 * grain * exact.max()
+
+
+def test_cone_as_the_formula_says_and_back(tmp_path):
+    scan, truth, made, g, out = (tmp_path / n for n in ("s.h5", "t.h5", "p.h5", "g.json", "v.h5"))
+    qb("simulate", "ball", *CONE, "--detector", "128,96", "--views", "240", "-o", scan, "--truth", truth)
+    qb("project", truth, "--sod", "500", "--sdd", "800", "--views", "240", "-o", made, "--geometry-out", g)
+    close_to_the_formula(read_h5(made), lines_of(scan))
+    assert np.allclose(theta(made), theta(scan), atol=1e-9)
+    qb("fdk", made, "-g", g, "-o", out)
+    v = read_h5(out)[47:49]
+    z, y, x = np.indices(v.shape)
+    inside = np.hypot(x - 63.5, y - 63.5) < 0.8 * 0.4 * 96
+    assert abs(v[inside].mean() / 0.02 - 1) < 0.005
+    # The circle of the options is the circle of the file.
+    qb("project", truth, "-g", g, "-o", tmp_path / "q.h5")
+    assert np.abs(read_h5(tmp_path / "q.h5") - read_h5(made)).max() < 1e-5
+    qb("fdk", made, "--sod", "500", "--sdd", "800", "-o", out)
+
+
+def test_parallel_as_the_formula_says_and_back(tmp_path):
+    scan, truth, made, out = (tmp_path / n for n in ("s.h5", "t.h5", "p.h5", "v.h5"))
+    how = ["--views", "150", "--center-offset", "3"]
+    qb("simulate", "spheres", *how, "--detector", "96,40", "--pixel-size", "0.1", "-o", scan, "--truth", truth)
+    qb("project", truth, "-g", "parallel", *how, "-o", made)
+    close_to_the_formula(read_h5(made), lines_of(scan), grain=8)  # radii of 3 voxels and more
+    qb("fbp", made, "--center", "50.5", "-o", out)
+    a, b = read_h5(out), read_h5(truth)
+    assert np.corrcoef(a.ravel(), b.ravel())[0, 1] > 0.98
+    assert max(np.corrcoef(np.flip(a, axis).ravel(), b.ravel())[0, 1] for axis in (0, 1, 2)) < 0.5
+    qb("simulate", "disc", *how, "--detector", "96,4", "--pixel-size", "0.1", "-o", scan, "--truth", truth)
+    qb("project", truth, "-g", "parallel", *how, "-o", made)
+    qb("fbp", made, "--center", "50.5", "-o", out)
+    y, x = np.indices((96, 96)) - 47.5
+    assert abs(read_h5(out)[:, np.hypot(x, y) < 0.7 * 48].mean() / 0.02 - 1) < 0.005
+
+
+@pytest.mark.parametrize("more", [[], ["--detector-radius", "700"]])
+def test_any_geometry_as_the_formula_says(tmp_path, more):
+    scan, truth, made, g = (tmp_path / n for n in ("s.h5", "t.mha", "p.h5", "g.json"))
+    qb("simulate", "ball", *CONE, *FAULTS, *more, "--detector", "100,90", "--views", "9", "-o", scan, "--truth", truth,
+       "--geometry-out", g)
+    qb("project", truth, "-g", g, "-o", made)
+    close_to_the_formula(read_h5(made), lines_of(scan))
+
+
+def test_same_bits_however_cut(tmp_path):
+    truth, first = tmp_path / "t.npy", None
+    qb("simulate", "spheres", "--size", "64,60,300", "--views", "2", "-o", tmp_path / "s.npy", "--truth", truth)
+    args = ["project", truth, "--sod", "2000", "--sdd", "3000", "--tilt", "1,2,0", "--views", "41", "--detector", "70,330"]
+    told = fails(2, *args, "-o", "p.npy", "--max-ram", "2M", says=["need"])
+    cap = int((float(re.search(r"need ([\d.]+) MiB", told).group(1)) + 1) * (1 << 20))
+    for options in (["--threads", "1"], ["--threads", "3"], ["--max-ram", cap]):
+        plan = qb_json("plan", *args, *options, "-o", "p.npy")
+        assert (plan["chunks"] > 1) == ("--max-ram" in options)
+        qb(*args, *options, "-o", tmp_path / "p.npy")
+        made = np.load(tmp_path / "p.npy")
+        first = made if first is None else first
+        assert np.array_equal(first, made)
+
+
+def test_memory_cap(tmp_path):
+    """A volume larger than the cap passes by in slabs."""
+    from test_memory import peak_of
+    volume, out = tmp_path / "v.npy", tmp_path / "p.h5"
+    np.save(volume, np.random.default_rng(1).random((512, 160, 160), np.float32))
+    args = ["project", volume, "--voxel", "1", "--sod", "1500", "--sdd", "2000", "--views", "60", "-o", out, "--threads", "2"]
+    cap = 48 << 20
+    plan = qb_json("plan", *args, "--max-ram", cap)
+    assert plan["chunks"] > 1 and plan["volume_reads"] > 1
+    peak = peak_of([*args, "--max-ram", cap])
+    assert peak <= cap and abs(plan["memory_bytes"] / peak - 1) < 0.15
+    fails(2, *args, "--max-ram", "8M", says=["--max-ram of 8.0 MiB is too small", "need"])
+
+
+def test_what_a_volume_is_made_of(tmp_path):
+    """Hounsfield units, integers with their scale, voxels and place from the file or from options."""
+    scan, truth, one, two, g = (tmp_path / n for n in ("s.h5", "t.h5", "p.h5", "q.h5", "g.json"))
+    qb("simulate", "spheres", "--detector", "48,20", "--views", "70", "--pixel-size", "0.5", "-o", scan)
+    where = ["--center", "23.5", "--offset", "1,-2"]
+    qb("fbp", scan, *where, "-o", truth)
+    place = ["-g", "parallel", "--views", "12", "--detector", "48,20"]
+    qb("project", truth, *place, "-o", one)
+    lines = read_h5(one)
+    for name, options, more, bound in (("hu.mha", ["--hu", "0.02"], ["--hu", "0.02"], 2e-4),
+                                       ("small.h5", ["--dtype", "uint16", "--range=-0.01,0.04"], [], 2e-3)):
+        qb("fbp", scan, *where, *options, "-o", tmp_path / name)
+        qb("project", tmp_path / name, *place, *more, "-o", two)
+        assert np.abs(read_h5(two) - lines).max() < bound * lines.max()
+    fails(3, "project", tmp_path / "hu.mha", *place, "-o", two, says=["Hounsfield", "--hu"])
+    np.save(tmp_path / "bare.npy", read_h5(truth))
+    qb("project", tmp_path / "bare.npy", *place, "--voxel", "0.5", "--offset", "1,-2", "-o", two)
+    assert np.array_equal(read_h5(two), lines)
+    said = qb("project", tmp_path / "bare.npy", *place, "-o", two).stderr
+    assert "lengths are in voxels" in said
+    qb("project", truth, *place, "--dtype", "float16", "-o", two, "--preview", tmp_path / "p.png")
+    assert read_h5(two).dtype == np.float16 and np.abs(read_h5(two) - lines).max() < 1e-3 * lines.max()
+    assert (tmp_path / "p.png").exists()
+
+
+def test_project_refuses(tmp_path):
+    scan, truth, bare, out = (tmp_path / n for n in ("s.h5", "t.h5", "bare.npy", "p.h5"))
+    qb("simulate", "ball", "--size", "32", "--views", "8", "-o", scan, "--truth", truth, "--pixel-size", "1")
+    np.save(bare, np.zeros((8, 8, 8), np.float32))
+    circle = ["--sod", "500", "--sdd", "800"]
+    fails(3, "project", truth, "--sod", "10", "--sdd", "800", "-o", out, says=["view 0", "inside the volume"])
+    fails(3, "project", bare, *circle, "-o", out, says=[bare, "--voxel"])
+    fails(3, "project", scan, *circle, "-o", out, says=[scan, "projections", "not a volume"])
+    fails(3, "project", tmp_path / "none.h5", *circle, "-o", out, says=["none.h5"])
+    fails(2, "project", truth, "-o", out, says=["--sod and --sdd"])
+    fails(2, "project", truth, *circle, says=["-o OUTPUT"])
+    fails(2, "project", truth, *circle, "-o", truth, says=["overwrite the input"])
+    fails(2, "project", truth, *circle, "-o", out, "--dtype", "uint16", says=["float32 or float16"])
+    fails(2, "project", truth, *circle, "-o", out, "--kernel", "project_joseph.z80", says=["project_joseph.z80"])
+    fails(2, "project", truth, *circle, "-o", out, "--geometry-out", "g.zip", says=["g.zip"])
+    fails(3, "project", truth, *circle, "-o", out, "--offset", "0,0,4000", says=["view"])
+    assert leftovers(tmp_path, "s.h5", "t.h5", "bare.npy") == []

@@ -39,6 +39,7 @@ typedef struct options {
     qb_prep_options prep;
     qb_fbp_options fbp;
     qb_fdk_options fdk;
+    qb_project_options project;
     qb_geometry_options geometry;
     qb_grid_options grid;
     qb_output_options output;
@@ -112,7 +113,8 @@ qb_status info_geometry(cli *c, const qb_scan_info *scan, cJSON **root);
 qb_status cmd_plan(cli *c);
 qb_status cmd_fbp(cli *c);
 qb_status cmd_fdk(cli *c);
-/* What fbp and fdk do once the job is planned: print the plan, or run it and print the report. */
+qb_status cmd_project(cli *c);
+/* What fbp, fdk and project do once the job is planned: print the plan, or run it and print the report. */
 qb_status finish_job(cli *c, qb_job *job);
 /* The scan in c->argument[0], its problems told. */
 qb_status open_scan(cli *c, qb_scan **scan);

@@ -2,8 +2,6 @@
 #ifndef QB_GEOMETRY_FAN_H
 #define QB_GEOMETRY_FAN_H
 
-#include <stdbool.h>
-
 #include "quickbeam/geometry.h"
 
 /* The rays to the pixels of one detector column, in voxel indices: that to row r is the whole line
@@ -14,9 +12,7 @@ typedef struct qb__fan {
     double along[3], along_step[3];
 } qb__fan;
 
-/* Where the pixel (column, row 0) of a view is; of a bent detector (geometry->radius) too. */
-void qb__pixel_of(const qb_geometry *geometry, size_t view, double column, double pixel[3]);
-
+/* Of a bent detector too. */
 qb__fan qb__fan_of(const qb_geometry *geometry, const qb_grid *grid, size_t view, size_t column);
 
 /* The axis (0, 1, 2 = x, y, z) along which the ray to a row passes the most voxels; the lower one

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "geometry/fan.h"
+#include "geometry/bend.h"
 #include "geometry/phantom.h"
 #include "geometry/vector.h"
 
@@ -142,7 +142,7 @@ static void project_bent(const qb__phantom *phantom, const qb_geometry *geometry
     bool cone = geometry->beam == QB_BEAM_CONE;
     for (size_t c = 0; c < geometry->columns; c++) {
         double first[3], pixel[3], along[3];
-        qb__pixel_of(geometry, view, (double)c, first);
+        qb__pixel_place(geometry, view, (double)c, 0, first);
         for (size_t r = row; r < end; r++) {
             combine(first, at->v, (double)r, pixel);
             combine(pixel, at->source, -1, along);

@@ -28,8 +28,9 @@ def ball_lines(geometry, radius, value):
         if g.get("radius"):
             pitch, n = np.linalg.norm(u), np.cross(u, v)
             n *= np.sign(n @ (s - d)) / np.linalg.norm(n)
-            a = (c - (g["columns"] - 1) / 2) * pitch / g["radius"]
-            along = (g["columns"] - 1) / 2 + g["radius"] * np.sin(a) / pitch
+            touch = -(d @ u) / (u @ u)  # where the axis falls
+            a = (c - touch) * pitch / g["radius"]
+            along = touch + g["radius"] * np.sin(a) / pitch
             p = d + along[..., None] * u + r[..., None] * v + (g["radius"] * (1 - np.cos(a)))[..., None] * n
         else:
             p = d + c[..., None] * u + r[..., None] * v

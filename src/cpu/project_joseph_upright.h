@@ -47,7 +47,8 @@ INLINE bool cross(const qb__joseph_brick *b, const upright *u, size_t k, crossin
     const double t = ((double)(b->at[u->axis] + k) - u->from) * u->inverse;
     const double at = f->origin[other] + t * f->along[other] - (double)b->at[other];
     if (!(at > -1 && at < (double)b->n[other])) return false;
-    const int below = (int)(at + 1); /* counted from one before the brick */
+    int below = (int)(at + 1); /* counted from one before the brick; n - 1e-16 + 1 rounds up */
+    if (below > (int)b->n[other]) below = (int)b->n[other];
     const size_t steps[2] = {b->stride, (b->n[0] + 2) * b->stride};
     c->line = b->data + (k + 1) * steps[u->axis] + (size_t)below * steps[other];
     c->beside = steps[other];

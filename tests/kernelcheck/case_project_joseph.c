@@ -67,6 +67,9 @@ static void place_fans(trial *t, rng *r) {
     const double rise = rng_below(r, 12) ? pitch : 0;
     for (int j = 0; j < 3; j++)
         middle[j] = (double)t->brick.at[j] + rng_uniform(r, 0, 1) * ((double)t->brick.n[j] + 1) - 1;
+    /* On the edge of the last voxel's reach, but for rounding. */
+    for (int j = 0; j < 3 && rng_below(r, 4) == 0; j++)
+        middle[j] = nextafter((double)(t->brick.at[j] + t->brick.n[j]), rng_below(r, 2) ? 0 : 1e9);
     for (size_t i = 0; i < t->fans; i++) {
         qb__fan *f = &t->fan[i];
         memset(f, 0, sizeof *f);

@@ -249,6 +249,22 @@ static void bits_do_not_depend_on_how_it_is_cut(void **state) {
     }
 }
 
+/* Rays that, but for rounding, lie exactly on the edge of what a brick's last voxel touches. */
+static void edges_are_not_overrun(void **state) {
+    (void)state;
+    enum { N = 64, VIEWS = 16 };
+    double angles[VIEWS];
+    for (int i = 0; i < VIEWS; i++) angles[i] = M_PI * i / VIEWS;
+    setup s = {.name = "edges", .grid = {{N, N, 16}, {1, 1, 1}, {0, 0, 0}}};
+    assert_int_equal(qb_geometry_parallel(VIEWS, angles, 16, N, 1, 0.5 * (N - 1), &s.geometry),
+                     QB_OK);
+    size_t count;
+    const qb__joseph_variant *rows = qb__joseph_variants(&count);
+    for (size_t v = 0; v < count; v++)
+        if ((rows[v].features & ~qb__cpu_features()) == 0) check_adjoint(&s, rows[v].id);
+    qb_geometry_destroy(&s.geometry);
+}
+
 /* A ball's chords, in every geometry that sees it: within what voxels allow. */
 static void a_ball_casts_its_chords(void **state) {
     (void)state;
@@ -309,6 +325,7 @@ int main(void) {
         cmocka_unit_test(adjoint_is_the_transpose),
         cmocka_unit_test(forward_is_what_the_oracle_says),
         cmocka_unit_test(bits_do_not_depend_on_how_it_is_cut),
+        cmocka_unit_test(edges_are_not_overrun),
         cmocka_unit_test(a_ball_casts_its_chords),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

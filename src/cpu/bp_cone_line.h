@@ -76,15 +76,48 @@ static inline cone_view cone_view_of(const qb__bp_cone_problem *p, size_t view,
     return c;
 }
 
-/* The lines of plane z, counted from the tile's begin; voxels cut to the brick. */
-static inline void cone_lines_of(cone_lines *lines, const cone_view *c, const cone_tile *tile,
-                                 double z) {
-    const double from = (double)(tile->voxels.x0 - tile->x);
-    const double to = (double)(tile->voxels.x1 - tile->x) - 1;
+/* How a tile lies to the window: whether a view needs no clipping there, or no work at all. Asked
+ * of the whole tile, wanted or not, so that the answer does not depend on the brick. */
+enum cone_meeting { CONE_OUTSIDE, CONE_ACROSS, CONE_INSIDE };
+
+static inline enum cone_meeting cone_meet(const cone_view *c) {
+    const double size[3] = {CONE_TILE_X - 1, CONE_TILE_Y - 1, CONE_TILE_Z - 1};
+    enum cone_meeting meeting = CONE_INSIDE;
+    for (int i = 0; i < 4; i++) {
+        double least = c->border[i][3], most = least;
+        for (int k = 0; k < 3; k++) {
+            const double across = c->border[i][k] * size[k];
+            *(across < 0 ? &least : &most) += across;
+        }
+        if (!(most > 0)) return CONE_OUTSIDE;
+        if (!(least > 0)) meeting = CONE_ACROSS;
+    }
+    return meeting;
+}
+
+/* The lines of plane z, counted from the tile's begin, before they are clipped. */
+static inline void cone_lines_of(cone_lines *lines, const cone_view *c, double z) {
     for (int y = 0; y < CONE_TILE_Y; y++) {
         lines->u[y] = (float)(c->u[1] * y + (c->u[2] * z + c->u[3]));
         lines->v[y] = (float)(c->v[1] * y + (c->v[2] * z + c->v[3]));
         lines->w[y] = (float)(c->w[1] * y + (c->w[2] * z + c->w[3]));
+    }
+}
+
+/* All of a line that the brick wants. */
+static inline void cone_whole_lines(cone_lines *lines, const cone_tile *tile) {
+    for (int y = 0; y < CONE_TILE_Y; y++) {
+        lines->begin[y] = (int)(tile->voxels.x0 - tile->x);
+        lines->end[y] = (int)(tile->voxels.x1 - tile->x);
+    }
+}
+
+/* The voxels of plane z that the brick wants and whose rays meet the window. */
+static inline void cone_clip_lines(cone_lines *lines, const cone_view *c, const cone_tile *tile,
+                                   double z) {
+    const double from = (double)(tile->voxels.x0 - tile->x);
+    const double to = (double)(tile->voxels.x1 - tile->x) - 1;
+    for (int y = 0; y < CONE_TILE_Y; y++) {
         lines->low[y] = from;
         lines->high[y] = to;
     }

@@ -49,31 +49,51 @@ static size_t matrix_scratch_bytes(const qb__bp_cone_problem *p) {
     return (void)p, (size_t)64;
 }
 
-/* What of a view stays the same along a line. */
+/* Vectors of a line of a tile. */
+enum { LINE = CONE_TILE_X / WIDTH };
+
+/* What of a view stays the same in a tile. */
 typedef struct ray {
-    vector u, v, w;     /* steps from voxel to voxel */
-    const char *origin; /* of pixel (u0, v0) */
+    vector u[LINE], v[LINE], w[LINE]; /* of a line's voxels, less those of its first */
+    const char *origin;               /* of pixel (u0, v0) */
     vector stride;
     integers stride_cells;
-    bool far;    /* cells are further apart than single precision counts */
-    bool gather; /* the CPU gathers faster than it loads one by one */
 } ray;
 
-INLINE vector sample(const ray *r, lanes on, vector u, vector v);
+/* How cells are found; known when the code is made. */
+typedef struct reading {
+    bool far;    /* cells are further apart than single precision counts */
+    bool gather; /* the CPU gathers faster than it loads one by one */
+    bool all;    /* no lane is left out */
+} reading;
 
-INLINE void add_line(const ray *r, float bu, float bv, float bw, int begin, int end, float *out) {
-    const vector u0 = vector_set1(bu), v0 = vector_set1(bv), w0 = vector_set1(bw);
-    for (int x = begin / WIDTH * WIDTH; x < end; x += WIDTH) {
-        const lanes on = lanes_between(begin - x, end - x);
-        const vector place = vector_place(x);
-        const vector inverse = vector_inverse(vector_fma(r->w, place, w0));
-        const vector u = vector_mul(vector_fma(r->u, place, u0), inverse);
-        const vector v = vector_mul(vector_fma(r->v, place, v0), inverse);
-        const vector value = sample(r, on, u, v);
-        vector sum = vector_load_some(out + x, on);
-        sum = vector_fma(value, vector_mul(inverse, inverse), sum);
-        vector_store_some(out + x, on, sum);
+INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v);
+
+INLINE void add_vector(const ray *r, reading how, int k, lanes on, vector u0, vector v0, vector w0,
+                       float *out) {
+    const vector inverse = vector_inverse(vector_add(r->w[k], w0));
+    const vector u = vector_mul(vector_add(r->u[k], u0), inverse);
+    const vector v = vector_mul(vector_add(r->v[k], v0), inverse);
+    const vector value = sample(r, how, on, u, v), weight = vector_mul(inverse, inverse);
+    out += k * WIDTH;
+    if (how.all)
+        vector_store(out, vector_fma(value, weight, vector_load(out)));
+    else
+        vector_store_some(out, on, vector_fma(value, weight, vector_load_some(out, on)));
+}
+
+INLINE void add_line(const ray *r, reading how, const cone_lines *lines, size_t y, float *out) {
+    const vector u = vector_set1(lines->u[y]), v = vector_set1(lines->v[y]);
+    const vector w = vector_set1(lines->w[y]);
+    const int begin = lines->begin[y], end = lines->end[y];
+    if (begin == 0 && end == CONE_TILE_X) {
+        how.all = true;
+#pragma GCC unroll 4
+        for (int k = 0; k < LINE; k++) add_vector(r, how, k, lanes_between(0, WIDTH), u, v, w, out);
+        return;
     }
+    for (int k = begin / WIDTH; k * WIDTH < end; k++)
+        add_vector(r, how, k, lanes_between(begin - k * WIDTH, end - k * WIDTH), u, v, w, out);
 }
 
 /* The cells of the next view that the tile will read, fetched line by line while this view is
@@ -94,20 +114,44 @@ INLINE void fetch_ahead(ahead *a) {
     }
 }
 
-static void add_view(const cone_view *c, const ray *r, const cone_tile *tile, ahead *next,
+INLINE void add_plane(const ray *shared, reading how, const cone_lines *lines, size_t y0, size_t y1,
+                      ahead *next, float *out, size_t stride_y) {
+    const ray r = *shared; /* in registers, as far as they go */
+    for (size_t y = y0; y < y1; y++) {
+        fetch_ahead(next);
+        if (lines->begin[y] < lines->end[y])
+            add_line(&r, how, lines, y, (float *)((uintptr_t)out + y * stride_y * 4));
+    }
+}
+
+/* Functions of their own, so that nothing else competes for registers. */
+#define PLANE(name, far, gather)                                                                   \
+    static __attribute__((noinline)) void name(const ray *r, const cone_lines *lines, size_t y0,   \
+                                               size_t y1, ahead *next, float *out,                 \
+                                               size_t stride_y) {                                  \
+        add_plane(r, (reading){far, gather, false}, lines, y0, y1, next, out, stride_y);           \
+    }
+PLANE(load_near, false, false)
+PLANE(gather_near, false, true)
+PLANE(load_far, true, false)
+PLANE(gather_far, true, true)
+
+static void add_view(const cone_view *c, const ray *r, bool far, const cone_tile *tile, ahead *next,
                      float *out, size_t stride_z, size_t stride_y) {
+    static __typeof__(load_near) *const planes[2][2] = {{load_near, gather_near},
+                                                        {load_far, gather_far}};
     const qb__bp_cone_brick *b = &tile->voxels;
+    const enum cone_meeting meeting = cone_meet(c);
+    cone_lines lines;
+    if (meeting == CONE_OUTSIDE) return;
+    cone_whole_lines(&lines, tile);
     for (size_t z = b->z0; z < b->z1; z++) {
-        cone_lines lines;
-        cone_lines_of(&lines, c, tile, (double)(z - tile->z));
-        for (size_t y = b->y0; y < b->y1; y++) {
-            const size_t n = y - tile->y;
-            const int begin = lines.begin[n], end = lines.end[n];
-            fetch_ahead(next);
-            if (begin >= end) continue;
-            float *line = (float *)((uintptr_t)out + (z * stride_z + y * stride_y + tile->x) * 4);
-            add_line(r, lines.u[n], lines.v[n], lines.w[n], begin, end, line);
-        }
+        cone_lines_of(&lines, c, (double)(z - tile->z));
+        if (meeting == CONE_ACROSS) cone_clip_lines(&lines, c, tile, (double)(z - tile->z));
+        float *plane =
+            (float *)((uintptr_t)out + (z * stride_z + tile->y * stride_y + tile->x) * 4);
+        planes[far][cpu_gathers()](r, &lines, b->y0 - tile->y, b->y1 - tile->y, next, plane,
+                                   stride_y);
     }
 }
 
@@ -160,16 +204,18 @@ static void matrix_add(const qb__bp_cone_problem *p, size_t view, const char *bl
     cone_view c = cone_view_of(p, view, tile, window);
     const size_t stride = cell_stride(p);
     const double scale = 1 / sqrt((double)weight);
+    const bool far = (reach(&c, p, tile) + 2) * (double)stride > 0x1p22;
     ray r = {.stride = vector_set1((float)stride), .stride_cells = integers_set1((int)stride)};
-    r.gather = cpu_gathers();
-    r.far = (reach(&c, p, tile) + 2) * (double)stride > 0x1p23;
     for (int i = 0; i < 4; i++) c.u[i] *= scale, c.v[i] *= scale, c.w[i] *= scale;
     int64_t cell = (c.v0 - (int64_t)window.r0 + GUARD) * (int64_t)stride + c.u0 + GUARD;
     r.origin = (const char *)((uintptr_t)block + (uintptr_t)(HEADER + 4 * cell));
-    r.u = vector_set1((float)c.u[0]);
-    r.v = vector_set1((float)c.v[0]);
-    r.w = vector_set1((float)c.w[0]);
-    add_view(&c, &r, tile, next, out, stride_z, stride_y);
+    for (int k = 0; k < LINE; k++) {
+        const vector place = vector_place(k * WIDTH);
+        r.u[k] = vector_mul(vector_set1((float)c.u[0]), place);
+        r.v[k] = vector_mul(vector_set1((float)c.v[0]), place);
+        r.w[k] = vector_mul(vector_set1((float)c.w[0]), place);
+    }
+    add_view(&c, &r, far, tile, next, out, stride_z, stride_y);
 }
 
 static void clear(qb__bp_cone_brick b, float *out, size_t stride_z, size_t stride_y) {

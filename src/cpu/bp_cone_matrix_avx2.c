@@ -21,10 +21,10 @@ static void pairs_fill(uint32_t *cells, const float *upper, const float *lower, 
 #include "bp_cone_pairs.h"
 
 /* A product of 16-bit pairs interpolates along v in integers: weights in 1 / 16383. */
-INLINE vector sample(const ray *r, lanes on, vector u, vector v) {
-    const cell c = cell_of(r, u, v);
+INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
+    const cell c = cell_of(r, how.far, u, v);
     __m256i left, right;
-    fetch(r, on, c.index, &left, &right);
+    fetch(r, how, on, c.index, &left, &right);
     __m256i below = _mm256_cvtps_epi32(_mm256_mul_ps(c.v, vector_set1(WEIGHTS)));
     __m256i above = _mm256_sub_epi32(integers_set1(WEIGHTS), below);
     __m256i weights = _mm256_or_si256(_mm256_slli_epi32(below, 16), above);

@@ -18,10 +18,10 @@ static void pairs_fill(uint32_t *cells, const float *upper, const float *lower, 
 #include "bp_cone_pairs.h"
 
 /* A product of 16-bit pairs interpolates along v in integers: weights in 1 / 16383. */
-INLINE vector sample(const ray *r, lanes on, vector u, vector v) {
-    const cell c = cell_of(r, u, v);
+INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
+    const cell c = cell_of(r, how.far, u, v);
     __m512i left, right;
-    fetch(r, on, c.index, &left, &right);
+    fetch(r, how, on, c.index, &left, &right);
     /* The sum's low bits are round(16383 v); low half of the weights 16383 - that, high half that.
      */
     __m512i below =

@@ -3,11 +3,11 @@
 #include "bp_cone_float.h"
 #include "features.h"
 
-INLINE vector sample(const ray *r, lanes on, vector u, vector v) {
-    const cell c = cell_of(r, u, v);
+INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
+    const cell c = cell_of(r, how.far, u, v);
     __m256i upper_left, upper_right, lower_left, lower_right;
-    fetch(r, on, c.index, &upper_left, &upper_right);
-    fetch(r, on, _mm256_add_epi32(c.index, r->stride_cells), &lower_left, &lower_right);
+    fetch(r, how, on, c.index, &upper_left, &upper_right);
+    fetch(r, how, on, _mm256_add_epi32(c.index, r->stride_cells), &lower_left, &lower_right);
     vector a = _mm256_castsi256_ps(upper_left), b = _mm256_castsi256_ps(upper_right);
     vector d = _mm256_castsi256_ps(lower_left), e = _mm256_castsi256_ps(lower_right);
     vector upper = vector_fma(c.u, _mm256_sub_ps(b, a), a);

@@ -10,9 +10,12 @@ typedef float vector;
 typedef int32_t integers;
 typedef bool lanes;
 #define vector_set1(a) (a)
+#define vector_add(a, b) ((a) + (b))
 #define vector_mul(a, b) ((a) * (b))
 #define vector_fma(a, b, c) ((a) * (b) + (c))
 #define integers_set1(a) (a)
+#define vector_load(from) (*(from))
+#define vector_store(to, value) (*(to) = (value))
 #define vector_load_some(from, on) (*(from))
 #define vector_store_some(to, on, value) (*(to) = (value))
 #define vector_place(x) ((float)(x))
@@ -22,8 +25,8 @@ typedef bool lanes;
 
 #include "bp_cone_float.h"
 
-INLINE vector sample(const ray *r, lanes on, vector u, vector v) {
-    (void)on;
+INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
+    (void)how, (void)on;
     const float left = floorf(u), top = floorf(v), across = u - left, down = v - top;
     const ptrdiff_t stride = r->stride_cells;
     const ptrdiff_t cell = (ptrdiff_t)top * stride + (ptrdiff_t)left;

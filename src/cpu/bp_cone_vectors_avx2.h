@@ -13,9 +13,12 @@ typedef __m256 vector;
 typedef __m256i integers;
 typedef __m256i lanes; /* all bits of a chosen lane */
 #define vector_set1 _mm256_set1_ps
+#define vector_add _mm256_add_ps
 #define vector_mul _mm256_mul_ps
 #define vector_fma _mm256_fmadd_ps
 #define integers_set1 _mm256_set1_epi32
+#define vector_load _mm256_loadu_ps
+#define vector_store _mm256_storeu_ps
 #define vector_load_some(from, on) _mm256_maskload_ps(from, on)
 #define vector_store_some(to, on, value) _mm256_maskstore_ps(to, on, value)
 
@@ -45,7 +48,8 @@ typedef struct cell {
     vector u, v;    /* where in the cell */
 } cell;
 
-INLINE cell cell_of(const ray *r, vector u, vector v) {
+INLINE cell cell_of(const ray *r, bool far, vector u, vector v) {
+    (void)far; /* integers count far enough */
     const vector left = _mm256_floor_ps(u), top = _mm256_floor_ps(v);
     cell c = {.u = _mm256_sub_ps(u, left), .v = _mm256_sub_ps(v, top)};
     c.index = _mm256_add_epi32(_mm256_mullo_epi32(_mm256_cvttps_epi32(top), r->stride_cells),
@@ -60,23 +64,25 @@ INLINE double two_cells(const char *origin, int32_t index) {
     return bits;
 }
 
-INLINE __m256 four(const ray *r, __m128i on, __m128i index, bool all) {
-    if (!all || r->gather)
+INLINE __m256 four(const ray *r, reading how, __m128i on, __m128i index) {
+    if (!how.all || how.gather)
         return _mm256_castsi256_ps(_mm256_mask_i32gather_epi64(_mm256_setzero_si256(),
                                                                (const long long *)r->origin, index,
                                                                _mm256_cvtepi32_epi64(on), 4));
     _Alignas(16) int32_t at[4];
     _mm_store_si128((__m128i *)at, index);
+    /* Through memory: the compiler would take the numbers out of the register one by one. */
+    __asm__ volatile("" : "+m"(at));
     __m128d a = _mm_set_pd(two_cells(r->origin, at[1]), two_cells(r->origin, at[0]));
     __m128d b = _mm_set_pd(two_cells(r->origin, at[3]), two_cells(r->origin, at[2]));
     return _mm256_castpd_ps(_mm256_insertf128_pd(_mm256_castpd128_pd256(a), b, 1));
 }
 
 /* The cells at index and index + 1 of the lanes. */
-INLINE void fetch(const ray *r, lanes on, integers index, __m256i *left, __m256i *right) {
-    const bool all = _mm256_movemask_ps(_mm256_castsi256_ps(on)) == 0xff;
-    __m256 a = four(r, _mm256_castsi256_si128(on), _mm256_castsi256_si128(index), all);
-    __m256 b = four(r, _mm256_extracti128_si256(on, 1), _mm256_extracti128_si256(index, 1), all);
+INLINE void fetch(const ray *r, reading how, lanes on, integers index, __m256i *left,
+                  __m256i *right) {
+    __m256 a = four(r, how, _mm256_castsi256_si128(on), _mm256_castsi256_si128(index));
+    __m256 b = four(r, how, _mm256_extracti128_si256(on, 1), _mm256_extracti128_si256(index, 1));
     /* Within 128-bit halves first: 0 1 4 5 2 3 6 7. */
     __m256i even = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88));
     __m256i odd = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd));

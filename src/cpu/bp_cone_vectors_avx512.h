@@ -13,9 +13,12 @@ typedef __m512 vector;
 typedef __m512i integers;
 typedef __mmask16 lanes;
 #define vector_set1 _mm512_set1_ps
+#define vector_add _mm512_add_ps
 #define vector_mul _mm512_mul_ps
 #define vector_fma _mm512_fmadd_ps
 #define integers_set1 _mm512_set1_epi32
+#define vector_load _mm512_loadu_ps
+#define vector_store _mm512_storeu_ps
 #define vector_load_some(from, on) _mm512_maskz_loadu_ps(on, from)
 #define vector_store_some(to, on, value) _mm512_mask_storeu_ps(to, on, value)
 
@@ -43,64 +46,68 @@ static inline bool cpu_gathers(void) {
 
 #include "bp_cone_matrix.h"
 
-/* Added with rounding down, it leaves the floor in the low bits. */
+/* Added with rounding down, it leaves the floor in the low bits: FLOOR_BITS more than it. */
 #define FLOOR 0x1.8p23f
+#define FLOOR_BITS 0x4b400000
 
 typedef struct cell {
-    integers index; /* from the cell of (u0, v0) */
+    integers index; /* from the cell of (u0, v0), plus FLOOR_BITS */
     vector u, v;    /* where in the cell */
 } cell;
 
-INLINE cell cell_of(const ray *r, vector u, vector v) {
-    const vector magic = vector_set1(FLOOR);
-    vector left = _mm512_sub_ps(
-        _mm512_add_round_ps(u, magic, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC), magic);
-    vector top = _mm512_sub_ps(
-        _mm512_add_round_ps(v, magic, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC), magic);
-    cell c = {.u = _mm512_sub_ps(u, left), .v = _mm512_sub_ps(v, top)};
-    if (__builtin_expect(r->far, 0))
+INLINE cell cell_of(const ray *r, bool far, vector u, vector v) {
+    const int down = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+    const vector magic = vector_set1(FLOOR), left = _mm512_add_round_ps(u, magic, down);
+    const vector top = _mm512_sub_ps(_mm512_add_round_ps(v, magic, down), magic);
+    cell c = {.u = _mm512_sub_ps(u, _mm512_sub_ps(left, magic)), .v = _mm512_sub_ps(v, top)};
+    if (far)
         c.index = _mm512_add_epi32(_mm512_mullo_epi32(_mm512_cvttps_epi32(top), r->stride_cells),
-                                   _mm512_cvttps_epi32(left));
+                                   _mm512_castps_si512(left));
     else
-        c.index = _mm512_cvttps_epi32(vector_fma(top, r->stride, left));
+        c.index = _mm512_castps_si512(vector_fma(top, r->stride, left));
     return c;
 }
 
-/* Two neighbouring cells, wherever they lie, as one number that nobody calculates with. */
-INLINE double two_cells(const char *origin, int32_t index) {
-    double bits;
-    memcpy(&bits, origin + 4 * (int64_t)index, sizeof bits);
-    return bits;
+/* Two neighbouring cells, wherever they lie, as numbers that nobody calculates with. */
+INLINE __m128d two_of_two(const char *origin, uint32_t first, uint32_t second) {
+    const double *a = (const double *)(uintptr_t)((uintptr_t)origin + 4 * (uintptr_t)first);
+    const double *b = (const double *)(uintptr_t)((uintptr_t)origin + 4 * (uintptr_t)second);
+    return _mm_loadh_pd(_mm_load_sd(a), b);
 }
 
-INLINE __m512i eight(const char *origin, const int32_t *index) {
+INLINE __m512i eight(const char *origin, const uint32_t *index) {
     __m128d q[4];
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; i++)
-        q[i] = _mm_set_pd(two_cells(origin, index[2 * i + 1]), two_cells(origin, index[2 * i]));
+    for (int i = 0; i < 4; i++) q[i] = two_of_two(origin, index[2 * i], index[2 * i + 1]);
     __m256d a = _mm256_insertf128_pd(_mm256_castpd128_pd256(q[0]), q[1], 1);
     __m256d b = _mm256_insertf128_pd(_mm256_castpd128_pd256(q[2]), q[3], 1);
     return _mm512_castpd_si512(_mm512_insertf64x4(_mm512_castpd256_pd512(a), b, 1));
 }
 
 /* The cells at index and index + 1 of the lanes. */
-INLINE void fetch(const ray *r, lanes on, integers index, __m512i *left, __m512i *right) {
-    const char *origin = r->origin;
+INLINE void fetch(const ray *r, reading how, lanes on, integers index, __m512i *left,
+                  __m512i *right) {
+    const char *origin = (const char *)((uintptr_t)r->origin - 4 * (uintptr_t)FLOOR_BITS);
     const __m512i even =
         _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     const __m512i odd = _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+    const __m256i first = _mm512_castsi512_si256(index),
+                  second = _mm512_extracti64x4_epi64(index, 1);
     __m512i low, high;
-    if (!r->gather && on == 0xffff) {
-        _Alignas(64) int32_t at[16];
+    if (how.all && !how.gather) {
+        _Alignas(64) uint32_t at[16];
         _mm512_store_si512(at, index);
+        /* Through memory: the compiler would take the numbers out of the register one by one. */
+        __asm__ volatile("" : "+m"(at));
         low = eight(origin, at);
         high = eight(origin, at + 8);
+    } else if (how.all) {
+        low = _mm512_i32gather_epi64(first, origin, 4);
+        high = _mm512_i32gather_epi64(second, origin, 4);
     } else {
         const __m512i none = _mm512_setzero_si512();
-        low = _mm512_mask_i32gather_epi64(none, (__mmask8)on, _mm512_castsi512_si256(index), origin,
-                                          4);
-        high = _mm512_mask_i32gather_epi64(none, (__mmask8)(on >> 8),
-                                           _mm512_extracti64x4_epi64(index, 1), origin, 4);
+        low = _mm512_mask_i32gather_epi64(none, (__mmask8)on, first, origin, 4);
+        high = _mm512_mask_i32gather_epi64(none, (__mmask8)(on >> 8), second, origin, 4);
     }
     *left = _mm512_permutex2var_epi32(low, even, high);
     *right = _mm512_permutex2var_epi32(low, odd, high);

@@ -17,6 +17,7 @@ extern "C" {
  * rotation axis. At view angle t rays travel along (-sin t, cos t, 0), the detector's columns run
  * along (cos t, sin t, 0) and its rows along (0, 0, 1). Pixel centres are at integer indices. */
 typedef enum qb_beam { QB_BEAM_PARALLEL, QB_BEAM_CONE } qb_beam;
+QB_API const char *qb_beam_name(qb_beam beam); /* "parallel", "cone" */
 
 /* The one internal form of any scan: where each view's source and detector are. */
 typedef struct qb_view {
@@ -178,7 +179,8 @@ QB_API qb_status qb_geometry_picture(const char *path, const qb_geometry *geomet
                                      const qb_grid *grid);
 
 /* Can this grid be reconstructed from these views? QB_BAD_INPUT with the view and the number when the
- * source enters the grid, part of it lies behind a source, or no view sees any of it. */
+ * source enters the grid, part of it lies behind a source, no view sees any of it, or lengths cannot be
+ * in one unit. */
 QB_API qb_status qb_geometry_check_grid(const qb_geometry *geometry, const qb_grid *grid);
 
 #ifdef __cplusplus

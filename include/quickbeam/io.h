@@ -29,6 +29,7 @@ typedef struct qb_stack {
     size_t first;           /* number of the first image in file names and metadata */
     const char *description; /* one line */
     /* projections only */
+    int beam;               /* 0 = not said, else 1 + qb_beam */
     const double *angles;   /* [shape[0]] radians, or NULL */
     const qb_array *flats, *darks; /* same dtype, [n][row][column], or NULL */
 } qb_stack;

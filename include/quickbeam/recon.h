@@ -51,6 +51,7 @@ typedef struct qb_fdk_options {
     qb_numbers offset;   /* X,Y,Z mm */
     char *like;          /* the grid of this volume file instead of the three; NULL = unset */
     char *slices;        /* A:B[:S] of that grid; NULL = all */
+    bool allow_limited;  /* reconstruct although angles are missing; else QB_BAD_INPUT with how many */
     double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
     int resample;        /* 0 auto, 1 always, 2 never: onto a flat, upright detector first */
 } qb_fdk_options;

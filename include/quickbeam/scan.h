@@ -43,6 +43,7 @@ typedef struct qb_scan_info {
     size_t flats, darks;       /* how many frames */
     double pixel_size;         /* mm; 0 when unknown */
     const char *pixel_from;
+    int beam;                  /* 1 + qb_beam as the file states it; 0 when it does not */
     double center;             /* the axis' column as the file states it; NAN when it does not */
     size_t cache_bytes;        /* what reading holds besides what it is asked for */
     size_t chunk_rows;         /* storage comes in pieces of so many rows that are costly to read

@@ -6,6 +6,11 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "geometry/units.h"
+
+const char *qb_beam_name(qb_beam beam) {
+    return beam == QB_BEAM_CONE ? "cone" : "parallel";
+}
 
 static bool positive(double number) {
     return isfinite(number) && number > 0;
@@ -17,10 +22,8 @@ static qb_status begin(qb_beam beam, size_t views, const double *angles, size_t 
     if (views == 0 || rows == 0 || columns == 0)
         return qb__fail(QB_BAD_ARGUMENT, "a geometry of %zu views, %zu rows and %zu columns", views,
                         rows, columns);
-    for (size_t i = 0; i < views; i++) {
-        if (!isfinite(angles[i]))
-            return qb__fail(QB_BAD_INPUT, "the angle of view %zu is not a finite number", i);
-    }
+    qb_status status = qb__angles_check(angles, views);
+    if (status != QB_OK) return status;
     return qb__alloc(views, sizeof *geometry->view, &geometry->view);
 }
 

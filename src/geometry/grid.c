@@ -33,6 +33,42 @@ static bool meets(const double range[2], size_t n) {
     return range[0] < (double)n && range[1] > -1;
 }
 
+/* How far from the axis the rays to the detector's corners pass at most. */
+static double reach(const qb_geometry *geometry) {
+    double most = 0;
+    for (size_t i = 0; i < geometry->views; i++) {
+        const qb_view *view = &geometry->view[i];
+        for (int corner = 0; corner < 4; corner++) {
+            double h = corner & 1 ? (double)geometry->columns - 0.5 : -0.5;
+            double k = corner & 2 ? (double)geometry->rows - 0.5 : -0.5, p[2], d[2];
+            for (int j = 0; j < 2; j++) {
+                p[j] = view->detector[j] + h * view->u[j] + k * view->v[j];
+                d[j] = geometry->beam == QB_BEAM_CONE ? p[j] - view->source[j] : view->source[j];
+            }
+            most = fmax(most, fabs(p[0] * d[1] - p[1] * d[0]) / hypot(d[0], d[1]));
+        }
+    }
+    return most;
+}
+
+/* The distance of a grid from the axis; 0 when the axis goes through it. */
+static double distance(const qb_grid *grid) {
+    double d[2];
+    for (int j = 0; j < 2; j++)
+        d[j] = fmax(0, fabs(grid->offset[j]) - 0.5 * (double)grid->n[j] * grid->voxel[j]);
+    return hypot(d[0], d[1]);
+}
+
+static qb_status check_distance(const qb_geometry *geometry, const qb_grid *grid) {
+    double away = distance(grid), seen = away > 0 ? reach(geometry) : 0;
+    if (away <= seen) return QB_OK;
+    return qb__fail(
+        QB_BAD_INPUT,
+        "the volume begins %.6g mm from the axis, the views see %.6g mm around it: check "
+        "--offset, --voxel and the units of the geometry",
+        away, seen);
+}
+
 qb_status qb__grid_check_seen(const qb_geometry *geometry, const qb_grid *grid) {
     shadow first = {0};
     for (size_t i = 0; i < geometry->views; i++) {
@@ -42,7 +78,8 @@ qb_status qb__grid_check_seen(const qb_geometry *geometry, const qb_grid *grid) 
         qb__matrix_on_grid(&world, grid, &on_grid);
         shadow box = shadow_of(&on_grid, grid);
         if (i == 0) first = box;
-        if (meets(box.column, geometry->columns) && meets(box.row, geometry->rows)) return QB_OK;
+        if (meets(box.column, geometry->columns) && meets(box.row, geometry->rows))
+            return check_distance(geometry, grid);
     }
     return qb__fail(
         QB_BAD_INPUT,

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "geometry/grid.h"
+#include "geometry/units.h"
 #include "geometry/vector.h"
 
 /* A ray from S through X meets the detector's plane where S + (X - S) / l = D + a u + b v. With f =
@@ -115,7 +116,7 @@ qb_status qb__matrices_on_grid(const qb_geometry *geometry, const qb_grid *grid,
 }
 
 qb_status qb_geometry_check_grid(const qb_geometry *geometry, const qb_grid *grid) {
-    qb_status status = QB_OK;
+    qb_status status = qb__geometry_check_units(geometry);
     qb__matrix matrix;
     for (size_t i = 0; i < geometry->views && status == QB_OK; i++)
         status = matrix_checked(geometry, i, grid, &matrix);

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "geometry/check.h"
 #include "geometry/grid.h"
+#include "geometry/units.h"
 
 static void add_number(cJSON *root, const char *key, double value) {
     if (isfinite(value))
@@ -105,7 +106,10 @@ static void find_angle_problems(const qb_geometry *geometry, const qb_geometry_i
                     info->repeated, geometry->views);
 }
 
-static void find_cone_problems(const qb_geometry_info *info, cJSON *list) {
+static void find_cone_problems(const qb_geometry *geometry, const qb_geometry_info *info,
+                               cJSON *list) {
+    char doubt[256];
+    if (qb__geometry_doubt(geometry, info, doubt, sizeof doubt)) add_problem(list, "%s", doubt);
     if (info->weights == QB_REDUNDANCY_PARKER && info->wide > 1.1 * info->narrow)
         add_problem(
             list,
@@ -141,7 +145,7 @@ qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *grid, c
     add_volume(root, grid ? grid : &usual);
     cJSON *problems = cJSON_AddArrayToObject(root, "problems");
     find_angle_problems(geometry, &info, problems);
-    if (geometry->beam == QB_BEAM_CONE) find_cone_problems(&info, problems);
+    if (geometry->beam == QB_BEAM_CONE) find_cone_problems(geometry, &info, problems);
     find_volume_problems(geometry, &info, grid ? grid : &usual, grid != NULL, problems);
     *json = cJSON_Print(root);
     cJSON_Delete(root);

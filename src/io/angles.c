@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "geometry/units.h"
 #include "io/source.h"
 #include "quickbeam/scan.h"
 
@@ -177,6 +178,8 @@ static qb_status from_file(const char *text, size_t views, double *radians) {
         goto out;
     }
     for (size_t i = 0; i < n; i++) radians[i] = t.values[first + i * step] * degree;
+    status = qb__angles_check(radians, n);
+    if (status != QB_OK) status = qb__fail_in(status, "--angles %s", text);
 out:
     qb__free(t.values);
     qb__free(content);
@@ -190,6 +193,9 @@ qb_status qb_angles_parse(const char *text, size_t views, double *radians) {
     if (!parse_span(text, &from, &to, &n)) return from_file(text, views, radians);
     if (n && n != views)
         return qb__fail(QB_BAD_INPUT, "--angles %s gives %zu angles for %zu views", text, n, views);
+    if (fabs(from) > QB__MOST_DEGREES || fabs(to) > QB__MOST_DEGREES)
+        return qb__fail(QB_BAD_ARGUMENT, "--angles %s: angles beyond %g degrees", text,
+                        QB__MOST_DEGREES);
     for (size_t i = 0; i < views; i++)
         radians[i] = (from + (to - from) * (double)i / (double)views) * degree;
     return QB_OK;

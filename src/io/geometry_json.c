@@ -119,6 +119,17 @@ static qb_status read_angles(const cJSON *root, size_t *views, double **radians)
     return QB_OK;
 }
 
+/* As the options of the same names. */
+static qb_status check_faults(const double tilt[3], const double jitter[4]) {
+    for (int i = 0; i < 3; i++)
+        if (!(fabs(tilt[i]) <= 89))
+            return qb__fail(QB_BAD_INPUT, "'tilt_degrees' holds %g; -89..89 are allowed", tilt[i]);
+    for (int i = 0; i < 4; i++)
+        if (!(fabs(jitter[i]) <= 1e6))
+            return qb__fail(QB_BAD_INPUT, "'jitter' holds %g; -1e6..1e6 are allowed", jitter[i]);
+    return QB_OK;
+}
+
 static qb_status read_circle(const cJSON *root, qb_geometry *g) {
     double *angles = NULL, sod, sdd, center, pixel[2], offset[2], tilt[3], jitter[4];
     size_t views, rows = g->rows, columns = g->columns;
@@ -128,6 +139,7 @@ static qb_status read_circle(const cJSON *root, qb_geometry *g) {
     QB__TRY(numbers(root, "offset", true, 2, offset));
     QB__TRY(numbers(root, "tilt_degrees", true, 3, tilt));
     QB__TRY(numbers(root, "jitter", true, 4, jitter));
+    QB__TRY(check_faults(tilt, jitter));
     if (g->beam == QB_BEAM_PARALLEL) {
         QB__TRY(number(root, "center", 0.5 * ((double)columns - 1), &center));
         QB__TRY(qb_geometry_parallel(views, angles, rows, columns, pixel[0], center, g));
@@ -177,13 +189,26 @@ out:
     return status;
 }
 
+/* Every value costs its parser a hundred bytes, however short it is written. */
+static qb_status check_size(const qb__text *text) {
+    const size_t most = (size_t)16 << 20;
+    size_t values = 1;
+    for (size_t i = 0; i < text->length; i++)
+        values += text->data[i] == ',' || text->data[i] == '[' || text->data[i] == '{';
+    if (values > most)
+        return qb__fail(QB_BAD_INPUT, "it holds %zu values; at most %zu are read", values, most);
+    return QB_OK;
+}
+
 qb_status qb__geometry_from_json(const qb__text *text, qb_geometry *geometry) {
     const char *stop = NULL;
+    qb_status status = check_size(text);
+    if (status != QB_OK) return status;
     cJSON *root = cJSON_ParseWithLengthOpts(text->data, text->length + 1, &stop, 1);
     if (!root)
         return qb__fail(QB_BAD_INPUT, "not JSON at byte %zu",
                         stop ? (size_t)(stop - text->data) : (size_t)0);
-    qb_status status = cJSON_IsObject(root) ? read_root(root, geometry)
+    status = cJSON_IsObject(root) ? read_root(root, geometry)
                                             : qb__fail(QB_BAD_INPUT, "not a JSON object");
     cJSON_Delete(root);
     return status;

@@ -4,10 +4,20 @@
 
 #include "base/status.h"
 #include "geometry/check.h"
+#include "geometry/units.h"
+#include "geometry/vector.h"
 #include "io/geometry_file.h"
 
 /* A view takes about 400 bytes of JSON. */
 static const size_t most_bytes = (size_t)1 << 30;
+
+static qb_status agree_on_pixels(double given, double stated) {
+    if (!(given > 0 && stated > 0) || fabs(given / stated - 1) <= 0.01) return QB_OK;
+    return qb__fail(QB_BAD_INPUT,
+                    "it is for pixels of %.6g mm, the projections' are %.6g mm%s; if the geometry is "
+                    "right, give --pixel-size %.6g",
+                    stated, given, qb__unit_hint(given / stated), stated);
+}
 
 /* What the file and the caller say of the pixels; they must not contradict each other. */
 static qb_status find_detector(const qb__text *text, const qb_detector *given,
@@ -23,9 +33,7 @@ static qb_status find_detector(const qb__text *text, const qb_detector *given,
             return qb__fail(QB_BAD_INPUT,
                             "it is for %zu rows of %zu columns, the projections have %zu of %zu",
                             stated.rows, stated.columns, detector->rows, detector->columns);
-        if (fabs(detector->pixel_u / stated.pixel_u - 1) > 0.01)
-            return qb__fail(QB_BAD_INPUT, "it is for pixels of %.6g mm, the projections' are %.6g",
-                            stated.pixel_u, detector->pixel_u);
+        return agree_on_pixels(detector->pixel_u, stated.pixel_u);
     }
     if (!detector->rows || !detector->columns)
         return qb__fail(QB_BAD_ARGUMENT,
@@ -56,6 +64,8 @@ static qb_status agree(const qb_detector *detector, const qb_geometry *geometry)
         return qb__fail(QB_BAD_INPUT,
                         "it is for %zu rows of %zu columns, the projections have %zu of %zu",
                         geometry->rows, geometry->columns, detector->rows, detector->columns);
+    if (geometry->views && geometry->view)
+        return agree_on_pixels(detector->pixel_u, qb__norm(geometry->view->u));
     return QB_OK;
 }
 

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "geometry/check.h"
 #include "geometry/rtk.h"
+#include "geometry/units.h"
 
 static const struct {
     const char *name;
@@ -36,6 +37,9 @@ static const struct {
 #undef FIELD
 };
 
+/* RTK's own files are three deep. */
+enum { DEEPEST = 16 };
+
 /* What is read so far. A value stands from where it is written to the end of the file, as in RTK's
  * own reader. The first failure stops the parser. */
 typedef struct reader {
@@ -47,6 +51,7 @@ typedef struct reader {
     double matrix[3][4];
     bool has_gantry, has_sid, has_sdd, has_matrix, in_root, in_projection;
     bool warned_collimation, warned_unknown;
+    int depth;
     size_t room; /* views allocated */
     char text[1024];
     size_t length;
@@ -152,7 +157,10 @@ static qb_status root_begins(reader *r, const char *name, const char **attribute
 static void XMLCALL begin(void *user, const char *name, const char **attributes) {
     reader *r = user;
     r->length = 0;
-    if (!r->in_root) {
+    if (r->status != QB_OK) return;
+    if (++r->depth > DEEPEST) {
+        stop(r, qb__fail(QB_BAD_INPUT, "elements %d deep, the last <%.40s>", r->depth, name));
+    } else if (!r->in_root) {
         stop(r, root_begins(r, name, attributes));
     } else if (strcasecmp(name, "Projection") == 0) {
         if (r->in_projection) stop(r, qb__fail(QB_BAD_INPUT, "a Projection inside a Projection"));
@@ -166,6 +174,9 @@ static qb_status set_field(reader *r, size_t index) {
     qb_status status = parse_numbers(fields[index].name, r->text, 1, &value);
     if (status != QB_OK) return status;
     size_t offset = fields[index].offset;
+    if (strstr(fields[index].name, "Angle") && fabs(value) > QB__MOST_DEGREES)
+        return qb__fail(QB_BAD_INPUT, "%s is %g degrees, beyond %g", fields[index].name, value,
+                        QB__MOST_DEGREES);
     memcpy((char *)&r->now + offset, &value, sizeof value);
     if (offset == offsetof(qb__rtk, gantry)) r->has_gantry = true;
     if (offset == offsetof(qb__rtk, sid)) r->has_sid = true;
@@ -207,6 +218,7 @@ static qb_status end_element(reader *r, const char *name) {
 static void XMLCALL end(void *user, const char *name) {
     reader *r = user;
     if (r->status != QB_OK) return;
+    r->depth--;
     r->text[r->length] = 0;
     stop(r, end_element(r, name));
     r->length = 0;

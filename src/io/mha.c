@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "io/formats.h"
+#include "quickbeam/geometry.h"
 
 /* MetaImage: lines of "Key = value", the last of them ElementDataFile, then the data. */
 enum { HEADER_MOST = 65536, HEADER_ROOM = 16384 };
@@ -32,6 +33,7 @@ typedef struct header {
     char quantity[24], units[24];
     char file[512];
     size_t dims, skip;
+    int beam;
     bool skip_back, typed, shaped;
     const char *refused; /* why it cannot be read */
 } header;
@@ -107,6 +109,10 @@ static void set_quantity(header *h, const char *value) {
     snprintf(h->quantity, sizeof h->quantity, "%.23s", value);
 }
 
+static void set_beam(header *h, const char *value) {
+    h->beam = qb__beam_named(value);
+}
+
 static void set_units(header *h, const char *value) {
     snprintf(h->units, sizeof h->units, "%.23s", value);
 }
@@ -137,6 +143,7 @@ static const struct {
     {"HeaderSize", set_skip},
     {"QuickbeamQuantity", set_quantity},
     {"QuickbeamUnits", set_units},
+    {"QuickbeamBeam", set_beam},
     {"QuickbeamScale", set_scale},
     {"ElementDataFile", set_file},
 };
@@ -243,6 +250,7 @@ qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
     if (status != QB_OK) return local ? status : qb__fail_in(status, "%s", path);
     if (strcmp(h.units, "1/pixel") != 0) place(&h, *source);
     memcpy((*source)->scale, h.scale, sizeof h.scale);
+    (*source)->beam = h.beam;
     memcpy((*source)->quantity, h.quantity, sizeof h.quantity);
     return QB_OK;
 }
@@ -269,10 +277,10 @@ static size_t print_header(const qb_writer *writer, const char *provenance, char
         "Offset = %.12g %.12g %.12g\nCenterOfRotation = 0 0 0\n"
         "ElementSpacing = %.12g %.12g %.12g\nDimSize = %zu %zu %zu\nElementType = %s\n"
         "QuickbeamQuantity = %s\nQuickbeamUnits = %s\nQuickbeamScale = %.9g %.9g\n"
-        "QuickbeamProvenance = %s",
+        "QuickbeamBeam = %s\nQuickbeamProvenance = %s",
         first[0], first[1], first[2], d[0], d[1], d[2], s->shape[2], s->shape[1], s->shape[0],
         type_name(s->dtype), s->quantity, s->voxel[0] > 0.0 ? s->units : "1/pixel", s->scale_low,
-        s->scale_high, provenance);
+        s->scale_high, s->beam ? qb_beam_name((qb_beam)(s->beam - 1)) : "", provenance);
     return n < 0 ? size : (size_t)n;
 }
 

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "geometry/units.h"
 #include "io/formats.h"
 
 static qb_status open_parts(qb_scan *scan, const qb_scan_options *options) {
@@ -35,6 +36,7 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     scan->stored = scan->sinogram ? source->shape[1] : data->count;
     info->rows = scan->sinogram ? source->shape[0] : source->shape[1];
     info->columns = source->shape[2];
+    info->beam = source->beam;
     info->dtype = source->dtype;
     info->cache_bytes = source->cache;
     info->chunk_rows = source->chunk[scan->sinogram ? 0 : 1];
@@ -82,6 +84,10 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
     if (!all_finite(parts->angles, parts->angle_count)) {
         qb__note(&parts->notes, "%s holds angles that are no numbers: give --angles",
                  parts->angles_from);
+        return QB_OK;
+    }
+    if (qb__angles_check(parts->angles, parts->angle_count) != QB_OK) {
+        qb__note(&parts->notes, "%s: %s: give --angles", parts->angles_from, qb_detail());
         return QB_OK;
     }
     status = qb__alloc(info->views, sizeof(double), &scan->angles);

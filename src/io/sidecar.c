@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "io/formats.h"
 #include "io/writer.h"
+#include "quickbeam/geometry.h"
 
 /* PATH.json: what NPY and raw files cannot say themselves. */
 enum { SIDECAR_MOST = 64 << 20 };
@@ -41,6 +42,8 @@ static void add_stack(cJSON *object, const qb_stack *stack) {
     double scale[2] = {stack->scale_low, stack->scale_high};
     if (scale[1] > scale[0])
         cJSON_AddItemToObject(object, "scale", cJSON_CreateDoubleArray(scale, 2));
+    if (stack->beam)
+        cJSON_AddStringToObject(object, "beam", qb_beam_name((qb_beam)(stack->beam - 1)));
     add_angles(object, stack);
 }
 
@@ -114,6 +117,8 @@ bool qb__sidecar_apply(const char *path, qb__source *source) {
     if (!object) return false;
     const char *quantity = cJSON_GetStringValue(cJSON_GetObjectItem(object, "quantity"));
     if (quantity) snprintf(source->quantity, sizeof source->quantity, "%s", quantity);
+    const char *beam = cJSON_GetStringValue(cJSON_GetObjectItem(object, "beam"));
+    if (beam) source->beam = qb__beam_named(beam);
     get_voxel(object, source->voxel);
     get_numbers(object, "offset_mm", 3, source->offset);
     get_numbers(object, "scale", 2, source->scale);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "io/source.h"
 
+#include "quickbeam/geometry.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,4 +110,10 @@ void qb__scan_parts_release(qb__scan_parts *parts) {
     qb__free(parts->angles);
     qb__notes_release(&parts->notes);
     *parts = (qb__scan_parts){0};
+}
+
+int qb__beam_named(const char *name) {
+    for (int beam = QB_BEAM_PARALLEL; beam <= QB_BEAM_CONE; beam++)
+        if (strcmp(name, qb_beam_name((qb_beam)beam)) == 0) return 1 + beam;
+    return 0;
 }

@@ -67,5 +67,6 @@ void qb__prep_row(const qb__prep *prep, size_t view, size_t row, const void *raw
             loops->check(block, count, out + at, &found);
     }
     counts->clamped += found.clamped;
+    counts->values += prep->columns;
     if (found.bad) repair(gain, prep->columns, out, counts);
 }

@@ -24,6 +24,7 @@ typedef struct qb__prep_counts {
     uint64_t clamped;    /* transmissions raised to the floor */
     uint64_t not_finite; /* NaN or infinite inputs, replaced */
     uint64_t dead;       /* pixels whose flat is dead, replaced */
+    uint64_t values;     /* all that were prepared */
 } qb__prep_counts;
 
 /* gain[i] = 1/(flat[i] - dark[i]); 0 and counted in *dead where that is not positive and finite. */

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "geometry/grid.h"
 #include "geometry/parallel.h"
 #include "ops/backproject.h"
 #include "recon/fbp_plan.h"
@@ -109,26 +110,13 @@ static qb_status open_output(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
     return qb__volume_open(&fbp->volume);
 }
 
-/* A volume of nothing but mended values is no result. */
-static qb_status check_counts(const qb__fbp *fbp) {
-    qb__prep_counts sum = {0};
-    for (int i = 0; i < fbp->threads; i++) qb__prep_counts_add(&sum, &fbp->counts[i]);
-    uint64_t all = (uint64_t)fbp->info->views * fbp->info->columns * fbp->grid.n[2];
-    if (sum.clamped + sum.not_finite + sum.dead < all) return QB_OK;
-    return qb__fail(QB_BAD_INPUT,
-                    "%s: none of its %llu values is usable (%llu not finite, %llu below the floor, "
-                    "%llu with a dead flat)",
-                    fbp->info->path, (unsigned long long)all, (unsigned long long)sum.not_finite,
-                    (unsigned long long)sum.clamped, (unsigned long long)sum.dead);
-}
-
 static qb_status stream(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
     qb__stage stages[QB__STAGES_MAX];
     int count = qb__fbp_stages(fbp, fbp->partition.slices_per_chunk, fbp->partition.slots, stages);
     qb__pipeline_report times;
     qb_status status =
         qb__pipeline_run(stages, count, fbp->partition.chunks, fbp, pool, env, &times);
-    if (status == QB_OK) status = check_counts(fbp);
+    if (status == QB_OK) status = qb__prepare_check(fbp->info->path, fbp->counts, fbp->threads);
     if (status != QB_OK) return status;
     qb__prepare_report(fbp->prepare, fbp->counts, fbp->threads, fbp->job.report, env);
     qb__report_stages(fbp->job.report, &times, fbp->threads);
@@ -179,7 +167,8 @@ qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
         qb_geometry_parallel(fbp->info->views, fbp->info->angles, fbp->info->rows,
                              fbp->info->columns, fbp->pixel, center, &geometry);
     if (status != QB_OK) return status;
-    status = qb__parallel_rows(&geometry, &fbp->grid, fbp->ax, fbp->ay, fbp->h0);
+    status = qb__grid_check_seen(&geometry, &fbp->grid);
+    if (status == QB_OK) status = qb__parallel_rows(&geometry, &fbp->grid, fbp->ax, fbp->ay, fbp->h0);
     qb_geometry_destroy(&geometry);
     return status;
 }

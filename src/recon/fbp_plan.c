@@ -19,6 +19,8 @@
 #include "recon/center.h"
 
 static qb_status check_scan(const qb_scan_info *info) {
+    if (info->beam == 1 + QB_BEAM_CONE)
+        return qb__fail(QB_BAD_INPUT, "%s states that its beam is a cone: use qb fdk", info->path);
     if (!info->angles)
         return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles FROM:TO or a file", info->path);
     if (info->views == 0 || info->rows == 0 || info->columns < 2)

@@ -61,6 +61,7 @@ static qb_status run(qb_job *job, const qb_env *env) {
     QB__TRY(qb__volume_open(&fdk->volume));
     int count = qb__fdk_stages(fdk, stages);
     QB__TRY(qb__pipeline_run(stages, count, fdk->slabs * fdk->blocks, fdk, pool, env, &times));
+    QB__TRY(qb__prepare_check(fdk->info->path, fdk->counts, fdk->threads));
     qb__prepare_report(fdk->prepare, fdk->counts, fdk->threads, job->report, env);
     qb__report_stages(job->report, &times, fdk->threads);
     cJSON_AddStringToObject(job->report, "output", fdk->output.output);

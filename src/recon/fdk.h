@@ -69,6 +69,11 @@ size_t qb__fdk_scratch(const qb__fdk *fdk);                       /* fdk_filter.
 /* One view's detector rows, as read -> filtered and packed, for one slab. */
 void qb__fdk_filter_view(qb__fdk *fdk, const qb__fdk_window *window, size_t view, const char *raw,
                          int worker, void *out);
+/* Warn of lengths that are hardly meant. */
+void qb__fdk_warn_doubt(const qb_geometry *geometry, const qb_geometry_info *info, const qb_env *env);
+/* Refuse a scan that lacks angles, or warn when that is allowed or negligible (fdk_check.c). */
+qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_weights *weights,
+                                 bool allow, const qb_env *env);
 int qb__fdk_stages(const qb__fdk *fdk, qb__stage *stages);
 
 #endif

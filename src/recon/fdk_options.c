@@ -23,6 +23,8 @@ const qb_param qb_fdk_params[] = {
     ROW(like, QB_PARAM_TEXT, "FILE", NULL, NULL, 0, 0,
         "the same grid as this volume: size, voxel, offset"),
     ROW(slices, QB_PARAM_TEXT, "A:B[:S]", NULL, NULL, 0, 0, "only these slices of the volume"),
+    {"allow-limited", QB_PARAM_FLAG, offsetof(qb_fdk_options, allow_limited), NULL, NULL, NULL, 0, 0,
+     "reconstruct although more than a step, and a degree, of the angles needed is missing", 0},
     ROW(hu, QB_PARAM_DOUBLE, "MU_WATER", NULL, NULL, 0, 1e6,
         "write Hounsfield units; the attenuation of water in 1/mm"),
     ROW(resample, QB_PARAM_CHOICE, NULL, "auto", "auto|always|never", 0, 0,

@@ -19,6 +19,8 @@ static const double degrees = 57.29577951308232;
 static qb_status check_shapes(const qb__fdk *fdk) {
     const qb_geometry *g = fdk->real;
     const qb_scan_info *info = fdk->info;
+    if (info->beam == 1 + QB_BEAM_PARALLEL)
+        return qb__fail(QB_BAD_INPUT, "%s states that its beam is parallel: use qb fbp", info->path);
     if (g->views == info->views && g->rows == info->rows && g->columns == info->columns) return QB_OK;
     return qb__fail(QB_BAD_INPUT,
                     "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu", g->views,
@@ -88,9 +90,8 @@ static qb_status decide_weights(qb__fdk *fdk, const qb_env *env) {
     fdk->width = fdk->weights.before + fdk->geometry->columns + fdk->weights.after;
     qb__info(env, "views cover %.2f degrees; redundancy weights: %s", fdk->weights.span * degrees,
              redundancy_name(fdk->weights.kind));
-    if (fdk->weights.missing > 0)
-        qb__warn(env, "limited angle: %.2f of the %.2f degrees needed were not measured",
-                 fdk->weights.missing * degrees, fdk->weights.needed * degrees);
+    qb__fdk_warn_doubt(fdk->real, &info, env);
+    QB__TRY(qb__fdk_check_coverage(fdk->geometry, &fdk->weights, fdk->options.allow_limited, env));
     cJSON *plan = fdk->job.plan;
     cJSON_AddStringToObject(plan, "redundancy", redundancy_name(fdk->weights.kind));
     cJSON_AddNumberToObject(plan, "coverage_deg", fdk->weights.span * degrees);

@@ -133,6 +133,7 @@ void qb__prep_counts_add(qb__prep_counts *sum, const qb__prep_counts *more) {
     sum->clamped += more->clamped;
     sum->not_finite += more->not_finite;
     sum->dead += more->dead;
+    sum->values += more->values;
 }
 
 qb_status qb__prepare_rows(const qb__prepare *prepare, qb_scan *scan, size_t row0, size_t row1,
@@ -161,6 +162,17 @@ out:
     qb__free(raw);
     qb__free(partial);
     return status;
+}
+
+qb_status qb__prepare_check(const char *path, const qb__prep_counts *counts, int threads) {
+    qb__prep_counts sum = {0};
+    for (int i = 0; i < threads; i++) qb__prep_counts_add(&sum, &counts[i]);
+    if (sum.clamped + sum.not_finite + sum.dead < sum.values || sum.values == 0) return QB_OK;
+    return qb__fail(QB_BAD_INPUT,
+                    "%s: none of its %llu values is usable (%llu not finite, %llu below the floor, "
+                    "%llu with a dead flat)",
+                    path, (unsigned long long)sum.values, (unsigned long long)sum.not_finite,
+                    (unsigned long long)sum.clamped, (unsigned long long)sum.dead);
 }
 
 void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads,

@@ -12,7 +12,14 @@
 extern "C" {
 #endif
 
-typedef enum qb_pad { QB_PAD_ZERO, QB_PAD_EDGE, QB_PAD_MIRROR } qb_pad;
+/* What continues a row beyond the detector; TAPER and ELLIPSE guess a truncated object. */
+typedef enum qb_pad {
+    QB_PAD_ZERO,
+    QB_PAD_EDGE,
+    QB_PAD_MIRROR,
+    QB_PAD_TAPER,
+    QB_PAD_ELLIPSE
+} qb_pad;
 typedef enum qb_interp { QB_INTERP_LINEAR, QB_INTERP_NEAREST, QB_INTERP_OVERSAMPLE } qb_interp;
 typedef enum qb_accuracy { QB_ACCURACY_HIGH, QB_ACCURACY_NORMAL, QB_ACCURACY_FAST } qb_accuracy;
 

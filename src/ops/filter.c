@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/features.h"
+#include "ops/extend.h"
 #include "ops/fft.h"
 #include "ops/filter_pairs.h"
 #include "ops/ramp.h"
@@ -36,9 +37,12 @@ struct qb__filter {
 
 /* Twice the width. Between zeros no tap of the kernel that joins two columns wraps around;
  * mirrored, the row and its images close without a seam; continued by its ends, the two meet in a
- * step at least half a width away, whose trace at a column is below step/(pi^2 width). */
+ * step at least half a width away, whose trace at a column is below step/(pi^2 width). A
+ * continuation that ends is there in full, and no tap joins it to a column the wrong way round. */
 static qb_status set_length(qb__filter *filter) {
-    filter->half = qb__fft_length(filter->columns);
+    size_t reach = qb__extend_reach(filter->pad, filter->columns);
+    if (reach == SIZE_MAX || filter->columns > SIZE_MAX / 4) reach = 0;
+    filter->half = qb__fft_length(filter->columns + reach);
     if (filter->half == 0)
         return qb__fail(QB_UNSUPPORTED, "filtering rows of %zu columns", filter->columns);
     filter->length = 2 * filter->half;
@@ -141,25 +145,10 @@ size_t qb__filter_bytes(const qb__filter *filter) {
     return filter->bytes;
 }
 
-/* Column of the row that a sample `offset` before (< 0) or behind its first column mirrors. */
-static size_t mirrored(ptrdiff_t offset, size_t columns) {
-    ptrdiff_t period = 2 * (ptrdiff_t)columns, at = offset % period;
-    if (at < 0) at += period;
-    return (size_t)(at < (ptrdiff_t)columns ? at : period - 1 - at);
-}
-
 static void extend(const qb__filter *filter, const float *restrict row, float *restrict padded) {
-    size_t columns = filter->columns, left = filter->left, end = left + columns;
+    size_t columns = filter->columns, left = filter->left;
     memcpy(padded + left, row, columns * sizeof *row);
-    if (filter->pad == QB_PAD_ZERO) {
-        memset(padded + end, 0, (filter->length - end) * sizeof *row);
-        return;
-    }
-    bool edge = filter->pad == QB_PAD_EDGE;
-    for (size_t i = 0; i < left; i++)
-        padded[i] = row[edge ? 0 : mirrored((ptrdiff_t)i - (ptrdiff_t)left, columns)];
-    for (size_t i = end; i < filter->length; i++)
-        padded[i] = row[edge ? columns - 1 : mirrored((ptrdiff_t)(i - left), columns)];
+    qb__extend(filter->pad, padded + left, columns, left, filter->length - left - columns);
 }
 
 static void filter_row(const qb__filter *filter, float *row, float weight, float *one, float *two) {

@@ -13,8 +13,9 @@ const qb_param qb_fbp_params[] = {
     ROW(filter, QB_PARAM_TEXT, "NAME[:CUTOFF]|FILE", "ramp", NULL, 0, 0,
         "ramp, shepp-logan, cosine, hann, hamming, blackman, parzen, butterworth, none or a file; "
         "cut-off as a fraction of Nyquist"),
-    ROW(pad, QB_PARAM_CHOICE, NULL, "edge", "zero|edge|mirror", 0, 0,
-        "what continues a row beyond the detector"),
+    ROW(pad, QB_PARAM_CHOICE, NULL, "edge", "zero|edge|mirror|taper|ellipse", 0, 0,
+        "what continues a row beyond the detector; for an object wider than it, taper (fades over half the "
+        "width) or ellipse (as an ellipse of the row's own curvature would)"),
     ROW(interp, QB_PARAM_CHOICE, NULL, "linear", "linear|nearest|oversample", 0, 0,
         "interpolation between detector columns"),
     ROW(accuracy, QB_PARAM_CHOICE, NULL, "normal", "high|normal|fast", 0, 0,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/extend.h"
 #include "recon/fdk.h"
 
 static size_t round_up(size_t n) { return (n + 15) / 16 * 16; }
@@ -57,8 +58,20 @@ static void prepare_rows(qb__fdk *fdk, const qb__fdk_window *window, size_t view
                         &fdk->counts[worker]);
 }
 
-/* The rows of the window between those of the detector. What no pixel saw is left to the filter's
- * padding to guess: zero, or as if the detector ended there. */
+/* The detector ends where its pixels saw nothing: --pad says what continues the row there. */
+static void continue_row(const qb__fdk *fdk, float *row) {
+    size_t columns = fdk->geometry->columns, first = 0, end = columns;
+    while (first < columns && isnan(row[first])) first++;
+    while (end > first && isnan(row[end - 1])) end--;
+    if (first == end) {
+        memset(row, 0, columns * sizeof *row);
+        return;
+    }
+    qb__resample_fill(row + first, end - first);
+    qb__extend((qb_pad)fdk->options.pad, row + first, end - first, first, columns - end);
+}
+
+/* The rows of the window between those of the detector. */
 static void resample_rows(qb__fdk *fdk, const qb__fdk_window *window, size_t view, const char *raw,
                           int worker, const desk *d) {
     size_t stride = image_stride(fdk), columns = fdk->geometry->columns;
@@ -70,12 +83,11 @@ static void resample_rows(qb__fdk *fdk, const qb__fdk_window *window, size_t vie
         qb__prepare_row(fdk->prepare, view, r, raw, row, &fdk->counts[worker]);
         qb__resample_extend(row, fdk->info->columns);
     }
-    float outside = fdk->options.pad == QB_PAD_ZERO ? 0 : NAN;
     for (size_t r = window->rows.r0; r < window->rows.r1; r++) {
         float *row = d->rows + (r - window->rows.r0) * row_stride(fdk) + fdk->weights.before;
         qb__upright_line(&fdk->upright, view, r, d->column, d->row);
-        qb__resample_row(fdk->resampler, &image, d->column, d->row, columns, outside, row);
-        if (isnan(outside)) qb__resample_fill(row, columns);
+        qb__resample_row(fdk->resampler, &image, d->column, d->row, columns, NAN, row);
+        continue_row(fdk, row);
     }
 }
 

@@ -15,9 +15,9 @@
  * in the columns that matter.
  *
  * A producer warp streams the columns of VIEWS views at a time through STAGES stages. The packed
- * data are [group of 64 slices][view][plane][column + PAD][64] halves, the eight 16-byte pieces of a
- * row in the order that makes matrix loads free of bank conflicts; PAD zero rows stand on both sides
- * of the detector. With SPLIT, data and weights are pairs of halves (high and low) and three
+ * data are [group of 64 slices][view][plane][column + PAD][64] halves, the eight 16-byte pieces of
+ * a row in the order that makes matrix loads free of bank conflicts; PAD zero rows stand on both
+ * sides of the detector. With SPLIT, data and weights are pairs of halves (high and low) and three
  * products are summed. */
 #ifndef BINS
 #define BINS 8 /* columns of a strip: 8, 16 or 32 */
@@ -38,6 +38,15 @@
 #define SPLIT 0
 #endif
 
+#ifndef UNROLL
+#define UNROLL 4 /* pairs of blocks */
+#endif
+#ifndef CHAIN
+#define CHAIN 2 /* with SPLIT: pairs of blocks summed apart */
+#endif
+
+enum { unrolled = UNROLL };
+
 #define WARPS 8
 #define WARPS_X 4 /* a group makes 32 x 16 pixels */
 #define PLANES (1 + SPLIT)
@@ -48,14 +57,18 @@
 /* With registers moved from the producer's four warps to the consumers', which needs a chip's own
  * instructions; elsewhere one warp produces. */
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-#define THREADS (32 * (WARPS + 4))
-#define TAKE_REGISTERS asm volatile("setmaxnreg.inc.sync.aligned.u32 240;")
-#define GIVE_REGISTERS asm volatile("setmaxnreg.dec.sync.aligned.u32 24;")
+#define PRODUCERS 4
+#define TAKE_REGISTERS asm volatile("setmaxnreg.inc.sync.aligned.u32 232;")
+#define GIVE_REGISTERS asm volatile("setmaxnreg.dec.sync.aligned.u32 40;")
 #else
-#define THREADS (32 * (WARPS + 1))
+#define PRODUCERS 1
 #define TAKE_REGISTERS
 #define GIVE_REGISTERS
 #endif
+
+#define THREADS (32 * (WARPS + PRODUCERS))
+/* Not more at work than there are stages, or one could overtake another in the same stage. */
+#define TURNS (PRODUCERS < STAGES ? PRODUCERS : STAGES)
 
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -63,7 +76,7 @@ typedef unsigned long long u64;
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define BULK 1
-#define FULL_ARRIVALS VIEWS
+#define FULL_ARRIVALS 32
 #else
 #define BULK 0
 #define FULL_ARRIVALS 64
@@ -86,18 +99,16 @@ struct job {
 };
 
 /* A view as the consumers see it. */
-struct staged {
-    float ax, ay, origin, first;
-    u32 row; /* where its first column stands in the stage, bytes */
+struct __align__(16) staged {
+    float ax, ay, first;
     int shape;
-    u32 unused[2];
 };
 
 struct __align__(16) shared_tables {
     struct staged views[STAGES][VIEWS];
     float exchange[WARPS][64 * 9];
-    u32 rows[WARPS][2][VIEWS];
-    u32 fractions[WARPS][2][VIEWS];
+    u32 rows[STAGES][WARPS][2][VIEWS]; /* where a strip's first column stands, bytes */
+    u32 fractions[STAGES][WARPS][2][VIEWS];
     u64 full[STAGES], empty[STAGES];
 };
 
@@ -151,6 +162,13 @@ __device__ __forceinline__ void multiply(float (&c)[4], const u32 (&a)[4], u32 b
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+__device__ __forceinline__ void multiply_first(float (&c)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%10,%10,%10,%10};"
+        : "=f"(c[0]), "=f"(c[1]), "=f"(c[2]), "=f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "f"(0.0f));
+}
+
 __device__ __forceinline__ u32 half_pair(float low, float high) {
     u32 r;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
@@ -196,72 +214,112 @@ __device__ __forceinline__ struct place place_of(u32 work, const struct job &job
 
 /* ---- the producer ---- */
 
+/* A view in the producer's hands. */
+struct columns {
+    float ax, ay, first, origin; /* origin: h of the group's, from the first column staged */
+    const u8 *from;
+    u32 to, bytes;
+};
+
+__device__ __forceinline__ struct columns columns_of(const struct view &view,
+                                                     const struct place &at, const struct job &job,
+                                                     const u8 *packed, u32 buffer) {
+    struct columns c;
+    const double h = fma(view.ax, (double)at.x, fma(view.ay, (double)at.y, view.h0));
+    const double base = floor(h + ((double)view.low - 0.01));
+    /* Where nothing lies on the detector, any zero rows do. */
+    const double there =
+        fmin(fmax(base, (double)-PAD), (double)((int)job.columns + PAD - view.rows));
+    const u32 row = (u32)((int)there + PAD);
+    c.ax = (float)view.ax;
+    c.ay = (float)view.ay;
+    c.first = view.first;
+    c.origin = (float)(h - base);
+    c.from =
+        packed +
+        (((u64)at.group * job.packed_views + view.row) * PLANES * (job.columns + 2 * PAD) + row) *
+            128;
+    c.to = buffer + (row & 7) * 128;
+    c.bytes = (u32)view.rows * 128;
+    return c;
+}
+
+/* First row and fraction of one warp's strip. */
+__device__ __forceinline__ void place_strip(const struct columns &view, u32 warp, u32 strip,
+                                            u32 *row, u32 *fraction) {
+    const float wx = (float)(8 * (warp % WARPS_X)), wy = (float)(8 * (warp / WARPS_X));
+    const float h = fmaf(view.ax, wx, fmaf(view.ay, wy, view.origin));
+    float whole, part;
+    if (strip == 0) {
+        const float least = h + view.first;
+        whole = floorf(least);
+        part = least - whole;
+    } else {
+        const float most = h + (7.0f * (view.ax + view.ay) - view.first);
+        whole = ceilf(most);
+        part = whole - most;
+    }
+    *row = view.to + (u32)((int)whole * 128);
+    *fraction = SPLIT ? __float_as_uint(part) : half_pair(part, part);
+}
+
+__device__ __forceinline__ void copy_columns(const struct columns &view, u64 plane_stride,
+                                             u32 full) {
+    const u32 lane = threadIdx.x & 31;
+#if BULK
+    if (lane < VIEWS) {
+        asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(full),
+                     "r"(view.bytes * PLANES)
+                     : "memory");
+        for (int plane = 0; plane < PLANES; plane++)
+            asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                         "[%0], [%1], %2, [%3];" ::"r"(view.to + plane * PLANE_BYTES),
+                         "l"(view.from + plane * plane_stride), "r"(view.bytes), "r"(full)
+                         : "memory");
+    }
+#else
+    for (int i = 0; i < VIEWS; i++) {
+        const u8 *from = (const u8 *)__shfl_sync(~0u, (u64)view.from, i);
+        const u32 to = __shfl_sync(~0u, view.to, i), bytes = __shfl_sync(~0u, view.bytes, i);
+        for (int plane = 0; plane < PLANES; plane++)
+            for (u32 b = lane * 16; b < bytes; b += 512)
+                asm volatile(
+                    "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + plane * PLANE_BYTES + b),
+                    "l"(from + plane * plane_stride + b)
+                    : "memory");
+    }
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(full) : "memory");
+#endif
+}
+
 __device__ __forceinline__ void produce(const u8 *packed, const struct view *views,
                                         const struct job &job, u32 works, u32 ring,
                                         struct shared_tables *shared) {
-    const u32 lane = threadIdx.x & 31;
+    const u32 lane = threadIdx.x & 31, mine = lane % VIEWS;
     const u64 plane_stride = (u64)(job.columns + 2 * PAD) * 128;
-    u32 stage = 0, phase = 1;
+    /* Producers take turns. */
+    const u32 steps = job.views / VIEWS;
+    u32 turn = threadIdx.x / 32 - WARPS, step = turn;
     for (u32 work = blockIdx.x; work < works; work += gridDim.x) {
         const struct place at = place_of(work, job);
-        for (u32 v = 0; v < job.views; v += VIEWS) {
-            const u8 *from = packed;
-            u32 to = 0, bytes = 0;
-            struct staged s;
-            if (lane < VIEWS) {
-                const struct view w = views[v + lane];
-                const double h = fma(w.ax, (double)at.x, fma(w.ay, (double)at.y, w.h0));
-                const double base = floor(h + ((double)w.low - 0.01));
-                /* Where nothing lies on the detector, any zero rows do. */
-                const double there =
-                    fmin(fmax(base, (double)-PAD), (double)((int)job.columns + PAD - w.rows));
-                const u32 row = (u32)((int)there + PAD);
-                s.ax = (float)w.ax;
-                s.ay = (float)w.ay;
-                s.origin = (float)(h - base);
-                s.first = w.first;
-                s.shape = w.shape;
-                s.row = ring + (stage * VIEWS + lane) * VIEW_BYTES + (row & 7) * 128;
-                from += ((u64)at.group * job.packed_views + w.row) * PLANES * plane_stride +
-                        (u64)row * 128;
-                to = s.row;
-                bytes = (u32)w.rows * 128;
-            }
-            barrier_wait(shared_address(&shared->empty[stage]), phase);
-            if (lane < VIEWS)
-                shared->views[stage][lane] = s;
+        for (; step < steps; step += TURNS, turn += TURNS) {
+            const u32 stage = turn % STAGES, phase = ~(turn / STAGES) & 1;
+            const struct view view = views[step * VIEWS + mine];
+            const struct columns c =
+                columns_of(view, at, job, packed, ring + (stage * VIEWS + mine) * VIEW_BYTES);
             const u32 full = shared_address(&shared->full[stage]);
-#if BULK
+            barrier_wait(shared_address(&shared->empty[stage]), phase);
+            copy_columns(c, plane_stride, full);
             if (lane < VIEWS) {
-                asm volatile("{\n.reg .b64 t;\n"
-                             "mbarrier.arrive.expect_tx.shared.b64 t, [%0], %1;\n}" ::"r"(full),
-                             "r"(bytes * PLANES)
-                             : "memory");
-                for (int plane = 0; plane < PLANES; plane++)
-                    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
-                                 "[%0], [%1], %2, [%3];" ::"r"(to + plane * PLANE_BYTES),
-                                 "l"(from + plane * plane_stride), "r"(bytes), "r"(full)
-                                 : "memory");
+                const struct staged s = {c.ax, c.ay, c.first, view.shape};
+                shared->views[stage][lane] = s;
             }
-#else
-            for (int i = 0; i < VIEWS; i++) {
-                const u8 *f = (const u8 *)__shfl_sync(~0u, (u64)from, i);
-                const u32 t = __shfl_sync(~0u, to, i), n = __shfl_sync(~0u, bytes, i);
-                for (int plane = 0; plane < PLANES; plane++)
-                    for (u32 b = lane * 16; b < n; b += 512)
-                        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                                         t + plane * PLANE_BYTES + b),
-                                     "l"(f + plane * plane_stride + b)
-                                     : "memory");
-            }
-            asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(full) : "memory");
+            for (u32 i = lane / VIEWS; i < 2 * WARPS; i += 32 / VIEWS)
+                place_strip(c, i >> 1, i & 1, &shared->rows[stage][i >> 1][i & 1][mine],
+                            &shared->fractions[stage][i >> 1][i & 1][mine]);
             barrier_arrive(full);
-#endif
-            if (++stage == STAGES) {
-                stage = 0;
-                phase ^= 1;
-            }
         }
+        step -= steps;
     }
 }
 
@@ -344,32 +402,6 @@ __device__ __forceinline__ void store(const sums &sum, const struct slots &slots
     __syncwarp();
 }
 
-/* First rows and fractions of this warp's strips in all views of a stage: a lane does one of
- * them. */
-__device__ __forceinline__ void place_strips(struct shared_tables *shared, u32 stage, float wx,
-                                             float wy) {
-    const u32 warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    if (lane < 2 * VIEWS) {
-        const u32 strip = lane / VIEWS, view = lane % VIEWS;
-        const struct staged v = shared->views[stage][view];
-        const float h = fmaf(v.ax, wx, fmaf(v.ay, wy, v.origin));
-        float whole, fraction;
-        if (strip == 0) {
-            const float least = h + v.first;
-            whole = floorf(least);
-            fraction = least - whole;
-        } else {
-            const float most = h + (7.0f * (v.ax + v.ay) - v.first);
-            whole = ceilf(most);
-            fraction = whole - most;
-        }
-        shared->rows[warp][strip][view] = v.row + (u32)((int)whole * 128);
-        shared->fractions[warp][strip][view] =
-            SPLIT ? __float_as_uint(fraction) : half_pair(fraction, fraction);
-    }
-    __syncwarp();
-}
-
 #if SPLIT
 typedef float offset_type;
 #else
@@ -392,102 +424,153 @@ __device__ __forceinline__ void offsets_of(offset_type (&offset)[4], const struc
     }
 }
 
+/* The matrix loads of one lane: lanes 0-7 and 16-23 name rows of the first block of columns, the
+ * others of the second; 0-15 the even eight of slices, the others the odd one. */
+struct fetch {
+    u32 second, piece, row;
+};
+
+/* Where a lane's row of a strip stands, first piece: v0, v1 the views of the blocks, k0, k1 their
+ * first columns. */
+__device__ __forceinline__ u32 row_address(const struct fetch &f, const u32 *rows, int strip,
+                                           u32 v0, u32 v1, int k0, int k1) {
+    const u32 down = f.row + 128 * (u32)(f.second ? k1 : k0);
+    const u32 first = rows[f.second ? v1 : v0];
+    const u32 address = strip ? first - down : first + down;
+    return address ^ ((address >> 3) & 0x70) ^ f.piece;
+}
+
+/* Adds the views of a stage. Blocks of 8 columns go in pairs: two views, or two blocks of one. */
+__device__ __forceinline__ void add_stage(sums &sum, const struct slots &slots,
+                                          const struct staged *views, const u32 *rows,
+                                          const u32 *fractions, const struct fetch &f) {
+#if !SPLIT
+#pragma unroll unrolled
+    for (u32 pair = 0; pair < VIEWS * BLOCKS / 2; pair++) {
+        const u32 v0 = 2 * pair / BLOCKS, v1 = (2 * pair + 1) / BLOCKS;
+        const int k0 = 8 * (int)(2 * pair % BLOCKS), k1 = 8 * (int)((2 * pair + 1) % BLOCKS);
+        offset_type offset[2][4];
+        offsets_of(offset[0], &views[v0], k0, slots);
+        offsets_of(offset[1], &views[v1], k1, slots);
+#pragma unroll
+        for (int strip = 0; strip < 2; strip++) {
+            const u32 address = row_address(f, rows + strip * VIEWS, strip, v0, v1, k0, k1);
+            const u32 f0 = fractions[strip * VIEWS + v0], f1 = fractions[strip * VIEWS + v1];
+            u32 a[2][4], b[4][4];
+#pragma unroll
+            for (int j = 0; j < 4; j++) load_matrices(b[j], address ^ (j << 5));
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                a[i >> 1][i & 1] = weights(f0, offset[0][i]);
+                a[i >> 1][2 + (i & 1)] = weights(f1, offset[1][i]);
+            }
+#pragma unroll
+            for (int j = 0; j < 8; j++)
+#pragma unroll
+                for (int tile = 0; tile < 2; tile++)
+                    multiply(sum[strip][tile][j], a[tile], b[j >> 1][2 * (j & 1)],
+                             b[j >> 1][2 * (j & 1) + 1]);
+        }
+    }
+#else
+    /* The products of CHAIN pairs are summed apart, since the units cut off what they add. */
+#pragma unroll 1
+    for (u32 pair = 0; pair < VIEWS * BLOCKS / 2; pair += CHAIN) {
+        float offset[CHAIN][2][4];
+#pragma unroll
+        for (u32 c = 0; c < CHAIN; c++)
+#pragma unroll
+            for (u32 i = 0; i < 2; i++) {
+                const u32 block = 2 * (pair + c) + i;
+                offsets_of(offset[c][i], &views[block / BLOCKS], 8 * (int)(block % BLOCKS), slots);
+            }
+#pragma unroll
+        for (int strip = 0; strip < 2; strip++) {
+            u32 high[CHAIN][2][4], low[CHAIN][2][4], address[CHAIN];
+#pragma unroll
+            for (u32 c = 0; c < CHAIN; c++) {
+                const u32 p = 2 * (pair + c), v0 = p / BLOCKS, v1 = (p + 1) / BLOCKS;
+                address[c] = row_address(f, rows + strip * VIEWS, strip, v0, v1,
+                                         8 * (int)(p % BLOCKS), 8 * (int)((p + 1) % BLOCKS));
+                const float f0 = __uint_as_float(fractions[strip * VIEWS + v0]);
+                const float f1 = __uint_as_float(fractions[strip * VIEWS + v1]);
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    weights_split(f0 + offset[c][0][i], high[c][i >> 1][i & 1],
+                                  low[c][i >> 1][i & 1]);
+                    weights_split(f1 + offset[c][1][i], high[c][i >> 1][2 + (i & 1)],
+                                  low[c][i >> 1][2 + (i & 1)]);
+                }
+            }
+#pragma unroll
+            for (int j = 0; j < 8; j += 2) {
+                u32 b[CHAIN][4], rest[CHAIN][4];
+#pragma unroll
+                for (u32 c = 0; c < CHAIN; c++) {
+                    load_matrices(b[c], address[c] ^ (j << 4));
+                    load_matrices(rest[c], (address[c] ^ (j << 4)) + PLANE_BYTES);
+                }
+                float part[2][2][4];
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    multiply_first(part[i >> 1][i & 1], low[0][i >> 1], b[0][2 * (i & 1)],
+                                   b[0][2 * (i & 1) + 1]);
+#pragma unroll
+                for (u32 c = 1; c < CHAIN; c++)
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+                        multiply(part[i >> 1][i & 1], low[c][i >> 1], b[c][2 * (i & 1)],
+                                 b[c][2 * (i & 1) + 1]);
+#pragma unroll
+                for (u32 c = 0; c < CHAIN; c++)
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+                        multiply(part[i >> 1][i & 1], high[c][i >> 1], rest[c][2 * (i & 1)],
+                                 rest[c][2 * (i & 1) + 1]);
+#pragma unroll
+                for (u32 c = 0; c < CHAIN; c++)
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+                        multiply(part[i >> 1][i & 1], high[c][i >> 1], b[c][2 * (i & 1)],
+                                 b[c][2 * (i & 1) + 1]);
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+#pragma unroll
+                    for (int n = 0; n < 4; n++)
+                        sum[strip][i >> 1][j + (i & 1)][n] += part[i >> 1][i & 1][n];
+            }
+        }
+    }
+#endif
+}
+
 __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, float *out,
                                         const struct job &job, u32 works,
                                         struct shared_tables *shared) {
     const u32 warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const u32 wx = 8 * (warp % WARPS_X), wy = 8 * (warp / WARPS_X);
-    /* Matrix loads: lanes 0-7 and 16-23 name rows of the first block of columns, the others of the
-     * second; 0-15 the even eight of slices, the others the odd one. */
-    const u32 second = (lane >> 3) & 1, piece = (lane >> 4) << 4, row = (lane & 7) * 128;
+    const struct fetch fetch = {(lane >> 3) & 1, (lane >> 4) << 4, (lane & 7) * 128};
     float *buffer = shared->exchange[warp];
     u32 stage = 0, phase = 0;
     for (u32 work = blockIdx.x; work < works; work += gridDim.x) {
         const struct place at = place_of(work, job);
         sums sum;
 #pragma unroll
-        for (int i = 0; i < 128; i++)
-            (&sum[0][0][0][0])[i] = 0.0f;
+        for (int i = 0; i < 128; i++) (&sum[0][0][0][0])[i] = 0.0f;
         struct slots slots;
         int shape = 0;
         load_slots(slots, shapes, 0);
         for (u32 v = 0; v < job.views; v += VIEWS) {
             barrier_wait(shared_address(&shared->full[stage]), phase);
-            place_strips(shared, stage, (float)wx, (float)wy);
-#pragma unroll 1
-            for (u32 pair = 0; pair < VIEWS * BLOCKS / 2; pair++) {
-                const u32 v0 = 2 * pair / BLOCKS, v1 = (2 * pair + 1) / BLOCKS;
-                const int k0 = BLOCKS == 1 ? 0 : (int)(2 * pair % BLOCKS) * 8;
-                const int k1 = BLOCKS == 1 ? 0 : k0 + 8;
-                const struct staged *first = &shared->views[stage][v0];
-                if (first->shape != shape) {
-                    shape = first->shape;
-                    reorder(sum, slots, shapes, shape, buffer);
-                }
-                offset_type offset[2][4];
-                offsets_of(offset[0], first, k0, slots);
-                offsets_of(offset[1], &shared->views[stage][v1], k1, slots);
-#pragma unroll
-                for (int strip = 0; strip < 2; strip++) {
-                    const u32 *fractions = shared->fractions[warp][strip];
-                    const u32 f0 = fractions[v0], f1 = fractions[v1];
-                    const u32 down = row + 128 * (u32)(second ? k1 : k0);
-                    u32 address = shared->rows[warp][strip][second ? v1 : v0];
-                    address += strip ? 0u - down : down;
-                    address ^= ((address >> 3) & 0x70) ^ piece;
-#if SPLIT
-                    u32 high[2][4], low[2][4];
-#pragma unroll
-                    for (int i = 0; i < 4; i++) {
-                        const float d0 = __uint_as_float(f0) + offset[0][i];
-                        const float d1 = __uint_as_float(f1) + offset[1][i];
-                        weights_split(d0, high[i >> 1][i & 1], low[i >> 1][i & 1]);
-                        weights_split(d1, high[i >> 1][2 + (i & 1)], low[i >> 1][2 + (i & 1)]);
-                    }
-#pragma unroll
-                    for (int j = 0; j < 8; j += 2) {
-                        u32 b[4], c[4];
-                        load_matrices(b, address ^ (j << 4));
-                        load_matrices(c, (address ^ (j << 4)) + PLANE_BYTES);
-#pragma unroll
-                        for (int tile = 0; tile < 2; tile++) {
-                            multiply(sum[strip][tile][j], high[tile], b[0], b[1]);
-                            multiply(sum[strip][tile][j + 1], high[tile], b[2], b[3]);
-                        }
-#pragma unroll
-                        for (int tile = 0; tile < 2; tile++) {
-                            multiply(sum[strip][tile][j], low[tile], b[0], b[1]);
-                            multiply(sum[strip][tile][j + 1], low[tile], b[2], b[3]);
-                        }
-#pragma unroll
-                        for (int tile = 0; tile < 2; tile++) {
-                            multiply(sum[strip][tile][j], high[tile], c[0], c[1]);
-                            multiply(sum[strip][tile][j + 1], high[tile], c[2], c[3]);
-                        }
-                    }
-#else
-                    u32 a[2][4];
-#pragma unroll
-                    for (int i = 0; i < 4; i++) {
-                        a[i >> 1][i & 1] = weights(f0, offset[0][i]);
-                        a[i >> 1][2 + (i & 1)] = weights(f1, offset[1][i]);
-                    }
-                    u32 b[4][4];
-#pragma unroll
-                    for (int j = 0; j < 4; j++)
-                        load_matrices(b[j], address ^ (j << 5));
-#pragma unroll
-                    for (int j = 0; j < 8; j++)
-#pragma unroll
-                        for (int tile = 0; tile < 2; tile++)
-                            multiply(sum[strip][tile][j], a[tile], b[j >> 1][2 * (j & 1)],
-                                     b[j >> 1][2 * (j & 1) + 1]);
-#endif
-                }
+            const struct staged *views = shared->views[stage];
+            if (views->shape != shape) {
+                shape = views->shape;
+                reorder(sum, slots, shapes, shape, buffer);
             }
+            add_stage(sum, slots, views, shared->rows[stage][warp][0],
+                      shared->fractions[stage][warp][0], fetch);
             __syncwarp();
-            if (lane == 0)
-                barrier_arrive(shared_address(&shared->empty[stage]));
+            if (lane == 0) barrier_arrive(shared_address(&shared->empty[stage]));
             if (++stage == STAGES) {
                 stage = 0;
                 phase ^= 1;
@@ -517,12 +600,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads();
     if (threadIdx.x >= 32 * WARPS) {
         GIVE_REGISTERS;
-        if (threadIdx.x < 32 * (WARPS + 1))
-            produce(packed, views, job, works, ring, &shared);
+        if (threadIdx.x < 32 * (WARPS + TURNS)) produce(packed, views, job, works, ring, &shared);
     } else {
         TAKE_REGISTERS;
-        const u64 group_bytes =
-            (u64)job.packed_views * PLANES * (u64)(job.columns + 2 * PAD) * 128;
+        const u64 group_bytes = (u64)job.packed_views * PLANES * (u64)(job.columns + 2 * PAD) * 128;
         consume(shapes, (const float *)(packed + groups * group_bytes), out, job, works, &shared);
     }
 }

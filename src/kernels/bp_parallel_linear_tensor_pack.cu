@@ -53,10 +53,9 @@ extern "C" __global__ void __launch_bounds__(256)
             for (u32 odd = 0; odd < 2; odd++) {
                 const u32 slice = 64 * job.group + 2 * (warp + 8 * i) + odd;
                 const u32 column = row0 + 32 * half + lane - PAD; /* wraps below zero */
-                value[half][i][odd] =
-                    slice < job.slices && column < job.columns
-                        ? __ldcs(from + slice * job.slice_stride + column)
-                        : 0.0f;
+                value[half][i][odd] = slice < job.slices && column < job.columns
+                                          ? __ldcs(from + slice * job.slice_stride + column)
+                                          : 0.0f;
             }
 #pragma unroll
     for (u32 half = 0; half < 2; half++)
@@ -72,8 +71,8 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
         }
     __syncthreads();
-    u8 *to = packed + ((u64)job.group * job.packed_views + job.view0 + view) * PLANES *
-                          ((u64)padded * 128);
+    u8 *to = packed +
+             ((u64)job.group * job.packed_views + job.view0 + view) * PLANES * ((u64)padded * 128);
 #pragma unroll
     for (u32 plane = 0; plane < PLANES; plane++)
 #pragma unroll
@@ -85,6 +84,5 @@ extern "C" __global__ void __launch_bounds__(256)
                            ((piece ^ (row0 + r)) & 7) * 16) = make_uint4(w[0], w[1], w[2], w[3]);
         }
     if (blockIdx.x == 0 && view == 0 && threadIdx.x < 64)
-        ((float *)(packed + job.scales_at))[64 * job.group + threadIdx.x] =
-            job.scale[threadIdx.x];
+        ((float *)(packed + job.scales_at))[64 * job.group + threadIdx.x] = job.scale[threadIdx.x];
 }

@@ -17,8 +17,7 @@ void qb__tensor_shapes(uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP]) {
         for (int p = 0; p < 64; p++) { /* those with fewer than 32 pixels before them */
             const double h = c * (p & 7) + d * (p >> 3);
             int before = 0;
-            for (int q = 0; q < 64; q++)
-                before += c * (q & 7) + d * (q >> 3) < h - 1e-6;
+            for (int q = 0; q < 64; q++) before += c * (q & 7) + d * (q >> 3) < h - 1e-6;
             if (before < QB__TENSOR_STRIP && n < QB__TENSOR_STRIP) shapes[s][n++] = (uint8_t)p;
         }
     }
@@ -81,7 +80,7 @@ int qb__tensor_bins(const qb__bp_parallel_problem *problem, int *rows) {
 }
 
 size_t qb__tensor_views_max(size_t views, unsigned step) {
-    return (views + QB__TENSOR_SHAPES + step - 1) / step * step;
+    return views + QB__TENSOR_SHAPES * (size_t)(step - 1);
 }
 
 static void put(qb__tensor_view *view, const extent *strip, double ax, double ay, double h0,
@@ -89,8 +88,8 @@ static void put(qb__tensor_view *view, const extent *strip, double ax, double ay
     double low;
     int rows;
     window_of(strip, ax, ay, bins, &low, &rows);
-    *view = (qb__tensor_view){ax,   ay,    h0,           (float)strip->least, (float)low,
-                              rows, shape, (uint32_t)row, 0};
+    *view = (qb__tensor_view){
+        ax, ay, h0, (float)strip->least, (float)low, rows, shape, (uint32_t)row, 0};
 }
 
 void qb__tensor_views_make(const qb__bp_parallel_problem *problem, int bins, unsigned step,
@@ -99,18 +98,14 @@ void qb__tensor_views_make(const qb__bp_parallel_problem *problem, int bins, uns
     qb__tensor_shapes(shapes);
     const extent point = {0, 0};
     size_t n = 0;
-    int shape = 0;
     for (int s = 0; s < QB__TENSOR_SHAPES; s++) {
         for (size_t v = 0; v < problem->views; v++) {
             const double ax = problem->ax[v], ay = problem->ay[v];
             if (shape_for(shapes, ax, ay, bins) != s) continue;
             const extent t = strip_of(shapes[s], ax, ay);
             put(&list[n++], &t, ax, ay, problem->h0[v], bins, s, v);
-            shape = s;
         }
-        if (n % 2) put(&list[n++], &point, 0, 0, -1e9, bins, shape, 0);
+        while (n % step) put(&list[n++], &point, 0, 0, -1e9, bins, s, 0);
     }
-    while (n % step)
-        put(&list[n++], &point, 0, 0, -1e9, bins, shape, 0);
     *count = n;
 }

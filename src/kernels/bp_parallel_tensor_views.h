@@ -35,8 +35,8 @@ int qb__tensor_bins(const qb__bp_parallel_problem *problem, int *rows);
 /* Most views there can be for `views` of the problem and `step` of a stage. */
 size_t qb__tensor_views_max(size_t views, unsigned step);
 
-/* The views sorted by shape, each shape's to an even number and all to a multiple of `step` by
- * views off the detector; their number in *count. `list` has room for the most. */
+/* The views sorted by shape, each shape's filled to a multiple of `step` with views off the
+ * detector; their number in *count. `list` has room for the most. */
 void qb__tensor_views_make(const qb__bp_parallel_problem *problem, int bins, unsigned step,
                            qb__tensor_view *list, size_t *count);
 

@@ -10,15 +10,14 @@
  * across the ray into two strips of 32, each within BINS columns; a strip is two m16 tiles that
  * share their columns. Which pixels make the strips, the shape, depends on the angle: views are
  * sorted by shape and the sums are reordered within the warp where it changes. Strip 1 is strip 0
- * turned by 180 degrees, and its columns are read in descending order, so both have the same
- * offsets from their first column. W is made in registers, in half precision from offsets below 1
- * in the columns that matter.
+ * turned by 180 degrees, and its columns are read in descending order, so the pixels of both have
+ * the same distances from their first column, but for a fraction below 1 that depends on where the
+ * strip stands. The distances are a table of the host's; W is made from them in registers.
  *
- * A producer warp streams the columns of VIEWS views at a time through STAGES stages. The packed
- * data are [group of 64 slices][view][plane][column + PAD][64] halves, the eight 16-byte pieces of
- * a row in the order that makes matrix loads free of bank conflicts; PAD zero rows stand on both
- * sides of the detector. With SPLIT, data and weights are pairs of halves (high and low) and three
- * products are summed. */
+ * Producer warps stream the columns and the table of VIEWS views at a time through STAGES stages.
+ * The packed data are [group of 64 slices][view][plane][column + PAD][64 + 8] halves; the last 8
+ * make matrix loads free of bank conflicts; PAD zero rows stand on both sides of the detector. With
+ * SPLIT, data and weights are pairs of halves (high and low) and three products are summed. */
 #ifndef BINS
 #define BINS 8 /* columns of a strip: 8, 16 or 32 */
 #endif
@@ -29,7 +28,7 @@
 #define STAGES 4
 #endif
 #ifndef ROWS
-#define ROWS 48 /* columns kept of a view, a multiple of 8 */
+#define ROWS 48 /* columns kept of a view */
 #endif
 #ifndef PAD
 #define PAD ROWS
@@ -48,11 +47,15 @@
 enum { unrolled = UNROLL };
 
 #define WARPS 8
-#define WARPS_X 4 /* a group makes 32 x 16 pixels */
+#define WARPS_X 4       /* a group makes 32 x 16 pixels */
+#define EXCHANGE_ROW 10 /* floats a pixel: 8 slices, and apart in their banks */
 #define PLANES (1 + SPLIT)
-#define PLANE_BYTES (ROWS * 128)
+#define ROW_BYTES 144
+#define PLANE_BYTES (ROWS * ROW_BYTES)
 #define VIEW_BYTES (PLANES * PLANE_BYTES)
 #define BLOCKS (BINS / 8) /* eights of columns a view */
+#define TABLE_BYTES (VIEWS * BLOCKS * 512)
+#define STAGE_BYTES (VIEWS * VIEW_BYTES + TABLE_BYTES)
 
 /* With registers moved from the producer's four warps to the consumers', which needs a chip's own
  * instructions; elsewhere one warp produces. */
@@ -98,17 +101,11 @@ struct job {
     u32 views, columns, nx, ny, slices, packed_views;
 };
 
-/* A view as the consumers see it. */
-struct __align__(16) staged {
-    float ax, ay, first;
-    int shape;
-};
-
 struct __align__(16) shared_tables {
-    struct staged views[STAGES][VIEWS];
-    float exchange[WARPS][64 * 9];
+    float exchange[WARPS][64 * EXCHANGE_ROW];
     u32 rows[STAGES][WARPS][2][VIEWS]; /* where a strip's first column stands, bytes */
     u32 fractions[STAGES][WARPS][2][VIEWS];
+    int shape[STAGES];
     u64 full[STAGES], empty[STAGES];
 };
 
@@ -238,9 +235,9 @@ __device__ __forceinline__ struct columns columns_of(const struct view &view,
     c.from =
         packed +
         (((u64)at.group * job.packed_views + view.row) * PLANES * (job.columns + 2 * PAD) + row) *
-            128;
-    c.to = buffer + (row & 7) * 128;
-    c.bytes = (u32)view.rows * 128;
+            ROW_BYTES;
+    c.to = buffer;
+    c.bytes = (u32)view.rows * ROW_BYTES;
     return c;
 }
 
@@ -259,44 +256,60 @@ __device__ __forceinline__ void place_strip(const struct columns &view, u32 warp
         whole = ceilf(most);
         part = whole - most;
     }
-    *row = view.to + (u32)((int)whole * 128);
+    *row = view.to + (u32)((int)whole * ROW_BYTES);
     *fraction = SPLIT ? __float_as_uint(part) : half_pair(part, part);
 }
 
-__device__ __forceinline__ void copy_columns(const struct columns &view, u64 plane_stride,
-                                             u32 full) {
+#if BULK
+__device__ __forceinline__ void copy(u32 to, const u8 *from, u32 bytes, u32 full) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(full)
+                 : "memory");
+}
+#else
+/* By all lanes. */
+__device__ __forceinline__ void copy(u32 to, const u8 *from, u32 bytes) {
+    for (u32 b = (threadIdx.x & 31) * 16; b < bytes; b += 512)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + b), "l"(from + b)
+                     : "memory");
+}
+#endif
+
+/* The columns of a stage's views, one a lane, and the table of distances. */
+__device__ __forceinline__ void copy_stage(const struct columns &view, u64 plane_stride,
+                                           u32 table_to, const u8 *table, u32 full) {
     const u32 lane = threadIdx.x & 31;
 #if BULK
     if (lane < VIEWS) {
         asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(full),
-                     "r"(view.bytes * PLANES)
+                     "r"(view.bytes * PLANES + (lane ? 0 : TABLE_BYTES))
                      : "memory");
         for (int plane = 0; plane < PLANES; plane++)
-            asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
-                         "[%0], [%1], %2, [%3];" ::"r"(view.to + plane * PLANE_BYTES),
-                         "l"(view.from + plane * plane_stride), "r"(view.bytes), "r"(full)
-                         : "memory");
+            copy(view.to + plane * PLANE_BYTES, view.from + plane * plane_stride, view.bytes, full);
+        if (lane == 0) copy(table_to, table, TABLE_BYTES, full);
     }
 #else
     for (int i = 0; i < VIEWS; i++) {
         const u8 *from = (const u8 *)__shfl_sync(~0u, (u64)view.from, i);
         const u32 to = __shfl_sync(~0u, view.to, i), bytes = __shfl_sync(~0u, view.bytes, i);
         for (int plane = 0; plane < PLANES; plane++)
-            for (u32 b = lane * 16; b < bytes; b += 512)
-                asm volatile(
-                    "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + plane * PLANE_BYTES + b),
-                    "l"(from + plane * plane_stride + b)
-                    : "memory");
+            copy(to + plane * PLANE_BYTES, from + plane * plane_stride, bytes);
     }
+    copy(table_to, table, TABLE_BYTES);
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(full) : "memory");
 #endif
 }
 
-__device__ __forceinline__ void produce(const u8 *packed, const struct view *views,
+/* Where a view's row address stands among a strip's: of pairs of views, the first and the second
+ * ones together. */
+#define ROW_PLACE(view) (BLOCKS == 1 ? ((view)&1) * (VIEWS / 2) + (view) / 2 : (view))
+
+__device__ __forceinline__ void produce(const u8 *packed, const struct view *views, const u8 *table,
                                         const struct job &job, u32 works, u32 ring,
                                         struct shared_tables *shared) {
     const u32 lane = threadIdx.x & 31, mine = lane % VIEWS;
-    const u64 plane_stride = (u64)(job.columns + 2 * PAD) * 128;
+    const u64 plane_stride = (u64)(job.columns + 2 * PAD) * ROW_BYTES;
     /* Producers take turns. */
     const u32 steps = job.views / VIEWS;
     u32 turn = threadIdx.x / 32 - WARPS, step = turn;
@@ -304,18 +317,16 @@ __device__ __forceinline__ void produce(const u8 *packed, const struct view *vie
         const struct place at = place_of(work, job);
         for (; step < steps; step += TURNS, turn += TURNS) {
             const u32 stage = turn % STAGES, phase = ~(turn / STAGES) & 1;
+            const u32 buffer = ring + stage * STAGE_BYTES;
             const struct view view = views[step * VIEWS + mine];
-            const struct columns c =
-                columns_of(view, at, job, packed, ring + (stage * VIEWS + mine) * VIEW_BYTES);
+            const struct columns c = columns_of(view, at, job, packed, buffer + mine * VIEW_BYTES);
             const u32 full = shared_address(&shared->full[stage]);
             barrier_wait(shared_address(&shared->empty[stage]), phase);
-            copy_columns(c, plane_stride, full);
-            if (lane < VIEWS) {
-                const struct staged s = {c.ax, c.ay, c.first, view.shape};
-                shared->views[stage][lane] = s;
-            }
+            copy_stage(c, plane_stride, buffer + VIEWS * VIEW_BYTES,
+                       table + (u64)step * TABLE_BYTES, full);
+            if (lane == 0) shared->shape[stage] = view.shape;
             for (u32 i = lane / VIEWS; i < 2 * WARPS; i += 32 / VIEWS)
-                place_strip(c, i >> 1, i & 1, &shared->rows[stage][i >> 1][i & 1][mine],
+                place_strip(c, i >> 1, i & 1, &shared->rows[stage][i >> 1][i & 1][ROW_PLACE(mine)],
                             &shared->fractions[stage][i >> 1][i & 1][mine]);
             barrier_arrive(full);
         }
@@ -329,63 +340,59 @@ __device__ __forceinline__ void produce(const u8 *packed, const struct view *vie
 typedef float sums[2][2][8][4];
 
 /* Pixel of this lane's slot: rows g and g + 8 of both tiles of strip 0. */
-struct slots {
-    u32 pixel[4];
-    float x[4], y[4];
-};
+__device__ __forceinline__ u32 pixel_of(const u8 *shapes, int shape, int slot) {
+    return shapes[shape * 32 + 8 * slot + ((threadIdx.x & 31) >> 2)];
+}
 
-__device__ __forceinline__ void load_slots(struct slots &slots, const u8 *shapes, int shape) {
-    const u32 g = (threadIdx.x & 31) >> 2;
+/* Puts eight slices' sums (the j-th eight) where the exchange buffer has their pixels. */
+__device__ __forceinline__ void put_sums(const sums &sum, int j, const u32 (&pixel)[4],
+                                         float *buffer) {
+    const u32 t = threadIdx.x & 3;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        slots.pixel[i] = shapes[shape * 32 + 8 * i + g];
-        slots.x[i] = (float)(slots.pixel[i] & 7);
-        slots.y[i] = (float)(slots.pixel[i] >> 3);
+    for (int k = 0; k < 8; k++) {
+        const u32 p = k < 4 ? pixel[k & 3] : 63 - pixel[k & 3];
+        const float *c = sum[k >> 2][(k >> 1) & 1][j] + 2 * (k & 1);
+        *(float2 *)&buffer[p * EXCHANGE_ROW + 2 * t] = make_float2(c[0], c[1]);
     }
 }
 
 /* Moves the sums from one shape's pixels to another's. */
-__device__ __forceinline__ void reorder(sums &sum, struct slots &slots, const u8 *shapes, int shape,
+__device__ __forceinline__ void reorder(sums &sum, const u8 *shapes, int from, int to,
                                         float *buffer) {
-    struct slots to;
-    load_slots(to, shapes, shape);
+    u32 old[4], pixel[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        old[i] = pixel_of(shapes, from, i);
+        pixel[i] = pixel_of(shapes, to, i);
+    }
     const u32 t = threadIdx.x & 3;
 #pragma unroll
     for (int j = 0; j < 8; j++) {
         __syncwarp();
-#pragma unroll
-        for (int k = 0; k < 8; k++) {
-            const u32 pixel = k < 4 ? slots.pixel[k & 3] : 63 - slots.pixel[k & 3];
-            const float *c = sum[k >> 2][(k >> 1) & 1][j] + 2 * (k & 1);
-            *(float2 *)&buffer[pixel * 8 + 2 * t] = make_float2(c[0], c[1]);
-        }
+        put_sums(sum, j, old, buffer);
         __syncwarp();
 #pragma unroll
         for (int k = 0; k < 8; k++) {
-            const u32 pixel = k < 4 ? to.pixel[k & 3] : 63 - to.pixel[k & 3];
+            const u32 p = k < 4 ? pixel[k & 3] : 63 - pixel[k & 3];
             float *c = sum[k >> 2][(k >> 1) & 1][j] + 2 * (k & 1);
-            const float2 f = *(const float2 *)&buffer[pixel * 8 + 2 * t];
+            const float2 f = *(const float2 *)&buffer[p * EXCHANGE_ROW + 2 * t];
             c[0] = f.x;
             c[1] = f.y;
         }
     }
-    slots = to;
 }
 
-__device__ __forceinline__ void store(const sums &sum, const struct slots &slots,
+__device__ __forceinline__ void store(const sums &sum, const u8 *shapes, int shape,
                                       const float *scales, float *out, const struct job &job,
                                       u32 x0, u32 y0, u32 slice0, float *buffer) {
-    const u32 lane = threadIdx.x & 31, t = lane & 3;
+    const u32 lane = threadIdx.x & 31;
+    u32 slot[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) slot[i] = pixel_of(shapes, shape, i);
 #pragma unroll
     for (int j = 0; j < 8; j++) {
         __syncwarp();
-#pragma unroll
-        for (int k = 0; k < 8; k++) {
-            const u32 pixel = k < 4 ? slots.pixel[k & 3] : 63 - slots.pixel[k & 3];
-            const float *c = sum[k >> 2][(k >> 1) & 1][j] + 2 * (k & 1);
-            buffer[pixel * 9 + 2 * t] = c[0];
-            buffer[pixel * 9 + 2 * t + 1] = c[1];
-        }
+        put_sums(sum, j, slot, buffer);
         __syncwarp();
         for (u32 n = 0; n < 8 && slice0 + 8 * j + n < job.slices; n++) {
             const u32 slice = slice0 + 8 * j + n;
@@ -395,70 +402,129 @@ __device__ __forceinline__ void store(const sums &sum, const struct slots &slots
                 const u32 pixel = lane + 32 * k, x = x0 + (pixel & 7), y = y0 + (pixel >> 3);
                 if (x < job.nx && y < job.ny)
                     out[job.out_offset + ((u64)slice * job.ny + y) * job.nx + x] =
-                        buffer[pixel * 9 + n] * unscale;
+                        buffer[pixel * EXCHANGE_ROW + n] * unscale;
             }
         }
     }
     __syncwarp();
 }
 
-#if SPLIT
-typedef float offset_type;
-#else
-typedef u32 offset_type;
-#endif
-
-/* Distances of this lane's pixels from column 2 t + `column` of strip 0, counted from its first. */
-__device__ __forceinline__ void offsets_of(offset_type (&offset)[4], const struct staged *view,
-                                           int column, const struct slots &slots) {
-    const float ax = view->ax, ay = view->ay;
-    const float start = -(float)(2 * (threadIdx.x & 3) + column) - view->first;
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const float q = fmaf(ax, slots.x[i], fmaf(ay, slots.y[i], start));
-#if SPLIT
-        offset[i] = q;
-#else
-        offset[i] = half_pair(q, q - 1.0f);
-#endif
-    }
-}
-
-/* The matrix loads of one lane: lanes 0-7 and 16-23 name rows of the first block of columns, the
- * others of the second; 0-15 the even eight of slices, the others the odd one. */
+/* What a lane reads. Of the matrix loads, lanes 0-7 and 16-23 name rows of a pair's first block of
+ * columns, the others of its second; 0-15 the even eight of slices, the others the odd one. */
 struct fetch {
-    u32 second, piece, row;
+    u32 lane, second, down;
 };
 
-/* Where a lane's row of a strip stands, first piece: v0, v1 the views of the blocks, k0, k1 their
- * first columns. */
-__device__ __forceinline__ u32 row_address(const struct fetch &f, const u32 *rows, int strip,
-                                           u32 v0, u32 v1, int k0, int k1) {
-    const u32 down = f.row + 128 * (u32)(f.second ? k1 : k0);
-    const u32 first = rows[f.second ? v1 : v0];
-    const u32 address = strip ? first - down : first + down;
-    return address ^ ((address >> 3) & 0x70) ^ f.piece;
+__device__ __forceinline__ struct fetch fetch_of(u32 lane) {
+    struct fetch f;
+    f.lane = lane;
+    f.second = (lane >> 3) & 1;
+    f.down = ((lane & 7) + (BLOCKS > 1 ? 8 * f.second : 0)) * ROW_BYTES;
+    return f;
 }
 
-/* Adds the views of a stage. Blocks of 8 columns go in pairs: two views, or two blocks of one. */
-__device__ __forceinline__ void add_stage(sums &sum, const struct slots &slots,
-                                          const struct staged *views, const u32 *rows,
-                                          const u32 *fractions, const struct fetch &f) {
-#if !SPLIT
-#pragma unroll unrolled
-    for (u32 pair = 0; pair < VIEWS * BLOCKS / 2; pair++) {
-        const u32 v0 = 2 * pair / BLOCKS, v1 = (2 * pair + 1) / BLOCKS;
-        const int k0 = 8 * (int)(2 * pair % BLOCKS), k1 = 8 * (int)((2 * pair + 1) % BLOCKS);
-        offset_type offset[2][4];
-        offsets_of(offset[0], &views[v0], k0, slots);
-        offsets_of(offset[1], &views[v1], k1, slots);
+/* A stage as a consumer sees it. */
+struct staged {
+    const uint4 *table;
+    const u32 *rows, *fractions; /* [strip][view] */
+};
+
+/* Blocks of 8 columns go in pairs, two views or two blocks of one. */
+#define PAIRS (VIEWS * BLOCKS / 2)
+#define FIRST(pair) (2 * (pair) / BLOCKS)
+#define SECOND(pair) ((2 * (pair) + 1) / BLOCKS)
+
+/* Where this lane's row of a strip stands, even eight of slices 0. */
+__device__ __forceinline__ u32 row_of(const struct staged &stage, const struct fetch &f, u32 pair,
+                                      u32 strip) {
+    const u32 *rows = stage.rows + strip * VIEWS;
+    const u32 row = BLOCKS == 1 ? rows[f.second * (VIEWS / 2) + pair] : rows[FIRST(pair)];
+    const u32 down = f.down + (BLOCKS == 1 ? 0 : 8 * (2 * pair % BLOCKS)) * ROW_BYTES;
+    return (strip ? row - down : row + down) + ((f.lane >> 4) << 4);
+}
+
+#if SPLIT
+/* Adds the views of a stage. The products of CHAIN pairs are summed apart, since the units cut off
+ * what they add. */
+__device__ __forceinline__ void add_stage(sums &sum, const struct staged &stage,
+                                          const struct fetch &f) {
+#pragma unroll 1
+    for (u32 pair = 0; pair < PAIRS; pair += CHAIN) {
 #pragma unroll
-        for (int strip = 0; strip < 2; strip++) {
-            const u32 address = row_address(f, rows + strip * VIEWS, strip, v0, v1, k0, k1);
-            const u32 f0 = fractions[strip * VIEWS + v0], f1 = fractions[strip * VIEWS + v1];
+        for (u32 strip = 0; strip < 2; strip++) {
+            u32 high[CHAIN][2][4], low[CHAIN][2][4], address[CHAIN];
+#pragma unroll
+            for (u32 c = 0; c < CHAIN; c++) {
+                address[c] = row_of(stage, f, pair + c, strip);
+#pragma unroll
+                for (u32 block = 0; block < 2; block++) {
+                    const u32 *fractions = stage.fractions + strip * VIEWS;
+                    const float fraction =
+                        __uint_as_float(fractions[block ? SECOND(pair + c) : FIRST(pair + c)]);
+                    const uint4 o = stage.table[(2 * (pair + c) + block) * 32 + f.lane];
+                    const u32 offset[4] = {o.x, o.y, o.z, o.w};
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+                        weights_split(fraction + __uint_as_float(offset[i]),
+                                      high[c][i >> 1][2 * block + (i & 1)],
+                                      low[c][i >> 1][2 * block + (i & 1)]);
+                }
+            }
+#pragma unroll
+            for (int j = 0; j < 8; j += 2) {
+                u32 b[CHAIN][4], rest[CHAIN][4];
+#pragma unroll
+                for (u32 c = 0; c < CHAIN; c++) {
+                    load_matrices(b[c], address[c] + 16 * j);
+                    load_matrices(rest[c], address[c] + 16 * j + PLANE_BYTES);
+                }
+                float part[4][4];
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    multiply_first(part[i], low[0][i >> 1], b[0][2 * (i & 1)],
+                                   b[0][2 * (i & 1) + 1]);
+#pragma unroll
+                for (u32 c = 1; c < CHAIN; c++)
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+                        multiply(part[i], low[c][i >> 1], b[c][2 * (i & 1)], b[c][2 * (i & 1) + 1]);
+#pragma unroll
+                for (u32 c = 0; c < CHAIN; c++)
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+                        multiply(part[i], high[c][i >> 1], rest[c][2 * (i & 1)],
+                                 rest[c][2 * (i & 1) + 1]);
+#pragma unroll
+                for (u32 c = 0; c < CHAIN; c++)
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+                        multiply(part[i], high[c][i >> 1], b[c][2 * (i & 1)],
+                                 b[c][2 * (i & 1) + 1]);
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+#pragma unroll
+                    for (int n = 0; n < 4; n++) sum[strip][i >> 1][j + (i & 1)][n] += part[i][n];
+            }
+        }
+    }
+}
+#else
+/* Adds the views of a stage. */
+__device__ __forceinline__ void add_stage(sums &sum, const struct staged &stage,
+                                          const struct fetch &f) {
+#pragma unroll unrolled
+    for (u32 pair = 0; pair < PAIRS; pair++) {
+        const uint4 o0 = stage.table[2 * pair * 32 + f.lane];
+        const uint4 o1 = stage.table[(2 * pair + 1) * 32 + f.lane];
+        const u32 offset[2][4] = {{o0.x, o0.y, o0.z, o0.w}, {o1.x, o1.y, o1.z, o1.w}};
+#pragma unroll
+        for (u32 strip = 0; strip < 2; strip++) {
+            const u32 *fractions = stage.fractions + strip * VIEWS;
+            const u32 f0 = fractions[FIRST(pair)], f1 = fractions[SECOND(pair)];
+            const u32 address = row_of(stage, f, pair, strip);
             u32 a[2][4], b[4][4];
 #pragma unroll
-            for (int j = 0; j < 4; j++) load_matrices(b[j], address ^ (j << 5));
+            for (int j = 0; j < 4; j++) load_matrices(b[j], address + 32 * j);
 #pragma unroll
             for (int i = 0; i < 4; i++) {
                 a[i >> 1][i & 1] = weights(f0, offset[0][i]);
@@ -472,84 +538,15 @@ __device__ __forceinline__ void add_stage(sums &sum, const struct slots &slots,
                              b[j >> 1][2 * (j & 1) + 1]);
         }
     }
-#else
-    /* The products of CHAIN pairs are summed apart, since the units cut off what they add. */
-#pragma unroll 1
-    for (u32 pair = 0; pair < VIEWS * BLOCKS / 2; pair += CHAIN) {
-        float offset[CHAIN][2][4];
-#pragma unroll
-        for (u32 c = 0; c < CHAIN; c++)
-#pragma unroll
-            for (u32 i = 0; i < 2; i++) {
-                const u32 block = 2 * (pair + c) + i;
-                offsets_of(offset[c][i], &views[block / BLOCKS], 8 * (int)(block % BLOCKS), slots);
-            }
-#pragma unroll
-        for (int strip = 0; strip < 2; strip++) {
-            u32 high[CHAIN][2][4], low[CHAIN][2][4], address[CHAIN];
-#pragma unroll
-            for (u32 c = 0; c < CHAIN; c++) {
-                const u32 p = 2 * (pair + c), v0 = p / BLOCKS, v1 = (p + 1) / BLOCKS;
-                address[c] = row_address(f, rows + strip * VIEWS, strip, v0, v1,
-                                         8 * (int)(p % BLOCKS), 8 * (int)((p + 1) % BLOCKS));
-                const float f0 = __uint_as_float(fractions[strip * VIEWS + v0]);
-                const float f1 = __uint_as_float(fractions[strip * VIEWS + v1]);
-#pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    weights_split(f0 + offset[c][0][i], high[c][i >> 1][i & 1],
-                                  low[c][i >> 1][i & 1]);
-                    weights_split(f1 + offset[c][1][i], high[c][i >> 1][2 + (i & 1)],
-                                  low[c][i >> 1][2 + (i & 1)]);
-                }
-            }
-#pragma unroll
-            for (int j = 0; j < 8; j += 2) {
-                u32 b[CHAIN][4], rest[CHAIN][4];
-#pragma unroll
-                for (u32 c = 0; c < CHAIN; c++) {
-                    load_matrices(b[c], address[c] ^ (j << 4));
-                    load_matrices(rest[c], (address[c] ^ (j << 4)) + PLANE_BYTES);
-                }
-                float part[2][2][4];
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-                    multiply_first(part[i >> 1][i & 1], low[0][i >> 1], b[0][2 * (i & 1)],
-                                   b[0][2 * (i & 1) + 1]);
-#pragma unroll
-                for (u32 c = 1; c < CHAIN; c++)
-#pragma unroll
-                    for (int i = 0; i < 4; i++)
-                        multiply(part[i >> 1][i & 1], low[c][i >> 1], b[c][2 * (i & 1)],
-                                 b[c][2 * (i & 1) + 1]);
-#pragma unroll
-                for (u32 c = 0; c < CHAIN; c++)
-#pragma unroll
-                    for (int i = 0; i < 4; i++)
-                        multiply(part[i >> 1][i & 1], high[c][i >> 1], rest[c][2 * (i & 1)],
-                                 rest[c][2 * (i & 1) + 1]);
-#pragma unroll
-                for (u32 c = 0; c < CHAIN; c++)
-#pragma unroll
-                    for (int i = 0; i < 4; i++)
-                        multiply(part[i >> 1][i & 1], high[c][i >> 1], b[c][2 * (i & 1)],
-                                 b[c][2 * (i & 1) + 1]);
-#pragma unroll
-                for (int i = 0; i < 4; i++)
-#pragma unroll
-                    for (int n = 0; n < 4; n++)
-                        sum[strip][i >> 1][j + (i & 1)][n] += part[i >> 1][i & 1][n];
-            }
-        }
-    }
-#endif
 }
+#endif
 
 __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, float *out,
-                                        const struct job &job, u32 works,
+                                        const struct job &job, u32 works, const u8 *ring,
                                         struct shared_tables *shared) {
     const u32 warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const u32 wx = 8 * (warp % WARPS_X), wy = 8 * (warp / WARPS_X);
-    const struct fetch fetch = {(lane >> 3) & 1, (lane >> 4) << 4, (lane & 7) * 128};
+    const struct fetch fetch = fetch_of(lane);
     float *buffer = shared->exchange[warp];
     u32 stage = 0, phase = 0;
     for (u32 work = blockIdx.x; work < works; work += gridDim.x) {
@@ -557,18 +554,18 @@ __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, f
         sums sum;
 #pragma unroll
         for (int i = 0; i < 128; i++) (&sum[0][0][0][0])[i] = 0.0f;
-        struct slots slots;
-        int shape = 0;
-        load_slots(slots, shapes, 0);
+        int shape = -1;
         for (u32 v = 0; v < job.views; v += VIEWS) {
             barrier_wait(shared_address(&shared->full[stage]), phase);
-            const struct staged *views = shared->views[stage];
-            if (views->shape != shape) {
-                shape = views->shape;
-                reorder(sum, slots, shapes, shape, buffer);
+            const int next = shared->shape[stage];
+            if (next != shape) {
+                if (shape >= 0) reorder(sum, shapes, shape, next, buffer);
+                shape = next;
             }
-            add_stage(sum, slots, views, shared->rows[stage][warp][0],
-                      shared->fractions[stage][warp][0], fetch);
+            const struct staged staged = {
+                (const uint4 *)(ring + stage * STAGE_BYTES + VIEWS * VIEW_BYTES),
+                shared->rows[stage][warp][0], shared->fractions[stage][warp][0]};
+            add_stage(sum, staged, fetch);
             __syncwarp();
             if (lane == 0) barrier_arrive(shared_address(&shared->empty[stage]));
             if (++stage == STAGES) {
@@ -576,20 +573,21 @@ __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, f
                 phase ^= 1;
             }
         }
-        store(sum, slots, scales, out, job, at.x + wx, at.y + wy, 64 * at.group, buffer);
+        store(sum, shapes, shape, scales, out, job, at.x + wx, at.y + wy, 64 * at.group, buffer);
     }
 }
 
-/* Groups of THREADS, as many as stay resident; each takes every gridDim.x-th piece of
- * work. The packed data end with the slices' scales. */
+/* Groups of THREADS, as many as stay resident; each takes every gridDim.x-th piece of work. The
+ * packed data end with the slices' scales. table: [view][block][lane][4 slots] distances of the
+ * lane's pixels from columns 2 t and 2 t + 1 of the block, as halves; with SPLIT from column 2 t,
+ * as a float. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    bp_parallel_linear_tensor(const u8 *packed, const struct view *views, const u8 *shapes,
-                              float *out, struct job job) {
-    extern __shared__ u8 dynamic[];
+    bp_parallel_linear_tensor(const u8 *packed, const struct view *views, const u8 *table,
+                              const u8 *shapes, float *out, struct job job) {
+    extern __shared__ __align__(128) u8 dynamic[];
     __shared__ struct shared_tables shared;
     const u32 groups = (job.slices + 63) / 64;
     const u32 works = groups * ((job.nx + 31) / 32) * ((job.ny + 15) / 16);
-    const u32 ring = (shared_address(dynamic) + 1023) & ~1023u;
     if (threadIdx.x < STAGES) {
         barrier_init(shared_address(&shared.full[threadIdx.x]), FULL_ARRIVALS);
         barrier_init(shared_address(&shared.empty[threadIdx.x]), WARPS);
@@ -600,10 +598,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads();
     if (threadIdx.x >= 32 * WARPS) {
         GIVE_REGISTERS;
-        if (threadIdx.x < 32 * (WARPS + TURNS)) produce(packed, views, job, works, ring, &shared);
+        if (threadIdx.x < 32 * (WARPS + TURNS))
+            produce(packed, views, table, job, works, shared_address(dynamic), &shared);
     } else {
         TAKE_REGISTERS;
-        const u64 group_bytes = (u64)job.packed_views * PLANES * (u64)(job.columns + 2 * PAD) * 128;
-        consume(shapes, (const float *)(packed + groups * group_bytes), out, job, works, &shared);
+        const u64 group_bytes =
+            (u64)job.packed_views * PLANES * (u64)(job.columns + 2 * PAD) * ROW_BYTES;
+        consume(shapes, (const float *)(packed + groups * group_bytes), out, job, works, dynamic,
+                &shared);
     }
 }

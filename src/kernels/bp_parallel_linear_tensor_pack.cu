@@ -2,10 +2,9 @@
 // arch: 75
 /* SPDX-License-Identifier: MIT */
 /* Rows of float32 into the layout of bp_parallel_linear_tensor.cu: [group of 64 slices][view]
- * [plane][column + PAD][64] halves, the 16-byte pieces of row r in the order piece ^ (r & 7).
- * Values are multiplied by their slice's scale, a power of two, so that they fit; the scales stand
- * behind the data. Plane 1, with SPLIT, holds what rounding to half left over. A group of 256 does
- * one view, 64 slices and 64 columns. */
+ * [plane][column + PAD][64 + 8] halves, the last 8 zero. Values are multiplied by their slice's
+ * scale, a power of two, so that they fit; the scales stand behind the data. Plane 1, with SPLIT,
+ * holds what rounding to half left over. A group of 256 does one view, 64 slices, 64 columns. */
 #ifndef PAD
 #define PAD 48
 #endif
@@ -13,6 +12,7 @@
 #define SPLIT 0
 #endif
 #define PLANES (1 + SPLIT)
+#define ROW_BYTES 144
 
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -71,17 +71,16 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
         }
     __syncthreads();
-    u8 *to = packed +
-             ((u64)job.group * job.packed_views + job.view0 + view) * PLANES * ((u64)padded * 128);
+    u8 *to = packed + ((u64)job.group * job.packed_views + job.view0 + view) * PLANES *
+                          ((u64)padded * ROW_BYTES);
+    const u32 count = min(64u, padded - row0);
 #pragma unroll
     for (u32 plane = 0; plane < PLANES; plane++)
-#pragma unroll
-        for (u32 i = 0; i < 2; i++) {
-            const u32 r = (threadIdx.x >> 3) + 32 * i, piece = threadIdx.x & 7;
-            const u32 *w = &tile[plane][r][4 * piece];
-            if (row0 + r < padded)
-                *(uint4 *)(to + ((u64)plane * padded + row0 + r) * 128 +
-                           ((piece ^ (row0 + r)) & 7) * 16) = make_uint4(w[0], w[1], w[2], w[3]);
+        for (u32 i = threadIdx.x; i < 9 * count; i += 256) {
+            const u32 r = i / 9, piece = i - 9 * r;
+            const u32 *w = &tile[plane][r][4 * (piece & 7)];
+            *(uint4 *)(to + ((u64)plane * padded + row0) * ROW_BYTES + 16 * i) =
+                piece < 8 ? make_uint4(w[0], w[1], w[2], w[3]) : make_uint4(0, 0, 0, 0);
         }
     if (blockIdx.x == 0 && view == 0 && threadIdx.x < 64)
         ((float *)(packed + job.scales_at))[64 * job.group + threadIdx.x] = job.scale[threadIdx.x];

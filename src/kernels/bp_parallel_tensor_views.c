@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "kernels/bp_parallel_tensor_views.h"
 
 /* Directions across which 8x8 pixels are cut in halves, in degrees: every direction of a view is
@@ -108,4 +109,30 @@ void qb__tensor_views_make(const qb__bp_parallel_problem *problem, int bins, uns
         while (n % step) put(&list[n++], &point, 0, 0, -1e9, bins, s, 0);
     }
     *count = n;
+}
+
+static void distances_of(const qb__tensor_view *view, const uint8_t *shape, int block, bool split,
+                         uint32_t *table) {
+    for (int lane = 0; lane < 32; lane++)
+        for (int slot = 0; slot < 4; slot++) {
+            const int pixel = shape[8 * slot + (lane >> 2)];
+            const double h = view->ax * (pixel & 7) + view->ay * (pixel >> 3) - view->first;
+            const float q = (float)(h - 2 * (lane & 3) - 8 * block);
+            const float pair[2] = {q, q - 1};
+            uint32_t word;
+            if (split)
+                memcpy(&word, &q, sizeof word);
+            else
+                qb__float_to_half(pair, 2, &word);
+            table[4 * lane + slot] = word;
+        }
+}
+
+void qb__tensor_table_make(const qb__tensor_view *views, size_t count, int bins, bool split,
+                           uint32_t *table) {
+    uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP];
+    qb__tensor_shapes(shapes);
+    for (size_t v = 0; v < count; v++)
+        for (int block = 0; block < bins / 8; block++, table += 128)
+            distances_of(&views[v], shapes[views[v].shape], block, split, table);
 }

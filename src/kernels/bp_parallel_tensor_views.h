@@ -2,6 +2,7 @@
 #ifndef QB_KERNELS_BP_PARALLEL_TENSOR_VIEWS_H
 #define QB_KERNELS_BP_PARALLEL_TENSOR_VIEWS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "geometry/bp_problem.h"
@@ -39,5 +40,9 @@ size_t qb__tensor_views_max(size_t views, unsigned step);
  * detector; their number in *count. `list` has room for the most. */
 void qb__tensor_views_make(const qb__bp_parallel_problem *problem, int bins, unsigned step,
                            qb__tensor_view *list, size_t *count);
+
+/* The kernel's table of distances for `count` views: count * bins / 8 * 128 words. */
+void qb__tensor_table_make(const qb__tensor_view *views, size_t count, int bins, bool split,
+                           uint32_t *table);
 
 #endif

@@ -145,6 +145,17 @@ size_t qb__filter_bytes(const qb__filter *filter) {
     return filter->bytes;
 }
 
+void qb__filter_describe(const qb__filter *filter, qb__filter_spectrum *spectrum) {
+    *spectrum = (qb__filter_spectrum){.columns = filter->columns,
+                                      .half = filter->half,
+                                      .left = filter->left,
+                                      .pad = filter->pad,
+                                      .identity = filter->identity,
+                                      .turn = filter->turn,
+                                      .low = filter->low,
+                                      .high = filter->high};
+}
+
 static void extend(const qb__filter *filter, const float *restrict row, float *restrict padded) {
     size_t columns = filter->columns, left = filter->left;
     memcpy(padded + left, row, columns * sizeof *row);

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "kernels/filter_spectrum.h"
 #include "quickbeam/recon.h"
 
 /* The ramp filter and its windows, applied to detector rows by FFT. Thread-safe once created. */
@@ -20,6 +21,8 @@ void qb__filter_destroy(qb__filter *filter);
 size_t qb__filter_length(const qb__filter *filter);  /* the padded length */
 size_t qb__filter_scratch(const qb__filter *filter); /* bytes, 64-byte aligned, one per thread */
 size_t qb__filter_bytes(const qb__filter *filter);   /* what the filter itself holds */
+/* What other devices need to do the same; it lives as long as the filter. */
+void qb__filter_describe(const qb__filter *filter, qb__filter_spectrum *spectrum);
 
 /* rows[r * stride + column], r < count, in place, times `weight`. The result of a row does not depend
  * on count or on its neighbours. */

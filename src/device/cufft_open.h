@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_DEVICE_CUFFT_OPEN_H
+#define QB_DEVICE_CUFFT_OPEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* cuFFT's functions, in the order they are looked up. */
+typedef struct qb__cufft_api {
+    int (*plan_many)(int *plan, int rank, int *n, int *inembed, int istride, int idist,
+                     int *onembed, int ostride, int odist, int type, int batch);
+    int (*destroy)(int plan);
+    int (*set_stream)(int plan, void *stream);
+    int (*exec)(int plan, void *in, void *out, int direction);
+    int (*get_size)(int plan, size_t *bytes);
+} qb__cufft_api;
+
+/* The newest that a driver of that version (13000 = CUDA 13.0) runs; false and why. */
+bool qb__cufft_open(int driver, qb__cufft_api *api, char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Filtering rows that no local memory holds: the steps of filter_rows.cl one after another through
+ * device memory, a pass of the transform a launch. Work items in groups of 128 along the first axis
+ * of the grid, rows along the second. */
+#include "fft.clh"
+
+#define ITEM (group_id(0) * 128u + local_id(0))
+#define ROW ((ulong)group_id(1))
+
+/* Column of a sample of the padded row; pad: 0 zero, 1 edge, 2 mirror (qb_pad). */
+FUNCTION float sample_of(GLOBAL const float *line, int sample, int columns, int left, int pad) {
+    int at = sample - left;
+    if (at >= 0 && at < columns) return line[at];
+    if (pad == 0) return 0.0f;
+    if (pad == 1) return line[at < 0 ? 0 : columns - 1];
+    at %= 2 * columns;
+    if (at < 0) at += 2 * columns;
+    return line[at < columns ? at : 2 * columns - 1 - at];
+}
+
+/* lines[row][columns] -> z[row][half], the padded row's samples in twos. */
+KERNEL void long_pad(GLOBAL const float *lines, GLOBAL float2 *z, uint half_length, int columns,
+                     int left, int pad) {
+    uint n = ITEM;
+    if (n >= half_length) return;
+    GLOBAL const float *line = lines + ROW * (ulong)columns;
+    z[ROW * half_length + n] = complex_of(sample_of(line, 2 * (int)n, columns, left, pad),
+                                          sample_of(line, 2 * (int)n + 1, columns, left, pad));
+}
+
+FUNCTION void pass(GLOBAL const float2 *from, GLOBAL float2 *to, GLOBAL const float2 *roots,
+                   uint half_length, uint done, const int radix) {
+    uint j = ITEM, step = half_length / (uint)radix;
+    float2 v[LONGEST_DFT];
+    if (j >= step) return;
+    UNROLL for (int r = 0; r < radix; r++) v[r] = from[j + (uint)r * step];
+    if (done > 1) turn(v, roots[j % done * (step / done)], radix);
+    dft(v, radix);
+    uint first = j / done * done * (uint)radix + j % done;
+    UNROLL for (int r = 0; r < radix; r++) to[first + (uint)r * done] = v[r];
+}
+
+/* One pass of Stockham's transform; `done`: the product of the radices before. */
+KERNEL void long_pass(GLOBAL const float2 *from, GLOBAL float2 *to, GLOBAL const float2 *roots,
+                      uint half_length, uint done, int radix) {
+    from += ROW * half_length;
+    to += ROW * half_length;
+    if (radix == 2) pass(from, to, roots, half_length, done, 2);
+    if (radix == 3) pass(from, to, roots, half_length, done, 3);
+    if (radix == 4) pass(from, to, roots, half_length, done, 4);
+    if (radix == 5) pass(from, to, roots, half_length, done, 5);
+    if (radix == 8) pass(from, to, roots, half_length, done, 8);
+    if (radix == 10) pass(from, to, roots, half_length, done, 10);
+    if (radix == 15) pass(from, to, roots, half_length, done, 15);
+    if (radix == 16) pass(from, to, roots, half_length, done, 16);
+}
+
+/* In place; leaves real and imaginary parts swapped, so that the way back is the way forth. */
+KERNEL void long_scale(GLOBAL float2 *z, GLOBAL const float4 *coefficients, uint half_length) {
+    uint k = ITEM;
+    if (k > half_length / 2) return;
+    z += ROW * half_length;
+    float4 c = coefficients[k];
+    if (k == 0 || k == half_length / 2) {
+        float2 own = scaled(z[k].x, z[k].y, c);
+        z[k] = complex_of(own.y, own.x);
+        return;
+    }
+    float2 a = z[k], b = z[half_length - k];
+    float2 one = scaled(a.x, b.y, c), two = scaled(a.y, b.x, c);
+    z[k] = complex_of(two.x, one.x);
+    z[half_length - k] = complex_of(one.y, two.y);
+}
+
+/* z[row][half], still swapped, to the columns: row of view0 + v and slice s, times weights[view],
+ * to out[first + view view_stride + s slice_stride]. */
+KERNEL void long_crop(GLOBAL const float2 *z, GLOBAL float *out, GLOBAL const float *weights,
+                      uint half_length, int columns, int left, uint slices, uint view0, ulong first,
+                      ulong view_stride, ulong slice_stride) {
+    int c = (int)ITEM, sample = c + left;
+    uint row = group_id(1), view = view0 + row / slices;
+    if (c >= columns) return;
+    float2 two = z[ROW * half_length + (uint)(sample / 2)];
+    out[first + (ulong)view * view_stride + (ulong)(row % slices) * slice_stride + (ulong)c] =
+        (sample % 2 ? two.x : two.y) * weights[view];
+}

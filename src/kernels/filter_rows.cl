@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* Prepares and filters detector rows: raw numbers are read once, filtered rows written once. ITEMS
+ * work items hold a row in registers, VALUES complex numbers each, and exchange them through local
+ * memory between the passes of the transform; a work group has GROUP_ROWS rows.
+ *
+ * As on the CPU (ops/filter.c), a padded row of 2 HALF samples is HALF complex numbers, and the
+ * spectrum is scaled in pairs Z[k], Z[HALF-k]. Passes of radix RADIX0.. (Stockham's order: each
+ * pass reads j + r HALF/radix and leaves the numbers sorted) and then RADIX_LAST, whose butterfly j
+ * yields the frequencies j + r HALF/RADIX_LAST: together with butterfly HALF/RADIX_LAST - j one
+ * work item holds whole pairs, scales them, and begins the way back with the very same numbers. The
+ * way back is the way forth with real and imaginary parts swapped. */
+#ifndef LINE
+#define LINE LOCAL_POINTER
+#endif
+#ifndef HALF
+#define HALF 64
+#define RADIX0 8
+#define RADIX1 1 /* 1 = no such pass */
+#define RADIX2 1
+#define RADIX3 1
+#define RADIX_LAST 8
+#define ITEMS 4 /* divide the row's work */
+#endif
+#ifndef GROUP_ROWS
+#define GROUP_ROWS 1
+#endif
+#ifndef GROUPS_RESIDENT
+#define GROUPS_RESIDENT 1 /* groups that a multiprocessor is to hold at once: caps registers */
+#endif
+#ifndef PAD_ZERO
+#define PAD_ZERO 1
+#define PAD_EDGE 0 /* else mirror */
+#define LEFT 0     /* samples of padding before the row */
+#endif
+
+#include "fft.clh"
+#include "prepare_rows.clh"
+
+#define DIVIDE_UP(a, b) (((a) + (b)-1) / (b))
+#define MOST(a, b) ((a) > (b) ? (a) : (b))
+/* Butterflies of an item, and numbers they hold. */
+#define TURNS(radix) DIVIDE_UP(HALF / (radix), ITEMS)
+#define PAIR_TURNS (2 * DIVIDE_UP(HALF / (RADIX_LAST) / 2, ITEMS))
+#define HELD(radix) (TURNS(radix) * (radix))
+#define VALUES                                                                                     \
+    MOST(MOST(MOST(HELD(RADIX0), HELD(RADIX1)), MOST(HELD(RADIX2), HELD(RADIX3))),                 \
+         PAIR_TURNS *RADIX_LAST)
+/* One more place after every 16 numbers: strides of any radix meet all banks. */
+#define PLACE(i) ((i) + (i) / 16)
+#define ROOM ((HALF + HALF / 16 + 2) / 2 * 2)
+
+/* The place of first + r step. Without a carry into the sixteens, an offset that the compiler
+ * knows.
+ */
+FUNCTION int place(const int first, const int r, const int step, const int carries) {
+    return carries ? PLACE(first + r * step) : PLACE(first) + PLACE(r * step);
+}
+
+/* Which butterfly is the item's b-th, and whether there is one. Those of the last pass come in
+ * pairs j, HALF/radix - j; 0 and the middle, each its own partner, share the first pair. */
+FUNCTION int butterfly(const int item, const int b, const int radix, const int paired) {
+    int t = item + b / 2 * ITEMS;
+    if (!paired) return item + b * ITEMS;
+    if (b % 2 == 0) return t;
+    return t == 0 ? HALF / radix / 2 : HALF / radix - t;
+}
+FUNCTION int exists(const int item, const int b, const int radix, const int paired) {
+    const int all = paired ? HALF / radix / 2 : HALF / radix;
+    return all % ITEMS == 0 || item + (paired ? b / 2 : b) * ITEMS < all;
+}
+
+/* A pass: fetch() a butterfly's numbers from local memory, transform() them, keep() them there.
+ * `done` is the product of the radices before. */
+FUNCTION void fetch(float2 *v, LOCAL_POINTER const float2 *s, const int item, const int radix,
+                    const int paired) {
+    UNROLL for (int b = 0; b < (paired ? PAIR_TURNS : TURNS(radix)); b++) {
+        int j = butterfly(item, b, radix, paired);
+        if (!exists(item, b, radix, paired)) continue;
+        UNROLL for (int r = 0; r < radix; r++) v[b * radix + r] =
+            s[place(j, r, HALF / radix, HALF / radix % 16)];
+    }
+}
+
+FUNCTION void transform(float2 *v, GLOBAL const float2 *roots, const int item, const int radix,
+                        const int done, const int paired) {
+    UNROLL for (int b = 0; b < (paired ? PAIR_TURNS : TURNS(radix)); b++) {
+        int j = butterfly(item, b, radix, paired);
+        if (!exists(item, b, radix, paired)) continue;
+        if (done > 1) turn(v + b * radix, roots[j % done * (HALF / (done * radix))], radix);
+        dft(v + b * radix, radix);
+    }
+}
+
+FUNCTION void keep(const float2 *v, LOCAL_POINTER float2 *s, const int item, const int radix,
+                   const int done, const int paired) {
+    const int block = done * radix;
+    const int carries = done % 16 && (16 % done || (block % 16 && 16 % block));
+    UNROLL for (int b = 0; b < (paired ? PAIR_TURNS : TURNS(radix)); b++) {
+        int j = butterfly(item, b, radix, paired), first = j / done * block + j % done;
+        if (!exists(item, b, radix, paired)) continue;
+        UNROLL for (int r = 0; r < radix; r++) s[place(first, r, done, carries)] = v[b * radix + r];
+    }
+}
+
+/* Everything between two transforms: all have kept theirs, all have fetched theirs. */
+#define PASS(radix, done, paired)                                                                  \
+    do {                                                                                           \
+        BARRIER();                                                                                 \
+        fetch(v, s, item, radix, paired);                                                          \
+        BARRIER();                                                                                 \
+        transform(v, roots, item, radix, done, paired);                                            \
+    } while (0)
+
+/* Column of a sample of the padded row; -1 where it is zero. */
+FUNCTION int column_of(const int sample) {
+    int at = sample - LEFT;
+    if (at >= 0 && at < COLUMNS) return at;
+#if PAD_ZERO
+    return -1;
+#elif PAD_EDGE
+    return at < 0 ? 0 : COLUMNS - 1;
+#else
+    at %= 2 * COLUMNS;
+    if (at < 0) at += 2 * COLUMNS;
+    return at < COLUMNS ? at : 2 * COLUMNS - 1 - at;
+#endif
+}
+
+FUNCTION float sample_of(LOCAL_POINTER const int *line, const int sample) {
+    int c = column_of(sample);
+    return c < 0 ? 0.0f : AS_FLOAT(line[c]);
+}
+
+FUNCTION void fetch_line(float2 *v, LOCAL_POINTER const int *line, const int item) {
+    const int step = HALF / RADIX0;
+    UNROLL for (int b = 0; b < TURNS(RADIX0); b++) {
+        if (!exists(item, b, RADIX0, 0)) continue;
+        UNROLL for (int r = 0; r < RADIX0; r++) {
+            int n = 2 * (butterfly(item, b, RADIX0, 0) + r * step), at = n - LEFT;
+            if (PAD_ZERO && 2 * r * step >= COLUMNS)
+                v[b * RADIX0 + r] = complex_of(0.0f, 0.0f);
+            else if (LEFT % 2 == 0 && at >= 0 && at + 1 < COLUMNS)
+                v[b * RADIX0 + r] = *(LOCAL_POINTER const float2 *)(line + at);
+            else
+                v[b * RADIX0 + r] = complex_of(sample_of(line, n), sample_of(line, n + 1));
+        }
+    }
+}
+
+FUNCTION void scale_own(float2 *a, float4 c) {
+    *a = scaled(a->x, a->y, c);
+}
+FUNCTION void scale_pair(float2 *a, float2 *b, float4 c) {
+    float2 one = scaled(a->x, b->y, c), two = scaled(a->y, b->x, c);
+    *a = complex_of(one.x, two.x);
+    *b = complex_of(two.y, one.y);
+}
+
+/* The first pair of butterflies: frequencies r HALF/radix, and those half a step further. */
+FUNCTION void scale_first(float2 *a, float2 *b, GLOBAL const float4 *coefficients) {
+    const int radix = RADIX_LAST, step = HALF / RADIX_LAST;
+    scale_own(a, coefficients[0]);
+    if (radix % 2 == 0) scale_own(a + radix / 2, coefficients[HALF / 2]);
+    if (radix % 2 == 1) scale_own(b + radix / 2, coefficients[HALF / 2]);
+    UNROLL for (int r = 1; r < (radix + 1) / 2; r++)
+        scale_pair(a + r, a + radix - r, coefficients[r * step]);
+    UNROLL for (int r = 0; r < radix / 2; r++)
+        scale_pair(b + r, b + radix - 1 - r, coefficients[r * step + step / 2]);
+}
+
+FUNCTION void scale_all(float2 *v, GLOBAL const float4 *coefficients, const int item) {
+    const int radix = RADIX_LAST, step = HALF / RADIX_LAST;
+    UNROLL for (int p = 0; p < PAIR_TURNS / 2; p++) {
+        float2 *a = v + 2 * p * radix, *b = a + radix;
+        int j = item + p * ITEMS;
+        if (!exists(item, 2 * p, radix, 1)) continue;
+        if (j == 0) {
+            scale_first(a, b, coefficients);
+            continue;
+        }
+        UNROLL for (int r = 0; r < radix; r++) {
+            if (2 * r < radix) /* the lower of the two comes first */
+                scale_pair(a + r, b + radix - 1 - r, coefficients[j + r * step]);
+            else
+                scale_pair(b + radix - 1 - r, a + r, coefficients[HALF - j - r * step]);
+        }
+    }
+}
+
+FUNCTION void swap_parts(float2 *v) {
+    UNROLL for (int i = 0; i < VALUES; i++) v[i] = complex_of(v[i].y, v[i].x);
+}
+
+/* Numbers of the last pass, still swapped, to the columns they are. */
+FUNCTION void write_line(const float2 *v, GLOBAL float *out, const float weight, const int item,
+                         const int in_twos) {
+    UNROLL for (int b = 0; b < TURNS(RADIX0); b++) {
+        if (!exists(item, b, RADIX0, 0)) continue;
+        UNROLL for (int r = 0; r < RADIX0; r++) {
+            int c = 2 * (butterfly(item, b, RADIX0, 0) + r * (HALF / RADIX0)) - LEFT;
+            if (2 * r * (HALF / RADIX0) - LEFT >= COLUMNS) continue;
+            float x = v[b * RADIX0 + r].y * weight, y = v[b * RADIX0 + r].x * weight;
+            if (in_twos && LEFT % 2 == 0 && COLUMNS % 2 == 0) {
+                if (c >= 0 && c < COLUMNS) *(GLOBAL float2 *)(out + c) = complex_of(x, y);
+            } else {
+                if (c >= 0 && c < COLUMNS) out[c] = x;
+                if (c + 1 >= 0 && c + 1 < COLUMNS) out[c + 1] = y;
+            }
+        }
+    }
+}
+
+#define DONE1 (RADIX0 * RADIX1)
+#define DONE2 (DONE1 * RADIX2)
+#define DONE3 (DONE2 * RADIX3)
+
+/* From samples n = j + r HALF/RADIX0 to frequencies, in pairs of butterflies. */
+FUNCTION void forth(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *roots,
+                    const int item) {
+    transform(v, roots, item, RADIX0, 1, 0);
+    keep(v, s, item, RADIX0, 1, 0);
+    if (RADIX1 > 1) {
+        PASS(RADIX1, RADIX0, 0);
+        keep(v, s, item, RADIX1, RADIX0, 0);
+    }
+    if (RADIX2 > 1) {
+        PASS(RADIX2, DONE1, 0);
+        keep(v, s, item, RADIX2, DONE1, 0);
+    }
+    if (RADIX3 > 1) {
+        PASS(RADIX3, DONE2, 0);
+        keep(v, s, item, RADIX3, DONE2, 0);
+    }
+    PASS(RADIX_LAST, DONE3, 1);
+}
+
+FUNCTION void back(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *roots, const int item) {
+    transform(v, roots, item, RADIX_LAST, 1, 1);
+    keep(v, s, item, RADIX_LAST, 1, 1);
+    if (RADIX3 > 1) {
+        PASS(RADIX3, HALF / DONE3, 0);
+        keep(v, s, item, RADIX3, HALF / DONE3, 0);
+    }
+    if (RADIX2 > 1) {
+        PASS(RADIX2, HALF / DONE2, 0);
+        keep(v, s, item, RADIX2, HALF / DONE2, 0);
+    }
+    if (RADIX1 > 1) {
+        PASS(RADIX1, HALF / DONE1, 0);
+        keep(v, s, item, RADIX1, HALF / DONE1, 0);
+    }
+    PASS(RADIX0, HALF / RADIX0, 0);
+}
+
+/* As prepare_rows; roots[k] = exp(-2 pi i k/HALF). */
+KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
+    GLOBAL const raw_number *RESTRICT raw, GLOBAL const float *RESTRICT dark,
+    GLOBAL const float *RESTRICT gain, GLOBAL const float *RESTRICT air,
+    GLOBAL const float *RESTRICT weights, GLOBAL const float2 *RESTRICT roots,
+    GLOBAL const float4 *RESTRICT coefficients, GLOBAL float *RESTRICT out,
+    GLOBAL uint *RESTRICT counts, ulong raw_first, ulong raw_view, ulong raw_slice, ulong out_first,
+    ulong out_view, ulong out_slice, uint rows, uint slices, uint view0, uint row0, uint row_step,
+    float floor, int in_fours, int in_twos LOCAL_DYNAMIC_ARGUMENT(float2, shared)) {
+    LOCAL_DYNAMIC(float2, shared); /* GROUP_ROWS rooms, then FOUND words */
+    LOCAL_POINTER int *found = (LOCAL_POINTER int *)(shared + GROUP_ROWS * ROOM);
+    const int item = (int)local_id(0) % ITEMS, slot = (int)local_id(0) / ITEMS;
+    LOCAL_POINTER float2 *s = shared + slot * ROOM;
+    LOCAL_POINTER int *line = (LOCAL_POINTER int *)s;
+    uint row = group_id(0) * GROUP_ROWS + slot;
+    int mine[FOUND] = {0, 0, 0}, spare = row >= rows; /* a row more than there are */
+    if (spare) row = rows - 1;
+    uint v_index = row / slices, slice = row % slices;
+    ulong field = ((ulong)row0 + (ulong)slice * row_step) * COLUMNS;
+    float2 v[VALUES];
+
+    for (int i = (int)local_id(0); i < FOUND; i += ITEMS * GROUP_ROWS) found[i] = 0;
+    BARRIER();
+    integrals(raw + ROW_AT(raw_first, v_index, raw_view, slice, raw_slice), dark + field,
+              gain + field, LOGARITHM && HAS_AIR ? air[view0 + v_index] : 1.0f, floor, 1.0f,
+              in_fours, item, line, mine);
+    for (int i = 0; i < FOUND; i++) {
+        if (mine[i] && !spare) ATOMIC_ADD(found + i, mine[i]);
+    }
+    BARRIER();
+    if (found[NOT_FINITE] + found[DEAD] != 0) {
+        mark_runs(line, item);
+        BARRIER();
+        bridge_runs(line, item);
+        BARRIER();
+    }
+    if (local_id(0) == 0) add_found(counts, found);
+
+    fetch_line(v, line, item);
+    BARRIER();
+    forth(v, s, roots, item);
+    scale_all(v, coefficients, item);
+    swap_parts(v);
+    back(v, s, roots, item);
+    if (spare) return;
+    GLOBAL float *to = out + ROW_AT(out_first, view0 + v_index, out_view, slice, out_slice);
+    write_line(v, to, weights[view0 + v_index], item, in_twos);
+}

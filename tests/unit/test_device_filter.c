@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: MIT */
+/* Preparing and filtering rows on whatever devices are here, against a filter in double precision
+ * and the CPU's counts. Outputs are poisoned; between the rows nothing may change. */
+#include "check.h"
+
+#include <complex.h>
+
+#include "base/half.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "device/cufft_open.h"
+#include "kernels/filter_device.h"
+#include "kernels/filter_plan.h"
+#include "ops/fft.h"
+#include "ops/filter.h"
+#include "ops/ramp.h"
+#include "ops/window.h"
+#include "prep/prep.h"
+
+static qb__device *device;
+static qb__queue *queue;
+static qb__random chance;
+
+enum { POISON = 0xa5 };
+static const double CLASS_HIGH = 5e-5;
+
+/* A configuration, and what goes in. */
+typedef struct trial {
+    size_t columns, views, rows, view0, view1, row0, row_step;
+    unsigned slices;
+    qb_pad pad;
+    qb_dtype dtype;
+    qb_quantity quantity;
+    bool dark, gain, air;
+    const char *spec;
+    qb__filter_method method;
+    size_t raw_pad, out_pad, offset; /* extra elements of strides; bytes */
+    size_t every;                    /* only some of the rows are compared */
+} trial;
+
+typedef struct scan {
+    float *dark, *gain, *air, *weights;
+    void *raw; /* [view1 - view0][slices] rows, raw_pad elements behind each */
+    size_t raw_row, raw_bytes, out_row, out_view, out_bytes; /* strides in elements */
+} scan;
+
+static size_t below(size_t n) {
+    return (size_t)(qb__random_unit(&chance) * (double)n);
+}
+
+static float *field(size_t count, double low, double high) {
+    float *values = test_malloc(count * sizeof *values);
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)(low + (high - low) * qb__random_unit(&chance));
+    return values;
+}
+
+/* Counts of 0..4000, transmissions of about 0..1.3, line integrals of 0..6; a few infinite or NaN
+ * where the type can hold them. */
+static void put_raw(const trial *t, void *raw, size_t i) {
+    static const float odd[] = {NAN, INFINITY, -INFINITY, 0, -1};
+    double unit = qb__random_unit(&chance);
+    double value = t->quantity == QB_COUNTS         ? floor(4000 * unit)
+                   : t->quantity == QB_TRANSMISSION ? 1.3 * unit
+                                                    : 6 * unit;
+    if (!qb_dtype_is_float(t->dtype)) value = floor(100 * unit);
+    float number = (float)value;
+    if (qb_dtype_is_float(t->dtype) && below(40) == 0) number = odd[below(5)];
+    switch (t->dtype) {
+    case QB_U8: ((uint8_t *)raw)[i] = (uint8_t)number; break;
+    case QB_I8: ((int8_t *)raw)[i] = (int8_t)number; break;
+    case QB_U16: ((uint16_t *)raw)[i] = (uint16_t)number; break;
+    case QB_I16: ((int16_t *)raw)[i] = (int16_t)number; break;
+    case QB_U32: ((uint32_t *)raw)[i] = (uint32_t)number; break;
+    case QB_I32: ((int32_t *)raw)[i] = (int32_t)number; break;
+    case QB_F16: qb__float_to_half(&number, 1, (uint16_t *)raw + i); break;
+    case QB_F32: ((float *)raw)[i] = number; break;
+    case QB_F64: ((double *)raw)[i] = (double)number; break;
+    }
+}
+
+static void make_scan(const trial *t, scan *s) {
+    size_t pixels = t->rows * t->columns;
+    s->dark = field(pixels, 0, 50);
+    s->gain = field(pixels, 1.0 / 4000, 1.0 / 3000);
+    s->air = field(t->views, 0.9, 1.1);
+    s->weights = field(t->views, 0.5, 2);
+    for (size_t i = 0; i < pixels; i++) {
+        if (below(30) == 0) s->gain[i] = 0;
+    }
+    if (below(3) == 0) memset(s->gain, 0, t->columns * sizeof *s->gain); /* a row all dead */
+    s->raw_row = t->columns + t->raw_pad;
+    s->raw_bytes = (t->view1 - t->view0) * t->slices * s->raw_row * qb_dtype_size(t->dtype);
+    s->raw = test_calloc(s->raw_bytes, 1);
+    for (size_t i = 0; i < (t->view1 - t->view0) * t->slices * s->raw_row; i++)
+        put_raw(t, s->raw, i);
+    s->out_row = t->columns + t->out_pad;
+    s->out_view = s->out_row * t->slices + 2 * t->out_pad;
+    s->out_bytes = (t->view1 * s->out_view + t->out_pad) * sizeof(float);
+}
+
+static void drop_scan(scan *s) {
+    test_free(s->dark);
+    test_free(s->gain);
+    test_free(s->air);
+    test_free(s->weights);
+    test_free(s->raw);
+}
+
+/* ---- the oracle ---- */
+
+/* roots[k] = exp(-2 pi i k/(count step)) */
+static void transform(double complex *values, size_t count, const double complex *roots,
+                      size_t step) {
+    size_t p = 2;
+    if (count == 1) return;
+    while (count % p) p++;
+    size_t m = count / p;
+    double complex *parts = test_malloc(count * sizeof *parts);
+    for (size_t i = 0; i < count; i++) parts[i % p * m + i / p] = values[i];
+    for (size_t r = 0; r < p; r++) transform(parts + r * m, m, roots, step * p);
+    for (size_t k = 0; k < count; k++) {
+        values[k] = 0;
+        for (size_t r = 0; r < p; r++)
+            values[k] += parts[r * m + k % m] * roots[r * k % count * step];
+    }
+    test_free(parts);
+}
+
+static double *response_of(const trial *t, size_t length) {
+    double *response = test_malloc((length / 2 + 1) * sizeof *response);
+    qb__window window;
+    assert_ok(qb__window_parse(t->spec, &window));
+    assert_ok(qb__ramp(length, response));
+    for (size_t k = 0; k <= length / 2; k++)
+        response[k] = (window.ramp ? response[k] / 0.7 : 1) *
+                      qb__window_at(&window, 2 * (double)k / (double)length);
+    qb__window_clear(&window);
+    return response;
+}
+
+static size_t continued(const qb__filter_spectrum *filter, size_t sample, bool *zero) {
+    ptrdiff_t n = (ptrdiff_t)filter->columns, at = (ptrdiff_t)sample - (ptrdiff_t)filter->left;
+    *zero = filter->pad == QB_PAD_ZERO && (at < 0 || at >= n);
+    if (filter->pad == QB_PAD_EDGE) return (size_t)(at < 0 ? 0 : at >= n ? n - 1 : at);
+    at = (at % (2 * n) + 2 * n) % (2 * n);
+    return (size_t)(at < n ? at : 2 * n - 1 - at);
+}
+
+static void filter_line(const qb__filter_spectrum *filter, const double *response, double *line,
+                        double weight) {
+    size_t length = 2 * filter->half;
+    if (filter->identity) {
+        for (size_t c = 0; c < filter->columns; c++) line[c] *= weight;
+        return;
+    }
+    double complex *z = test_malloc(length * sizeof *z), *roots = test_malloc(length * sizeof *z);
+    for (size_t k = 0; k < length; k++) roots[k] = cexp(-2 * M_PI * I * (double)k / (double)length);
+    for (size_t i = 0; i < length; i++) {
+        bool zero;
+        size_t c = continued(filter, i, &zero);
+        z[i] = zero ? 0 : line[c];
+    }
+    transform(z, length, roots, 1);
+    for (size_t k = 0; k < length; k++)
+        z[k] = conj(z[k] * response[k <= length / 2 ? k : length - k]) / (double)length;
+    transform(z, length, roots, 1);
+    for (size_t c = 0; c < filter->columns; c++) line[c] = creal(z[filter->left + c]) * weight;
+    test_free(z);
+    test_free(roots);
+}
+
+/* A row's line integrals in double, bridged, from the very numbers that are clamped in single. */
+static void line_of(const trial *t, const scan *s, size_t view, size_t row, const void *raw,
+                    double *line) {
+    float *numbers = test_malloc(t->columns * sizeof *numbers);
+    size_t columns = t->columns;
+    qb_convert_to_float(raw, t->dtype, columns, numbers);
+    for (size_t c = 0; c < columns; c++) {
+        bool fields = t->quantity == QB_COUNTS, dead = false;
+        double value = (double)numbers[c];
+        if (fields && t->dark) value = (double)(numbers[c] - s->dark[row * columns + c]);
+        if (fields && t->gain) {
+            value *= (double)s->gain[row * columns + c];
+            dead = s->gain[row * columns + c] == 0;
+        }
+        if (t->quantity != QB_LINE_INTEGRAL) {
+            if (t->air) value /= (double)s->air[view];
+            line[c] = isfinite(value) ? -log(fmax(value, 1e-6)) : NAN;
+        } else {
+            line[c] = value;
+        }
+        if (dead || !isfinite(value)) line[c] = NAN;
+    }
+    for (size_t c = 0; c < columns; c++) {
+        if (!isnan(line[c])) continue;
+        size_t end = c;
+        while (end < columns && isnan(line[end])) end++;
+        double left = c > 0 ? line[c - 1] : end < columns ? line[end] : 0;
+        double right = end < columns ? line[end] : left, n = (double)(end - c + 1);
+        for (size_t i = c; i < end; i++) line[i] = left + (right - left) * (double)(i - c + 1) / n;
+        c = end;
+    }
+    test_free(numbers);
+}
+
+/* ---- a trial ---- */
+
+static qb__filter *cpu_filter(const trial *t, qb__filter_spectrum *spectrum) {
+    qb__filter *filter;
+    assert_ok(qb__filter_create(t->spec, t->pad, t->columns, 0.7, &filter));
+    qb__filter_describe(filter, spectrum);
+    return filter;
+}
+
+static qb__device_prep prep_of(const trial *t, const scan *s) {
+    return (qb__device_prep){.quantity = t->quantity,
+                             .dtype = t->dtype,
+                             .views = t->views,
+                             .weights = s->weights,
+                             .air = t->air ? s->air : NULL,
+                             .rows = t->rows,
+                             .dark = t->dark ? s->dark : NULL,
+                             .gain = t->gain ? s->gain : NULL,
+                             .floor = 1e-6f};
+}
+
+/* What the device makes of it, in out[out_bytes] with the poison around; and its counts. */
+static void filter_on_device(const trial *t, const scan *s, qb__device_filter *filter, char *out,
+                             qb__device_filter_counts *counts) {
+    qb__memory *raw, *rows;
+    size_t room = s->out_bytes + t->offset + 64;
+    assert_ok(qb__memory_create(device, s->raw_bytes + t->offset + 64, &raw));
+    assert_ok(qb__memory_create(device, room, &rows));
+    assert_ok(qb__memory_upload(queue, raw, t->offset, s->raw, s->raw_bytes));
+    assert_ok(qb__memory_fill(queue, rows, 0, POISON, room));
+    const qb__device_rows from = {raw, t->offset, s->raw_row * t->slices, s->raw_row};
+    const qb__device_rows to = {rows, t->offset, s->out_view, s->out_row};
+    assert_ok(qb__device_filter_run(filter, queue, &from, t->view0, t->view1, t->slices, t->row0,
+                                    t->row_step, &to));
+    assert_ok(qb__memory_download(queue, rows, 0, out, room));
+    assert_ok(qb__device_filter_found(filter, queue, counts));
+    qb__memory_destroy(raw);
+    qb__memory_destroy(rows);
+}
+
+static void check_trial(const trial *t) {
+    scan s;
+    qb__filter_spectrum spectrum;
+    qb__device_filter *on_device;
+    qb__device_filter_counts got_counts;
+    qb__prep_counts counts = {0};
+    qb__filter *filter = cpu_filter(t, &spectrum);
+    make_scan(t, &s);
+    qb__device_prep prep = prep_of(t, &s);
+    const qb__prep cpu = {t->quantity, t->dtype, t->columns, prep.dark, prep.gain, prep.air, 1e-6f};
+    assert_ok(qb__device_filter_create(device, &spectrum, &prep, t->method, &on_device));
+    size_t room = s.out_bytes + t->offset + 64;
+    char *out = test_malloc(room);
+    filter_on_device(t, &s, on_device, out, &got_counts);
+
+    double *line = test_malloc(t->columns * sizeof *line), error = 0, norm = 0, largest = 0;
+    float *ignored = test_malloc(t->columns * sizeof *ignored);
+    double *response = response_of(t, 2 * spectrum.half);
+    for (size_t v = t->view0; v < t->view1; v++) {
+        for (unsigned i = 0; i < t->slices; i++) {
+            size_t row = t->row0 + i * t->row_step;
+            const char *raw = (const char *)s.raw + ((v - t->view0) * t->slices + i) * s.raw_row *
+                                                        qb_dtype_size(t->dtype);
+            char *got = out + t->offset + (v * s.out_view + i * s.out_row) * sizeof(float);
+            qb__prep_row(&cpu, v, row, raw, ignored, &counts);
+            bool compared = (v * t->slices + i) % t->every == 0;
+            if (compared) {
+                line_of(t, &s, v, row, raw, line);
+                filter_line(&spectrum, response, line, (double)s.weights[v]);
+            }
+            for (size_t c = 0; compared && c < t->columns; c++) {
+                double e = fabs((double)((float *)got)[c] - line[c]);
+                error += e * e;
+                norm += line[c] * line[c];
+                if (!(e <= largest)) largest = e;
+            }
+            memset(got, POISON, t->columns * sizeof(float));
+        }
+    }
+    double count = (double)((t->view1 - t->view0) * t->slices * t->columns);
+    error = sqrt(error / norm);
+    printf("  %5zu columns, %-6s %-8s %u x %zu rows: %.1e, %s\n", t->columns, t->spec,
+           qb_dtype_name(t->dtype), t->slices, t->view1 - t->view0, error,
+           qb__device_filter_method(on_device));
+    if (!(error < CLASS_HIGH / 10) || !(largest < 20 * CLASS_HIGH * sqrt(norm / count)))
+        fail_msg("relative error %g, largest %g", error, largest);
+    for (size_t i = 0; i < room; i++) {
+        if (out[i] != (char)POISON) fail_msg("byte %zu of %zu was written", i, room);
+    }
+    assert_int_equal(got_counts.clamped, counts.clamped);
+    assert_int_equal(got_counts.not_finite, counts.not_finite);
+    assert_int_equal(got_counts.dead, counts.dead);
+    assert_true(qb__device_filter_bytes(on_device) > 0);
+    qb__device_filter_destroy(on_device);
+    qb__filter_destroy(filter);
+    test_free(out);
+    test_free(line);
+    test_free(ignored);
+    test_free(response);
+    drop_scan(&s);
+}
+
+static trial random_trial(size_t columns) {
+    static const char *const specs[] = {"ramp", "hann", "parzen:0.6", "none:0.5", "shepp-logan"};
+    trial t = {.columns = columns,
+               .views = 3 + below(6),
+               .slices = 1 + (unsigned)below(5),
+               .row0 = below(3),
+               .row_step = 1 + below(3),
+               .pad = (qb_pad)below(3),
+               .dtype = (qb_dtype)below(9),
+               .quantity = (qb_quantity)below(3),
+               .dark = below(3) > 0,
+               .gain = below(4) > 0,
+               .air = below(2),
+               .spec = specs[below(5)],
+               .raw_pad = below(2) ? 0 : below(7),
+               .out_pad = below(2) ? 0 : below(7),
+               .offset = 16 * below(4),
+               .every = 1};
+    t.view0 = below(t.views);
+    t.view1 = t.view0 + 1 + below(t.views - t.view0);
+    t.rows = t.row0 + (t.slices - 1) * t.row_step + 1 + below(3);
+    return t;
+}
+
+static void any_rows(void **state) {
+    (void)state;
+    static const size_t widths[] = {1, 2, 3, 5, 10, 33, 96, 160, 480};
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        trial t = random_trial(widths[i]);
+        check_trial(&t);
+        t = random_trial(1 + below(700));
+        t.method = i % 3 ? QB__FILTER_PASSES : QB__FILTER_AUTO;
+        check_trial(&t);
+    }
+    trial t = random_trial(500);
+    t.spec = "none"; /* prepared and weighted only */
+    check_trial(&t);
+    t.raw_pad = t.out_pad = 0;
+    check_trial(&t);
+}
+
+/* The first of them are enough where compiling takes long. */
+static void usual_rows(void **state) {
+    (void)state;
+    static const size_t widths[] = {1024, 1501, 2560, 640,  1280,  2048, 4000,
+                                    4096, 6144, 7000, 8192, 12289, 16384};
+    size_t count = qb__device_info_of(device)->is_cpu ? 3 : sizeof widths / sizeof widths[0];
+    for (size_t i = 0; i < count; i++) {
+        trial t = random_trial(widths[i]);
+        check_trial(&t);
+    }
+}
+
+/* Longer than GPUs' local memory; more rows than a batch, of many views and of one. */
+static void long_rows(void **state) {
+    (void)state;
+    trial t = random_trial(21000);
+    t.method = QB__FILTER_PASSES;
+    check_trial(&t);
+    t = random_trial(2500);
+    t.row0 = 1, t.row_step = 1, t.views = 4, t.view0 = 1, t.every = 181;
+    t.method = QB__FILTER_PASSES;
+    t.slices = 300, t.rows = 301, t.view1 = 4;
+    check_trial(&t);
+    t.slices = 800, t.rows = 801, t.view1 = 2;
+    check_trial(&t);
+}
+
+static void cufft(void **state) {
+    (void)state;
+    trial t = random_trial(3000);
+    scan s;
+    qb__filter_spectrum spectrum;
+    qb__device_filter *on_device;
+    t.method = QB__FILTER_CUFFT;
+    make_scan(&t, &s);
+    qb__filter *filter = cpu_filter(&t, &spectrum);
+    qb__device_prep prep = prep_of(&t, &s);
+    qb_status status = qb__device_filter_create(device, &spectrum, &prep, t.method, &on_device);
+    drop_scan(&s);
+    qb__filter_destroy(filter);
+    if (status != QB_OK) { /* says what is missing */
+        assert_status(status, QB_NO_DEVICE);
+        assert_non_null(strstr(qb_detail(), "cuFFT"));
+        assert_null(on_device);
+        print_message("%s\n", qb_detail());
+        skip();
+    }
+    qb__device_filter_destroy(on_device);
+    check_trial(&t);
+    t = random_trial(21000);
+    t.method = QB__FILTER_CUFFT;
+    check_trial(&t);
+}
+
+static void wrong_calls(void **state) {
+    (void)state;
+    trial t = random_trial(64);
+    scan s;
+    qb__filter_spectrum spectrum;
+    qb__device_filter *on_device;
+    qb__memory *raw, *rows;
+    t.row0 = 0, t.slices = 2, t.row_step = 1, t.rows = 2, t.views = 3, t.view0 = 0, t.view1 = 2;
+    t.raw_pad = t.out_pad = 0;
+    make_scan(&t, &s);
+    qb__filter *filter = cpu_filter(&t, &spectrum);
+    qb__device_prep prep = prep_of(&t, &s), none = prep;
+    none.floor = 0;
+    assert_status(qb__device_filter_create(device, &spectrum, &none, QB__FILTER_AUTO, &on_device),
+                  QB_BAD_ARGUMENT);
+    assert_null(on_device);
+    assert_ok(qb__device_filter_create(device, &spectrum, &prep, QB__FILTER_AUTO, &on_device));
+    assert_ok(qb__memory_create(device, s.raw_bytes, &raw));
+    assert_ok(qb__memory_create(device, s.out_bytes, &rows));
+    const qb__device_rows from = {raw, 0, 128, 64}, to = {rows, 0, 128, 64};
+    qb__device_rows apart = from, odd = to;
+    apart.view_stride++;
+    odd.offset = 8;
+#define RUN(from, v0, v1, n, row0, step, to)                                                       \
+    qb__device_filter_run(on_device, queue, from, v0, v1, n, row0, step, to)
+    assert_ok(RUN(&from, 0, 2, 2, 0, 1, &to));
+    assert_ok(RUN(&from, 1, 1, 2, 0, 1, &to)); /* nothing */
+    assert_status(RUN(&from, 2, 4, 2, 0, 1, &to), QB_BAD_ARGUMENT);
+    assert_status(RUN(&from, 0, 2, 3, 0, 1, &to), QB_BAD_ARGUMENT);
+    assert_status(RUN(&from, 0, 2, 2, 1, 1, &to), QB_BAD_ARGUMENT);
+    assert_status(RUN(&apart, 0, 2, 2, 0, 1, &to), QB_BAD_ARGUMENT);
+    assert_status(RUN(&from, 1, 3, 2, 0, 1, &to), QB_BAD_ARGUMENT);
+    assert_status(RUN(&from, 0, 2, 2, 0, 1, &odd), QB_BAD_ARGUMENT);
+    assert_ok(qb__queue_finish(queue));
+    qb__memory_destroy(raw);
+    qb__memory_destroy(rows);
+    qb__device_filter_destroy(on_device);
+    qb__device_filter_destroy(NULL);
+    qb__filter_destroy(filter);
+    drop_scan(&s);
+}
+
+/* ---- without any device ---- */
+
+static bool one_of(int value, const int *list) {
+    while (*list && *list != value) list++;
+    return *list != 0;
+}
+
+static void plans(void **state) {
+    (void)state;
+    static const int plain[] = {2, 4, 8, 16, 0}, last[] = {1, 2, 3, 4, 5, 8, 10, 15, 0};
+    const qb__device_info big = {.local_bytes = 227 << 10, .group_size = 1024};
+    const qb__device_info small = {.local_bytes = 32 << 10, .group_size = 256};
+    qb__filter_plan plan;
+    for (size_t columns = 1; columns <= 100000; columns += 1 + columns / 50) {
+        size_t half = qb__fft_length(columns), product = 1;
+        assert_true(qb__filter_radices(half, &plan));
+        for (int i = 0; i < plan.passes; i++) {
+            assert_true(one_of(plan.radix[i], plain));
+            product *= (size_t)plan.radix[i];
+        }
+        assert_true(one_of(plan.last, last) && product * (size_t)plan.last == half);
+        assert_int_equal(half / (size_t)plan.last % 2, 0); /* butterflies come in pairs */
+        if (columns <= 16384) assert_null(qb__filter_plan_make(half, &big, &plan));
+        const qb__device_info *devices[] = {&big, &small};
+        for (int d = 0; d < 2; d++) {
+            if (qb__filter_plan_make(half, devices[d], &plan)) continue;
+            assert_true(plan.items * plan.group_rows <= devices[d]->group_size);
+            assert_true(plan.local_bytes <= devices[d]->local_bytes && plan.passes <= 4);
+        }
+    }
+    assert_null(qb__filter_plan_make(2048, &small, &plan));
+    assert_non_null(qb__filter_plan_make(8192, &small, &plan));
+    assert_false(qb__filter_radices(14, &plan) || qb__filter_radices(1, &plan));
+}
+
+static void without_cufft(void **state) {
+    (void)state;
+    qb__cufft_api api;
+    char why[1024] = "";
+    setenv("QB_LIBCUFFT", "", 1);
+    assert_false(qb__cufft_open(13000, &api, why, sizeof why));
+    assert_non_null(strstr(why, "QB_LIBCUFFT"));
+    setenv("QB_LIBCUFFT", "/no/such/libcufft.so", 1);
+    assert_false(qb__cufft_open(13000, &api, why, sizeof why));
+    assert_non_null(strstr(why, "/no/such/libcufft.so"));
+    unsetenv("QB_LIBCUFFT");
+    assert_false(qb__cufft_open(10000, &api, why, sizeof why)); /* older than any that we know */
+    assert_non_null(strstr(why, "install"));
+}
+
+int main(void) {
+    const qb__device_info *list;
+    size_t count;
+    const struct CMUnitTest anywhere[] = {cmocka_unit_test(plans), cmocka_unit_test(without_cufft)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_rows), cmocka_unit_test(usual_rows),
+                                       cmocka_unit_test(long_rows), cmocka_unit_test(cufft),
+                                       cmocka_unit_test(wrong_calls)};
+    int failed = cmocka_run_group_tests(anywhere, NULL, NULL);
+    if (qb__device_list(&list, &count) != QB_OK) return 1;
+    for (size_t i = 0; i < count; i++) {
+        printf("%s: %s, %s\n", list[i].spec, list[i].name, list[i].driver);
+        chance = qb__random_stream(1, i);
+        if (qb__device_open(list[i].spec, &device) != QB_OK ||
+            qb__queue_create(device, &queue) != QB_OK) {
+            printf("%s\n", qb_detail());
+            return 1;
+        }
+        failed += cmocka_run_group_tests_name(list[i].spec, tests, NULL, NULL);
+        qb__queue_destroy(queue);
+        qb__device_close(device);
+    }
+    return failed;
+}

@@ -3,6 +3,7 @@
 #define QUICKBEAM_DEVICE_H
 
 #include "quickbeam/env.h"
+#include "quickbeam/param.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,6 +14,20 @@ extern "C" {
  * it. Measuring takes about a second a device. */
 QB_API qb_status qb_devices_describe(const qb_env *env, char **json);
 QB_API void qb_text_free(char *text);
+
+/* Find the best parameters of the device kernels by measuring them. */
+typedef struct qb_tune_options {
+    char *kernel;    /* only variants whose id contains this; NULL = all */
+    double seconds;  /* time to spend */
+    qb_numbers size; /* NX,NY,NZ: NZ slices at a time */
+    int views;
+} qb_tune_options;
+QB_API extern const qb_param qb_tune_params[];
+
+/* Measures on env->device, checks every candidate's output against the double-precision oracle, keeps
+ * the best in the user's tuning file, which planners read from then on. *json: what was tried and
+ * found, released with qb_text_free. */
+QB_API qb_status qb_tune(const qb_tune_options *options, const qb_env *env, char **json);
 
 #ifdef __cplusplus
 }

@@ -5,10 +5,15 @@
 #include <cjson/cJSON.h>
 
 #include "base/pool.h"
+#include "device/device.h"
 #include "quickbeam/bench.h"
 
 /* Fills `result`; see docs/performance.md for what the figures mean. */
 qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *env, cJSON *result);
+
+/* The same on a device. */
+qb_status qb__bench_backproject_device(const qb_bench_options *options, qb__device *device,
+                                       cJSON *result);
 
 double qb__bench_now(void); /* monotonic seconds */
 /* Middle of count values, which are sorted on the way. */

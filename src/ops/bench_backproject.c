@@ -12,6 +12,7 @@
 #include "geometry/parallel.h"
 #include "ops/backproject.h"
 #include "ops/bench.h"
+#include "ops/device_select.h"
 
 double qb__bench_now(void) {
     struct timespec t;
@@ -165,7 +166,7 @@ static void report(const bench *b, double seconds, double packing, double rel_l2
     cJSON_AddStringToObject(result, "cpu", qb__cpu_name());
 }
 
-qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+static qb_status bench_cpu(const qb_bench_options *options, const qb_env *env, cJSON *result) {
     bench b = {0};
     double *coefficients = NULL, seconds[64], packing, rel_l2;
     int repeat = options->repeat > 64 ? 64 : options->repeat;
@@ -204,5 +205,15 @@ qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *e
 out:
     release(&b);
     qb__free(coefficients);
+    return status;
+}
+
+qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+    qb__device_set set;
+    qb_status status = qb__device_set_open(env, &set);
+    if (status != QB_OK) return status;
+    status = set.count ? qb__bench_backproject_device(options, set.device[0], result)
+                       : bench_cpu(options, env, result);
+    qb__device_set_close(&set);
     return status;
 }

@@ -144,24 +144,25 @@ static double error_of_one_tile(bench *b) {
     return sqrt(error2 / norm2);
 }
 
-static const qb__bp_parallel_variant *scalar_like(const qb__bp_parallel_variant *variant) {
+static const qb__bp_parallel_variant *scalar_of(qb__interp interp) {
     size_t count;
     const qb__bp_parallel_variant *v = qb__bp_parallel_variants(&count);
     for (size_t i = 0; i < count; i++)
-        if (v[i].interp == variant->interp && v[i].features == 0) return v + i;
-    return variant;
+        if (v[i].interp == interp && v[i].features == 0) return v + i;
+    return NULL;
 }
 
 /* Of a problem small enough for it; kept, since every variant is compared to it. */
-static double scalar_speed(const qb__bp_parallel_variant *variant) {
+double bp_parallel_scalar_speed(qb__interp interp) {
     static double known[3];
-    if (known[variant->interp] == 0) {
-        bench b = bench_new(scalar_like(variant), 256, 1);
+    const qb__bp_parallel_variant *scalar = scalar_of(interp);
+    if (known[interp] == 0 && scalar) {
+        bench b = bench_new(scalar, 256, 1);
         pack_speed(&b);
-        known[variant->interp] = speed(&b, 1);
+        known[interp] = speed(&b, 1);
         bench_free(&b);
     }
-    return known[variant->interp];
+    return known[interp];
 }
 
 /* Two loads and two multiply-adds an update in linear interpolation, one load and one addition in
@@ -185,7 +186,7 @@ bool bp_parallel_bench(size_t index, size_t number, const options *o, measuremen
     if (number >= problems) return false;
     const size_t size = o->size ? o->size : sizes[number];
 
-    m->scalar = scalar_speed(variant);
+    m->scalar = bp_parallel_scalar_speed(variant->interp);
     m->ceiling = ceiling(variant);
     bench b = bench_new(variant, size, o->threads);
     pack_speed(&b);

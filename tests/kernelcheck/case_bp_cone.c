@@ -317,5 +317,5 @@ static bool check(size_t variant, uint64_t seed, bool quick, outcome *o) {
     return ok;
 }
 
-const kernel_case bp_cone_matrix_case = {"bp_cone_matrix", check, bp_cone_bench};
-const kernel_case bp_cone_circular_case = {"bp_cone_circular", check, bp_cone_bench};
+const kernel_case bp_cone_matrix_case = {&bp_cone_table, "bp_cone_matrix", check, bp_cone_bench};
+const kernel_case bp_cone_circular_case = {&bp_cone_table, "bp_cone_circular", check, bp_cone_bench};

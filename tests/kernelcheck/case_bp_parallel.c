@@ -60,32 +60,6 @@ static scan random_shape(rng *r, unsigned slices, bool quick) {
     return scan_new(views, columns, nx, ny, slices);
 }
 
-static void random_geometry(rng *r, scan *s) {
-    const double pi = 3.141592653589793;
-    const qb__bp_parallel_problem *p = &s->problem;
-    const size_t kind = rng_below(r, 4), views = p->views;
-    double pitch = rng_below(r, 3) ? exp(rng_uniform(r, log(0.2), log(4.0))) : 1.0;
-    double shift = rng_below(r, 3) ? 0.0 : rng_uniform(r, 0.0, 3.0);
-    double aside = rng_below(r, 4) ? 0.0 : rng_uniform(r, -1.2, 1.2) * (double)p->columns;
-    double roi_x = rng_below(r, 3) ? 0.0 : rng_uniform(r, -0.5, 0.5) * (double)p->nx;
-    double roi_y = rng_below(r, 3) ? 0.0 : rng_uniform(r, -0.5, 0.5) * (double)p->ny;
-    for (size_t v = 0; v < views; v++) {
-        double even = pi * (double)v / (double)views, t = even;
-        if (kind == 1) t = even + rng_uniform(r, 0.0, pi / (double)views);
-        if (kind == 2) t = rng_uniform(r, -7.0, 7.0);
-        double c = cos(t), d = sin(t);
-        if (kind == 3) { /* along the axes exactly, where coordinates fall on columns and ties */
-            c = (double)((v + 1) % 2 * (1 - v % 4));
-            d = (double)(v % 2 * (2 - v % 4));
-        }
-        s->ax[v] = pitch * c;
-        s->ay[v] = pitch * d;
-        s->h0[v] = ((double)p->columns - 1) / 2 + aside + shift * rng_normal(r) -
-                   s->ax[v] * (((double)p->nx - 1) / 2 + roi_x) -
-                   s->ay[v] * (((double)p->ny - 1) / 2 + roi_y);
-    }
-}
-
 /* One or two tiles in a row, anywhere in the image. */
 static void random_window(rng *r, size_t size, unsigned tile, size_t *begin, size_t *end) {
     size_t tiles = (size + tile - 1) / tile, first = rng_below(r, tiles);
@@ -100,7 +74,7 @@ static trial trial_new(const qb__bp_parallel_variant *variant, rng *r, bool quic
     t.lanes = variant->lanes_step * (1 + (unsigned)rng_below(r, groups));
     t.slices = rng_below(r, 2) ? t.lanes : 1 + (unsigned)rng_below(r, t.lanes);
     t.scan = random_shape(r, t.slices, quick);
-    random_geometry(r, &t.scan);
+    scan_aim(r, &t.scan);
     scan_fill(&t.scan, r);
 
     random_window(r, t.scan.problem.nx, variant->tile, &t.x0, &t.x1);
@@ -182,35 +156,16 @@ static bool accurate(const trial *t, rng *r, bool quick, outcome *o) {
     const scan *s = &t->scan;
     const size_t budget = quick ? 500000 : 4000000;
     size_t voxels = (t->x1 - t->x0) * (t->y1 - t->y0) * t->slices;
-    size_t samples = smaller(voxels * 2, budget / s->problem.views + 1), seen = 0;
-    double error2 = 0, norm2 = 0, worst = 0;
+    size_t samples = smaller(voxels * 2, budget / s->problem.views + 1);
+    errors e = {.distinct = voxels, .views = s->problem.views};
     for (size_t i = 0; i < samples; i++) {
         size_t x = t->x0 + rng_below(r, t->x1 - t->x0), y = t->y0 + rng_below(r, t->y1 - t->y0);
         unsigned z = (unsigned)rng_below(r, t->slices);
         double unit = (double)s->largest[z];
-        double want = scan_reference(s, t->variant->interp, z, x, y) / unit;
-        double error = fabs(*voxel(t, t->out.data, z, x, y) / unit - want);
-        error2 += error * error;
-        norm2 += want * want;
-        seen += want != 0;
-        worst = fmax(worst, error);
+        errors_add(&e, *voxel(t, t->out.data, z, x, y) / unit,
+                   scan_reference(s, t->variant->interp, z, x, y) / unit);
     }
-    if (error2 == 0) return true;
-    /* Voxels that no view reaches tell nothing. The bound is about many voxels of noise: few may
-     * all lie near a zero crossing, and their error scatters. */
-    const double n = fmax(1.0, (double)smaller(seen, voxels));
-    double rms = sqrt(norm2 / fmax(1.0, (double)seen)), slack = 1.0;
-    if (n < 1000) {
-        rms = fmax(rms, 0.15 * sqrt((double)s->problem.views));
-        slack = 1 + 3 / sqrt(2 * n);
-    }
-    const double bound = slack * accuracy_bound(t->variant->accuracy);
-    double relative = sqrt(error2 / fmax(1.0, (double)seen)) / rms;
-    o->share_of_bound = fmax(relative, worst / rms / 20) / bound;
-    if (relative < bound && worst < 20 * bound * rms) return true;
-    snprintf(o->why.s, sizeof o->why.s, "relative L2 error %.2e, largest %.2e of rms, class %.0e",
-             relative, worst / rms, accuracy_bound(t->variant->accuracy));
-    return false;
+    return errors_within(&e, t->variant->accuracy, o);
 }
 
 /* Some slices of a part of one tile, packed and run by themselves: the same bits as before. */
@@ -279,5 +234,5 @@ static bool check(size_t variant, uint64_t seed, bool quick, outcome *o) {
     return ok;
 }
 
-const kernel_case bp_parallel_linear_case = {"bp_parallel_linear", check, bp_parallel_bench};
-const kernel_case bp_parallel_nearest_case = {"bp_parallel_nearest", check, bp_parallel_bench};
+const kernel_case bp_parallel_linear_case = {&bp_parallel_table, "bp_parallel_linear", check, bp_parallel_bench};
+const kernel_case bp_parallel_nearest_case = {&bp_parallel_table, "bp_parallel_nearest", check, bp_parallel_bench};

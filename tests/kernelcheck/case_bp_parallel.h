@@ -21,7 +21,23 @@ void scan_free(scan *s);
 const float *scan_row(const scan *s, unsigned slice, size_t view);
 double scan_reference(const scan *s, qb__interp interp, unsigned slice, size_t x, size_t y);
 
+/* Random angles, pitch, shifts and region of interest; coordinates exactly on columns and ties too. */
+void scan_aim(rng *r, scan *s);
+
 double accuracy_bound(qb__accuracy accuracy);
+
+/* Errors of sampled voxels, in units of the noise. */
+typedef struct errors {
+    size_t distinct, views; /* voxels there are to sample from; of the problem */
+    double error2, norm2, worst;
+    size_t seen; /* samples that some view reaches; the others tell nothing */
+} errors;
+void errors_add(errors *e, double got, double want);
+/* Whether they keep the class; else o->why says by how much not. */
+bool errors_within(const errors *e, qb__accuracy accuracy, outcome *o);
+
+/* giga-updates/s of the scalar CPU variant, one thread; 0 when there is none. */
+double bp_parallel_scalar_speed(qb__interp interp);
 
 bool bp_parallel_bench(size_t variant, size_t number, const options *o, measurement *m);
 

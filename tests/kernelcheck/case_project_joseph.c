@@ -285,4 +285,4 @@ static bool check(size_t variant, uint64_t seed, bool quick, outcome *o) {
 }
 
 bool project_joseph_bench(size_t variant, size_t number, const options *o, measurement *m);
-const kernel_case project_joseph_case = {"project_joseph", check, project_joseph_bench};
+const kernel_case project_joseph_case = {&project_joseph_table, "project_joseph", check, project_joseph_bench};

@@ -33,16 +33,6 @@ typedef struct measurement {
     double rel_l2;
 } measurement;
 
-/* One kernel: all the variants whose id begins with `id` and a dot. A variant is named by its index
- * in the kernel's own table. */
-typedef struct kernel_case {
-    const char *id;
-    /* One random trial. Returns false and says why when the variant breaks its contract. */
-    bool (*check)(size_t variant, uint64_t seed, bool quick, outcome *o);
-    /* The benchmark problem number `problem`; false when there are no more. */
-    bool (*bench)(size_t variant, size_t problem, const options *o, measurement *m);
-} kernel_case;
-
 /* A table of variants that the library holds. */
 typedef struct kernel_table {
     size_t (*count)(void);
@@ -50,8 +40,21 @@ typedef struct kernel_table {
     bool (*runs_here)(size_t variant);
 } kernel_table;
 
+/* One kernel: all the variants of its table whose id begins with `id` and a dot. A variant is named by
+ * its index in the table. */
+typedef struct kernel_case {
+    const kernel_table *table;
+    const char *id;
+    /* One random trial. Returns false and says why when the variant breaks its contract. */
+    bool (*check)(size_t variant, uint64_t seed, bool quick, outcome *o);
+    /* The benchmark problem number `problem`; false when there are no more. */
+    bool (*bench)(size_t variant, size_t problem, const options *o, measurement *m);
+} kernel_case;
+
 extern const kernel_table bp_parallel_table;
 extern const kernel_case bp_parallel_linear_case, bp_parallel_nearest_case;
+extern const kernel_table bp_device_table;
+extern const kernel_case bp_device_linear_case, bp_device_nearest_case, bp_device_oversample_case;
 extern const kernel_table bp_cone_table;
 extern const kernel_case bp_cone_circular_case, bp_cone_matrix_case;
 extern const kernel_table project_joseph_table;

@@ -18,18 +18,20 @@ typedef struct job {
 
 static options opt;
 static int trials;
-static job jobs[64];
+enum { JOBS_MAX = 512 };
+static job jobs[JOBS_MAX];
 static size_t job_count;
 
 static struct {
     pthread_mutex_t lock;
     size_t next;
-    size_t failures[64];
-    double share[64]; /* the largest error of each job, as a part of its bound */
+    size_t failures[JOBS_MAX];
+    double share[JOBS_MAX]; /* the largest error of each job, as a part of its bound */
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static const kernel_case *find_case(const char *id) {
+static const kernel_case *find_case(const kernel_table *table, const char *id) {
     for (size_t i = 0; cases[i]; i++) {
+        if (cases[i]->table != table) continue;
         size_t n = strlen(cases[i]->id);
         if (!strncmp(cases[i]->id, id, n) && id[n] == '.') return cases[i];
     }
@@ -43,16 +45,17 @@ static size_t collect(const char *filter, bool list) {
         for (size_t v = 0; v < tables[t]->count(); v++) {
             const char *id = tables[t]->id(v);
             bool here = tables[t]->runs_here(v);
-            const kernel_case *test = find_case(id);
+            const kernel_case *test = find_case(tables[t], id);
             if (!test) {
                 fprintf(stderr, "%s: no case\n", id);
                 orphans++;
                 continue;
             }
             if (filter && !strstr(id, filter)) continue;
-            if (list) printf("%s%s\n", id, here ? "" : " (not on this CPU)");
+            if (list) printf("%s%s\n", id, here ? "" : " (not here)");
             if (!here) {
-                if (!list && !opt.json) printf("%-34s not run: the CPU lacks it\n", id);
+                if (!list && !opt.json)
+                    printf("%-34s not run: the device lacks what it needs\n", id);
                 continue;
             }
             if (job_count == sizeof jobs / sizeof *jobs) abort();

@@ -61,3 +61,56 @@ double scan_reference(const scan *s, qb__interp interp, unsigned slice, size_t x
 double accuracy_bound(qb__accuracy accuracy) {
     return accuracy == QB__ACCURACY_HIGH ? 5e-5 : accuracy == QB__ACCURACY_NORMAL ? 1e-3 : 6e-3;
 }
+
+void scan_aim(rng *r, scan *s) {
+    const double pi = 3.141592653589793;
+    const qb__bp_parallel_problem *p = &s->problem;
+    const size_t kind = rng_below(r, 4), views = p->views;
+    double pitch = rng_below(r, 3) ? exp(rng_uniform(r, log(0.2), log(4.0))) : 1.0;
+    double shift = rng_below(r, 3) ? 0.0 : rng_uniform(r, 0.0, 3.0);
+    double aside = rng_below(r, 4) ? 0.0 : rng_uniform(r, -1.2, 1.2) * (double)p->columns;
+    double roi_x = rng_below(r, 3) ? 0.0 : rng_uniform(r, -0.5, 0.5) * (double)p->nx;
+    double roi_y = rng_below(r, 3) ? 0.0 : rng_uniform(r, -0.5, 0.5) * (double)p->ny;
+    for (size_t v = 0; v < views; v++) {
+        double even = pi * (double)v / (double)views, t = even;
+        if (kind == 1) t = even + rng_uniform(r, 0.0, pi / (double)views);
+        if (kind == 2) t = rng_uniform(r, -7.0, 7.0);
+        double c = cos(t), d = sin(t);
+        if (kind == 3) { /* along the axes exactly, where coordinates fall on columns and ties */
+            c = (double)((v + 1) % 2 * (1 - v % 4));
+            d = (double)(v % 2 * (2 - v % 4));
+        }
+        s->ax[v] = pitch * c;
+        s->ay[v] = pitch * d;
+        s->h0[v] = ((double)p->columns - 1) / 2 + aside + shift * rng_normal(r) -
+                   s->ax[v] * (((double)p->nx - 1) / 2 + roi_x) -
+                   s->ay[v] * (((double)p->ny - 1) / 2 + roi_y);
+    }
+}
+
+void errors_add(errors *e, double got, double want) {
+    double error = fabs(got - want);
+    e->error2 += error * error;
+    e->norm2 += want * want;
+    e->seen += want != 0;
+    if (!(error <= e->worst)) e->worst = error;
+}
+
+bool errors_within(const errors *e, qb__accuracy accuracy, outcome *o) {
+    if (e->error2 == 0) return true;
+    /* Voxels that no view reaches tell nothing. The bound is about many voxels of noise: few may
+     * all lie near a zero crossing, and their error scatters. */
+    const double n = fmax(1.0, (double)(e->seen < e->distinct ? e->seen : e->distinct));
+    double rms = sqrt(e->norm2 / fmax(1.0, (double)e->seen)), slack = 1.0;
+    if (n < 1000) {
+        rms = fmax(rms, 0.15 * sqrt((double)e->views));
+        slack = 1 + 3 / sqrt(2 * n);
+    }
+    const double bound = slack * accuracy_bound(accuracy);
+    double relative = sqrt(e->error2 / fmax(1.0, (double)e->seen)) / rms;
+    o->share_of_bound = fmax(relative, e->worst / rms / 20) / bound;
+    if (relative < bound && e->worst < 20 * bound * rms) return true;
+    snprintf(o->why.s, sizeof o->why.s, "relative L2 error %.2e, largest %.2e of rms, class %.0e",
+             relative, e->worst / rms, accuracy_bound(accuracy));
+    return false;
+}

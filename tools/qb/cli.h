@@ -11,7 +11,7 @@
 /* Options that every verb takes. */
 typedef struct run_options {
     int threads;
-    size_t max_ram;
+    size_t max_ram, max_vram;
     char *device;
     char *config, *save_config;
     bool dry_run, json, quiet, verbose, help;
@@ -46,6 +46,7 @@ typedef struct options {
     qb_center_options center;
     qb_simulate_options simulate;
     qb_bench_options bench;
+    qb_tune_options tune;
     compare_options compare;
     info_options info;
 } options;
@@ -123,6 +124,7 @@ qb_status cmd_simulate(cli *c);
 qb_status cmd_compare(cli *c);
 qb_status cmd_bench(cli *c);
 qb_status cmd_devices(cli *c);
+qb_status cmd_tune(cli *c);
 
 /* Set the detail and return the status, as the library does. */
 __attribute__((format(printf, 2, 3))) qb_status complain(qb_status status, const char *format, ...);

@@ -34,11 +34,16 @@ static void print_failure(const char *verb_name, const char *words, qb_status st
     cJSON_Delete(root);
 }
 
+/* Verbs that have no work for a device refuse one that is named. */
 static qb_status check_device(const cli *c) {
+    static qb_status (*const able[])(cli *) = {cmd_fbp, cmd_bench, cmd_tune, cmd_devices};
     const char *device = c->options.run.device;
     if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return QB_OK;
-    return complain(QB_NO_DEVICE, "--device %s: this build computes on the CPU only; use auto or cpu",
-                    device);
+    for (size_t i = 0; i < sizeof able / sizeof able[0]; i++) {
+        if (c->verb->run == able[i]) return QB_OK;
+    }
+    return complain(QB_NO_DEVICE, "--device %s: qb %s computes on the CPU only; use auto or cpu", device,
+                    c->verb->name);
 }
 
 static bool same_file(const char *a, const char *b) {

@@ -93,6 +93,8 @@ void open_terminal(cli *c) {
     signal(SIGPIPE, SIG_IGN);
     c->env = (qb_env){.threads = c->options.run.threads,
                       .max_ram = c->options.run.max_ram,
+                      .max_vram = c->options.run.max_vram,
+                      .device = c->options.run.device,
                       .log = print_log,
                       .progress = print_progress,
                       .cancel = &interrupted};

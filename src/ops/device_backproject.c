@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops/device_backproject.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "ops/backproject.h"
+#include "ops/tuning.h"
+
+typedef qb__bp_parallel_device_variant row;
+
+int qb__parameter_count(const row *variant) {
+    int n = 0;
+    while (n < QB__PARAMETERS_MAX && variant->parameters[n].name) n++;
+    return n;
+}
+
+size_t qb__parameter_combinations(const row *variant) {
+    size_t all = 1;
+    for (int i = 0; i < qb__parameter_count(variant); i++)
+        all *= (size_t)variant->parameters[i].count;
+    return all;
+}
+
+void qb__parameter_combination(const row *variant, size_t n, int *values) {
+    memset(values, 0, QB__PARAMETERS_MAX * sizeof *values);
+    for (int i = 0; i < qb__parameter_count(variant); i++) {
+        size_t count = (size_t)variant->parameters[i].count;
+        values[i] = variant->parameters[i].values[n % count];
+        n /= count;
+    }
+}
+
+cJSON *qb__parameters_json(const row *variant, const int *values) {
+    cJSON *object = cJSON_CreateObject();
+    for (int i = 0; i < qb__parameter_count(variant); i++)
+        cJSON_AddNumberToObject(object, variant->parameters[i].name, values[i]);
+    return object;
+}
+
+unsigned qb__device_padded(const row *variant, size_t slices) {
+    size_t step = variant->slices_step ? variant->slices_step : 1;
+    return (unsigned)((slices + step - 1) / step * step);
+}
+
+static const char *unusable(const row *variant, const qb__device_info *device,
+                            const qb__bp_parallel_problem *problem, const int *values) {
+    if (!(variant->apis & (unsigned)device->api))
+        return device->api == QB__API_CUDA ? "not for CUDA" : "not for OpenCL";
+    return variant->unusable(device, problem, values);
+}
+
+/* A file may hold anything: only legal values are taken. */
+static bool legal(const row *variant, const int *values) {
+    for (int i = 0; i < qb__parameter_count(variant); i++) {
+        bool found = false;
+        for (int j = 0; j < variant->parameters[i].count; j++)
+            found |= variant->parameters[i].values[j] == values[i];
+        if (!found) return false;
+    }
+    return true;
+}
+
+/* The first combination that serves; the reason of the very first when none does. */
+static const char *first_usable(const row *variant, const qb__device_info *device,
+                                const qb__bp_parallel_problem *problem, int *values) {
+    const char *why = NULL;
+    for (size_t n = 0; n < qb__parameter_combinations(variant); n++) {
+        qb__parameter_combination(variant, n, values);
+        const char *reason = unusable(variant, device, problem, values);
+        if (!reason) return NULL;
+        if (!why) why = reason;
+    }
+    return why ? why : "it has no parameters to choose from";
+}
+
+const char *qb__device_estimate(const row *variant, const qb__device_info *device,
+                                const qb__bp_parallel_problem *problem, size_t slices,
+                                qb__device_choice *choice) {
+    qb__tuning_key key = {device->name, variant->id, slices, problem->columns};
+    qb__tuning_entry entry;
+    double updates = (double)problem->nx * (double)problem->ny * (double)problem->views;
+    unsigned padded = qb__device_padded(variant, slices);
+    *choice = (qb__device_choice){.variant = variant};
+    choice->measured = qb__tuning_find(&key, &entry) && legal(variant, entry.values) &&
+                       !unusable(variant, device, problem, entry.values);
+    const char *why = NULL;
+    if (choice->measured)
+        memcpy(choice->values, entry.values, sizeof choice->values);
+    else
+        why = first_usable(variant, device, problem, choice->values);
+    if (why) return why;
+    qb__device_rates rates;
+    qb__kernel_cost cost = {0};
+    qb__device_rates_of(device, &rates);
+    unsigned pass =
+        variant->slices_max && padded > variant->slices_max ? variant->slices_max : padded;
+    variant->cost(problem, pass, choice->values, &cost);
+    choice->predicted =
+        qb__device_predict(&rates, &cost, updates * padded, NULL, &choice->bottleneck);
+    choice->seconds =
+        choice->measured ? updates * padded / (entry.giga_updates * 1e9) : choice->predicted;
+    return NULL;
+}
+
+qb_status qb__device_choose(const qb__device_info *device, const qb__bp_parallel_problem *problem,
+                            size_t slices, qb_interp interp, qb_accuracy accuracy, const char *id,
+                            qb__device_choice *choice) {
+    size_t count;
+    const row *const *rows = qb__bp_parallel_device_variants(&count);
+    choice->variant = NULL;
+    for (size_t i = 0; i < count; i++) {
+        qb__device_choice c;
+        if (id ? strcmp(rows[i]->id, id) != 0
+               : (int)rows[i]->interp != (int)interp || (int)rows[i]->accuracy > (int)accuracy)
+            continue;
+        const char *why = qb__device_estimate(rows[i], device, problem, slices, &c);
+        if (why && id)
+            return qb__fail(QB_UNSUPPORTED, "kernel %s on %s: %s", id, device->spec, why);
+        if (!why && (!choice->variant || c.seconds < choice->seconds)) *choice = c;
+    }
+    if (choice->variant) return QB_OK;
+    if (id)
+        return qb__fail(QB_BAD_ARGUMENT, "there is no device kernel %s: qb devices lists them", id);
+    return qb__fail(QB_UNSUPPORTED,
+                    "no kernel on %s back-projects with --interp %s at --accuracy %s", device->spec,
+                    qb__interp_name(interp), qb__accuracy_name(accuracy));
+}
+
+static cJSON *limits_json(const row *variant, const qb__device_info *device,
+                          const qb__bp_parallel_problem *problem, size_t slices,
+                          const int *values) {
+    cJSON *limits = cJSON_CreateObject();
+    double seconds[QB__UNITS];
+    int bottleneck;
+    qb__device_rates rates;
+    qb__kernel_cost cost = {0};
+    unsigned padded = qb__device_padded(variant, slices);
+    qb__device_rates_of(device, &rates);
+    unsigned pass =
+        variant->slices_max && padded > variant->slices_max ? variant->slices_max : padded;
+    variant->cost(problem, pass, values, &cost);
+    double updates = (double)problem->nx * (double)problem->ny * (double)problem->views * padded;
+    qb__device_predict(&rates, &cost, updates, seconds, &bottleneck);
+    for (int unit = 0; unit < QB__UNITS; unit++)
+        if (seconds[unit] > 0) cJSON_AddNumberToObject(limits, qb__unit_names[unit], seconds[unit]);
+    return limits;
+}
+
+cJSON *qb__device_why(const qb__device_info *device, const qb__bp_parallel_problem *problem,
+                      size_t slices, qb_interp interp, qb_accuracy accuracy) {
+    size_t count;
+    const row *const *rows = qb__bp_parallel_device_variants(&count);
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < count; i++) {
+        if ((int)rows[i]->interp != (int)interp) continue;
+        qb__device_choice c;
+        const char *why = qb__device_estimate(rows[i], device, problem, slices, &c);
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, entry);
+        cJSON_AddStringToObject(entry, "kernel", rows[i]->id);
+        cJSON_AddStringToObject(entry, "method", rows[i]->method);
+        cJSON_AddStringToObject(entry, "accuracy",
+                                qb__accuracy_name((qb_accuracy)rows[i]->accuracy));
+        if (!why && (int)rows[i]->accuracy > (int)accuracy) why = "less accurate than asked for";
+        cJSON_AddStringToObject(entry, "verdict", why ? why : "usable");
+        if (!c.predicted) continue;
+        cJSON_AddItemToObject(entry, "parameters", qb__parameters_json(rows[i], c.values));
+        cJSON_AddNumberToObject(entry, "predicted_seconds", c.predicted);
+        cJSON_AddStringToObject(entry, "bottleneck", qb__unit_names[c.bottleneck]);
+        cJSON_AddItemToObject(entry, "limits",
+                              limits_json(rows[i], device, problem, slices, c.values));
+        if (c.measured) cJSON_AddNumberToObject(entry, "measured_seconds", c.seconds);
+    }
+    return list;
+}

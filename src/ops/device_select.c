@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops/device_select.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/status.h"
+
+static qb_status open_one(const char *spec, qb__device_set *set) {
+    qb_status status = qb__device_open(spec, &set->device[set->count]);
+    if (status == QB_OK) set->count++;
+    return status;
+}
+
+static qb_status open_all_cuda(qb__device_set *set) {
+    const qb__device_info *list;
+    size_t count;
+    qb_status status = qb__device_list(&list, &count);
+    for (size_t i = 0; status == QB_OK && i < count && set->count < QB__DEVICES_MAX; i++) {
+        if (list[i].api == QB__API_CUDA) status = open_one(list[i].spec, set);
+    }
+    if (status == QB_OK && set->count == 0)
+        status = qb__fail(QB_NO_DEVICE, "--device cuda:all: %s", qb__device_missing(QB__API_CUDA));
+    return status;
+}
+
+static const qb__device_info *first_gpu(qb__device_api api) {
+    const qb__device_info *list;
+    size_t count;
+    if (qb__device_list(&list, &count) != QB_OK) return NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].api == api && !list[i].is_cpu) return &list[i];
+    }
+    return NULL;
+}
+
+/* A device that nobody asked for may fail to open: the CPU computes then. */
+static qb_status open_auto(const qb_env *env, qb__device_set *set) {
+    const qb__device_info *gpu = first_gpu(QB__API_CUDA);
+    if (!gpu) gpu = first_gpu(QB__API_OPENCL);
+    if (gpu && open_one(gpu->spec, set) != QB_OK)
+        qb__warn(env, "--device auto: not %s: %s", gpu->spec, qb_detail());
+    return QB_OK;
+}
+
+qb_status qb__device_set_open(const qb_env *env, qb__device_set *set) {
+    const char *spec = env ? env->device : NULL;
+    *set = (qb__device_set){.named = spec && strcmp(spec, "auto") != 0};
+    if (!set->named) return open_auto(env, set);
+    if (strcmp(spec, "cpu") == 0) return QB_OK;
+    qb_status status = strcmp(spec, "cuda:all") == 0 ? open_all_cuda(set) : open_one(spec, set);
+    if (status != QB_OK) qb__device_set_close(set);
+    return status;
+}
+
+void qb__device_set_close(qb__device_set *set) {
+    for (int i = 0; i < set->count; i++) qb__device_close(set->device[i]);
+    set->count = 0;
+}

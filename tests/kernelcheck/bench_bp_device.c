@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/status.h"
+#include "case_bp_device.h"
+#include "case_bp_parallel.h"
+#include "ops/device_backproject.h"
+#include "ops/device_trial.h"
+
+#include <math.h>
+
+static unsigned slices_of(const qb__bp_parallel_device_variant *variant, bool slow) {
+    unsigned slices = slow ? 16 : 128;
+    return variant->slices_max && variant->slices_max < slices ? variant->slices_max : slices;
+}
+
+bool bp_device_bench(const qb__bp_parallel_device_variant *variant, qb__device *device,
+                     size_t number, const options *o, measurement *m) {
+    static const size_t sizes[] = {1024, 2048};
+    const qb__device_info *info = qb__device_info_of(device);
+    bool slow = info->is_cpu;
+    if (number >= (o->quick || o->size || slow ? 1u : 2u)) return false;
+    size_t n = o->size ? o->size : slow ? 256 : sizes[number];
+    unsigned slices = slices_of(variant, slow);
+    qb__device_trial *trial = NULL;
+    qb__device_choice choice;
+    qb__device_result result;
+    qb_status status;
+    QB__TRY(qb__device_trial_create(device, n, n, n, n, slices, &trial));
+    const char *why =
+        qb__device_estimate(variant, info, qb__device_trial_problem(trial), slices, &choice);
+    if (why) {
+        status = qb__fail(QB_UNSUPPORTED, "%s", why);
+        goto out;
+    }
+    QB__TRY(qb__device_trial_run(trial, variant, choice.values, slices, o->quick ? 3 : 7, &result));
+    m->giga_updates_per_second = result.giga_updates;
+    m->rel_l2 = result.rel_l2;
+    double updates = (double)n * (double)n * (double)n * slices;
+    m->ceiling = updates / choice.predicted * 1e-9;
+    m->pack_gigabytes_per_second =
+        ((double)n * (double)n * slices * 4 + (double)result.packed_bytes) / result.pack_seconds *
+        1e-9;
+    m->scalar = bp_parallel_scalar_speed(variant->interp);
+    snprintf(m->problem.s, sizeof m->problem.s, "%zux%zu pixels, %zu views, %u slice%s", n, n, n,
+             slices, slices == 1 ? "" : "s");
+out:
+    if (status != QB_OK) fprintf(stderr, "%s: %s\n", variant->id, qb_detail());
+    qb__device_trial_destroy(trial);
+    return status == QB_OK;
+}

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "kernels/bp_parallel_device.h"
 
 /* What `qb tune` measured: per device, variant and shape class, the best parameters and their
  * speed. One JSON file of the user (QB_TUNING, else XDG_CONFIG_HOME/quickbeam/tuning.json, else
@@ -17,7 +18,7 @@ typedef struct qb__tuning_key {
     size_t slices, columns; /* classes: rounded up to a power of two, slices at most 128 */
 } qb__tuning_key;
 
-enum { QB__TUNING_VALUES = 6 };
+enum { QB__TUNING_VALUES = QB__PARAMETERS_MAX};
 
 typedef struct qb__tuning_entry {
     int values[QB__TUNING_VALUES];

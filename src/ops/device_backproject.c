@@ -90,14 +90,14 @@ const char *qb__device_estimate(const row *variant, const qb__device_info *devic
     else
         why = first_usable(variant, device, problem, choice->values);
     if (why) return why;
-    qb__device_rates rates;
+    qb__device_model model;
     qb__kernel_cost cost = {0};
-    qb__device_rates_of(device, &rates);
+    qb__device_model_of(device, &model);
     unsigned pass =
         variant->slices_max && padded > variant->slices_max ? variant->slices_max : padded;
     variant->cost(problem, pass, choice->values, &cost);
     choice->predicted =
-        qb__device_predict(&rates, &cost, updates * padded, NULL, &choice->bottleneck);
+        qb__device_predict(&model, &cost, updates * padded, NULL, &choice->bottleneck);
     choice->seconds =
         choice->measured ? updates * padded / (entry.giga_updates * 1e9) : choice->predicted;
     return NULL;
@@ -133,15 +133,15 @@ static cJSON *limits_json(const row *variant, const qb__device_info *device,
     cJSON *limits = cJSON_CreateObject();
     double seconds[QB__UNITS];
     int bottleneck;
-    qb__device_rates rates;
+    qb__device_model model;
     qb__kernel_cost cost = {0};
     unsigned padded = qb__device_padded(variant, slices);
-    qb__device_rates_of(device, &rates);
+    qb__device_model_of(device, &model);
     unsigned pass =
         variant->slices_max && padded > variant->slices_max ? variant->slices_max : padded;
     variant->cost(problem, pass, values, &cost);
     double updates = (double)problem->nx * (double)problem->ny * (double)problem->views * padded;
-    qb__device_predict(&rates, &cost, updates, seconds, &bottleneck);
+    qb__device_predict(&model, &cost, updates, seconds, &bottleneck);
     for (int unit = 0; unit < QB__UNITS; unit++)
         if (seconds[unit] > 0) cJSON_AddNumberToObject(limits, qb__unit_names[unit], seconds[unit]);
     return limits;

@@ -5,7 +5,7 @@
 #include <cjson/cJSON.h>
 
 #include "kernels/bp_parallel_device.h"
-#include "ops/device_rates.h"
+#include "ops/device_model.h"
 #include "quickbeam/recon.h"
 
 /* A variant with its parameters, and what is expected of it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef QB_OPS_DEVICE_RATES_H
-#define QB_OPS_DEVICE_RATES_H
+#ifndef QB_OPS_DEVICE_MODEL_H
+#define QB_OPS_DEVICE_MODEL_H
 
 #include "device/device.h"
 #include "kernels/bp_parallel_device.h"
@@ -19,18 +19,18 @@ enum {
     QB__UNITS
 };
 
-typedef struct qb__device_rates {
+typedef struct qb__device_model {
     double rate[QB__UNITS]; /* texels, bytes, lane instructions, FLOP, bytes, bytes a second */
     bool known;             /* the chip is in the table; else a cautious guess */
-} qb__device_rates;
+} qb__device_model;
 
 extern const char *const qb__unit_names[QB__UNITS];
 
-void qb__device_rates_of(const qb__device_info *device, qb__device_rates *rates);
+void qb__device_model_of(const qb__device_info *device, qb__device_model *model);
 
 /* Seconds that each unit needs for `updates` updates of that cost; returns the largest, its unit in
  * *bottleneck. seconds may be NULL. */
-double qb__device_predict(const qb__device_rates *rates, const qb__kernel_cost *cost,
+double qb__device_predict(const qb__device_model *model, const qb__kernel_cost *cost,
                           double updates, double seconds[QB__UNITS], int *bottleneck);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ops/device_rates.h"
+#include "ops/device_model.h"
 
 #include <stddef.h>
 
@@ -37,26 +37,26 @@ static const chip *find_chip(const qb__device_info *device, bool *known) {
     return best;
 }
 
-void qb__device_rates_of(const qb__device_info *device, qb__device_rates *rates) {
-    const chip *c = find_chip(device, &rates->known);
+void qb__device_model_of(const qb__device_info *device, qb__device_model *model) {
+    const chip *c = find_chip(device, &model->known);
     double clocks = device->clock_hz > 0 ? device->clock_hz : 1.2e9;
     double all = clocks * (device->multiprocessors ? device->multiprocessors : 1);
-    rates->rate[QB__UNIT_TEXTURE] = c->texels * all;
-    rates->rate[QB__UNIT_LOCAL] = c->local * all;
-    rates->rate[QB__UNIT_ARITHMETIC] = c->lanes * all;
-    rates->rate[QB__UNIT_TENSOR] = c->tensor * all;
-    rates->rate[QB__UNIT_L2] = c->l2 * all;
-    rates->rate[QB__UNIT_MEMORY] = c->memory;
+    model->rate[QB__UNIT_TEXTURE] = c->texels * all;
+    model->rate[QB__UNIT_LOCAL] = c->local * all;
+    model->rate[QB__UNIT_ARITHMETIC] = c->lanes * all;
+    model->rate[QB__UNIT_TENSOR] = c->tensor * all;
+    model->rate[QB__UNIT_L2] = c->l2 * all;
+    model->rate[QB__UNIT_MEMORY] = c->memory;
 }
 
-double qb__device_predict(const qb__device_rates *rates, const qb__kernel_cost *cost,
+double qb__device_predict(const qb__device_model *model, const qb__kernel_cost *cost,
                           double updates, double seconds[QB__UNITS], int *bottleneck) {
     const double work[QB__UNITS] = {cost->texels,       cost->local_bytes, cost->arithmetic,
                                     cost->tensor_flops, cost->l2_bytes,    cost->memory_bytes};
     double longest = 0;
     *bottleneck = QB__UNIT_ARITHMETIC;
     for (int unit = 0; unit < QB__UNITS; unit++) {
-        double rate = rates->rate[unit];
+        double rate = model->rate[unit];
         double t = work[unit] > 0 ? (rate > 0 ? work[unit] * updates / rate : 1e30) : 0;
         if (seconds) seconds[unit] = t;
         if (t > longest) longest = t, *bottleneck = unit;

@@ -13,10 +13,12 @@
 #include "geometry/grid.h"
 #include "geometry/parallel.h"
 #include "ops/backproject.h"
+#include "recon/fbp_device.h"
 #include "recon/fbp_plan.h"
 
 static void destroy(qb_job *job) {
     qb__fbp *fbp = (qb__fbp *)job;
+    qb__fbp_device_destroy(fbp);
     qb_params_clear(qb_prep_params, &fbp->prep);
     qb_params_clear(qb_fbp_params, &fbp->options);
     qb_params_clear(qb_output_params, &fbp->output);
@@ -46,6 +48,7 @@ out:
 }
 
 static void release(qb__fbp *fbp) {
+    qb__fbp_device_close(fbp);
     for (int i = 0; fbp->scratch && i < fbp->threads; i++) qb__free(fbp->scratch[i]);
     qb__free(fbp->scratch);
     qb__free(fbp->counts);
@@ -73,6 +76,10 @@ static qb_status find_center(qb__fbp *fbp, const qb_env *env) {
     cJSON_AddNumberToObject(center, "column", found.column);
     cJSON_AddNumberToObject(center, "confidence", found.confidence);
     return QB_OK;
+}
+
+const char *qb__fbp_kernel(const qb__fbp *fbp) {
+    return fbp->device ? fbp->device->choice.variant->id : fbp->variant->id;
 }
 
 static int compare_floats(const void *a, const void *b) {
@@ -116,6 +123,7 @@ static qb_status stream(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
     qb__pipeline_report times;
     qb_status status =
         qb__pipeline_run(stages, count, fbp->partition.chunks, fbp, pool, env, &times);
+    if (status == QB_OK && fbp->device) status = qb__fbp_device_counts(fbp, &fbp->counts[0]);
     if (status == QB_OK) status = qb__prepare_check(fbp->info->path, fbp->counts, fbp->threads);
     if (status != QB_OK) return status;
     qb__prepare_report(fbp->prepare, fbp->counts, fbp->threads, fbp->job.report, env);
@@ -146,9 +154,10 @@ static qb_status run(qb_job *job, const qb_env *env) {
         goto out;
     }
     QB__TRY(open_output(fbp, pool, env));
+    if (fbp->device) QB__TRY(qb__fbp_device_open(fbp, env));
     QB__TRY(stream(fbp, pool, env));
     cJSON_AddStringToObject(job->report, "output", fbp->output.output);
-    cJSON_AddStringToObject(job->report, "kernel", fbp->variant->id);
+    cJSON_AddStringToObject(job->report, "kernel", qb__fbp_kernel(fbp));
     cJSON_AddNumberToObject(job->report, "column", fbp->center);
     QB__TRY(finish_output(fbp));
 out:
@@ -183,6 +192,7 @@ qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep, const qb_fbp_o
     fbp->job.run = run;
     fbp->job.destroy = destroy;
     fbp->scan = scan;
+    fbp->parts = 1;
     fbp->info = qb_scan_describe(scan);
     fbp->command = qb__strdup(command);
     QB__TRY(qb_params_copy(qb_prep_params, prep, &fbp->prep));

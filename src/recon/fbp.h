@@ -9,6 +9,8 @@
 #include "recon/prepare.h"
 #include "recon/volume_out.h"
 
+typedef struct qb__fbp_device qb__fbp_device; /* fbp_device.h */
+
 /* A filtered back-projection: decided in fbp.c, streamed by fbp_stages.c, swept by fbp_sweep.c. */
 typedef struct qb__fbp {
     qb_job job;
@@ -23,6 +25,7 @@ typedef struct qb__fbp {
 
     /* decided by the plan */
     int threads;
+    size_t parts;           /* devices that share a chunk; 1 on the CPU */
     qb_grid grid;           /* n[2] = slices written */
     size_t first_row, step; /* slice i comes from detector row first_row + i * step */
     double pixel;           /* mm, or 1 when unknown */
@@ -36,6 +39,7 @@ typedef struct qb__fbp {
     float *largest;         /* [lanes] no filtered value of a slice exceeds it; NULL = unknown */
     qb__bp_parallel_problem problem;
     qb__filter *filter;
+    qb__fbp_device *device; /* NULL = the CPU computes; then `variant` serves single slices */
     qb__partition partition;
     size_t cache_rows;      /* rows read ahead at once because their storage is costly to read twice */
     size_t fixed_bytes;     /* held besides the rings */
@@ -51,6 +55,9 @@ typedef struct qb__fbp {
 } qb__fbp;
 
 size_t qb__fbp_chunk_slices(const qb__fbp *fbp, size_t chunk);
+/* The slice of a chunk of `slices` at which a part begins. */
+size_t qb__fbp_part_first(const qb__fbp *fbp, size_t slices, size_t part);
+const char *qb__fbp_kernel(const qb__fbp *fbp); /* the id of the one that computes the volume */
 unsigned qb__fbp_lanes(const qb__fbp *fbp, size_t slices);
 /* Bytes in flight for a chunk size and ring depth, all that run() will hold included. */
 size_t qb__fbp_bytes(const void *fbp, size_t slices_per_chunk, unsigned slots);

@@ -17,6 +17,7 @@
 #include "geometry/parallel.h"
 #include "ops/backproject.h"
 #include "recon/center.h"
+#include "recon/fbp_device.h"
 
 static qb_status check_scan(const qb_scan_info *info) {
     if (info->beam == 1 + QB_BEAM_CONE)
@@ -101,18 +102,20 @@ out:
  * that more than 4 times as much. Nothing is known of given line integrals or of a filter file. */
 static qb_status bound_rows(qb__fbp *fbp) {
     double weight = 0, bound = 89;
+    size_t most = fbp->grid.n[2] + QB__BP_PARALLEL_MOST_LANES; /* of any pass, lanes padded */
     const char *filter = fbp->options.filter;
     if (fbp->info->quantity == QB_LINE_INTEGRAL || access(filter, F_OK) == 0)
         return QB_OK;
-    qb_status status = qb__alloc(QB__BP_PARALLEL_MOST_LANES, sizeof *fbp->largest, &fbp->largest);
+    qb_status status = qb__alloc(most, sizeof *fbp->largest, &fbp->largest);
     if (status != QB_OK) return status;
     for (size_t i = 0; i < fbp->info->views; i++) weight = fmax(weight, fbp->weights[i]);
     if (strncmp(filter, "none", 4) != 0) bound *= 0.5 * 4 / fbp->pixel;
-    for (size_t i = 0; i < QB__BP_PARALLEL_MOST_LANES; i++) fbp->largest[i] = (float)(bound * weight);
+    for (size_t i = 0; i < most; i++) fbp->largest[i] = (float)(bound * weight);
     return QB_OK;
 }
 
-static qb_status decide_kernel(qb__fbp *fbp) {
+/* One of the CPU's is always chosen: single slices (the range of integers, sweeps) are its work. */
+static qb_status decide_kernel(qb__fbp *fbp, const qb_env *env) {
     size_t views = fbp->info->views;
     qb_status status;
     QB__TRY(bound_rows(fbp));
@@ -125,12 +128,14 @@ static qb_status decide_kernel(qb__fbp *fbp) {
                                              .largest = fbp->largest};
     QB__TRY(qb__fbp_aim(fbp, isnan(fbp->center) ? ((double)fbp->info->columns - 1) / 2
                                                 : fbp->center));
-    QB__TRY(qb__bp_parallel_choose(&fbp->problem, fbp->sweep ? 1 : fbp->grid.n[2],
-                                   (qb_interp)fbp->options.interp,
-                                   (qb_accuracy)fbp->options.accuracy, fbp->options.kernel,
-                                   &fbp->variant));
     QB__TRY(qb__filter_create(fbp->options.filter, (qb_pad)fbp->options.pad, fbp->info->columns,
                               fbp->pixel, &fbp->filter));
+    QB__TRY(qb__fbp_device_decide(fbp, env));
+    qb_interp interp = (qb_interp)fbp->options.interp;
+    if (fbp->device && interp == QB_INTERP_OVERSAMPLE) interp = QB_INTERP_LINEAR;
+    QB__TRY(qb__bp_parallel_choose(&fbp->problem, fbp->sweep ? 1 : fbp->grid.n[2], interp,
+                                   (qb_accuracy)fbp->options.accuracy,
+                                   fbp->device ? NULL : fbp->options.kernel, &fbp->variant));
 out:
     return status;
 }
@@ -176,6 +181,11 @@ static qb_status decide_chunks(qb__fbp *fbp, const qb_env *env) {
     size_t cap = qb__memory_cap(env);
     fbp->threads = env && env->threads > 0 ? env->threads : qb__cpu_count();
     fbp->fixed_bytes = fixed_bytes(fbp);
+    if (fbp->device) {
+        qb_status fits = qb__fbp_device_chunks(fbp, env);
+        fbp->memory = fbp->partition.bytes;
+        return fits;
+    }
     qb__partition_problem problem = {.slices = fbp->sweep ? 1 : fbp->grid.n[2],
                                      .step = fbp->variant->lanes_step,
                                      .most = fbp->variant->lanes_max,
@@ -204,7 +214,32 @@ static double forecast_seconds(const qb__fbp *fbp) {
     double slices = (double)(fbp->sweep ? fbp->sweep_count : fbp->grid.n[2]);
     double updates = (double)fbp->grid.n[0] * (double)fbp->grid.n[1] * slices * (double)fbp->info->views;
     double padded = (double)qb__filter_length(fbp->filter) * slices * (double)fbp->info->views;
+    if (fbp->device) return (fbp->device->choice.seconds + padded / 50e9) / (double)fbp->parts;
     return (updates / (fbp->variant->speed * 1e9) + padded / 0.4e9) / fbp->threads;
+}
+
+static void describe_kernel(const qb__fbp *fbp, cJSON *plan) {
+    qb_interp interp = (qb_interp)fbp->options.interp;
+    qb_accuracy asked = (qb_accuracy)fbp->options.accuracy;
+    const qb__fbp_device *gpu = fbp->device;
+    int accuracy = (int)(gpu ? gpu->choice.variant->accuracy : fbp->variant->accuracy);
+    cJSON_AddStringToObject(plan, "kernel", qb__fbp_kernel(fbp));
+    cJSON_AddStringToObject(plan, "accuracy", qb__accuracy_name((qb_accuracy)accuracy));
+    if (!gpu) {
+        cJSON_AddStringToObject(plan, "device", "cpu");
+        cJSON_AddItemToObject(plan, "why",
+                              qb__bp_parallel_why(&fbp->problem, fbp->grid.n[2], interp, asked));
+        return;
+    }
+    const qb__device_info *info = qb__device_info_of(gpu->set.device[0]);
+    cJSON_AddStringToObject(plan, "device", info->spec);
+    cJSON_AddStringToObject(plan, "device_name", info->name);
+    cJSON_AddNumberToObject(plan, "devices", (double)fbp->parts);
+    cJSON_AddNumberToObject(plan, "device_memory_bytes", (double)gpu->bytes);
+    cJSON_AddItemToObject(plan, "kernel_parameters",
+                          qb__parameters_json(gpu->choice.variant, gpu->choice.values));
+    cJSON_AddItemToObject(plan, "why_device",
+                          qb__device_why(info, &fbp->problem, fbp->grid.n[2], interp, asked));
 }
 
 static void describe(qb__fbp *fbp) {
@@ -234,12 +269,7 @@ static void describe(qb__fbp *fbp) {
         if (qb_param_get(row, &fbp->prep, text, sizeof text))
             cJSON_AddStringToObject(options, row->name, text);
     }
-    cJSON_AddStringToObject(plan, "kernel", fbp->variant->id);
-    cJSON_AddStringToObject(plan, "accuracy", qb__accuracy_name((qb_accuracy)fbp->variant->accuracy));
-    cJSON_AddItemToObject(plan, "why",
-                          qb__bp_parallel_why(&fbp->problem, grid->n[2],
-                                              (qb_interp)fbp->options.interp,
-                                              (qb_accuracy)fbp->options.accuracy));
+    describe_kernel(fbp, plan);
     cJSON_AddNumberToObject(plan, "fft_length", (double)qb__filter_length(fbp->filter));
     cJSON_AddNumberToObject(plan, "threads", fbp->threads);
     cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)fbp->partition.slices_per_chunk);
@@ -260,7 +290,7 @@ qb_status qb__fbp_decide(qb__fbp *fbp, const qb_env *env) {
     QB__TRY(qb__fbp_decide_grid(fbp, env));
     QB__TRY(decide_center(fbp));
     QB__TRY(decide_weights(fbp, env));
-    QB__TRY(decide_kernel(fbp));
+    QB__TRY(decide_kernel(fbp, env));
     QB__TRY(decide_chunks(fbp, env));
     describe(fbp);
     fbp->job.plan_text = cJSON_Print(fbp->job.plan);

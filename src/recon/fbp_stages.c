@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "recon/fbp.h"
+#include "recon/fbp_device.h"
 
 enum {
     READ_VIEWS = 128, /* views a reading task: how often cancelling is looked at */
@@ -32,9 +33,22 @@ static size_t row_bytes(const qb__fbp *fbp) {
 }
 
 /* A chunk's raw numbers: adjacent rows come as [view][row][column] in one sweep over the file, rows
- * further apart as [row][view][column], one sweep each. */
+ * further apart as [row][view][column], one sweep each. Where several devices share a chunk, each has
+ * a run of its slices, and these stand behind each other. */
+static size_t part_slices(const qb__fbp *fbp, size_t slices, size_t part) {
+    size_t per = divide_up(slices, fbp->parts), first = part * per;
+    return first < slices ? minimum(per, slices - first) : 0;
+}
+
+size_t qb__fbp_part_first(const qb__fbp *fbp, size_t slices, size_t part) {
+    return minimum(part * divide_up(slices, fbp->parts), slices);
+}
+
 static size_t raw_offset(const qb__fbp *fbp, size_t slices, size_t view, size_t s) {
-    size_t row = fbp->step == 1 ? view * slices + s : s * fbp->info->views + view;
+    size_t part = s / divide_up(slices, fbp->parts);
+    size_t first = qb__fbp_part_first(fbp, slices, part), views = fbp->info->views;
+    size_t row = fbp->step > 1 ? s * views + view
+                               : first * views + view * part_slices(fbp, slices, part) + s - first;
     return row * row_bytes(fbp);
 }
 
@@ -87,12 +101,10 @@ static qb_status read_run(void *job, size_t chunk, size_t task, int worker, cons
         if (status == QB_OK) copy_from_cache(fbp, view0, view1, slices, row0, raw);
         return status;
     }
-    if (fbp->step == 1)
-        return qb_scan_read(fbp->scan, view0, view1, row0, row0 + slices,
-                            raw + raw_offset(fbp, slices, view0, 0));
-    for (size_t s = 0; s < slices; s++) {
-        size_t row = row0 + s * fbp->step;
-        qb_status status = qb_scan_read(fbp->scan, view0, view1, row, row + 1,
+    size_t run = fbp->step == 1 ? divide_up(slices, fbp->parts) : 1; /* rows a sweep brings */
+    for (size_t s = 0; s < slices; s += run) {
+        size_t row = row0 + s * fbp->step, end = minimum(s + run, slices) - s;
+        qb_status status = qb_scan_read(fbp->scan, view0, view1, row, row + end,
                                         raw + raw_offset(fbp, slices, view0, s));
         if (status != QB_OK) return status;
     }
@@ -205,15 +217,22 @@ int qb__fbp_stages(const qb__fbp *fbp, size_t slices, unsigned slots, qb__stage 
     unsigned lanes = qb__fbp_lanes(fbp, slices);
     size_t voxels = slices * fbp->grid.n[0] * fbp->grid.n[1];
     int n = 0;
-    stages[n++] = (qb__stage){.name = "read", .blocking = true, .slots = slots,
-                              .slot_bytes = slices * fbp->info->views * row_bytes(fbp),
-                              .tasks = read_tasks, .run = read_run};
-    stages[n++] = (qb__stage){.name = "filter", .slots = slots, .tasks = filter_tasks,
-                              .slot_bytes = fbp->info->views *
-                                            fbp->variant->view_bytes(&fbp->problem, lanes),
-                              .run = filter_run};
-    stages[n++] = (qb__stage){.name = "back-project", .slots = slots, .tasks = tile_tasks,
-                              .slot_bytes = voxels * sizeof(float), .run = backproject_run};
+    stages[n] = (qb__stage){.name = "read", .blocking = true, .slots = slots,
+                            .slot_bytes = slices * fbp->info->views * row_bytes(fbp),
+                            .tasks = read_tasks, .run = read_run};
+    if (fbp->device) {
+        stages[n].create = qb__fbp_device_ring;
+        stages[n++].destroy = qb__fbp_device_free_ring;
+        n += qb__fbp_device_stages(fbp, slices, slots, stages + n);
+    } else {
+        n++;
+        stages[n++] = (qb__stage){.name = "filter", .slots = slots, .tasks = filter_tasks,
+                                  .slot_bytes = fbp->info->views *
+                                                fbp->variant->view_bytes(&fbp->problem, lanes),
+                                  .run = filter_run};
+        stages[n++] = (qb__stage){.name = "back-project", .slots = slots, .tasks = tile_tasks,
+                                  .slot_bytes = voxels * sizeof(float), .run = backproject_run};
+    }
     if (qb__volume_converts(&fbp->volume))
         stages[n++] = (qb__stage){.name = "convert", .slots = slots, .tasks = convert_tasks,
                                   .slot_bytes = voxels * qb_dtype_size(qb__volume_dtype(&fbp->volume)),

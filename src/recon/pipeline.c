@@ -172,12 +172,28 @@ size_t qb__pipeline_bytes(const qb__stage *stages, int count) {
     return bytes;
 }
 
+static qb_status make_ring(pipeline *line, station *s) {
+    const qb__stage *stage = s->stage;
+    if (!stage->create) return qb__alloc(stage->slots, stage->slot_bytes, &s->ring);
+    void *ring = NULL;
+    qb_status status = stage->create(line->job, stage->slots * stage->slot_bytes, &ring);
+    s->ring = ring;
+    return status;
+}
+
+static void free_ring(pipeline *line, station *s) {
+    if (s->stage && s->stage->destroy)
+        s->stage->destroy(line->job, s->ring);
+    else
+        qb__free(s->ring);
+}
+
 static qb_status open_line(pipeline *line, const qb__stage *stages, size_t chunks) {
     for (int i = 0; i < line->count; i++) {
         station *s = &line->station[i];
         *s = (station){.line = line, .stage = &stages[i], .index = i, .chunks = chunks};
         chunks /= gathered(s);
-        qb_status status = qb__alloc(stages[i].slots, stages[i].slot_bytes, &s->ring);
+        qb_status status = make_ring(line, s);
         if (status != QB_OK) return qb__fail_in(status, "buffers of stage %s", stages[i].name);
     }
     return QB_OK;
@@ -230,9 +246,9 @@ qb_status qb__pipeline_run(const qb__stage *stages, int count, size_t chunks, vo
     }
     *report = (qb__pipeline_report){.wall_seconds = now(CLOCK_MONOTONIC) - from, .stages = count};
     for (int i = 0; i < count; i++) {
-        const station *s = &line.station[i];
+        station *s = &line.station[i];
         report->stage[i] = (qb__stage_time){stages[i].name, s->cpu, s->busy};
-        qb__free(line.station[i].ring);
+        free_ring(&line, s);
     }
     pthread_cond_destroy(&line.moved);
     pthread_mutex_destroy(&line.lock);

@@ -18,13 +18,16 @@ typedef struct qb__stage {
     size_t gather;     /* chunks that go into one output, which is a chunk to the next stage; 0 = 1.
                           All of them get the same `out`, in order */
     size_t slot_bytes; /* bytes of one */
+    /* The ring's memory where it is special (page-locked); NULL = ordinary. */
+    qb_status (*create)(void *job, size_t bytes, void **ring);
+    void (*destroy)(void *job, void *ring); /* NULL-safe */
     /* Independent tasks that make up a chunk; NULL = 1. */
     size_t (*tasks)(void *job, size_t chunk);
     /* in: the previous stage's buffer of this chunk (NULL for the first); out: this stage's. */
     qb_status (*run)(void *job, size_t chunk, size_t task, int worker, const void *in, void *out);
 } qb__stage;
 
-enum { QB__STAGES_MAX = 6 };
+enum { QB__STAGES_MAX = 8 };
 
 typedef struct qb__stage_time {
     const char *name;

@@ -104,6 +104,10 @@ void qb__prepare_row(const qb__prepare *prepare, size_t view, size_t row, const 
     qb__prep_row(&prepare->steps, view, row - prepare->row0, raw, out, counts);
 }
 
+const qb__prep *qb__prepare_steps(const qb__prepare *prepare) { return &prepare->steps; }
+
+size_t qb__prepare_rows_held(const qb__prepare *prepare) { return prepare->rows; }
+
 const char *qb__prepare_air(const qb__prepare *prepare) {
     return prepare->air ? prepare->air_text : NULL;
 }

@@ -20,6 +20,10 @@ void qb__prepare_destroy(qb__prepare *prepare); /* NULL-safe */
 /* One detector row of one view, as qb__prep_row; `row` counts from the scan's first. */
 void qb__prepare_row(const qb__prepare *prepare, size_t view, size_t row, const void *raw, float *out,
                      qb__prep_counts *counts);
+/* The steps, for devices that do them by themselves; row 0 of their fields is the first prepared, of
+ * qb__prepare_rows_held. */
+const qb__prep *qb__prepare_steps(const qb__prepare *prepare);
+size_t qb__prepare_rows_held(const qb__prepare *prepare);
 /* "columns 0..11 and 148..159, rows 0..134"; NULL without normalisation. */
 const char *qb__prepare_air(const qb__prepare *prepare);
 

@@ -27,6 +27,27 @@ static void print_why(const cJSON *plan, FILE *out) {
     }
 }
 
+/* The device's table: what each unit would take alone, the bottleneck, prediction, measurement. */
+static void print_why_device(const cJSON *plan, FILE *out) {
+    const cJSON *row, *limit;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(plan, "why_device")) {
+        fprintf(out, "             %-36s %-7s ", text(row, "kernel"), text(row, "accuracy"));
+        if (cJSON_GetObjectItem(row, "predicted_seconds"))
+            fprintf(out, "%9.4g s by %s; ", number(row, "predicted_seconds"), text(row, "bottleneck"));
+        if (cJSON_GetObjectItem(row, "measured_seconds"))
+            fprintf(out, "%.4g s measured; ", number(row, "measured_seconds"));
+        fprintf(out, "%s", text(row, "verdict"));
+        const char *between = " (";
+        cJSON_ArrayForEach(limit, cJSON_GetObjectItem(row, "limits")) {
+            fprintf(out, "%s%s %.3g", between, limit->string, limit->valuedouble);
+            between = ", ";
+        }
+        fputs(*between == ',' ? ")\n" : "\n", out);
+    }
+}
+
+static bool with_why; /* --why */
+
 static void print_plan(const cJSON *plan, FILE *out) {
     fprintf(out, "input        %s (%s), %.0f views of %.0f x %.0f\n", text(plan, "input"),
             text(plan, "format"), element(plan, "views_rows_columns", 0),
@@ -37,7 +58,13 @@ static void print_plan(const cJSON *plan, FILE *out) {
             element(plan, "size", 1), element(plan, "size", 2), text(plan, "units"));
     fprintf(out, "kernel       %s, accuracy %s, %.0f threads\n", text(plan, "kernel"),
             text(plan, "accuracy"), number(plan, "threads"));
-    print_why(plan, out);
+    if (cJSON_GetObjectItem(plan, "device_name"))
+        fprintf(out, "device       %s, %s; %.1f MiB there\n", text(plan, "device"),
+                text(plan, "device_name"), number(plan, "device_memory_bytes") / 1048576.0);
+    if (with_why) {
+        print_why(plan, out);
+        print_why_device(plan, out);
+    }
     fprintf(out, "chunks       %.0f of %.0f slices, %.0f buffers a ring\n", number(plan, "chunks"),
             number(plan, "slices_per_chunk"), number(plan, "ring_slots"));
     fprintf(out, "memory       %.1f MiB\n", number(plan, "memory_bytes") / 1048576.0);
@@ -86,6 +113,7 @@ qb_status open_scan(cli *c, qb_scan **scan) {
 
 qb_status finish_job(cli *c, qb_job *job) {
     const char *report;
+    with_why = c->options.run.why;
     if (c->options.run.dry_run) return show(c, qb_job_plan(job), print_plan);
     qb_status status = qb_job_run(job, &c->env, &report);
     finish_progress();

@@ -68,6 +68,7 @@ const qb_param run_params[] = {
     ROW(config, "config", QB_PARAM_TEXT, "FILE", "read options from FILE; flags win", 0),
     ROW(save_config, "save-config", QB_PARAM_TEXT, "FILE", "write all options of this run to FILE", 0),
     ROW(dry_run, "dry-run", QB_PARAM_FLAG, NULL, "say what would be done and stop", 0),
+    ROW(why, "why", QB_PARAM_FLAG, NULL, "with qb plan: every kernel's forecast and what limits it", 0),
     ROW(json, "json", QB_PARAM_FLAG, NULL, "print one JSON object on stdout", 0),
     ROW(quiet, "quiet", QB_PARAM_FLAG, NULL, "no progress, no remarks; warnings and errors only", 'q'),
     ROW(verbose, "verbose", QB_PARAM_FLAG, NULL, "more remarks", 'v'),

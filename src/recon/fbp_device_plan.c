@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Which device and kernel a filtered back-projection takes, and in what chunks. */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "ops/backproject.h"
+#include "recon/fbp_device.h"
+
+enum {
+    RING_BYTES = 1 << 30,  /* page-locked memory a ring's buffer may take: locking costs time */
+    BLOCK_BYTES = 64 << 20 /* filtered rows at a time: about what stays in L2 between two kernels */
+};
+
+static bool is_device_kernel(const char *id) {
+    size_t count;
+    const qb__bp_parallel_device_variant *const *rows = qb__bp_parallel_device_variants(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i]->id, id) == 0) return true;
+    }
+    return false;
+}
+
+/* Why this job stays on the CPU; NULL = it can go to a device. */
+static const char *not_for_devices(const qb__fbp *fbp) {
+    if (fbp->sweep) return "a sweep over axes is made slice by slice on the CPU";
+    if (fbp->options.kernel && !is_device_kernel(fbp->options.kernel))
+        return "--kernel names one of the CPU's";
+    if (fbp->options.pad > QB_PAD_MIRROR) return "--pad taper and ellipse are the CPU's";
+    return NULL;
+}
+
+static qb_status refuse_or_leave(qb__fbp *fbp, const qb_env *env, const char *why, bool named) {
+    if (named) return qb__fail(QB_UNSUPPORTED, "--device %s: %s", env->device, why);
+    qb__info(env, "--device auto: the CPU computes: %s", why);
+    qb__fbp_device_destroy(fbp);
+    return QB_OK;
+}
+
+qb_status qb__fbp_device_decide(qb__fbp *fbp, const qb_env *env) {
+    qb__device_set set;
+    qb_status status = qb__device_set_open(env, &set);
+    if (status != QB_OK || set.count == 0) return status;
+    status = qb__alloc(1, sizeof *fbp->device, &fbp->device);
+    if (status != QB_OK) {
+        qb__device_set_close(&set);
+        return status;
+    }
+    fbp->device->set = set;
+    const char *why = not_for_devices(fbp);
+    if (why) return refuse_or_leave(fbp, env, why, set.named);
+    const qb__device_info *info = qb__device_info_of(set.device[0]);
+    status = qb__device_choose(info, &fbp->problem, fbp->grid.n[2], (qb_interp)fbp->options.interp,
+                               (qb_accuracy)fbp->options.accuracy, fbp->options.kernel,
+                               &fbp->device->choice);
+    if (status == QB_UNSUPPORTED && !set.named)
+        return refuse_or_leave(fbp, env, qb_detail(), false);
+    if (status != QB_OK) return status;
+    fbp->parts = (size_t)set.count < fbp->grid.n[2] ? (size_t)set.count : fbp->grid.n[2];
+    for (size_t p = 0; p < fbp->parts; p++) fbp->device->part[p].device = set.device[p];
+    qb__info(env, "device %s, %s: kernel %s", info->spec, info->name,
+             fbp->device->choice.variant->id);
+    return QB_OK;
+}
+
+/* Bytes on a device for so many slices of its own. */
+static size_t device_bytes(const qb__fbp *fbp, size_t slices, unsigned slots) {
+    const qb__fbp_device *gpu = fbp->device;
+    const qb__bp_parallel_device_variant *variant = gpu->choice.variant;
+    size_t views = fbp->info->views, columns = fbp->info->columns;
+    size_t raw = views * columns * qb_dtype_size(fbp->info->dtype);
+    size_t slab = fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
+    size_t fields = 2 * fbp->info->rows * columns * sizeof(float);
+    return slices * slots * (raw + slab) + gpu->block * slices * (columns + 16) * sizeof(float) + fields +
+           variant->packed_bytes(&fbp->problem, qb__device_padded(variant, slices),
+                                 gpu->choice.values);
+}
+
+static size_t host_bytes(const qb__fbp *fbp, size_t slices, unsigned slots) {
+    qb__stage stages[QB__STAGES_MAX];
+    return fbp->fixed_bytes +
+           qb__pipeline_bytes(stages, qb__fbp_stages(fbp, slices, slots, stages));
+}
+
+static size_t device_cap(const qb__fbp *fbp, const qb_env *env) {
+    size_t least = SIZE_MAX, free_bytes;
+    for (size_t p = 0; p < fbp->parts; p++) {
+        if (qb__device_free_bytes(fbp->device->part[p].device, &free_bytes) == QB_OK &&
+            free_bytes / 10 * 9 < least)
+            least = free_bytes / 10 * 9;
+    }
+    return env && env->max_vram ? env->max_vram : least;
+}
+
+static size_t divide_up(size_t a, size_t b) {
+    return (a + b - 1) / b;
+}
+
+/* The most slices a chunk could usefully have: a few chunks for the stages to overlap, no ring
+ * above its share of page-locked memory, no pass above what the kernel takes. */
+static size_t most_slices(const qb__fbp *fbp) {
+    const qb__bp_parallel_device_variant *variant = fbp->device->choice.variant;
+    size_t step = variant->slices_step ? variant->slices_step : 1;
+    size_t slab = fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
+    size_t raw = fbp->info->views * fbp->info->columns * qb_dtype_size(fbp->info->dtype);
+    size_t each = divide_up(fbp->grid.n[2], fbp->parts);
+    size_t most = divide_up(divide_up(each, 4), step) * step;
+    size_t ring = RING_BYTES / fbp->parts / (slab > raw ? slab : raw);
+    if (most > ring) most = ring / step * step;
+    if (most < step) most = step;
+    if (variant->slices_max && most > variant->slices_max) most = variant->slices_max;
+    return most < each ? most : each;
+}
+
+qb_status qb__fbp_device_chunks(qb__fbp *fbp, const qb_env *env) {
+    qb__fbp_device *gpu = fbp->device;
+    size_t ram = qb__memory_cap(env), vram = device_cap(fbp, env), host = 0, device = 0;
+    for (size_t slices = most_slices(fbp); slices >= 1; slices = slices > 1 ? slices / 2 : 0) {
+        size_t chunk = slices * fbp->parts, chunks = divide_up(fbp->grid.n[2], chunk);
+        gpu->block = BLOCK_BYTES / (slices * fbp->info->columns * sizeof(float)) + 1;
+        if (gpu->block > fbp->info->views) gpu->block = fbp->info->views;
+        for (unsigned slots = chunks > 1 ? QB__FBP_SLOTS : 1; slots >= 1; slots--) {
+            host = host_bytes(fbp, chunk, slots);
+            device = device_bytes(fbp, slices, slots);
+            if (host > ram || device > vram) continue;
+            fbp->partition = (qb__partition){chunk, chunks, slots, host};
+            gpu->bytes = device;
+            return QB_OK;
+        }
+    }
+    if (device > vram)
+        return qb__fail(
+            QB_NO_MEMORY,
+            "a single slice needs %.1f MiB on the device and %.1f may be used: a smaller "
+            "--size, or --device cpu",
+            (double)device / 1048576.0, (double)vram / 1048576.0);
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "--max-ram of %.1f MiB is too small: even one slice at a time needs %.1f MiB",
+                    (double)ram / 1048576.0, (double)host / 1048576.0);
+}

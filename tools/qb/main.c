@@ -54,17 +54,12 @@ static bool same_file(const char *a, const char *b) {
 static qb_status run_verb(cli *c) {
     qb_status status = check_device(c);
     const char *save = c->options.run.save_config;
-<<<<<<< HEAD
     bool plans = c->verb->run == cmd_fbp || c->verb->run == cmd_fdk || c->verb->run == cmd_project;
     if (status == QB_OK && c->options.run.dry_run && !plans)
         status = complain(QB_BAD_ARGUMENT, "qb %s has no plan to show; qb fbp, fdk and project have",
                           c->verb->name);
-=======
-    if (status == QB_OK && c->options.run.dry_run && c->verb->run != cmd_fbp && c->verb->run != cmd_fdk)
-        status = complain(QB_BAD_ARGUMENT, "qb %s has no plan to show; qb fbp and qb fdk have", c->verb->name);
     if (status == QB_OK && c->options.run.why && !c->options.run.dry_run)
         status = complain(QB_BAD_ARGUMENT, "--why belongs to qb plan %s", c->verb->name);
->>>>>>> 96622c6 (WIP fbp on devices)
     for (int i = 0; status == QB_OK && save && i < c->count; i++) {
         if (same_file(save, c->argument[i]))
             status = complain(QB_BAD_ARGUMENT, "--save-config %s would overwrite the input", save);

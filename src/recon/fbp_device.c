@@ -56,6 +56,7 @@ static qb_status reconstruct_part(qb__fbp *fbp, qb__fbp_part *part, size_t slot,
     qb__device_rows rows = {part->rows, 0, slices * stride, stride};
     for (size_t view = 0; view < views; view += fbp->device->block) {
         size_t end = view + fbp->device->block < views ? view + fbp->device->block : views;
+        raw.offset = view * raw.view_stride * qb_dtype_size(fbp->info->dtype);
         qb_status status = qb__device_filter_run(part->filter, part->compute, &raw, view, end, slices,
                                                  first_slice * fbp->step, fbp->step, &rows);
         if (status == QB_OK)

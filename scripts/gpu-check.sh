@@ -72,6 +72,7 @@ step nvrtc text "$build/tests/device/nvrtccheck"
 step faults text "$build/tests/device/device_faults"
 step cache text "$build/tests/device/device_cache"
 step device-layer text "$build/tests/unit/unit_device"
+step device-lost text "$build/tests/device/device_lost"
 step kernelcheck text "$build/tests/kernelcheck/kernelcheck" --filter bp_parallel
 
 # The sanitizer slows kernels down a hundredfold: fewer trials, and the faults tests (no GPU) not at all.

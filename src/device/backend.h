@@ -3,6 +3,7 @@
 #define QB_DEVICE_BACKEND_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/status.h"
 #include "device/device.h"
@@ -16,7 +17,7 @@ struct qb__device {
     const qb__backend *backend;
     qb__device_info info;
     int opened;           /* how many times; the slot stays in the list, guarded by device.c */
-    int lost;             /* set once, by the first error that the device does not survive */
+    atomic_int lost;      /* set once, by the first error that the device does not survive */
     pthread_mutex_t lock; /* programs, pinned, and whatever the api keeps */
     qb__program *programs;
     char compiler[64];     /* identity for the cache's key */

@@ -48,10 +48,10 @@ static bool try_file(const char *path, int driver, int *newest) {
 bool qb__nvrtc_open(int driver, char *why, size_t why_size) {
     const char *folders[] = {"", getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     int newest = 0;
-    for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
-        if (!folders[f] || (f && !*folders[f])) continue;
-        for (size_t i = 0; i < SONAMES; i++) {
+    for (size_t i = 0; i < SONAMES; i++) {
+        for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
             char path[4096];
+            if (!folders[f] || (f && !*folders[f])) continue;
             int n = snprintf(path, sizeof path, f ? "%s/lib64/%s" : "%s%s", folders[f], sonames[i]);
             if (n < 0 || (size_t)n >= sizeof path) continue;
             if (try_file(path, driver, &newest)) return true;

@@ -56,3 +56,6 @@ KERNEL void probe_layers(TEXTURE_LAYERED(image), GLOBAL const float *RESTRICT at
     out[4 * i + 2] = four.z;
     out[4 * i + 3] = four.w;
 }
+
+/* Writes where nothing is: a device does not survive it. */
+KERNEL void probe_crash(GLOBAL float *RESTRICT out, ulong far_away) { out[far_away] = 1.0f; }

@@ -48,21 +48,21 @@ KERNEL void rate_local(GLOBAL float *RESTRICT out, uint rounds) {
 }
 
 /* 8 reads of 16 bytes a round and item from a buffer of `count` (a power of two) that the cache
- * behind the multiprocessors holds. */
+ * behind the multiprocessors holds. A group reads 256 neighbours at a place drawn anew each time, so
+ * that the small caches before it seldom help. */
 KERNEL void rate_cache(GLOBAL const float4 *RESTRICT in, GLOBAL float *RESTRICT out, uint count,
                        uint rounds) {
-    uint at = (uint)global_id(0), step = (uint)global_size(0);
+    uint place = (uint)group_id(0) * 2654435761u, mask = (count - 1) & ~255u;
     float x = 0, y = 0, z = 0, w = 0;
     for (uint i = 0; i < rounds; i++) {
         for (uint k = 0; k < 8; k++) {
-            float4 v = in[at & (count - 1)];
+            float4 v = in[((place >> 3) & mask) + local_id(0)];
             x += v.x;
             y += v.y;
             z += v.z;
             w += v.w;
-            at += step;
+            place = place * 1664525u + 1013904223u;
         }
-        at += 32;
     }
     float sum = (x + y) + (z + w);
     if (sum == NEVER) out[0] = sum;

@@ -69,6 +69,7 @@ fi
 
 step devices json "$build/qb" devices --json --quiet
 step nvrtc text "$build/tests/device/nvrtccheck"
+step missing text "$build/tests/device/device_missing"
 step faults text "$build/tests/device/device_faults"
 step cache text "$build/tests/device/device_cache"
 step device-layer text "$build/tests/unit/unit_device"

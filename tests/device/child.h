@@ -49,4 +49,12 @@ static inline void in_child(scenario body, const char *cache) {
     if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("the scenario failed (%#x)", status);
 }
 
+/* A cmocka test of a scenario without a cache, and its row. */
+#define SCENARIO(name)                                                                             \
+    static void test_##name(void **state) {                                                        \
+        (void)state;                                                                               \
+        in_child(name, "");                                                                        \
+    }
+#define SCENARIO_ROW(name) cmocka_unit_test(test_##name),
+
 #endif

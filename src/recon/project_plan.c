@@ -15,6 +15,14 @@
 
 enum { RAW_BYTES = 8 << 20 };
 
+/* Readers forgive a lack of memory for what a file only may have beside it: voxel size, place. */
+static qb_status open_volume(qb__projection *p) {
+    size_t failed = qb__allocations_failed();
+    qb_status status = qb__source_open(p->volume, p->options.dataset, &p->source);
+    if (status != QB_OK || qb__allocations_failed() == failed) return status;
+    return qb__fail(QB_NO_MEMORY, "%s: no memory for what is said about it", p->volume);
+}
+
 static qb_status check_volume(const qb__projection *p) {
     const qb__source *source = p->source;
     bool hounsfield = strcmp(source->quantity, "Hounsfield") == 0;
@@ -214,7 +222,7 @@ qb_status qb__projection_decide(qb__projection *p, const qb_env *env) {
         goto out;
     }
     if (p->options.geometry_out) QB__TRY(qb_geometry_can_save(p->options.geometry_out));
-    QB__TRY(qb__source_open(p->volume, p->options.dataset, &p->source));
+    QB__TRY(open_volume(p));
     QB__TRY(decide_grid(p, env));
     QB__TRY(decide_scan(p, env));
     QB__TRY(

@@ -153,16 +153,24 @@ static double column_at(const qb_view *view, double gamma) {
 
 /* Weighted rows end smoothly at 0 on the short side, but once filtered they go on beyond it, and
  * the field, as wide there as on the long side, needs that part. */
-static void widen_rows(const qb_geometry *geometry, qb__cone_weights *weights) {
-    if (weights->kind != QB_REDUNDANCY_WANG) return;
-    double wide = fmax(-weights->gamma_low, weights->gamma_high), low = 0, high = 0;
+static qb_status widen_rows(const qb_geometry *geometry, qb__cone_weights *weights) {
+    if (weights->kind != QB_REDUNDANCY_WANG) return QB_OK;
+    double most = 8 * (double)geometry->columns, wide = fmax(-weights->gamma_low, weights->gamma_high), low = 0, high = 0;
     for (size_t i = 0; i < geometry->views; i++) {
         double a = column_at(&geometry->view[i], wide), b = column_at(&geometry->view[i], -wide);
         low = fmin(low, fmin(a, b));
         high = fmax(high, fmax(a, b) - ((double)geometry->columns - 1));
+        /* Twice the detector is what an offset takes; a fan of nearly 180 degrees takes any number. */
+        if (!(low >= -most && high <= most))
+            return qb__fail(QB_BAD_INPUT,
+                            "view %zu: to cover a fan of %.4g degrees to both sides, rows would go on "
+                            "from column %.4g to %.4g beside the detector's %zu",
+                            i, wide * 180 / pi, low, high + (double)geometry->columns - 1,
+                            geometry->columns);
     }
     weights->before = (size_t)ceil(-low - 1e-6);
     weights->after = (size_t)ceil(high - 1e-6);
+    return QB_OK;
 }
 
 static void scale_views(const qb_geometry *geometry, qb__cone_weights *weights) {
@@ -198,7 +206,7 @@ qb_status qb__cone_weights_upright(const qb_geometry *geometry, const qb_geometr
     QB__TRY(find_fan(measured, weights));
     QB__TRY(weight_angles(geometry, weights));
     judge_coverage(geometry, field, weights);
-    widen_rows(geometry, weights);
+    QB__TRY(widen_rows(geometry, weights));
     scale_views(geometry, weights);
     return QB_OK;
 out:

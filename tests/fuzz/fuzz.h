@@ -27,4 +27,10 @@ void fuzz_file(const uint8_t *data, size_t size, const qb_scan_options *options)
 /* Write a small stack or scan by our own writer. */
 bool fuzz_put(const char *path, qb_dtype dtype, bool scan);
 
+/* The same for geometries: read, described, written in every form and read again. A seed from our own
+ * writer, and one of this text. */
+void fuzz_geometry(const uint8_t *data, size_t size);
+bool fuzz_geometry_seed(const char *ending, const char *path);
+bool fuzz_text_seed(const char *text, const char *path);
+
 #endif

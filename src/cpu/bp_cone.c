@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "bp_cone_variants.h"
-#include "geometry/partition_cone.h"
 
 #include <math.h>
 #include <threads.h>

@@ -3,6 +3,7 @@
 #define QB_CPU_BP_CONE_H
 
 #include "bp_parallel.h"
+#include "geometry/partition_cone.h"
 
 /* Cone-beam back-projection: the contract of every CPU variant.
  *
@@ -45,6 +46,8 @@ typedef struct qb__bp_cone_variant {
     size_t brick[3]; /* voxels along x, y, z of the brick it likes best; 0 = all */
 
     bool (*applicable)(const qb__bp_cone_problem *problem);
+    /* NULL: a brick may be cut anywhere along z. Else where it is cut best. */
+    qb__layers (*layers)(const qb__bp_cone_problem *problem);
     /* Bytes of one view's block: a multiple of 64; 0 when it would overflow. */
     size_t (*view_bytes)(const qb__bp_cone_problem *problem, qb__bp_cone_window window);
     /* image[(row - r0) * row_stride + column], the window's rows alone -> block. Any thread. */

@@ -88,6 +88,17 @@ static bool circular_applicable(const qb__bp_cone_problem *p) {
     return bytes != 0 && bytes / sizeof(float) < INT32_MAX;
 }
 
+/* A chunk costs almost the same however few of its voxels are wanted. */
+static qb__layers circular_layers(const qb__bp_cone_problem *p) {
+    qb__cone_circle c;
+    qb__layers layers = {.thickness = CHUNK};
+    if (qb__cone_circle_of(p, &c) && c.mirrored) {
+        layers.above = (size_t)c.z[0];
+        layers.below = (size_t)(c.z[1] + 1);
+    }
+    return layers;
+}
+
 /* One row of pixels: pixel j of half h in every column. */
 static void pack_row(const qb__bp_cone_problem *p, const layout *l, const float *row,
                      float *profile) {
@@ -524,5 +535,5 @@ static void circular_run(const qb__bp_cone_problem *p, size_t first, size_t end,
 
 #define CIRCULAR_VARIANT                                                                           \
     .accuracy = QB__ACCURACY_HIGH, .brick = {2 * TILE_X, 2 * TILE_Y, 0},                           \
-    .applicable = circular_applicable, .view_bytes = circular_view_bytes, .pack = circular_pack,   \
+    .applicable = circular_applicable, .layers = circular_layers, .view_bytes = circular_view_bytes, .pack = circular_pack,   \
     .scratch_bytes = circular_scratch_bytes, .run = circular_run

@@ -16,7 +16,8 @@
  * fdk_stages.c. The volume is cut into slabs along z, the scan into blocks of views; a chunk is one
  * block's detector rows that one slab needs. All blocks of a slab come before the next slab. */
 typedef struct qb__fdk_window {
-    qb__bp_cone_window rows; /* filtered ones that a slab needs */
+    size_t z0, z1;           /* of a slab */
+    qb__bp_cone_window rows; /* filtered ones that it needs */
     qb__rows raw;            /* detector rows these are made of: others when views are resampled */
 } qb__fdk_window;
 
@@ -46,7 +47,7 @@ typedef struct qb__fdk {
     qb__bp_cone_problem problem;
     const qb__bp_cone_variant *variant;
     qb__filter *filter;
-    size_t slices, slabs;        /* of a slab, but for the last */
+    size_t slices, slabs;        /* of the thickest slab */
     size_t views, blocks;        /* of a block, but for the last */
     unsigned slots;
     qb__fdk_window *window;      /* [slabs] */
@@ -54,6 +55,7 @@ typedef struct qb__fdk {
     size_t raw_rows;             /* ... of the detector, ... */
     size_t view_bytes;           /* ... and the most bytes of a packed view */
     size_t fixed_bytes, memory;
+    double forecast;             /* seconds */
 
     /* while running */
     qb__prepare *prepare;

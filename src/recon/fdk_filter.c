@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The filter stage of a cone-beam reconstruction, a view at a time: line integrals; resampled where the
- * detector is turned or bent; weighted; filtered; in the kernel's layout. */
+/* The filter stage of a cone-beam reconstruction, a view at a time: line integrals; resampled where
+ * the detector is turned or bent; weighted; filtered; in the kernel's layout. */
 #include <math.h>
 #include <string.h>
 
 #include "ops/extend.h"
 #include "recon/fdk.h"
 
-static size_t round_up(size_t n) { return (n + 15) / 16 * 16; }
-static size_t row_stride(const qb__fdk *fdk) { return round_up(fdk->width); }
+static size_t round_up(size_t n) {
+    return (n + 15) / 16 * 16;
+}
+static size_t row_stride(const qb__fdk *fdk) {
+    return round_up(fdk->width);
+}
 static size_t image_stride(const qb__fdk *fdk) {
     return round_up(fdk->info->columns + 2 * QB__RESAMPLE_EDGE);
 }
@@ -75,9 +79,12 @@ static void continue_row(const qb__fdk *fdk, float *row) {
 static void resample_rows(qb__fdk *fdk, const qb__fdk_window *window, size_t view, const char *raw,
                           int worker, const desk *d) {
     size_t stride = image_stride(fdk), columns = fdk->geometry->columns;
-    qb__resample_image image = {.cells = d->image + QB__RESAMPLE_EDGE, .stride = stride,
-                                .columns = fdk->info->columns, .rows = fdk->info->rows,
-                                .row0 = window->raw.first, .row1 = window->raw.end};
+    qb__resample_image image = {.cells = d->image + QB__RESAMPLE_EDGE,
+                                .stride = stride,
+                                .columns = fdk->info->columns,
+                                .rows = fdk->info->rows,
+                                .row0 = window->raw.first,
+                                .row1 = window->raw.end};
     for (size_t r = window->raw.first; r < window->raw.end; r++, raw += raw_row(fdk)) {
         float *row = d->image + (r - window->raw.first) * stride + QB__RESAMPLE_EDGE;
         qb__prepare_row(fdk->prepare, view, r, raw, row, &fdk->counts[worker]);

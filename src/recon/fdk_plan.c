@@ -194,8 +194,7 @@ static void describe(qb__fdk *fdk) {
     cJSON_AddNumberToObject(plan, "memory_bytes", (double)fdk->memory);
     cJSON_AddNumberToObject(plan, "output_bytes",
                             n[0] * n[1] * n[2] * (double)qb_dtype_size(qb__volume_dtype(&fdk->volume)));
-    cJSON_AddNumberToObject(plan, "forecast_seconds",
-                            n[0] * n[1] * n[2] * scan[0] / (fdk->variant->speed * 1e9) / fdk->threads);
+    cJSON_AddNumberToObject(plan, "forecast_seconds", fdk->forecast);
 }
 
 qb_status qb__fdk_decide(qb__fdk *fdk, const qb_env *env) {

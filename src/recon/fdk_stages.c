@@ -21,10 +21,10 @@ typedef struct piece {
 
 static piece piece_of(const qb__fdk *fdk, size_t chunk) {
     size_t slab = chunk / fdk->blocks, block = chunk % fdk->blocks;
-    piece p = {.z0 = slab * fdk->slices, .view0 = block * fdk->views, .first = block == 0};
-    p.z1 = minimum(p.z0 + fdk->slices, fdk->grid.n[2]);
+    const qb__fdk_window *need = &fdk->window[slab];
+    piece p = {.z0 = need->z0, .z1 = need->z1, .view0 = block * fdk->views, .need = need,
+               .first = block == 0};
     p.view1 = minimum(p.view0 + fdk->views, fdk->info->views);
-    p.need = &fdk->window[slab];
     return p;
 }
 
@@ -122,18 +122,17 @@ static qb_status backproject_run(void *job, size_t chunk, size_t task, int worke
 
 /* ---- convert, write: a chunk is a slab from here on ---- */
 
-static size_t slab_slices(const qb__fdk *fdk, size_t slab) {
-    return minimum(fdk->slices, fdk->grid.n[2] - slab * fdk->slices);
+static size_t convert_tasks(void *job, size_t slab) {
+    const qb__fdk *fdk = job;
+    return fdk->window[slab].z1 - fdk->window[slab].z0;
 }
-
-static size_t convert_tasks(void *job, size_t slab) { return slab_slices(job, slab); }
 
 static qb_status convert_run(void *job, size_t slab, size_t task, int worker, const void *in,
                              void *out) {
     (void)worker;
     qb__fdk *fdk = job;
     size_t pixels = fdk->grid.n[0] * fdk->grid.n[1];
-    qb__volume_convert(&fdk->volume, slab * fdk->slices + task, (float *)in + task * pixels,
+    qb__volume_convert(&fdk->volume, fdk->window[slab].z0 + task, (float *)in + task * pixels,
                        (char *)out + task * pixels * qb_dtype_size(qb__volume_dtype(&fdk->volume)));
     return QB_OK;
 }
@@ -142,7 +141,7 @@ static qb_status write_run(void *job, size_t slab, size_t task, int worker, cons
                            void *out) {
     (void)task, (void)worker, (void)out;
     qb__fdk *fdk = job;
-    size_t first = slab * fdk->slices, end = first + slab_slices(fdk, slab);
+    size_t first = fdk->window[slab].z0, end = fdk->window[slab].z1;
     qb__volume_keep(&fdk->volume, first, end, in);
     return qb_writer_write(fdk->volume.writer, first, end, in);
 }

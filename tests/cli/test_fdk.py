@@ -77,17 +77,47 @@ def test_refusals(tmp_path):
 
 
 @slow
-def test_memory_cap(tmp_path):
+@pytest.mark.parametrize("tilt", ["0,0,0", "3,0,0"])
+def test_memory_cap(tmp_path, tilt):
     """A volume that is several times the cap is reconstructed slab by slab."""
     from test_memory import peak_of
     scan, out = tmp_path / "s.h5", tmp_path / "v.h5"
     qb("simulate", "ball", *CONE, "--detector", "192,192", "--views", "160", "-o", scan)
-    args = ["fdk", scan, *SCAN, "-o", out, "--size", "256,256,256", "--voxel", "0.6"]
+    args = ["fdk", scan, *SCAN, "-o", out, "--size", "256,256,256", "--voxel", "0.6", "--tilt", tilt]
     cap = 32 << 20
     plan = qb_json("plan", *args, "--max-ram", cap)
     assert plan["output_bytes"] >= 2 * cap and plan["chunks"] > 1
     peak = peak_of([*args, "--max-ram", cap])
     assert peak <= cap and abs(plan["memory_bytes"] / peak - 1) < 0.15
+
+
+def test_32_gib_on_8(tmp_path):
+    """2048^3 voxels from 2048 views of 2048 x 2048: the forecast fits into 8 GiB, in whole layers of the kernel."""
+    scan = tmp_path / "big.npy"
+    with open(scan, "wb") as f:
+        np.lib.format.write_array_header_1_0(f, {"descr": "<u2", "fortran_order": False, "shape": (2048,) * 3})
+        f.truncate(f.tell() + 2 * 2048**3)
+    for more in ([], ["--tilt", "2,0,0"]):
+        plan = qb_json("plan", "fdk", scan, "--quantity", "transmission", "--angles", "0:360", "--sod", "500", "--sdd",
+                       "800", "--pixel-size", "0.2", "--size", "2048,2048,2048", "--voxel", "0.125", "-o",
+                       tmp_path / "v.mha", "--max-ram", "8G", "--threads", "8", *more)
+        assert plan["memory_bytes"] <= 8 << 30 and plan["output_bytes"] == 32 << 30
+        assert plan["slices_per_chunk"] % 128 == 0 and plan["ring_slots"] == 2
+
+
+@slow
+def test_512_mib_on_128(tmp_path):
+    """The same in small, and measured: a volume four times the cap."""
+    from test_memory import peak_of
+    scan, out = tmp_path / "s.h5", tmp_path / "v.mha"
+    qb("simulate", "ball", *CONE, "--detector", "256,256", "--views", "48", "-o", scan)
+    args = ["fdk", scan, *SCAN, "-o", out, "--size", "512,512,512", "--voxel", "0.5"]
+    cap = 128 << 20
+    plan = qb_json("plan", *args, "--max-ram", cap)
+    assert plan["output_bytes"] == 4 * cap and plan["memory_bytes"] <= cap
+    peak = peak_of([*args, "--max-ram", cap])
+    assert peak <= cap and abs(plan["memory_bytes"] / peak - 1) < 0.15
+    assert out.stat().st_size > 4 * cap
 
 
 def test_head(tmp_path):

@@ -2,6 +2,7 @@
 /* The rows that a slab needs, against projecting every voxel of it. */
 #include <math.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -98,7 +99,34 @@ static void slabs_get_their_rows(void **state) {
     assert_true(done > 200);
 }
 
+/* Slabs cover all slices once, none is thicker than asked, and a multiple of a layer cuts no layer.
+ */
+static void slabs_keep_layers_whole(void **state) {
+    (void)state;
+    for (int trial = 0; trial < 3000; trial++) {
+        size_t nz = 1 + (size_t)uniform(0, 600), cut[700],
+               step = trial % 3 ? 1 + (size_t)uniform(0, 130) : 1;
+        qb__layers layers = {step, 0, 0};
+        if (trial % 2) layers.above = (size_t)uniform(0, (double)nz - 0.01);
+        if (trial % 2) layers.below = layers.above + (trial % 4 == 1);
+        for (size_t most = nz, last = nz + 1; most > 0;
+             most = qb__thinner_slab(&layers, nz, most)) {
+            assert_true(most < last);
+            last = most;
+            size_t n = qb__cut_slabs(&layers, nz, most, cut);
+            assert_true(n >= 1 && n <= nz && cut[0] == 0 && cut[n] == nz);
+            for (size_t i = 0; i < n; i++) {
+                assert_true(cut[i] < cut[i + 1] && cut[i + 1] - cut[i] <= most);
+                if (i == 0 || most % step) continue;
+                bool up = cut[i] >= layers.above;
+                assert_true((up ? cut[i] - layers.above : layers.below - cut[i]) % step == 0);
+            }
+        }
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(slabs_get_their_rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(slabs_get_their_rows),
+                                       cmocka_unit_test(slabs_keep_layers_whole)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
 
+#include <math.h>
+#include <pthread.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/pool.h"
@@ -143,6 +146,82 @@ static void chunks_gather(void **state) {
     }
 }
 
+/* Stages that sleep, in the proportions of a cone-beam reconstruction on two threads: 4 slabs of 4 blocks.
+ * How long each slept is measured, so that a busy machine changes both sides alike. */
+typedef struct naps {
+    pthread_mutex_t lock;
+    double computing, reading, writing;
+} naps;
+
+static double clock_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void nap(naps *n, double *sum, long milliseconds) {
+    double from = clock_now();
+    nanosleep(&(struct timespec){.tv_nsec = milliseconds * 1000000}, NULL);
+    double took = clock_now() - from;
+    pthread_mutex_lock(&n->lock);
+    *sum += took;
+    pthread_mutex_unlock(&n->lock);
+}
+
+static qb_status nap_reading(void *job, size_t chunk, size_t task, int worker, const void *in,
+                             void *out) {
+    (void)chunk, (void)task, (void)worker, (void)in, (void)out;
+    nap(job, &((naps *)job)->reading, 6);
+    return QB_OK;
+}
+
+static qb_status nap_computing(void *job, size_t chunk, size_t task, int worker, const void *in,
+                               void *out) {
+    (void)chunk, (void)task, (void)worker, (void)in, (void)out;
+    nap(job, &((naps *)job)->computing, 3);
+    return QB_OK;
+}
+
+static qb_status nap_writing(void *job, size_t chunk, size_t task, int worker, const void *in,
+                             void *out) {
+    (void)chunk, (void)task, (void)worker, (void)in, (void)out;
+    nap(job, &((naps *)job)->writing, 40);
+    return QB_OK;
+}
+
+static size_t few(void *job, size_t chunk) {
+    (void)job, (void)chunk;
+    return 8;
+}
+
+static size_t many(void *job, size_t chunk) {
+    (void)job, (void)chunk;
+    return 20;
+}
+
+/* Reading and writing hide behind computing but for the first block and the last slab. */
+static void stages_overlap(void **state) {
+    (void)state;
+    qb__stage stages[] = {
+        {.name = "read", .blocking = true, .slots = 2, .slot_bytes = 64, .run = nap_reading},
+        {.name = "filter", .slots = 2, .slot_bytes = 64, .tasks = few, .run = nap_computing},
+        {.name = "add", .slots = 2, .slot_bytes = 64, .gather = 4, .tasks = many, .run = nap_computing},
+        {.name = "write", .blocking = true, .run = nap_writing},
+    };
+    naps n = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    qb__pool *pool;
+    qb__pipeline_report report;
+    assert_ok(qb__pool_create(2, &pool));
+    assert_ok(qb__pipeline_run(stages, 4, 16, &n, pool, NULL, &report));
+    qb__pool_destroy(pool);
+    double bound = fmax(n.computing / 2, fmax(n.reading, n.writing));
+    if (!(report.wall_seconds < 1.15 * bound))
+        fail_msg("%g s, while computing takes %g on two threads, reading %g, writing %g",
+                 report.wall_seconds, n.computing / 2, n.reading, n.writing);
+    double all = n.computing / 2 + n.reading + n.writing;
+    assert_true(report.wall_seconds < 0.95 * all);
+}
+
 static size_t linear(const void *context, size_t slices, unsigned slots) {
     return *(const size_t *)context + slices * slots * 100;
 }
@@ -176,6 +255,7 @@ int main(void) {
         cmocka_unit_test(first_failure_comes_back),
         cmocka_unit_test(cancelling_stops),
         cmocka_unit_test(chunks_gather),
+        cmocka_unit_test(stages_overlap),
         cmocka_unit_test(partitions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@ static size_t count_all;
 
 static void gather(void) {
     const qb__bp_parallel_rows *const families[] = {
+        &qb__bp_parallel_tensor_rows,
         &qb__bp_parallel_alu_rows,
         &qb__bp_parallel_texture_rows,
         &qb__bp_parallel_hybrid_rows,

@@ -41,7 +41,7 @@
 #define UNROLL 4 /* pairs of blocks */
 #endif
 #ifndef CHAIN
-#define CHAIN 2 /* with SPLIT: pairs of blocks summed apart */
+#define CHAIN (VIEWS * BINS >= 32 ? 2 : 1) /* with SPLIT: pairs of blocks summed apart */
 #endif
 
 enum { unrolled = UNROLL };
@@ -312,11 +312,10 @@ __device__ __forceinline__ void produce(const u8 *packed, const struct view *vie
     const u64 plane_stride = (u64)(job.columns + 2 * PAD) * ROW_BYTES;
     /* Producers take turns. */
     const u32 steps = job.views / VIEWS;
-    u32 turn = threadIdx.x / 32 - WARPS, step = turn;
+    u32 step = threadIdx.x / 32 - WARPS, stage = step, phase = 1;
     for (u32 work = blockIdx.x; work < works; work += gridDim.x) {
         const struct place at = place_of(work, job);
-        for (; step < steps; step += TURNS, turn += TURNS) {
-            const u32 stage = turn % STAGES, phase = ~(turn / STAGES) & 1;
+        for (; step < steps; step += TURNS) {
             const u32 buffer = ring + stage * STAGE_BYTES;
             const struct view view = views[step * VIEWS + mine];
             const struct columns c = columns_of(view, at, job, packed, buffer + mine * VIEW_BYTES);
@@ -329,6 +328,11 @@ __device__ __forceinline__ void produce(const u8 *packed, const struct view *vie
                 place_strip(c, i >> 1, i & 1, &shared->rows[stage][i >> 1][i & 1][ROW_PLACE(mine)],
                             &shared->fractions[stage][i >> 1][i & 1][mine]);
             barrier_arrive(full);
+            stage += TURNS;
+            if (stage >= STAGES) {
+                stage -= STAGES;
+                phase ^= 1;
+            }
         }
         step -= steps;
     }

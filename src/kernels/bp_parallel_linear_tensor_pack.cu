@@ -1,5 +1,4 @@
 // arch: 80
-// arch: 75
 /* SPDX-License-Identifier: MIT */
 /* Rows of float32 into the layout of bp_parallel_linear_tensor.cu: [group of 64 slices][view]
  * [plane][column + PAD][64 + 8] halves, the last 8 zero. Values are multiplied by their slice's

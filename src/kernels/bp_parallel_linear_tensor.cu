@@ -37,14 +37,14 @@
 #define SPLIT 0
 #endif
 
-#ifndef UNROLL
-#define UNROLL 4 /* pairs of blocks */
+#ifndef PAIRS_UNROLLED
+#define PAIRS_UNROLLED 4 /* pairs of blocks */
 #endif
 #ifndef CHAIN
 #define CHAIN (VIEWS * BINS >= 32 ? 2 : 1) /* with SPLIT: pairs of blocks summed apart */
 #endif
 
-enum { unrolled = UNROLL };
+enum { unrolled = PAIRS_UNROLLED };
 
 #define WARPS 8
 #define WARPS_X 4       /* a group makes 32 x 16 pixels */

@@ -180,7 +180,7 @@ static qb_status build(tensor_plan *plan, qb__device *device, const int *values)
     qb__macros_add(&macros, "VIEWS", s->views);
     qb__macros_add(&macros, "STAGES", s->stages);
     qb__macros_add(&macros, "SPLIT", values[SPLIT]);
-    qb__macros_add(&macros, "UNROLL", values[UNROLL]);
+    qb__macros_add(&macros, "PAIRS_UNROLLED", values[UNROLL]);
     qb__macros_add(&pack, "PAD", s->rows);
     qb__macros_add(&pack, "SPLIT", values[SPLIT]);
     qb_status status =
@@ -303,9 +303,9 @@ static qb_status run(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__m
 static const qb__bp_parallel_device_variant rows[] = {
     ROW("bp_parallel_linear.tensor", QB__ACCURACY_NORMAL,
         "Tensor cores: interpolation as a matrix product, half data", P("SPLIT", 0),
-        P("VIEWS", 8, 4, 16), P("STAGES", 4, 2, 3, 8), P("UNROLL", 4, 2, 1)),
+        P("VIEWS", 8, 4, 16), P("STAGES", 4, 2, 3, 8), P("PAIRS_UNROLLED", 4, 2, 1)),
     ROW("bp_parallel_linear.tensor_split", QB__ACCURACY_HIGH,
         "Tensor cores: three products of high and low halves", P("SPLIT", 1), P("VIEWS", 4, 8),
-        P("STAGES", 4, 2, 3), P("UNROLL", 1)),
+        P("STAGES", 4, 2, 3), P("PAIRS_UNROLLED", 1)),
 };
 const qb__bp_parallel_rows qb__bp_parallel_tensor_rows = {rows, sizeof rows / sizeof *rows};

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#include "trial.h"
+
+#include "base/random.h"
+#include "base/status.h"
+#include "cpu/bp_parallel.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double uniform(qb__random *r, double low, double high) {
+    return low + (high - low) * qb__random_unit(r);
+}
+
+static size_t below(qb__random *r, size_t n) {
+    return (size_t)(qb__random_bits(r) % n);
+}
+
+static double normal(qb__random *r) {
+    double u = qb__random_unit(r), v = qb__random_unit(r);
+    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
+}
+
+static void *need(size_t count, size_t size) {
+    void *p = calloc(count ? count : 1, size);
+    if (!p) abort();
+    return p;
+}
+
+static trial allocate(size_t views, size_t columns, size_t nx, size_t ny, unsigned slices) {
+    trial t = {.slices = slices};
+    t.ax = need(views, sizeof *t.ax), t.ay = need(views, sizeof *t.ay);
+    t.h0 = need(views, sizeof *t.h0);
+    t.rows = need(slices * views * columns, sizeof *t.rows);
+    t.largest = need(slices, sizeof *t.largest);
+    t.problem = (qb__bp_parallel_problem){.views = views,
+                                          .columns = columns,
+                                          .nx = nx,
+                                          .ny = ny,
+                                          .ax = t.ax,
+                                          .ay = t.ay,
+                                          .h0 = t.h0,
+                                          .largest = t.largest};
+    return t;
+}
+
+/* White noise; large sets repeat a block of it with shifts, which is as good and made faster. */
+static void fill(trial *t, qb__random *r, double spread) {
+    enum { BLOCK = 1 << 20 };
+    const size_t n = t->problem.views * t->problem.columns;
+    const size_t block = n * t->slices < BLOCK ? n * t->slices : BLOCK;
+    float *noise = need(block, sizeof *noise);
+    for (size_t i = 0; i < block; i++) noise[i] = (float)normal(r);
+    for (unsigned z = 0; z < t->slices; z++) {
+        const float amplitude = (float)exp(uniform(r, -spread, spread));
+        float *row = t->rows + z * n;
+        size_t at = below(r, block);
+        for (size_t i = 0; i < n; i++) {
+            row[i] = amplitude * noise[at];
+            if (++at == block) at = below(r, 64) % block;
+            t->largest[z] = fmaxf(t->largest[z], fabsf(row[i]));
+        }
+    }
+    free(noise);
+}
+
+static void view_at(trial *t, size_t v, double angle, double pitch, double middle, double x,
+                    double y) {
+    t->ax[v] = pitch * cos(angle), t->ay[v] = pitch * sin(angle);
+    t->h0[v] = middle - t->ax[v] * x - t->ay[v] * y;
+}
+
+trial trial_ordinary(size_t views, size_t columns, unsigned slices, uint64_t seed) {
+    qb__random r = qb__random_stream(seed, 0);
+    trial t = allocate(views, columns, columns, columns, slices);
+    const double middle = ((double)columns - 1) / 2;
+    for (size_t v = 0; v < views; v++)
+        view_at(&t, v, 3.141592653589793 * (double)v / (double)views, 1.0, middle, middle, middle);
+    fill(&t, &r, 0.0);
+    return t;
+}
+
+trial trial_random(uint64_t seed, size_t most) {
+    qb__random r = qb__random_stream(seed, 1);
+    const unsigned slices = 1 + (unsigned)below(&r, 9);
+    size_t views = 1 + below(&r, 80), columns = 1 + below(&r, most), nx = 1 + below(&r, most);
+    size_t ny = 1 + below(&r, most);
+    const size_t shape = below(&r, 12);
+    if (shape == 0) views = 257 + below(&r, 300);
+    if (shape == 1) columns = 1;
+    if (shape == 2) nx = ny = 1;
+    trial t = allocate(views, columns, nx, ny, slices);
+    const double pitch = below(&r, 3) ? 1.0 : exp(uniform(&r, log(0.2), log(4.0)));
+    const double shift = below(&r, 3) ? 0.0 : uniform(&r, 0.0, 3.0);
+    const double aside = below(&r, 4) ? 0.0 : uniform(&r, -1.2, 1.2) * (double)columns;
+    const double roi_x = below(&r, 3) ? 0.0 : uniform(&r, -0.5, 0.5) * (double)nx;
+    const double roi_y = below(&r, 3) ? 0.0 : uniform(&r, -0.5, 0.5) * (double)ny;
+    const size_t angles = below(&r, 3);
+    for (size_t v = 0; v < views; v++) {
+        double angle = 3.141592653589793 * (double)v / (double)views;
+        if (angles == 1) angle = uniform(&r, -7.0, 7.0);
+        if (angles == 2) angle = 1.5707963267948966 * (double)(v % 4); /* ties, whole columns */
+        view_at(&t, v, angle, pitch, ((double)columns - 1) / 2 + aside + shift * normal(&r),
+                ((double)nx - 1) / 2 + roi_x, ((double)ny - 1) / 2 + roi_y);
+    }
+    fill(&t, &r, 8.0);
+    return t;
+}
+
+void trial_free(trial *t) {
+    free(t->ax), free(t->ay), free(t->h0), free(t->rows), free(t->largest);
+}
+
+double trial_bound(qb__accuracy accuracy) {
+    return accuracy == QB__ACCURACY_HIGH ? 5e-5 : accuracy == QB__ACCURACY_NORMAL ? 1e-3 : 6e-3;
+}
+
+/* ---- one run ---- */
+
+enum { CANARY_FLOATS = 64 };
+
+typedef struct bench {
+    qb__queue *queue;
+    qb__memory *rows, *packed, *out;
+    qb__event *begin, *end;
+    qb__bp_parallel_plan *plan;
+    float *host;
+} bench;
+
+static void bench_free(const qb__bp_parallel_device_variant *variant, bench *b) {
+    if (b->queue) (void)qb__queue_finish(b->queue);
+    variant->destroy(b->plan);
+    qb__event_destroy(b->begin), qb__event_destroy(b->end);
+    qb__memory_destroy(b->rows), qb__memory_destroy(b->packed), qb__memory_destroy(b->out);
+    qb__queue_destroy(b->queue);
+    free(b->host);
+}
+
+/* Two blocks of views, the second first. */
+static qb_status pack(const trial *t, const qb__bp_parallel_device_variant *variant, bench *b) {
+    const qb__bp_parallel_problem *p = &t->problem;
+    const size_t middle = p->views / 2, slice = p->views * p->columns;
+    qb_status status = variant->pack(b->plan, b->queue, b->rows, middle * p->columns * 4,
+                                     p->columns, slice, middle, p->views, t->slices, b->packed);
+    if (!status && middle)
+        status = variant->pack(b->plan, b->queue, b->rows, 0, p->columns, slice, 0, middle,
+                               t->slices, b->packed);
+    return status;
+}
+
+static qb_status timed(bench *b, double *seconds) {
+    qb_status status = qb__event_record(b->end, b->queue);
+    double took = 0;
+    if (!status) status = qb__event_wait(b->end);
+    if (!status) status = qb__event_seconds(b->begin, b->end, &took);
+    if (!status && !(took >= *seconds)) *seconds = took;
+    return status;
+}
+
+static qb_status prepare(const trial *t, qb__device *device,
+                         const qb__bp_parallel_device_variant *variant, const int *values,
+                         bench *b) {
+    const qb__bp_parallel_problem *p = &t->problem;
+    const size_t voxels = t->slices * p->ny * p->nx;
+    const size_t row_bytes = t->slices * p->views * p->columns * sizeof(float);
+    const unsigned step = variant->slices_step;
+    const unsigned padded = (t->slices + step - 1) / step * step;
+    qb_status status = variant->plan(device, p, padded, values, &b->plan);
+    if (!status) status = qb__queue_create(device, &b->queue);
+    if (!status) status = qb__memory_create(device, row_bytes, &b->rows);
+    if (!status)
+        status = qb__memory_create(device, variant->packed_bytes(p, padded, values), &b->packed);
+    if (!status) status = qb__memory_create(device, (voxels + CANARY_FLOATS) * 4, &b->out);
+    if (!status) status = qb__event_create(device, &b->begin);
+    if (!status) status = qb__event_create(device, &b->end);
+    if (!status) status = qb__memory_upload(b->queue, b->rows, 0, t->rows, row_bytes);
+    if (!status)
+        status = qb__memory_fill(b->queue, b->packed, 0, 0xff, qb__memory_bytes(b->packed));
+    if (!status) status = qb__memory_fill(b->queue, b->out, 0, 0xff, qb__memory_bytes(b->out));
+    return status;
+}
+
+static qb_status compare(const trial *t, const qb__bp_parallel_device_variant *variant,
+                         const float *out, size_t samples, trial_result *result) {
+    const qb__bp_parallel_problem *p = &t->problem;
+    const size_t plane = p->nx * p->ny, voxels = plane * t->slices, row = p->views * p->columns;
+    qb__random r = qb__random_stream(7, samples);
+    double error2 = 0, norm2 = 0, worst = 0;
+    size_t seen = 0;
+    for (size_t i = 0; i < voxels; i++)
+        if (!isfinite(out[i])) return qb__fail(QB_INTERNAL, "voxel %zu was not written", i);
+    for (size_t i = 0; i < CANARY_FLOATS; i++)
+        if (!isnan(out[voxels + i])) return qb__fail(QB_INTERNAL, "wrote past the last voxel");
+    if (samples > voxels) samples = voxels;
+    for (size_t i = 0; i < samples; i++) {
+        const size_t at = samples == voxels ? i : below(&r, voxels), z = at / plane;
+        const double unit = t->largest[z];
+        if (!(unit > 0)) continue;
+        const double want = qb__bp_parallel_reference(p, variant->interp, t->rows + z * row,
+                                                      p->columns, at % p->nx, at % plane / p->nx) /
+                            unit;
+        const double error = fabs(out[at] / unit - want);
+        error2 += error * error, norm2 += want * want, seen += want != 0;
+        worst = fmax(worst, error);
+    }
+    /* The bound is about noise: of few voxels all may lie near a zero crossing. */
+    const double few = seen < 100 ? (double)(p->views < 9 ? p->views : 9) : 0.0;
+    const double rms = sqrt(norm2 / (double)(seen ? seen : 1));
+    const double least = few ? 0.3 * sqrt(few) * 0.25 : 0.0;
+    result->rel_l2 = error2 > 0 ? sqrt(error2 / (double)(seen ? seen : 1)) / fmax(rms, least) : 0.0;
+    result->worst = worst > 0 ? worst / fmax(rms, least) : 0.0;
+    return QB_OK;
+}
+
+qb_status trial_run(const trial *t, qb__device *device,
+                    const qb__bp_parallel_device_variant *variant, const int *values, int repeats,
+                    size_t samples, trial_result *result) {
+    const size_t voxels = t->slices * t->problem.ny * t->problem.nx;
+    bench b = {0};
+    *result = (trial_result){NAN, NAN, NAN, NAN};
+    b.host = malloc((voxels + CANARY_FLOATS) * sizeof(float));
+    qb_status status = b.host ? prepare(t, device, variant, values, &b) : QB_NO_MEMORY;
+    if (!status) status = pack(t, variant, &b);
+    if (!status) status = qb__event_record(b.begin, b.queue);
+    if (!status) status = pack(t, variant, &b);
+    if (!status) status = timed(&b, &result->pack_seconds);
+    for (int i = 0; i < repeats && !status; i++) {
+        status = qb__event_record(b.begin, b.queue);
+        if (!status) status = variant->run(b.plan, b.queue, b.packed, t->slices, b.out, 0);
+        if (!status) status = timed(&b, &result->seconds);
+    }
+    if (!status)
+        status = qb__memory_download(b.queue, b.out, 0, b.host,
+                                     (voxels + CANARY_FLOATS) * sizeof(float));
+    if (!status) status = qb__queue_finish(b.queue);
+    if (!status && samples) status = compare(t, variant, b.host, samples, result);
+    bench_free(variant, &b);
+    return status;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* One problem of parallel-beam back-projection through one variant on one device, for the unit test
+ * and the benchmark: white-noise rows with an amplitude a slice, output poisoned with NaN and
+ * followed by a canary, voxels compared with the double-precision oracle. */
+#ifndef QB_TESTS_DEVICE_TRIAL_H
+#define QB_TESTS_DEVICE_TRIAL_H
+
+#include "kernels/bp_parallel_device.h"
+
+typedef struct trial {
+    qb__bp_parallel_problem problem;
+    double *ax, *ay, *h0;
+    float *rows, *largest; /* [slices][views][columns]; [slices] */
+    unsigned slices;
+} trial;
+
+typedef struct trial_result {
+    double rel_l2, worst; /* of the sampled voxels; worst in units of their rms */
+    double seconds, pack_seconds;
+} trial_result;
+
+/* Shape from the seed: any pitch of 0.2 to 4, shifts, rotations, regions of interest. */
+trial trial_random(uint64_t seed, size_t most);
+/* An ordinary scan: even angles, the axis in the middle. */
+trial trial_ordinary(size_t views, size_t columns, unsigned slices, uint64_t seed);
+void trial_free(trial *t);
+
+/* Packs the views in blocks, runs `repeats` times (the fastest counts). The detail says what
+ * failed, QB_INTERNAL when the canary died or a voxel was not written. */
+qb_status trial_run(const trial *t, qb__device *device,
+                    const qb__bp_parallel_device_variant *variant, const int *values, int repeats,
+                    size_t samples, trial_result *result);
+double trial_bound(qb__accuracy accuracy);
+
+#endif

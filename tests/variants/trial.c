@@ -118,73 +118,98 @@ double trial_bound(qb__accuracy accuracy) {
 
 /* ---- one run ---- */
 
-enum { CANARY_FLOATS = 64 };
+enum { CANARY_FLOATS = 64, LARGE = 16 << 20 };
 
-typedef struct bench {
-    qb__queue *queue;
-    qb__memory *rows, *packed, *out;
-    qb__event *begin, *end;
-    qb__bp_parallel_plan *plan;
-    float *host;
-} bench;
-
-static void bench_free(const qb__bp_parallel_device_variant *variant, bench *b) {
-    if (b->queue) (void)qb__queue_finish(b->queue);
-    variant->destroy(b->plan);
-    qb__event_destroy(b->begin), qb__event_destroy(b->end);
-    qb__memory_destroy(b->rows), qb__memory_destroy(b->packed), qb__memory_destroy(b->out);
-    qb__queue_destroy(b->queue);
-    free(b->host);
+static size_t plane_of(const trial *t) {
+    return t->problem.nx * t->problem.ny;
 }
 
-/* Two blocks of views, the second first. */
-static qb_status pack(const trial *t, const qb__bp_parallel_device_variant *variant, bench *b) {
-    const qb__bp_parallel_problem *p = &t->problem;
-    const size_t middle = p->views / 2, slice = p->views * p->columns;
-    qb_status status = variant->pack(b->plan, b->queue, b->rows, middle * p->columns * 4,
-                                     p->columns, slice, middle, p->views, t->slices, b->packed);
-    if (!status && middle)
-        status = variant->pack(b->plan, b->queue, b->rows, 0, p->columns, slice, 0, middle,
-                               t->slices, b->packed);
+/* Slices that are looked at: all, or the first and the last. */
+static unsigned seen_slices(const trial *t) {
+    return plane_of(t) * t->slices > LARGE && t->slices > 2 ? 2 : t->slices;
+}
+
+qb_status trial_upload(const trial *t, qb__device *device, trial_device *on) {
+    const size_t row_bytes = t->slices * t->problem.views * t->problem.columns * sizeof(float);
+    *on = (trial_device){.trial = t, .device = device};
+    on->host = malloc((seen_slices(t) * plane_of(t) + CANARY_FLOATS) * sizeof(float));
+    qb_status status = on->host ? qb__queue_create(device, &on->queue) : QB_NO_MEMORY;
+    if (!status) status = qb__memory_create(device, row_bytes, &on->rows);
+    if (!status)
+        status = qb__memory_create(device, (plane_of(t) * t->slices + CANARY_FLOATS) * 4, &on->out);
+    if (!status) status = qb__event_create(device, &on->begin);
+    if (!status) status = qb__event_create(device, &on->end);
+    if (!status) status = qb__memory_upload(on->queue, on->rows, 0, t->rows, row_bytes);
+    if (!status) status = qb__queue_finish(on->queue);
+    if (status) trial_device_free(on);
     return status;
 }
 
-static qb_status timed(bench *b, double *seconds) {
-    qb_status status = qb__event_record(b->end, b->queue);
+void trial_device_free(trial_device *on) {
+    qb__event_destroy(on->begin), qb__event_destroy(on->end);
+    qb__queue_destroy(on->queue);
+    qb__memory_destroy(on->rows), qb__memory_destroy(on->out);
+    free(on->host);
+    *on = (trial_device){0};
+}
+
+/* Two blocks of views, the second first. */
+static qb_status pack(trial_device *on, const qb__bp_parallel_device_variant *variant,
+                      qb__bp_parallel_plan *plan, qb__memory *packed) {
+    const qb__bp_parallel_problem *p = &on->trial->problem;
+    const size_t middle = p->views / 2, slice = p->views * p->columns;
+    const unsigned slices = on->trial->slices;
+    qb_status status = variant->pack(plan, on->queue, on->rows, middle * p->columns * 4, p->columns,
+                                     slice, middle, p->views, slices, packed);
+    if (!status && middle)
+        status = variant->pack(plan, on->queue, on->rows, 0, p->columns, slice, 0, middle, slices,
+                               packed);
+    return status;
+}
+
+static qb_status timed(trial_device *on, double *seconds) {
     double took = 0;
-    if (!status) status = qb__event_wait(b->end);
-    if (!status) status = qb__event_seconds(b->begin, b->end, &took);
+    qb_status status = qb__event_record(on->end, on->queue);
+    if (!status) status = qb__event_wait(on->end);
+    if (!status) status = qb__event_seconds(on->begin, on->end, &took);
     if (!status && !(took >= *seconds)) *seconds = took;
     return status;
 }
 
-static qb_status prepare(const trial *t, qb__device *device,
-                         const qb__bp_parallel_device_variant *variant, const int *values,
-                         bench *b) {
-    const qb__bp_parallel_problem *p = &t->problem;
-    const size_t voxels = t->slices * p->ny * p->nx;
-    const size_t row_bytes = t->slices * p->views * p->columns * sizeof(float);
-    const unsigned step = variant->slices_step;
-    const unsigned padded = (t->slices + step - 1) / step * step;
-    qb_status status = variant->plan(device, p, padded, values, &b->plan);
-    if (!status) status = qb__queue_create(device, &b->queue);
-    if (!status) status = qb__memory_create(device, row_bytes, &b->rows);
+static qb_status measure(trial_device *on, const qb__bp_parallel_device_variant *variant,
+                         qb__bp_parallel_plan *plan, qb__memory *packed, int repeats,
+                         trial_result *result) {
+    qb_status status = qb__memory_fill(on->queue, packed, 0, 0xff, qb__memory_bytes(packed));
+    if (!status) status = qb__memory_fill(on->queue, on->out, 0, 0xff, qb__memory_bytes(on->out));
+    for (int i = 0; i < (repeats > 1 ? 2 : 1) && !status; i++) {
+        status = qb__event_record(on->begin, on->queue);
+        if (!status) status = pack(on, variant, plan, packed);
+        if (!status) status = timed(on, &result->pack_seconds);
+    }
+    for (int i = 0; i < repeats && !status; i++) {
+        status = qb__event_record(on->begin, on->queue);
+        if (!status) status = variant->run(plan, on->queue, packed, on->trial->slices, on->out, 0);
+        if (!status) status = timed(on, &result->seconds);
+    }
+    return status;
+}
+
+static qb_status download(trial_device *on) {
+    const trial *t = on->trial;
+    const size_t plane = plane_of(t), seen = seen_slices(t), voxels = plane * t->slices;
+    const size_t last = (t->slices - seen + 1) * plane; /* where the second of those seen begins */
+    qb_status status = qb__memory_download(on->queue, on->out, 0, on->host, plane * 4);
     if (!status)
-        status = qb__memory_create(device, variant->packed_bytes(p, padded, values), &b->packed);
-    if (!status) status = qb__memory_create(device, (voxels + CANARY_FLOATS) * 4, &b->out);
-    if (!status) status = qb__event_create(device, &b->begin);
-    if (!status) status = qb__event_create(device, &b->end);
-    if (!status) status = qb__memory_upload(b->queue, b->rows, 0, t->rows, row_bytes);
-    if (!status)
-        status = qb__memory_fill(b->queue, b->packed, 0, 0xff, qb__memory_bytes(b->packed));
-    if (!status) status = qb__memory_fill(b->queue, b->out, 0, 0xff, qb__memory_bytes(b->out));
+        status = qb__memory_download(on->queue, on->out, last * 4, on->host + plane,
+                                     (voxels - last + CANARY_FLOATS) * 4);
+    if (!status) status = qb__queue_finish(on->queue);
     return status;
 }
 
 static qb_status compare(const trial *t, const qb__bp_parallel_device_variant *variant,
                          const float *out, size_t samples, trial_result *result) {
     const qb__bp_parallel_problem *p = &t->problem;
-    const size_t plane = p->nx * p->ny, voxels = plane * t->slices, row = p->views * p->columns;
+    const size_t plane = plane_of(t), voxels = plane * seen_slices(t), row = p->views * p->columns;
     qb__random r = qb__random_stream(7, samples);
     double error2 = 0, norm2 = 0, worst = 0;
     size_t seen = 0;
@@ -194,7 +219,8 @@ static qb_status compare(const trial *t, const qb__bp_parallel_device_variant *v
         if (!isnan(out[voxels + i])) return qb__fail(QB_INTERNAL, "wrote past the last voxel");
     if (samples > voxels) samples = voxels;
     for (size_t i = 0; i < samples; i++) {
-        const size_t at = samples == voxels ? i : below(&r, voxels), z = at / plane;
+        const size_t at = samples == voxels ? i : below(&r, voxels),
+                     z = at < plane ? 0 : at / plane + t->slices - seen_slices(t);
         const double unit = t->largest[z];
         if (!(unit > 0)) continue;
         const double want = qb__bp_parallel_reference(p, variant->interp, t->rows + z * row,
@@ -213,28 +239,25 @@ static qb_status compare(const trial *t, const qb__bp_parallel_device_variant *v
     return QB_OK;
 }
 
-qb_status trial_run(const trial *t, qb__device *device,
-                    const qb__bp_parallel_device_variant *variant, const int *values, int repeats,
-                    size_t samples, trial_result *result) {
-    const size_t voxels = t->slices * t->problem.ny * t->problem.nx;
-    bench b = {0};
+qb_status trial_run(trial_device *on, const qb__bp_parallel_device_variant *variant,
+                    const int *values, int repeats, size_t samples, trial_result *result) {
+    const trial *t = on->trial;
+    const unsigned step = variant->slices_step;
+    const unsigned padded = (t->slices + step - 1) / step * step;
+    qb__bp_parallel_plan *plan = NULL;
+    qb__memory *packed = NULL;
     *result = (trial_result){NAN, NAN, NAN, NAN};
-    b.host = malloc((voxels + CANARY_FLOATS) * sizeof(float));
-    qb_status status = b.host ? prepare(t, device, variant, values, &b) : QB_NO_MEMORY;
-    if (!status) status = pack(t, variant, &b);
-    if (!status) status = qb__event_record(b.begin, b.queue);
-    if (!status) status = pack(t, variant, &b);
-    if (!status) status = timed(&b, &result->pack_seconds);
-    for (int i = 0; i < repeats && !status; i++) {
-        status = qb__event_record(b.begin, b.queue);
-        if (!status) status = variant->run(b.plan, b.queue, b.packed, t->slices, b.out, 0);
-        if (!status) status = timed(&b, &result->seconds);
-    }
+    qb_status status = variant->plan(on->device, &t->problem, padded, values, &plan);
     if (!status)
-        status = qb__memory_download(b.queue, b.out, 0, b.host,
-                                     (voxels + CANARY_FLOATS) * sizeof(float));
-    if (!status) status = qb__queue_finish(b.queue);
-    if (!status && samples) status = compare(t, variant, b.host, samples, result);
-    bench_free(variant, &b);
+        status = qb__memory_create(on->device, variant->packed_bytes(&t->problem, padded, values),
+                                   &packed);
+    if (!status) status = measure(on, variant, plan, packed, repeats, result);
+    if (!status && samples) {
+        status = download(on);
+        if (!status) status = compare(t, variant, on->host, samples, result);
+    }
+    (void)qb__queue_finish(on->queue);
+    variant->destroy(plan);
+    qb__memory_destroy(packed);
     return status;
 }

@@ -25,11 +25,23 @@ trial trial_random(uint64_t seed, size_t most);
 trial trial_ordinary(size_t views, size_t columns, unsigned slices, uint64_t seed);
 void trial_free(trial *t);
 
-/* Packs the views in blocks, runs `repeats` times (the fastest counts). The detail says what
+/* The rows on a device, and room for the voxels. */
+typedef struct trial_device {
+    const trial *trial;
+    qb__device *device;
+    qb__queue *queue;
+    qb__memory *rows, *out;
+    qb__event *begin, *end;
+    float *host;
+} trial_device;
+qb_status trial_upload(const trial *t, qb__device *device, trial_device *on);
+void trial_device_free(trial_device *on);
+
+/* Packs the views in two blocks, runs `repeats` times (the fastest counts), compares `samples`
+ * voxels; of large volumes only the first and the last slice are looked at. The detail says what
  * failed, QB_INTERNAL when the canary died or a voxel was not written. */
-qb_status trial_run(const trial *t, qb__device *device,
-                    const qb__bp_parallel_device_variant *variant, const int *values, int repeats,
-                    size_t samples, trial_result *result);
+qb_status trial_run(trial_device *on, const qb__bp_parallel_device_variant *variant,
+                    const int *values, int repeats, size_t samples, trial_result *result);
 double trial_bound(qb__accuracy accuracy);
 
 #endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* Times the device variants of back-projection and checks what they computed: one JSON line each.
+ *   bench_bp_parallel DEVICE VIEWS COLUMNS SLICES [--filter TEXT] [--set NAME=VALUE,...]...
+ *                     [--search] [--part I/N --lock FILE]
+ * Without --set the default parameters; each --set makes another run of every variant that has all
+ * those parameters. --search changes one parameter after the other, keeping what is faster. With
+ * --part several of these share the work: they compile side by side and time one at a time. */
+#include "trial.h"
+
+#include "quickbeam/status.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { SETS_MAX = 64 };
+typedef struct options {
+    const char *spec, *filter, *sets[SETS_MAX];
+    int set_count, part, parts, lock;
+    bool search;
+} options;
+
+typedef struct bench {
+    const options *o;
+    trial trial;
+    qb__device *device;
+    trial_device on;
+} bench;
+
+static void print_values(const qb__bp_parallel_device_variant *v, const int *values) {
+    for (int i = 0; i < QB__PARAMETERS_MAX && v->parameters[i].name; i++)
+        printf("%s\"%s\": %d", i ? ", " : "", v->parameters[i].name, values[i]);
+}
+
+/* Giga-updates a second; 0 when it cannot run. */
+static double measure(bench *b, const qb__bp_parallel_device_variant *v, const int *values) {
+    const qb__bp_parallel_problem *p = &b->trial.problem;
+    const char *why = v->unusable(qb__device_info_of(b->device), p, values);
+    trial_result r;
+    double rate = 0;
+    printf("{\"id\": \"%s\", \"device\": \"%s\", \"values\": {", v->id, b->o->spec);
+    print_values(v, values);
+    printf("}, ");
+    if (why) {
+        printf("\"unusable\": \"%s\"}\n", why);
+        return 0;
+    }
+    /* Compile before the lock is taken. */
+    qb__bp_parallel_plan *warm = NULL;
+    qb_status status = v->plan(b->device, p, b->trial.slices, values, &warm);
+    if (b->o->lock >= 0) flock(b->o->lock, LOCK_EX);
+    if (!status) status = trial_run(&b->on, v, values, 3, 2000, &r);
+    if (b->o->lock >= 0) flock(b->o->lock, LOCK_UN);
+    v->destroy(warm);
+    if (status) {
+        printf("\"failed\": \"%s\"}\n", qb_status_text(status));
+        fprintf(stderr, "%s: %s\n", v->id, qb_detail());
+        return 0;
+    }
+    qb__kernel_cost c;
+    v->cost(p, b->trial.slices, values, &c);
+    rate = (double)(p->nx * p->ny) * b->trial.slices * (double)p->views / r.seconds * 1e-9;
+    const double bytes = 8.0 * (double)(p->views * p->columns) * b->trial.slices;
+    printf("\"giga_updates_per_second\": %.1f, \"rel_l2\": %.3g, \"worst\": %.3g, \"ok\": %s, "
+           "\"pack_gigabytes_per_second\": %.0f, \"cost\": {\"texels\": %.4g, \"local_bytes\": "
+           "%.4g, \"arithmetic\": %.4g, \"l2_bytes\": %.4g}}\n",
+           rate, r.rel_l2, r.worst, r.rel_l2 < trial_bound(v->accuracy) ? "true" : "false",
+           bytes / r.pack_seconds * 1e-9, c.texels, c.local_bytes, c.arithmetic, c.l2_bytes);
+    fflush(stdout);
+    return rate;
+}
+
+static void defaults(const qb__bp_parallel_device_variant *v, int *values) {
+    for (int i = 0; i < QB__PARAMETERS_MAX; i++)
+        values[i] = v->parameters[i].name ? v->parameters[i].values[0] : 0;
+}
+
+/* False when the variant has no such parameter or value. */
+static bool apply(const qb__bp_parallel_device_variant *v, const char *set, int *values) {
+    char text[512], *rest = NULL;
+    snprintf(text, sizeof text, "%s", set);
+    for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        char *equals = strchr(word, '=');
+        bool found = false;
+        if (!equals) return false;
+        *equals = '\0';
+        for (int i = 0; i < QB__PARAMETERS_MAX && v->parameters[i].name; i++)
+            for (int k = 0; k < v->parameters[i].count; k++)
+                if (!strcmp(v->parameters[i].name, word) &&
+                    v->parameters[i].values[k] == atoi(equals + 1))
+                    values[i] = v->parameters[i].values[k], found = true;
+        if (!found) return false;
+    }
+    return true;
+}
+
+static void search(bench *b, const qb__bp_parallel_device_variant *v, int *best) {
+    double fastest = measure(b, v, best);
+    for (int i = 0; i < QB__PARAMETERS_MAX && v->parameters[i].name; i++) {
+        const int kept = best[i];
+        int chosen = kept;
+        for (int k = 0; k < v->parameters[i].count; k++) {
+            if (v->parameters[i].values[k] == kept) continue;
+            best[i] = v->parameters[i].values[k];
+            double rate = measure(b, v, best);
+            if (rate > fastest) fastest = rate, chosen = best[i];
+        }
+        best[i] = chosen;
+    }
+}
+
+static void bench_variant(bench *b, const qb__bp_parallel_device_variant *v) {
+    int values[QB__PARAMETERS_MAX];
+    defaults(v, values);
+    if (!b->o->set_count) {
+        if (b->o->search)
+            search(b, v, values);
+        else
+            measure(b, v, values);
+    }
+    for (int s = 0; s < b->o->set_count; s++) {
+        defaults(v, values);
+        if (!apply(v, b->o->sets[s], values)) continue;
+        if (b->o->search)
+            search(b, v, values);
+        else
+            measure(b, v, values);
+    }
+}
+
+static options parse(int argc, char **argv) {
+    options o = {.spec = argv[1], .parts = 1, .lock = -1};
+    for (int i = 5; i + 1 <= argc; i++) {
+        const char *next = i + 1 < argc ? argv[i + 1] : "";
+        if (!strcmp(argv[i], "--search")) o.search = true;
+        if (!strcmp(argv[i], "--filter")) o.filter = next;
+        if (!strcmp(argv[i], "--set") && o.set_count < SETS_MAX) o.sets[o.set_count++] = next;
+        if (!strcmp(argv[i], "--part")) sscanf(next, "%d/%d", &o.part, &o.parts);
+        if (!strcmp(argv[i], "--lock")) o.lock = open(next, O_CREAT | O_RDWR, 0600);
+    }
+    return o;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 5) {
+        fprintf(stderr, "bench_bp_parallel DEVICE VIEWS COLUMNS SLICES [--filter TEXT] "
+                        "[--set NAME=VALUE,...] [--search] [--part I/N --lock FILE]\n");
+        return 2;
+    }
+    const options o = parse(argc, argv);
+    bench b = {.o = &o};
+    size_t count;
+    const qb__bp_parallel_device_variant *const *all = qb__bp_parallel_device_variants(&count);
+    b.trial =
+        trial_ordinary((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), (unsigned)atoi(argv[4]), 1);
+    qb_status status = qb__device_open(o.spec, &b.device);
+    if (!status) status = trial_upload(&b.trial, b.device, &b.on);
+    if (status) {
+        fprintf(stderr, "%s: %s\n", o.spec, qb_detail());
+        return 1;
+    }
+    const unsigned api = qb__device_info_of(b.device)->api;
+    for (size_t i = 0; i < count; i++)
+        if ((int)(i % (size_t)o.parts) == o.part && (all[i]->apis & api) &&
+            (!o.filter || strstr(all[i]->id, o.filter)))
+            bench_variant(&b, all[i]);
+    trial_device_free(&b.on);
+    qb__device_close(b.device);
+    trial_free(&b.trial);
+    return 0;
+}

@@ -60,6 +60,12 @@
 #define BALANCE 0 /* which: by the area's number (0), or kept so on each multiprocessor (1) */
 #endif
 
+/* A compiler for CPUs takes minutes over the whole block of views. */
+#if QB_CUDA
+#define UNROLL_VIEWS UNROLL
+#else
+#define UNROLL_VIEWS
+#endif
 #define THREADS (AREA * AREA / PIXELS)
 #define STEP (THREADS / AREA)
 #define TEAM (AREA == 32 ? 16 : 32) /* threads that cache a view */
@@ -173,9 +179,13 @@ FUNCTION void store_bin(LOCAL_POINTER ELEMENT *cache, int k, const float *v, con
 }
 #endif
 
-/* A team copies a view's bins; `row` is NULL past the last view. */
+/* A team copies a view's bins; `row` is NULL past the last view. All items come here together, for
+ * shuffles; those not `wanted` write nothing. */
 FUNCTION void cache_view(LOCAL_POINTER ELEMENT *cache, GLOBAL const STORED *row, int first,
-                         int columns, int member) {
+                         int columns, int member, int wanted) {
+#if !(DIFFERENCE == 1 && HAS_SHUFFLE)
+    if (!wanted) return;
+#endif
 #if HALF
     for (int k = member; k < BINS; k += TEAM) {
         ELEMENT e;
@@ -197,12 +207,12 @@ FUNCTION void cache_view(LOCAL_POINTER ELEMENT *cache, GLOBAL const STORED *row,
     UNROLL for (int s = 0; s < SLICES; s++) v[s] = begin[s];
     for (int i = 0; i < run - 1; i++) {
         load_bin(next, row, first + member * run + i + 1, bins);
-        store_bin(cache, member * run + i, v, next);
+        if (wanted) store_bin(cache, member * run + i, v, next);
         UNROLL for (int s = 0; s < SLICES; s++) v[s] = next[s];
     }
     UNROLL for (int s = 0; s < SLICES; s++) next[s] = SHUFFLE_DOWN(begin[s], 1);
     if (member == TEAM - 1) UNROLL for (int s = 0; s < SLICES; s++) next[s] = 0.0f;
-    store_bin(cache, member * run + run - 1, v, next);
+    if (wanted) store_bin(cache, member * run + run - 1, v, next);
 #elif WRITE64
     for (int k = 2 * member; k < BINS; k += 2 * TEAM) {
         float v[1], next[1];
@@ -238,13 +248,13 @@ FUNCTION LOCAL_POINTER const ELEMENT *find(LOCAL_POINTER const ELEMENT *row, COO
     /* Adding 2^23 leaves no fraction bits: h - 1/2 rounded, the integer in the mantissa. */
     const float rounded = h + 8388607.5f, below = rounded - 8388608.0f;
     *fraction = h - below;
+    /* In 32 bits all along, so that the mantissa's offset folds into the address. */
 #if ROUND == 1
-    return row + (AS_INT(rounded) - 0x4b000000);
+    const uint bytes = AS_UINT(rounded) * ELEMENT_BYTES - 0x4b000000u * ELEMENT_BYTES;
 #else
-    const float bytes = FMA(below, (float)ELEMENT_BYTES, 8388608.0f);
-    return (LOCAL_POINTER const ELEMENT *)((LOCAL_POINTER const char *)row +
-                                           (AS_INT(bytes) - 0x4b000000));
+    const uint bytes = AS_UINT(FMA(below, (float)ELEMENT_BYTES, 8388608.0f)) - 0x4b000000u;
 #endif
+    return (LOCAL_POINTER const ELEMENT *)((LOCAL_POINTER const char *)row + bytes);
 #endif
 }
 
@@ -412,8 +422,9 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
                 BARRIER();
             }
 #endif
-            for (int p = team; p < VIEWS; p += TEAMS) {
-                const int view = first + p;
+            for (int round = 0; round < VIEWS; round += TEAMS) {
+                const int wanted = round + team < VIEWS;
+                const int p = wanted ? round + team : 0, view = first + p;
                 GLOBAL const STORED *row = view < views ? packed + (ulong)view * (ulong)columns : 0;
 #if CACHE == 2
                 const int first_bin = ahead[view % AHEAD].first;
@@ -421,16 +432,17 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
             const area_line at = line_in_area(lines[view], x0, y0);
             const int first_bin = at.first;
 #if CACHE == 3
-            for (int i = member; i < AREA; i += TEAM) base_of[p][i] = MOVED(at.base, at.a, i);
-            if (member == 0) turn_y[p] = at.b;
+            for (int i = wanted ? member : AREA; i < AREA; i += TEAM)
+                base_of[p][i] = MOVED(at.base, at.a, i);
+            if (wanted && member == 0) turn_y[p] = at.b;
 #else
-            if (member == 0) base_of[p] = at.base;
+            if (wanted && member == 0) base_of[p] = at.base;
 #if CACHE == 1
-            if (member == 0) turn_x[p] = at.a, turn_y[p] = at.b;
+            if (wanted && member == 0) turn_x[p] = at.a, turn_y[p] = at.b;
 #endif
 #endif
 #endif
-                cache_view(cache + p * BINS, row, first_bin, columns, member);
+                cache_view(cache + p * BINS, row, first_bin, columns, member, wanted);
             }
             BARRIER();
 #if HALF == 2
@@ -438,7 +450,7 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
             UNROLL for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SUMS; s++)
                 partial[q][s] = 0;
 #endif
-            UNROLL for (int p = 0; p < VIEWS; p++) {
+            UNROLL_VIEWS for (int p = 0; p < VIEWS; p++) {
 #if CACHE == 2
                 const area_line at = ahead[first % AHEAD + p];
                 const COORDINATE h = MOVED(MOVED(at.base, at.a, x), at.b, y), turn = at.b;

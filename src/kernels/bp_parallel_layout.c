@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 void qb__macros_add(qb__macros *macros, const char *name, int value) {
     char *text = macros->text[macros->count];
@@ -110,48 +109,34 @@ static float scale_of(const qb__bp_parallel_plan *plan, size_t slice, unsigned s
     return ldexpf(1.0f, exponent);
 }
 
-typedef struct floats8 {
-    float low[4], high[4];
-} floats8;
+/* The scales of one launch, as the kernel takes them. */
+enum { SCALES = 64 };
+typedef struct scales {
+    float of[SCALES];
+} scales;
 
-static qb_status launch_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows,
+/* The groups from group0 on, as many as one launch takes. */
+static qb_status pack_groups(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows,
                              const uint64_t at[3], size_t view0, size_t view1, size_t group0,
-                             size_t groups, unsigned slices, const floats8 *scale,
-                             qb__memory *packed) {
+                             size_t groups, unsigned slices, qb__memory *packed) {
     const int32_t columns = (int32_t)plan->problem.columns, views = (int32_t)plan->problem.views;
     const int32_t first = (int32_t)view0, end = (int32_t)view1, group = (int32_t)group0;
     const int32_t all = (int32_t)slices;
+    const uint64_t undo_at = qb__layout_undo_at(plan, slices);
+    const size_t batch = 8 / (plan->group < 4 ? plan->group : 4), rounds = view1 - view0;
     const size_t grid[3] = {qb__ceil_div(plan->problem.columns, 256),
-                            view1 - view0 < 65535 ? view1 - view0 : 65535, groups};
+                            qb__ceil_div(rounds < 65535 ? rounds : 65535, batch), groups};
     const size_t items[3] = {256, 1, 1};
+    scales scale;
+    for (size_t s = 0; s < SCALES; s++)
+        scale.of[s] = plan->half ? scale_of(plan, group0 * plan->group + s, slices) : 1.0f;
     const qb__arg args[] = {
-        QB__MEMORY(rows),   QB__VALUE(at[0]), QB__VALUE(at[1]),      QB__VALUE(at[2]),
-        QB__VALUE(columns), QB__VALUE(views), QB__VALUE(first),      QB__VALUE(end),
-        QB__VALUE(group),   QB__VALUE(all),   QB__VALUE(scale->low), QB__VALUE(scale->high),
-        QB__MEMORY(packed),
+        QB__MEMORY(rows),   QB__VALUE(at[0]),   QB__VALUE(at[1]), QB__VALUE(at[2]),
+        QB__VALUE(columns), QB__VALUE(views),   QB__VALUE(first), QB__VALUE(end),
+        QB__VALUE(group),   QB__VALUE(all),     QB__VALUE(scale), QB__MEMORY(packed),
+        QB__MEMORY(packed), QB__VALUE(undo_at),
     };
     return qb__kernel_launch(plan->pack, queue, grid, items, args, sizeof args / sizeof *args);
-}
-
-/* One group of halves, and what undoes its scaling. */
-static qb_status pack_scaled(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows,
-                             const uint64_t at[3], size_t view0, size_t view1, size_t group,
-                             unsigned slices, qb__memory *packed) {
-    const size_t one[3] = {1, 1, 1}, items[3] = {32, 1, 1};
-    const uint64_t undo_at = qb__layout_undo_at(plan, slices) + group * plan->group;
-    float scale[8], undo[8];
-    floats8 scales, undos;
-    for (unsigned s = 0; s < 8; s++) {
-        scale[s] = s < plan->group ? scale_of(plan, group * plan->group + s, slices) : 1.0f;
-        undo[s] = 1.0f / scale[s];
-    }
-    memcpy(&scales, scale, sizeof scales);
-    memcpy(&undos, undo, sizeof undos);
-    const qb__arg args[] = {QB__VALUE(undos.low), QB__VALUE(undos.high), QB__MEMORY(packed),
-                            QB__VALUE(undo_at)};
-    qb_status status = qb__kernel_launch(plan->undo, queue, one, items, args, 4);
-    if (status) return status;
-    return launch_pack(plan, queue, rows, at, view0, view1, group, 1, slices, &scales, packed);
 }
 
 qb_status qb__layout_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows,
@@ -159,16 +144,14 @@ qb_status qb__layout_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb
                           size_t view1, unsigned slices, qb__memory *packed) {
     const uint64_t at[3] = {offset / sizeof(float), view_stride, slice_stride};
     const size_t groups = qb__ceil_div(slices, plan->group);
+    const size_t most = plan->half ? SCALES / plan->group : 32768;
+    qb_status status = QB_OK;
     if (view0 >= view1 || !slices) return QB_OK;
-    if (!plan->half) {
-        const floats8 ones = {{1, 1, 1, 1}, {1, 1, 1, 1}};
-        return launch_pack(plan, queue, rows, at, view0, view1, 0, groups, slices, &ones, packed);
+    for (size_t g = 0; g < groups && !status; g += most) {
+        const size_t n = groups - g < most ? groups - g : most;
+        status = pack_groups(plan, queue, rows, at, view0, view1, g, n, slices, packed);
     }
-    for (size_t g = 0; g < groups; g++) {
-        qb_status status = pack_scaled(plan, queue, rows, at, view0, view1, g, slices, packed);
-        if (status) return status;
-    }
-    return QB_OK;
+    return status;
 }
 
 /* ---- textures ---- */
@@ -217,7 +200,6 @@ static qb_status build(qb__bp_parallel_plan *plan, const char *source, const cha
     qb_status status =
         qb__program_build(plan->device, "bp_parallel_pack.cl", pack.list, &plan->pack_program);
     if (!status) status = qb__kernel_get(plan->pack_program, "bp_parallel_pack", &plan->pack);
-    if (!status) status = qb__kernel_get(plan->pack_program, "bp_parallel_pack_undo", &plan->undo);
     if (!status) status = qb__program_build(plan->device, source, macros, &plan->program);
     if (!status) status = qb__kernel_get(plan->program, entry, &plan->kernel);
     return status;

@@ -10,8 +10,7 @@
 
 enum {
     QB__LINES_PADDING = 256, /* the table of views is filled up with zeros to a multiple */
-    QB__LAYOUT_TEXTURES = 2, /* a full pass and a shorter last one */
-    QB__LAYOUT_CHUNKS = 1024 /* launches at most for one slab, see constants */
+    QB__LAYOUT_TEXTURES = 2  /* a full pass and a shorter last one */
 };
 
 /* A view in the kernels' fixed point, 32 fraction bits: where pixel (0,0) falls, what a step in x
@@ -28,7 +27,7 @@ struct qb__bp_parallel_plan {
     bool half;
     qb__interp interp;
     qb__program *pack_program, *program;
-    qb__kernel *pack, *undo, *kernel;
+    qb__kernel *pack, *kernel;
     qb__memory *lines;    /* of the views, in the form that the kernel wants */
     qb__memory *counters; /* hybrid */
     struct {

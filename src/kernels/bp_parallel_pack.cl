@@ -18,35 +18,46 @@
 #define STORE JOIN(PACK_FLOATS_, SLICES)
 #endif
 
+/* Scales of the slices of one launch. */
+#define SCALES 64
+typedef struct scales {
+    float of[SCALES];
+} scales;
+
+/* Rows that an item takes at a time, so that several loads are under way. */
+#define BATCH (SLICES == 1 ? 8 : SLICES == 2 ? 4 : 2)
+
 /* The row of view view0 + v and slice s begins at offset + v * view_stride + s * slice_stride
  * floats. Groups of 256 items: x over columns, y over views, z over the groups of slices from
- * `group0`; all of them are scaled alike. */
+ * `group0`. undo: the packed memory again, the factors from undo_at on. */
 KERNEL GROUPS_OF(256, 1) void bp_parallel_pack(GLOBAL const float *RESTRICT rows, ulong offset,
                                                ulong view_stride, ulong slice_stride, int columns,
                                                int views, int view0, int view1, int group0,
-                                               int slices, float4 scale_low, float4 scale_high,
-                                               GLOBAL STORED *RESTRICT packed) {
+                                               int slices, const scales scale,
+                                               GLOBAL STORED *RESTRICT packed,
+                                               GLOBAL float *RESTRICT undo, ulong undo_at) {
     const int column = (int)(group_id(0) * 256 + local_id(0));
-    const int group = group0 + (int)group_id(2);
-    const float scale[8] = {scale_low.x,  scale_low.y,  scale_low.z,  scale_low.w,
-                            scale_high.x, scale_high.y, scale_high.z, scale_high.w};
+    const int group = group0 + (int)group_id(2), step = (int)group_count(1);
+    float factor[SLICES];
+    UNROLL for (int s = 0; s < SLICES; s++) factor[s] =
+        HALF ? scale.of[(int)group_id(2) * SLICES + s] : 1.0f;
+    if (HALF && column == 0 && group_id(1) == 0)
+        UNROLL for (int s = 0; s < SLICES; s++) undo[undo_at + (ulong)(group * SLICES + s)] =
+            1.0f / factor[s];
     if (column >= columns) return;
-    for (int v = view0 + (int)group_id(1); v < view1; v += (int)group_count(1)) {
-        GLOBAL const float *from = rows + offset + (ulong)(v - view0) * view_stride + column;
-        float value[SLICES];
-        UNROLL for (int s = 0; s < SLICES; s++) {
-            const int slice = group * SLICES + s;
-            value[s] = slice < slices ? from[(ulong)slice * slice_stride] * scale[s] : 0.0f;
+    rows += offset + (ulong)column + (ulong)(group * SLICES) * slice_stride;
+    packed += (ulong)group * (ulong)views * (ulong)columns + (ulong)column;
+    for (int first = view0 + (int)group_id(1); first < view1; first += BATCH * step) {
+        float value[BATCH][SLICES];
+        UNROLL for (int i = 0; i < BATCH; i++) UNROLL for (int s = 0; s < SLICES; s++) {
+            const int v = first + i * step;
+            const int there = v < view1 && group * SLICES + s < slices;
+            GLOBAL const float *from = rows + (ulong)(v - view0) * view_stride;
+            value[i][s] = there ? from[(ulong)s * slice_stride] * factor[s] : 0.0f;
         }
-        packed[((ulong)group * (ulong)views + (ulong)v) * (ulong)columns + (ulong)column] =
-            STORE(value);
+        UNROLL for (int i = 0; i < BATCH; i++) {
+            const int v = first + i * step;
+            if (v < view1) packed[(ulong)v * (ulong)columns] = STORE(value[i]);
+        }
     }
-}
-
-/* undo[at ..] of one group's slices. */
-KERNEL GROUPS_OF(32, 1) void bp_parallel_pack_undo(float4 low, float4 high,
-                                                   GLOBAL float *RESTRICT undo, ulong at) {
-    const float value[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-    if (local_id(0) == 0)
-        UNROLL for (int s = 0; s < SLICES; s++) undo[at + (ulong)s] = value[s];
 }

@@ -54,7 +54,7 @@ static double measure(bench *b, const qb__bp_parallel_device_variant *v, const i
     qb__bp_parallel_plan *warm = NULL;
     qb_status status = v->plan(b->device, p, b->trial.slices, values, &warm);
     if (b->o->lock >= 0) flock(b->o->lock, LOCK_EX);
-    if (!status) status = trial_run(&b->on, v, values, 3, 2000, &r);
+    if (!status) status = trial_run(&b->on, v, values, 3, 500, &r);
     if (b->o->lock >= 0) flock(b->o->lock, LOCK_UN);
     v->destroy(warm);
     if (status) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every variant of back-projection on every device, against the double-precision oracle, with
- * random problems and random legal parameters. QB_TRIALS: trials a variant. */
+ * random problems and random legal parameters. QB_TRIALS: trials a variant;
+ * QB_VARIANT: only those with this in their id; QB_PART=I/N: each N-th. */
 #include "check.h"
 #include "trial.h"
 
@@ -82,7 +83,9 @@ static void against_the_oracle(void **state) {
     const qb__device_info *list;
     size_t devices, count;
     const char *wanted = getenv("QB_TRIALS"), *only = getenv("QB_VARIANT");
-    const int trials = wanted ? atoi(wanted) : 6;
+    const int trials = wanted ? atoi(wanted) : 3;
+    int part = 0, parts = 1;
+    if (getenv("QB_PART")) sscanf(getenv("QB_PART"), "%d/%d", &part, &parts);
     const qb__bp_parallel_device_variant *const *all = qb__bp_parallel_device_variants(&count);
     assert_ok(qb__device_list(&list, &devices));
     if (!devices) skip();
@@ -90,7 +93,8 @@ static void against_the_oracle(void **state) {
         qb__device *device;
         assert_ok(qb__device_open(list[d].spec, &device));
         for (size_t i = 0; i < count; i++)
-            if ((all[i]->apis & list[d].api) && (!only || strstr(all[i]->id, only)))
+            if ((int)i % parts == part && (all[i]->apis & list[d].api) &&
+                (!only || strstr(all[i]->id, only)))
                 check(device, all[i], trials);
         qb__device_close(device);
     }

@@ -14,6 +14,7 @@ static void gather(void) {
         &qb__bp_parallel_alu_rows,
         &qb__bp_parallel_texture_rows,
         &qb__bp_parallel_hybrid_rows,
+        &qb__bp_parallel_direct_rows,
     };
     for (size_t f = 0; f < sizeof families / sizeof *families; f++)
         for (size_t i = 0; i < families[f]->count && count_all < MOST; i++)

@@ -97,6 +97,6 @@ typedef struct qb__bp_parallel_rows {
     size_t count;
 } qb__bp_parallel_rows;
 extern const qb__bp_parallel_rows qb__bp_parallel_texture_rows, qb__bp_parallel_alu_rows,
-    qb__bp_parallel_hybrid_rows, qb__bp_parallel_tensor_rows;
+    qb__bp_parallel_hybrid_rows, qb__bp_parallel_direct_rows, qb__bp_parallel_tensor_rows;
 
 #endif

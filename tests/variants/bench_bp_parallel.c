@@ -3,7 +3,8 @@
  *   bench_bp_parallel DEVICE VIEWS COLUMNS SLICES [--filter TEXT] [--set NAME=VALUE,...]...
  *                     [--search] [--part I/N --lock FILE]
  * Without --set the default parameters; each --set makes another run of every variant that has all
- * those parameters. --search changes one parameter after the other, keeping what is faster. With
+ * those parameters. --search changes one parameter after the other (not those of
+ * the set), keeping what is faster. With
  * --part several of these share the work: they compile side by side and time one at a time. */
 #include "trial.h"
 
@@ -80,8 +81,9 @@ static void defaults(const qb__bp_parallel_device_variant *v, int *values) {
         values[i] = v->parameters[i].name ? v->parameters[i].values[0] : 0;
 }
 
-/* False when the variant has no such parameter or value. */
-static bool apply(const qb__bp_parallel_device_variant *v, const char *set, int *values) {
+/* False when the variant has no such parameter or value. `fixed`: the parameters that were set. */
+static bool apply(const qb__bp_parallel_device_variant *v, const char *set, int *values,
+                  bool *fixed) {
     char text[512], *rest = NULL;
     snprintf(text, sizeof text, "%s", set);
     for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
@@ -93,19 +95,20 @@ static bool apply(const qb__bp_parallel_device_variant *v, const char *set, int 
             for (int k = 0; k < v->parameters[i].count; k++)
                 if (!strcmp(v->parameters[i].name, word) &&
                     v->parameters[i].values[k] == atoi(equals + 1))
-                    values[i] = v->parameters[i].values[k], found = true;
+                    values[i] = v->parameters[i].values[k], found = fixed[i] = true;
         if (!found) return false;
     }
     return true;
 }
 
-static void search(bench *b, const qb__bp_parallel_device_variant *v, int *best) {
+static void search(bench *b, const qb__bp_parallel_device_variant *v, int *best,
+                   const bool *fixed) {
     double fastest = measure(b, v, best);
     for (int i = 0; i < QB__PARAMETERS_MAX && v->parameters[i].name; i++) {
         const int kept = best[i];
         int chosen = kept;
         for (int k = 0; k < v->parameters[i].count; k++) {
-            if (v->parameters[i].values[k] == kept) continue;
+            if (fixed[i] || v->parameters[i].values[k] == kept) continue;
             best[i] = v->parameters[i].values[k];
             double rate = measure(b, v, best);
             if (rate > fastest) fastest = rate, chosen = best[i];

@@ -83,13 +83,18 @@ trial trial_ordinary(size_t views, size_t columns, unsigned slices, uint64_t see
 
 trial trial_random(uint64_t seed, size_t most) {
     qb__random r = qb__random_stream(seed, 1);
-    const unsigned slices = 1 + (unsigned)below(&r, 9);
+    unsigned slices = 1 + (unsigned)below(&r, 9);
     size_t views = 1 + below(&r, 80), columns = 1 + below(&r, most), nx = 1 + below(&r, most);
     size_t ny = 1 + below(&r, most);
     const size_t shape = below(&r, 12);
     if (shape == 0) views = 257 + below(&r, 300);
     if (shape == 1) columns = 1;
     if (shape == 2) nx = ny = 1;
+    if (shape == 3 || shape == 4) { /* as wide as coordinates may get */
+        views = 1 + below(&r, 12), columns = 16384, slices = 1 + (unsigned)below(&r, 2);
+        nx = shape == 3 ? 16384 : 1 + below(&r, 4);
+        ny = shape == 3 ? 1 + below(&r, 4) : 16384;
+    }
     trial t = allocate(views, columns, nx, ny, slices);
     const double pitch = below(&r, 3) ? 1.0 : exp(uniform(&r, log(0.2), log(4.0)));
     const double shift = below(&r, 3) ? 0.0 : uniform(&r, 0.0, 3.0);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "bp_parallel_layout.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+/* The standard algorithm for OpenCL devices that are processors (section 6.10):
+ * bp_parallel_direct.cl. */
+
+enum { INTERP, SLICES, BLOCK, VIEWS };
+
+static const char *unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem,
+                            const int *values) {
+    (void)values;
+    if (!device->is_cpu) return "is for processors: one item a group, no local memory";
+    return qb__layout_unusable(device, problem, false);
+}
+
+/* A processor has no such units; lane instructions, vectors of 8 slices. */
+static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
+                 qb__kernel_cost *cost) {
+    const double s = values[SLICES];
+    (void)slices;
+    *cost = (qb__kernel_cost){.local_bytes = values[INTERP] ? 4.0 : 8.0,
+                              .arithmetic = (values[INTERP] ? 1.0 : 3.0) + 12.0 / s,
+                              .memory_bytes = 4.0 / (double)problem->views};
+}
+
+static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,
+                           const int *values) {
+    return qb__layout_bytes(problem, slices, (unsigned)values[SLICES], false);
+}
+
+static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem,
+                           unsigned slices, const int *values, qb__bp_parallel_plan **plan) {
+    static const char *const names[] = {"INTERP", "SLICES", "BLOCK", "VIEWS"};
+    qb__macros macros = {.count = 0};
+    for (int i = 0; i <= VIEWS; i++) qb__macros_add(&macros, names[i], values[i]);
+    qb_status status = qb__layout_plan(device, problem, slices, (unsigned)values[SLICES], false,
+                                       (qb__interp)values[INTERP], "bp_parallel_direct.cl",
+                                       "bp_parallel_direct", macros.list, plan);
+    if (status) return status;
+    qb__bp_parallel_plan *p = *plan;
+    qb__fixed_line *lines;
+    size_t count;
+    p->area = (size_t)values[BLOCK];
+    status = qb__layout_lines(problem, p->interp, p->area, &lines, &count);
+    if (!status) {
+        status = qb__layout_upload(device, lines, count * sizeof *lines, &p->lines);
+        qb__free(lines);
+    }
+    if (!status) return QB_OK;
+    qb__layout_destroy(p);
+    *plan = NULL;
+    return status;
+}
+
+static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed,
+                     unsigned slices, qb__memory *out, size_t offset) {
+    const int32_t views = (int32_t)plan->problem.views, columns = (int32_t)plan->problem.columns;
+    const int32_t nx = (int32_t)plan->problem.nx, ny = (int32_t)plan->problem.ny;
+    const int32_t all = (int32_t)slices;
+    const uint64_t out_at = offset / sizeof(float);
+    const qb__arg args[] = {
+        QB__MEMORY(packed), QB__MEMORY(plan->lines), QB__VALUE(views),
+        QB__VALUE(columns), QB__MEMORY(out),         QB__VALUE(out_at),
+        QB__VALUE(nx),      QB__VALUE(ny),           QB__VALUE(all),
+    };
+    const size_t groups[3] = {qb__ceil_div(plan->problem.nx, plan->area),
+                              qb__ceil_div(plan->problem.ny, plan->area),
+                              qb__ceil_div(slices, plan->group)};
+    const size_t items[3] = {1, 1, 1};
+    return qb__kernel_launch(plan->kernel, queue, groups, items, args, sizeof args / sizeof *args);
+}
+
+#define P(name, ...)                                                                               \
+    {                                                                                              \
+        name, sizeof((int[]){__VA_ARGS__}) / sizeof(int), {                                        \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+#define ROW(name, kind)                                                                            \
+    {                                                                                              \
+        .id = name, .interp = kind, .apis = QB__API_OPENCL, .accuracy = QB__ACCURACY_HIGH,         \
+        .method = "Algorithm 1 for processors (6.10): rows read from memory", .slices_step = 1,    \
+        .parameters = {P("INTERP", kind), P("SLICES", 8, 4, 2, 1), P("BLOCK", 32, 16, 8),          \
+                       P("VIEWS", 16, 1, 4, 64)},                                                  \
+        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes, .plan = make_plan,       \
+        .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy                         \
+    }
+
+static const qb__bp_parallel_device_variant rows[] = {
+    ROW("bp_parallel_linear.direct", QB__INTERP_LINEAR),
+    ROW("bp_parallel_nearest.direct", QB__INTERP_NEAREST),
+    ROW("bp_parallel_oversample.direct", QB__INTERP_OVERSAMPLE),
+};
+const qb__bp_parallel_rows qb__bp_parallel_direct_rows = {rows, sizeof rows / sizeof *rows};

@@ -118,19 +118,13 @@ static void search(bench *b, const qb__bp_parallel_device_variant *v, int *best,
 }
 
 static void bench_variant(bench *b, const qb__bp_parallel_device_variant *v) {
-    int values[QB__PARAMETERS_MAX];
-    defaults(v, values);
-    if (!b->o->set_count) {
-        if (b->o->search)
-            search(b, v, values);
-        else
-            measure(b, v, values);
-    }
-    for (int s = 0; s < b->o->set_count; s++) {
+    for (int s = 0; s < (b->o->set_count ? b->o->set_count : 1); s++) {
+        int values[QB__PARAMETERS_MAX];
+        bool fixed[QB__PARAMETERS_MAX] = {false};
         defaults(v, values);
-        if (!apply(v, b->o->sets[s], values)) continue;
+        if (b->o->set_count && !apply(v, b->o->sets[s], values, fixed)) continue;
         if (b->o->search)
-            search(b, v, values);
+            search(b, v, values, fixed);
         else
             measure(b, v, values);
     }

@@ -59,35 +59,51 @@ const char *qb__alu_unusable(const qb__device_info *device, const qb__bp_paralle
     if (alu->half == 2 && !device->half_arithmetic) return "needs arithmetic on half precision";
     if (alu->width > alu->slices || (alu->width && alu->width == alu->slices && alu->slices > 1))
         return "fewer slices than a part of the cache";
+    /* Sums live in registers, of which a multiprocessor has 65,536 and an item 255. */
+    if (device->api == QB__API_CUDA &&
+        (size_t)(alu->pixels * alu->slices + 24) * threads(alu) * (size_t)alu->blocks > 65536)
+        return "more sums than registers";
     if (local_bytes(problem, alu) > (double)room) return "rows too wide for shared memory";
     return NULL;
 }
 
-/* Lane instructions of one pixel and view, then of each slice; integer and conversion count more
- * where they run at a fraction of the rate. See docs/performance-paper.md for how well it holds. */
+/* ---- the model: counted from the machine code for sm_90, then fitted where a count does not show
+ * what it costs (conversions, bank conflicts); docs/performance-paper.md says how well it holds
+ * ----
+ */
+
+/* Lane instructions of one pixel and view: its place in the cache. */
 static double coordinate_cost(const qb__alu *alu) {
-    static const double linear[] = {10.0, 6.0, 7.0};
-    if (alu->interp) return 6.0;
-    return alu->difference ? linear[alu->round] - 2.0 : linear[alu->round];
+    static const double linear[] = {10.0, 6.0, 7.0}; /* by ROUND */
+    if (alu->interp) return 4.6;
+    return linear[alu->round] - (alu->difference ? 2.0 : 0.0) + (alu->half == 2 ? 2.0 : 0.0);
+}
+
+/* And of each slice there: interpolation, sum, and what half precision converts. */
+static double slice_cost(const qb__alu *alu) {
+    static const double linear[] = {3.0, 7.0, 2.7}, nearest[] = {1.0, 2.6, 1.65}; /* by HALF */
+    if (alu->interp) return nearest[alu->half];
+    return alu->difference ? 2.0 : linear[alu->half];
 }
 
 void qb__alu_cost(const qb__bp_parallel_problem *problem, const qb__alu *alu,
                   qb__kernel_cost *cost) {
+    const bool over = alu->interp == QB__INTERP_OVERSAMPLE;
+    const int width = alu->width ? alu->width : alu->slices;
     const double s = alu->slices, area = (double)alu->area * alu->area;
-    const double samples = (double)bins(problem, alu);
-    const double element = (double)element_bytes(alu);
+    const double samples = (double)bins(problem, alu), element = (double)element_bytes(alu);
     const double reads = alu->interp || alu->difference ? 1.0 : 2.0;
-    double slice = alu->interp ? 1.0 : alu->difference ? 2.0 : 3.0;
-    if (alu->half == 1) slice += reads;
-    if (alu->half == 2) slice = alu->interp ? 0.5 : 1.5;
-    /* Per view and area: filling the cache, per view and thread: the first coordinate. */
-    const double fill = samples * (alu->interp == QB__INTERP_OVERSAMPLE ? 12.0 : 6.0) / area;
+    /* Oversampled neighbours lie four apart and meet in banks. */
+    const double conflicts = !over ? 1.0 : width == 1 ? 1.6 : 2.0;
+    /* Per view and area: filling the cache; per view and thread: the first coordinate. */
+    const double fill = samples * (over ? 25.0 : 6.0) / area;
     const double per_thread = (alu->interp ? 10.0 : 4.0) / alu->pixels;
     *cost = (qb__kernel_cost){
-        .local_bytes = reads * element + samples * element / area +
-                       (alu->interp ? 32.0 : 16.0) / 32.0 / alu->pixels / s,
-        .arithmetic = (coordinate_cost(alu) + reads + per_thread + fill) / s + slice,
-        .l2_bytes = samples * (alu->half ? 2.0 : 4.0) / area,
+        .local_bytes = reads * element * conflicts + samples * element / area +
+                       (alu->interp ? 1.0 : 0.5) / alu->pixels / s,
+        .arithmetic =
+            (coordinate_cost(alu) + reads * s / width + per_thread + fill) / s + slice_cost(alu),
+        .l2_bytes = samples / (over ? QB__OVERSAMPLE : 1) * (alu->half ? 2.0 : 4.0) / area,
         .memory_bytes = 4.0 / (double)problem->views,
     };
 }
@@ -178,8 +194,8 @@ static const char *unusable(const qb__device_info *device, const qb__bp_parallel
 static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
                  qb__kernel_cost *cost) {
     const qb__alu alu = alu_of(values);
-    (void)slices;
     qb__alu_cost(problem, &alu, cost);
+    qb__cost_scale(cost, qb__layout_waste(slices, (unsigned)alu.slices));
 }
 
 static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,
@@ -210,10 +226,16 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
             __VA_ARGS__                                                                            \
         }                                                                                          \
     }
-/* What each row may tune besides: area, pixels a thread, views cached, extra caches, registers. */
-#define SHAPE_64 P("AREA", 64, 32), P("PIXELS", 16, 8, 4), P("VIEWS", 8, 4, 16)
-#define SHAPE_32 P("AREA", 32, 64), P("PIXELS", 4, 8, 16), P("VIEWS", 4, 8)
-#define CACHES P("CACHE", 2, 0, 1, 3), P("BLOCKS", 1, 2, 3, 4)
+/* What each row may tune besides: area, pixels a thread, views cached, extra caches, groups that a
+ * multiprocessor should hold. What was fastest on an H200 stands first. */
+#define AREA_64 P("AREA", 64, 32), P("PIXELS", 16, 8, 4)
+#define AREA_32 P("AREA", 32, 64), P("PIXELS", 8, 4, 16)
+#define VIEWS_8 P("VIEWS", 8, 16, 4)
+#define VIEWS_16 P("VIEWS", 16, 8, 4)
+#define CACHES P("CACHE", 2, 0, 1, 3)
+#define ALONE P("BLOCKS", 1, 2, 3, 4)
+#define IN_TWOS P("BLOCKS", 2, 1, 3, 4)
+#define IN_FOURS P("BLOCKS", 4, 1, 2, 3)
 #define ROUNDED P("ROUND", 1, 0, 2)
 #define EXACT P("ROUND", 0)
 #define ROW(name, kind, class, how, ...)                                                           \
@@ -234,40 +256,38 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
     P("HALF", half), P("WIDTH", width), P("DIFFERENCE", difference), P("WRITE64", write64)
 
 static const qb__bp_parallel_device_variant rows[] = {
-    LINEAR("alu", QB__ACCURACY_HIGH, "Algorithm 6: shared-memory cache", P("SLICES", 4, 2, 1),
-           FORM(0, 0, 0, 0), SHAPE_64, ROUNDED, CACHES),
+    LINEAR("alu", QB__ACCURACY_HIGH, "Algorithm 6: shared-memory cache", P("SLICES", 2, 1, 4),
+           FORM(0, 0, 0, 0), AREA_64, VIEWS_8, ROUNDED, CACHES, IN_FOURS),
     LINEAR("alu_write64", QB__ACCURACY_HIGH, "Algorithm 7: 64-bit writes into the cache",
-           P("SLICES", 1), FORM(0, 0, 0, 1), SHAPE_64, ROUNDED, CACHES),
+           P("SLICES", 1), FORM(0, 0, 0, 1), AREA_64, VIEWS_16, ROUNDED, CACHES, IN_FOURS),
     LINEAR("alu_split", QB__ACCURACY_HIGH, "Algorithm 8: vectors of 4 slices split into two caches",
-           P("SLICES", 4), FORM(0, 2, 0, 0), SHAPE_64, ROUNDED, CACHES),
+           P("SLICES", 4), FORM(0, 2, 0, 0), AREA_64, VIEWS_8, ROUNDED, CACHES, IN_TWOS),
     LINEAR("alu_difference", QB__ACCURACY_HIGH, "Algorithm 9: value and difference cached",
-           P("SLICES", 1, 2, 4), P("HALF", 0), P("WIDTH", 0), P("DIFFERENCE", 2, 1),
-           P("WRITE64", 0), SHAPE_64, ROUNDED, CACHES),
+           P("SLICES", 1, 2, 4), P("HALF", 0), P("WIDTH", 0), P("DIFFERENCE", 1, 2),
+           P("WRITE64", 0), AREA_64, VIEWS_16, ROUNDED, CACHES, IN_FOURS),
     LINEAR("alu_half", QB__ACCURACY_NORMAL, "Algorithm 6 with a half-precision cache (6.7)",
-           P("SLICES", 4, 8, 2, 1), FORM(1, 0, 0, 0), SHAPE_64, ROUNDED, CACHES),
+           P("SLICES", 4, 8, 2, 1), FORM(1, 0, 0, 0), AREA_64, VIEWS_8, ROUNDED, CACHES, IN_TWOS),
     LINEAR("alu_half_sums", QB__ACCURACY_NORMAL,
            "Algorithm 6 with half-precision cache and arithmetic (6.7)", P("SLICES", 8, 4, 2),
-           FORM(2, 0, 0, 0), P("AREA", 64, 32), P("PIXELS", 8, 16, 4), P("VIEWS", 8, 4), ROUNDED,
-           CACHES),
+           FORM(2, 0, 0, 0), AREA_32, P("VIEWS", 8, 4), ROUNDED, CACHES, ALONE),
     NEAREST("alu", QB__ACCURACY_HIGH, "Algorithm 6: shared-memory cache", P("SLICES", 4, 2, 1),
-            FORM(0, 0, 0, 0), SHAPE_64, EXACT, CACHES),
+            FORM(0, 0, 0, 0), AREA_64, VIEWS_16, EXACT, CACHES, ALONE),
     NEAREST("alu_write64", QB__ACCURACY_HIGH, "Algorithm 7: 64-bit writes into the cache",
-            P("SLICES", 1), FORM(0, 0, 0, 1), SHAPE_64, EXACT, CACHES),
+            P("SLICES", 1), FORM(0, 0, 0, 1), AREA_64, VIEWS_16, EXACT, CACHES, IN_FOURS),
     NEAREST("alu_split", QB__ACCURACY_HIGH,
             "Algorithm 8: vectors of 4 slices split into two caches", P("SLICES", 4),
-            FORM(0, 2, 0, 0), SHAPE_64, EXACT, CACHES),
+            FORM(0, 2, 0, 0), AREA_64, VIEWS_8, EXACT, CACHES, IN_TWOS),
     NEAREST("alu_half", QB__ACCURACY_NORMAL, "Algorithm 6 with a half-precision cache (6.7)",
-            P("SLICES", 8, 4, 2, 1), FORM(1, 0, 0, 0), SHAPE_64, EXACT, CACHES),
+            P("SLICES", 4, 8, 2, 1), FORM(1, 0, 0, 0), AREA_64, VIEWS_8, EXACT, CACHES, IN_TWOS),
     NEAREST("alu_half_sums", QB__ACCURACY_NORMAL,
             "Algorithm 6 with half-precision cache and sums (6.7)", P("SLICES", 8, 4, 2),
-            FORM(2, 0, 0, 0), P("AREA", 64, 32), P("PIXELS", 8, 16, 4), P("VIEWS", 8, 4), EXACT,
-            CACHES),
+            FORM(2, 0, 0, 0), AREA_32, P("VIEWS", 8, 4), EXACT, CACHES, IN_FOURS),
     OVERSAMPLE("alu", QB__ACCURACY_HIGH, "Oversampling (7.2)", P("SLICES", 2, 1, 4),
-               FORM(0, 0, 0, 0), SHAPE_32, EXACT, CACHES),
+               FORM(0, 0, 0, 0), AREA_32, P("VIEWS", 8, 4), EXACT, CACHES, ALONE),
     OVERSAMPLE("alu_write64", QB__ACCURACY_HIGH, "Oversampling (7.2), 64-bit writes",
-               P("SLICES", 1), FORM(0, 0, 0, 1), SHAPE_32, EXACT, CACHES),
+               P("SLICES", 1), FORM(0, 0, 0, 1), AREA_32, P("VIEWS", 8, 4), EXACT, CACHES, ALONE),
     OVERSAMPLE("alu_split", QB__ACCURACY_HIGH, "Oversampling (7.2), each slice a cache of its own",
-               P("SLICES", 2, 4), P("HALF", 0), P("WIDTH", 1, 2), P("DIFFERENCE", 0),
-               P("WRITE64", 0), SHAPE_32, EXACT, CACHES),
+               P("SLICES", 4, 2), P("HALF", 0), P("WIDTH", 1, 2), P("DIFFERENCE", 0),
+               P("WRITE64", 0), AREA_64, P("VIEWS", 4, 8), EXACT, CACHES, IN_TWOS),
 };
 const qb__bp_parallel_rows qb__bp_parallel_alu_rows = {rows, sizeof rows / sizeof *rows};

@@ -21,10 +21,10 @@ static const char *unusable(const qb__device_info *device, const qb__bp_parallel
 static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
                  qb__kernel_cost *cost) {
     const double s = values[SLICES];
-    (void)slices;
     *cost = (qb__kernel_cost){.local_bytes = values[INTERP] ? 4.0 : 8.0,
                               .arithmetic = (values[INTERP] ? 1.0 : 3.0) + 12.0 / s,
                               .memory_bytes = 4.0 / (double)problem->views};
+    qb__cost_scale(cost, qb__layout_waste(slices, (unsigned)values[SLICES]));
 }
 
 static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,

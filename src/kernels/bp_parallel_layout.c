@@ -15,6 +15,12 @@ void qb__macros_add(qb__macros *macros, const char *name, int value) {
     macros->list[macros->count] = NULL;
 }
 
+void qb__cost_scale(qb__kernel_cost *cost, double factor) {
+    double *const units[] = {&cost->texels,       &cost->local_bytes, &cost->arithmetic,
+                             &cost->tensor_flops, &cost->l2_bytes,    &cost->memory_bytes};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) *units[i] *= factor;
+}
+
 /* ---- the lines of the views ---- */
 
 qb_status qb__layout_lines(const qb__bp_parallel_problem *problem, qb__interp interp, size_t area,

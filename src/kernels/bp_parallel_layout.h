@@ -46,6 +46,12 @@ static inline size_t qb__ceil_div(size_t a, size_t b) {
     return (a + b - 1) / b;
 }
 
+/* Updates done for one wanted: the last group of a pass may be part empty. */
+static inline double qb__layout_waste(unsigned slices, unsigned group) {
+    return slices ? (double)(qb__ceil_div(slices, group) * group) / slices : 1.0;
+}
+void qb__cost_scale(qb__kernel_cost *cost, double factor);
+
 /* A plan with pack programs and the main program, its kernel `entry` in `source`. On failure
  * nothing is left. */
 qb_status qb__layout_plan(qb__device *device, const qb__bp_parallel_problem *problem,

@@ -201,6 +201,8 @@ qb_status qb__device_filter_create(qb__device *device, const qb__filter_spectrum
         prep->rows == 0 || !(prep->floor > 0))
         return qb__fail(QB_BAD_ARGUMENT, "filtering %zu rows of %zu columns, %zu views, floor %g",
                         prep->rows, spectrum->columns, prep->views, (double)prep->floor);
+    if (spectrum->pad > QB_PAD_MIRROR)
+        return qb__fail(QB_UNSUPPORTED, "devices continue rows by zero, edge and mirror only");
     QB__TRY(qb__alloc(1, sizeof *filter, &filter));
     *filter = (qb__device_filter){.device = device,
                                   .spectrum = *spectrum,
@@ -239,6 +241,11 @@ const char *qb__device_filter_method(const qb__device_filter *filter) {
 }
 size_t qb__device_filter_bytes(const qb__device_filter *filter) {
     return filter->bytes;
+}
+
+size_t qb__device_filter_forecast(const qb__filter_spectrum *filter, size_t views, size_t rows) {
+    size_t bytes = 2 * views * sizeof(float) + 2 * rows * filter->columns * sizeof(float);
+    return bytes + 4 * filter->half * sizeof(float) + qb__filter_long_forecast(filter);
 }
 
 /* ---- run ---- */
@@ -315,16 +322,16 @@ static qb_status filter_rows(qb__device_filter *filter, qb__queue *queue, const 
                              sizeof args / sizeof args[0]);
 }
 
-/* Bytes of the memory up to the last row of the views below `end`; 0 when that is no number. */
-static size_t extent(const qb__device_rows *rows, size_t end, size_t slices, size_t columns,
+/* Bytes of the memory up to the block's last row; 0 when that is no number. */
+static size_t extent(const qb__device_rows *rows, size_t views, size_t slices, size_t columns,
                      size_t element) {
-    size_t views, other;
-    if (!qb__mul(end - 1, rows->view_stride, element, &views) ||
+    size_t all, other;
+    if (!qb__mul(views - 1, rows->view_stride, element, &all) ||
         !qb__mul(slices - 1, rows->slice_stride, element, &other))
         return 0;
     size_t sum = rows->offset + columns * element;
-    if (views > SIZE_MAX / 4 || other > SIZE_MAX / 4 || sum > SIZE_MAX / 4) return 0;
-    return sum + views + other;
+    if (all > SIZE_MAX / 4 || other > SIZE_MAX / 4 || sum > SIZE_MAX / 4) return 0;
+    return sum + all + other;
 }
 
 static qb_status check(const qb__device_filter *filter, const qb__device_rows *raw, size_t view0,
@@ -337,8 +344,8 @@ static qb_status check(const qb__device_filter *filter, const qb__device_rows *r
                         "filtering views %zu:%zu, rows %zu + %u x %zu of %zu views, %zu rows",
                         view0, view1, row0, slices, row_step, filter->views, filter->rows);
     size_t from = extent(raw, view1 - view0, slices, columns, filter->number_bytes);
-    size_t to = extent(filtered, view1, slices, columns, sizeof(float));
-    if (raw->offset % 16 || filtered->offset % 16 || !from || !to ||
+    size_t to = extent(filtered, view1 - view0, slices, columns, sizeof(float));
+    if (raw->offset % filter->number_bytes || filtered->offset % sizeof(float) || !from || !to ||
         from > qb__memory_bytes(raw->memory) || to > qb__memory_bytes(filtered->memory) ||
         (view1 - view0) * (uint64_t)slices > INT32_MAX)
         return qb__fail(QB_BAD_ARGUMENT,

@@ -44,18 +44,21 @@ void qb__device_filter_destroy(qb__device_filter *filter); /* NULL-safe; finish 
 /* For logs: "local memory, radices 16 16 8", and why not something faster. */
 const char *qb__device_filter_method(const qb__device_filter *filter);
 size_t qb__device_filter_bytes(const qb__device_filter *filter); /* device memory it holds */
+/* What it will hold at most, for planning; cuFFT's work space, which only it knows, comes to it. */
+size_t qb__device_filter_forecast(const qb__filter_spectrum *filter, size_t views, size_t rows);
 
-/* Where rows stand: `offset` bytes into the memory, a multiple of 16; strides in elements. */
+/* Where the rows of a block of views stand: that of the block's i-th view and slice s begins at
+ * `offset` bytes, a multiple of the element's, plus i view_stride + s slice_stride elements. */
 typedef struct qb__device_rows {
     qb__memory *memory;
     size_t offset, view_stride, slice_stride;
 } qb__device_rows;
 
 /* Views view0 <= v < view1 of `slices` slices, slice s being detector row row0 + s row_step of the
- * prepared fields. `raw` begins with view0: row of view v at (v - view0) view_stride + s
- * slice_stride. `filtered`, float32, has all views: v view_stride + s slice_stride, as the pack()
- * of a back-projection reads them; between rows nothing is written. Asynchronous. A filter is for
- * one queue at a time (it has scratch memory). Fastest when columns and strides divide by 4. */
+ * prepared fields; both blocks begin with view0. `filtered` is float32, what pack() of a
+ * back-projection reads; between its rows nothing is written. Asynchronous. A filter is for one
+ * queue at a time (it has scratch memory). Fastest when columns, offsets and strides divide by 4
+ * elements. */
 qb_status qb__device_filter_run(qb__device_filter *filter, qb__queue *queue,
                                 const qb__device_rows *raw, size_t view0, size_t view1,
                                 unsigned slices, size_t row0, size_t row_step,

@@ -43,6 +43,7 @@ qb_status qb__filter_upload(qb__device_filter *filter, qb__queue *queue, const v
 
 /* Transforms through device memory. `cufft`: by cuFFT, QB_NO_DEVICE where it is missing. */
 qb_status qb__filter_long_create(qb__device_filter *filter, bool cufft, qb__filter_long **passes);
+size_t qb__filter_long_forecast(const qb__filter_spectrum *spectrum);
 void qb__filter_long_destroy(qb__filter_long *passes); /* NULL-safe */
 /* As qb__device_filter_run; `block` covers it whole. */
 qb_status qb__filter_long_run(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue,

@@ -19,13 +19,26 @@ struct qb__filter_long {
     qb__cufft *cufft;         /* NULL: passes of our own */
 };
 
+static size_t batch_rows(const qb__filter_spectrum *spectrum) {
+    size_t rows = BATCH_BYTES / (spectrum->half * 2 * sizeof(float)) + 1;
+    return rows < ROWS_MAX ? rows : ROWS_MAX;
+}
+
+/* What a row of the batch takes: its line and its transforms. */
+static size_t row_bytes(const qb__filter_spectrum *spectrum, size_t transforms) {
+    return (spectrum->columns + transforms * spectrum->half * 2) * sizeof(float);
+}
+
+size_t qb__filter_long_forecast(const qb__filter_spectrum *spectrum) {
+    return batch_rows(spectrum) * row_bytes(spectrum, 2);
+}
+
 /* Fewer rows at a time where the device has no room for all. */
 static qb_status take_memory(qb__filter_long *passes, qb__device_filter *filter, bool cufft) {
     size_t complex_bytes = filter->spectrum.half * 2 * sizeof(float);
     size_t line_bytes = filter->spectrum.columns * sizeof(float);
     qb_status status;
-    passes->rows = BATCH_BYTES / complex_bytes + 1;
-    if (passes->rows > ROWS_MAX) passes->rows = ROWS_MAX;
+    passes->rows = batch_rows(&filter->spectrum);
     for (;; passes->rows = (passes->rows + 1) / 2) {
         status = qb__memory_create(filter->device, passes->rows * line_bytes, &passes->lines);
         if (status == QB_OK)
@@ -42,7 +55,7 @@ static qb_status take_memory(qb__filter_long *passes, qb__device_filter *filter,
         qb__memory_destroy(passes->there);
         passes->lines = passes->here = passes->there = NULL;
     }
-    filter->bytes += passes->rows * (line_bytes + (cufft ? 1 : 2) * complex_bytes);
+    filter->bytes += passes->rows * row_bytes(&filter->spectrum, cufft ? 1 : 2);
     if (passes->cufft) filter->bytes += qb__cufft_bytes(passes->cufft);
     return status;
 }
@@ -143,7 +156,7 @@ static qb_status batch(qb__filter_long *passes, qb__device_filter *filter, qb__q
     qb__row_block lines = *block; /* into [view - view0][slice][column] */
     lines.out_slice = columns;
     lines.out_view = columns * block->slices;
-    lines.out_first = 0 - block->view0 * lines.out_view; /* the kernel counts from view 0 */
+    lines.out_first = 0;
     qb_status status;
     QB__TRY(qb__filter_prepare(filter, queue, raw, passes->lines, &lines, false));
     QB__TRY(pad(passes, filter, queue, block->rows));
@@ -171,7 +184,7 @@ qb_status qb__filter_long_run(qb__filter_long *passes, qb__device_filter *filter
             part.view0 += v;
             part.row0 += s * block->row_step;
             part.raw_first += v * block->raw_view + s * block->raw_slice;
-            part.out_first += s * block->out_slice;
+            part.out_first += v * block->out_view + s * block->out_slice;
             qb_status status = batch(passes, filter, queue, raw, out, &part);
             if (status != QB_OK) return status;
         }

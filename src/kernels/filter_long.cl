@@ -72,15 +72,15 @@ KERNEL void long_scale(GLOBAL float2 *z, GLOBAL const float4 *coefficients, uint
     z[half_length - k] = complex_of(one.y, two.y);
 }
 
-/* z[row][half], still swapped, to the columns: row of view0 + v and slice s, times weights[view],
- * to out[first + view view_stride + s slice_stride]. */
+/* z[row][half], still swapped, to the columns: row of view0 + v and slice s, times
+ * weights[view0 + v], to out[first + v view_stride + s slice_stride]. */
 KERNEL void long_crop(GLOBAL const float2 *z, GLOBAL float *out, GLOBAL const float *weights,
                       uint half_length, int columns, int left, uint slices, uint view0, ulong first,
                       ulong view_stride, ulong slice_stride) {
     int c = (int)ITEM, sample = c + left;
-    uint row = group_id(1), view = view0 + row / slices;
+    uint row = group_id(1), v = row / slices;
     if (c >= columns) return;
     float2 two = z[ROW * half_length + (uint)(sample / 2)];
-    out[first + (ulong)view * view_stride + (ulong)(row % slices) * slice_stride + (ulong)c] =
-        (sample % 2 ? two.x : two.y) * weights[view];
+    out[first + (ulong)v * view_stride + (ulong)(row % slices) * slice_stride + (ulong)c] =
+        (sample % 2 ? two.x : two.y) * weights[view0 + v];
 }

@@ -297,6 +297,6 @@ KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
     swap_parts(v);
     back(v, s, roots, item);
     if (spare) return;
-    GLOBAL float *to = out + ROW_AT(out_first, view0 + v_index, out_view, slice, out_slice);
+    GLOBAL float *to = out + ROW_AT(out_first, v_index, out_view, slice, out_slice);
     write_line(v, to, weights[view0 + v_index], item, in_twos);
 }

@@ -2,7 +2,7 @@
 #include "prepare_rows.clh"
 
 /* raw row of view0 + v and slice s at raw[raw_first + v raw_view + s raw_slice], its line integrals
- * times weights[view] to out[out_first + view out_view + s out_slice]; its fields are those of
+ * times weights[view0 + v] to out[out_first + v out_view + s out_slice]; its fields are those of
  * detector row row0 + s row_step. */
 KERNEL void prepare_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const float *RESTRICT dark,
                          GLOBAL const float *RESTRICT gain, GLOBAL const float *RESTRICT air,
@@ -15,7 +15,7 @@ KERNEL void prepare_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const flo
     int item = (int)local_id(0), mine[FOUND] = {0, 0, 0};
     uint row = group_id(0), v = row / slices, s = row % slices;
     ulong field = ((ulong)row0 + (ulong)s * row_step) * COLUMNS;
-    LINE int *line = (LINE int *)(out + ROW_AT(out_first, view0 + v, out_view, s, out_slice));
+    LINE int *line = (LINE int *)(out + ROW_AT(out_first, v, out_view, s, out_slice));
     for (int i = item; i < FOUND; i += ITEMS) found[i] = 0;
     BARRIER_ALL();
     integrals(raw + ROW_AT(raw_first, v, raw_view, s, raw_slice), dark + field, gain + field,

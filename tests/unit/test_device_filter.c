@@ -96,7 +96,7 @@ static void make_scan(const trial *t, scan *s) {
         put_raw(t, s->raw, i);
     s->out_row = t->columns + t->out_pad;
     s->out_view = s->out_row * t->slices + 2 * t->out_pad;
-    s->out_bytes = (t->view1 * s->out_view + t->out_pad) * sizeof(float);
+    s->out_bytes = ((t->view1 - t->view0) * s->out_view + t->out_pad) * sizeof(float);
 }
 
 static void drop_scan(scan *s) {
@@ -267,7 +267,8 @@ static void check_trial(const trial *t) {
             size_t row = t->row0 + i * t->row_step;
             const char *raw = (const char *)s.raw + ((v - t->view0) * t->slices + i) * s.raw_row *
                                                         qb_dtype_size(t->dtype);
-            char *got = out + t->offset + (v * s.out_view + i * s.out_row) * sizeof(float);
+            char *got =
+                out + t->offset + ((v - t->view0) * s.out_view + i * s.out_row) * sizeof(float);
             qb__prep_row(&cpu, v, row, raw, ignored, &counts);
             bool compared = (v * t->slices + i) % t->every == 0;
             if (compared) {
@@ -296,7 +297,8 @@ static void check_trial(const trial *t) {
     assert_int_equal(got_counts.clamped, counts.clamped);
     assert_int_equal(got_counts.not_finite, counts.not_finite);
     assert_int_equal(got_counts.dead, counts.dead);
-    assert_true(qb__device_filter_bytes(on_device) > 0);
+    assert_in_range(qb__device_filter_bytes(on_device), 1,
+                    qb__device_filter_forecast(&spectrum, t->views, t->rows) + 1000);
     qb__device_filter_destroy(on_device);
     qb__filter_destroy(filter);
     test_free(out);
@@ -322,7 +324,7 @@ static trial random_trial(size_t columns) {
                .spec = specs[below(5)],
                .raw_pad = below(2) ? 0 : below(7),
                .out_pad = below(2) ? 0 : below(7),
-               .offset = 16 * below(4),
+               .offset = 8 * below(4),
                .every = 1};
     t.view0 = below(t.views);
     t.view1 = t.view0 + 1 + below(t.views - t.view0);
@@ -332,7 +334,7 @@ static trial random_trial(size_t columns) {
 
 static void any_rows(void **state) {
     (void)state;
-    static const size_t widths[] = {1, 2, 3, 5, 10, 33, 96, 160, 480};
+    static const size_t widths[] = {1, 2, 3, 10, 33, 160, 480};
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
         trial t = random_trial(widths[i]);
         check_trial(&t);
@@ -350,9 +352,9 @@ static void any_rows(void **state) {
 /* The first of them are enough where compiling takes long. */
 static void usual_rows(void **state) {
     (void)state;
-    static const size_t widths[] = {1024, 1501, 2560, 640,  1280,  2048, 4000,
+    static const size_t widths[] = {1501, 2560, 1024, 640,  1280,  2048, 4000,
                                     4096, 6144, 7000, 8192, 12289, 16384};
-    size_t count = qb__device_info_of(device)->is_cpu ? 3 : sizeof widths / sizeof widths[0];
+    size_t count = qb__device_info_of(device)->is_cpu ? 2 : sizeof widths / sizeof widths[0];
     for (size_t i = 0; i < count; i++) {
         trial t = random_trial(widths[i]);
         check_trial(&t);
@@ -423,7 +425,7 @@ static void wrong_calls(void **state) {
     const qb__device_rows from = {raw, 0, 128, 64}, to = {rows, 0, 128, 64};
     qb__device_rows apart = from, odd = to;
     apart.view_stride++;
-    odd.offset = 8;
+    odd.offset = 2;
 #define RUN(from, v0, v1, n, row0, step, to)                                                       \
     qb__device_filter_run(on_device, queue, from, v0, v1, n, row0, step, to)
     assert_ok(RUN(&from, 0, 2, 2, 0, 1, &to));
@@ -432,7 +434,6 @@ static void wrong_calls(void **state) {
     assert_status(RUN(&from, 0, 2, 3, 0, 1, &to), QB_BAD_ARGUMENT);
     assert_status(RUN(&from, 0, 2, 2, 1, 1, &to), QB_BAD_ARGUMENT);
     assert_status(RUN(&apart, 0, 2, 2, 0, 1, &to), QB_BAD_ARGUMENT);
-    assert_status(RUN(&from, 1, 3, 2, 0, 1, &to), QB_BAD_ARGUMENT);
     assert_status(RUN(&from, 0, 2, 2, 0, 1, &odd), QB_BAD_ARGUMENT);
     assert_ok(qb__queue_finish(queue));
     qb__memory_destroy(raw);

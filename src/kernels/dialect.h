@@ -145,6 +145,7 @@ typedef ushort half_bits;
 #if QB_CUDA
 
 typedef long long LONG;
+#define AS_INT(a) __float_as_int(a)
 #define AS_UINT(a) __float_as_uint(a)
 #define FLOOR(a) floorf(a)
 #define UINT2(x, y) make_uint2(x, y)
@@ -189,6 +190,7 @@ FUNCTION uint HALF2_SUB(uint a, uint b) {
 #else
 
 typedef long LONG;
+#define AS_INT(a) as_int(a)
 #define AS_UINT(a) as_uint(a)
 #define FLOOR(a) floor(a)
 #define UINT2(x, y) ((uint2)(x, y))

@@ -25,7 +25,7 @@ static bool runs_here(size_t i) {
     return (qb__cpu_features() & needed) == needed;
 }
 
-const kernel_table bp_cone_table = {count, id, runs_here};
+const kernel_table bp_cone_table = {count, id, runs_here, NULL};
 
 bool cone_is_circular(const qb__bp_cone_variant *v) {
     return !strncmp(v->id, "bp_cone_circular", strlen("bp_cone_circular"));

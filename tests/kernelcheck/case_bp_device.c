@@ -83,7 +83,11 @@ static bool runs_here(size_t i) {
     return false;
 }
 
-const kernel_table bp_device_table = {count, id, runs_here};
+static bool costly(size_t i) {
+    return all.info[i / all.variants].is_cpu;
+}
+
+const kernel_table bp_device_table = {count, id, runs_here, costly};
 
 typedef struct trial {
     const device_variant *variant;

@@ -25,7 +25,7 @@ static bool runs_here(size_t i) {
     return (qb__cpu_features() & needed) == needed;
 }
 
-const kernel_table bp_parallel_table = {count, id, runs_here};
+const kernel_table bp_parallel_table = {count, id, runs_here, NULL};
 
 /* What a trial works on: a window of whole tiles of the image, so that wide images stay cheap. */
 typedef struct trial {

@@ -27,7 +27,7 @@ static bool runs_here(size_t i) {
     return (qb__cpu_features() & needed) == needed;
 }
 
-const kernel_table project_joseph_table = {count_variants, id, runs_here};
+const kernel_table project_joseph_table = {count_variants, id, runs_here, NULL};
 
 typedef struct trial {
     const qb__joseph_variant *variant;

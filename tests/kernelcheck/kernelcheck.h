@@ -38,6 +38,8 @@ typedef struct kernel_table {
     size_t (*count)(void);
     const char *(*id)(size_t variant);
     bool (*runs_here)(size_t variant);
+    /* Trials take seconds (compiling for a CPU through OpenCL): a tenth of them must do. NULL = none. */
+    bool (*costly)(size_t variant);
 } kernel_table;
 
 /* One kernel: all the variants of its table whose id begins with `id` and a dot. A variant is named by

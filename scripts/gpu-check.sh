@@ -69,6 +69,8 @@ fi
 
 step devices json "$build/qb" devices --json --quiet
 step nvrtc text "$build/tests/device/nvrtccheck"
+step variants-sm-90 text "$build/tests/device/variantcheck" 90
+step variants-sm-75 text env QB_QUICK=1 "$build/tests/device/variantcheck" 75
 step missing text "$build/tests/device/device_missing"
 step faults text "$build/tests/device/device_faults"
 step cache text "$build/tests/device/device_cache"

@@ -50,6 +50,7 @@ static int check(const qb__kernel_source *source, bool quick) {
     char *text;
     int failures = 0, arch;
     bool specific;
+    char said[1024] = "";
     if (qb__kernel_source_text(source->name, &text) != QB_OK) {
         printf("%s: %s\n", source->name, qb_detail());
         return 1;
@@ -66,15 +67,15 @@ static int check(const qb__kernel_source *source, bool quick) {
         }
         if (qb__nvrtc_compile(source->name, text, chips[c].arch, chips[c].specific, NULL, 0,
                               &binary) != QB_OK) {
-            printf("\n%s, %s: %s\n", source->name, chips[c].name, qb_detail());
-            failures++;
+            if (!failures++) snprintf(said, sizeof said, "%s: %s", chips[c].name, qb_detail());
+            printf(" FAILED ");
         } else {
             printf(" %6zu ", binary.count);
         }
         fflush(stdout);
         qb__free(binary.bytes);
     }
-    printf("\n");
+    printf("\n%s%s", said, failures ? "\n" : ""); /* the first chip's complaint stands for all */
     qb__free(text);
     return failures;
 }

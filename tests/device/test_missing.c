@@ -163,7 +163,8 @@ static const char *compiler_complains(mock_cuda_state *mock) {
 
 #define SCENARIOS(X)                                                                               \
     X(left_out)                                                                                    \
-    X(no_driver) X(not_a_driver) X(old_driver) X(no_device) X(mismatched_driver) X(too_few)        \
+    X(no_driver)                                                                                   \
+    X(not_a_driver) X(old_driver) X(no_device) X(mismatched_driver) X(too_few)                     \
         X(driver_older_than_nvrtc) X(no_nvrtc) X(known_chip) X(this_very_chip) X(newer_chip)       \
             X(old_compiler) X(older_chip) X(compiler_complains)
 SCENARIOS(SCENARIO)

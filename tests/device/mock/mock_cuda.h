@@ -17,6 +17,7 @@ typedef struct mock_cuda_state {
 
     /* what lives: all 0 again after a clean end */
     int contexts, current, allocations, pinned, streams, events, arrays, textures, modules;
+    int any_code; /* modules of the real compiler are taken too */
     int launches;
     unsigned grid[3], block[3], shared;
     void *argument[4]; /* first eight bytes of each of the first four arguments */

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* variantcheck [ARCH [FILTER]]: plans every device variant of back-projection with each legal value
+ * of each parameter (one changed at a time; with QB_QUICK=1 the first values alone) on the played
+ * CUDA driver, so that the real NVRTC compiles each of them for the chip ARCH (90). What a tuner
+ * may choose must at least compile. Exit code 77 where there is no NVRTC. */
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cpu/features.h"
+#include "device/cuda_api.h"
+#include "kernels/bp_parallel_device.h"
+#include "mock/mock_cuda.h"
+
+enum { VIEWS = 48, COLUMNS = 64, SLICES = 8, WORKERS_MAX = 64 };
+static double ax[VIEWS], ay[VIEWS], h0[VIEWS];
+static float largest[256];
+static const qb__bp_parallel_problem problem = {VIEWS, COLUMNS, 64, 64, ax, ay, h0, largest};
+
+typedef qb__bp_parallel_device_variant variant;
+typedef struct tally {
+    int compiled, unusable, failed;
+} tally;
+
+static void make_problem(void) {
+    for (int v = 0; v < VIEWS; v++) {
+        double t = 3.14159265358979 * v / VIEWS;
+        ax[v] = cos(t);
+        ay[v] = sin(t);
+        h0[v] = (COLUMNS - 1) / 2.0 - 31.5 * (ax[v] + ay[v]);
+    }
+    for (size_t s = 0; s < sizeof largest / sizeof *largest; s++) largest[s] = 1;
+}
+
+static void try_values(qb__device *device, const variant *row, const int *values, tally *t) {
+    unsigned step = row->slices_step ? row->slices_step : 1;
+    unsigned slices = (SLICES + step - 1) / step * step;
+    qb__bp_parallel_plan *plan = NULL;
+    if (row->slices_max && slices > row->slices_max) slices = row->slices_max;
+    if (row->unusable && row->unusable(qb__device_info_of(device), &problem, values)) {
+        t->unusable++;
+        return;
+    }
+    qb_status status = row->plan(device, &problem, slices, values, &plan);
+    if (status == QB_OK) {
+        row->destroy(plan);
+        t->compiled++;
+        return;
+    }
+    t->failed++;
+    printf("%s", row->id);
+    for (int p = 0; p < QB__PARAMETERS_MAX && row->parameters[p].name; p++) {
+        printf(" %s=%d", row->parameters[p].name, values[p]);
+    }
+    printf(": %s\n", qb_detail());
+}
+
+static void try_variant(qb__device *device, const variant *row, bool quick, tally *t) {
+    int values[QB__PARAMETERS_MAX] = {0};
+    for (int p = 0; p < QB__PARAMETERS_MAX && row->parameters[p].name; p++) {
+        values[p] = row->parameters[p].values[0];
+    }
+    try_values(device, row, values, t);
+    for (int p = 0; p < QB__PARAMETERS_MAX && row->parameters[p].name && !quick; p++) {
+        for (int v = 1; v < row->parameters[p].count; v++) {
+            values[p] = row->parameters[p].values[v];
+            try_values(device, row, values, t);
+        }
+        values[p] = row->parameters[p].values[0];
+    }
+}
+
+/* The worker's share of the variants; its exit code. */
+static int work(int worker, int workers, int arch, const char *filter) {
+    const char *flag = getenv("QB_QUICK");
+    bool quick = flag && !strcmp(flag, "1");
+    tally t = {0};
+    qb__device *device;
+    size_t count;
+    void *mock = dlopen(MOCK_CUDA_PATH, RTLD_NOW);
+    mock_cuda_state *state = mock ? dlsym(mock, "mock_cuda") : NULL;
+    if (!state) return 1;
+    state->arch = arch;
+    state->any_code = 1;
+    if (qb__device_open("cuda", &device) != QB_OK) {
+        printf("%s\n", qb_detail());
+        return 1;
+    }
+    const variant *const *rows = qb__bp_parallel_device_variants(&count);
+    for (size_t i = (size_t)worker; i < count; i += (size_t)workers) {
+        if (!(rows[i]->apis & QB__API_CUDA)) continue;
+        if (filter && !strstr(rows[i]->id, filter)) continue;
+        try_variant(device, rows[i], quick, &t);
+    }
+    qb__device_close(device);
+    printf("sm_%d, worker %d: %d compiled, %d unusable, %d failed\n", arch, worker, t.compiled,
+           t.unusable, t.failed);
+    return t.failed != 0 || state->modules != 0 || state->allocations != 0;
+}
+
+int main(int argc, char **argv) {
+    int arch = argc > 1 ? atoi(argv[1]) : 90, workers = qb__cpu_count(), failed = 0;
+    char why[400];
+    if (!qb__nvrtc_open(0, why, sizeof why)) {
+        printf("not run: %s\n", why);
+        return 77;
+    }
+    if (workers > WORKERS_MAX) workers = WORKERS_MAX;
+    make_problem();
+    setenv("QB_LIBCUDA", MOCK_CUDA_PATH, 1);
+    setenv("QB_LIBOPENCL", "", 1);
+    setenv("QB_CACHE_DIR", "", 1);
+    for (int w = 0; w < workers; w++) {
+        fflush(NULL);
+        pid_t child = fork();
+        if (child < 0) return 1;
+        if (child == 0) exit(work(w, workers, arch, argc > 2 ? argv[2] : NULL));
+    }
+    for (int status; wait(&status) > 0;) failed |= !WIFEXITED(status) || WEXITSTATUS(status);
+    return failed;
+}

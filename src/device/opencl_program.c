@@ -7,9 +7,9 @@
 
 /* Programs and launches. */
 
-/* "-cl-std=CL1.2 -DNAME=VALUE ..." */
+/* "-cl-std=CL1.2 -w -DNAME=VALUE ..."; -w, because PoCL's compiler counts its warnings on stderr. */
 static qb_status options_of(const qb__device *device, const char *const *macros, char **options) {
-    static const char standard[] = "-cl-std=CL1.2";
+    static const char standard[] = "-cl-std=CL1.2 -w";
     size_t size = sizeof standard;
     for (size_t i = 0; macros && macros[i]; i++) size += strlen(macros[i]) + 32;
     qb_status status = qb__alloc(size, 1, options);

@@ -2,6 +2,8 @@
 /* The device layer on whatever devices are here: each test runs on each of them. */
 #include "check.h"
 
+#include <pthread.h>
+
 #include "base/half.h"
 #include "base/random.h"
 #include "device/device.h"
@@ -328,6 +330,55 @@ static void opening_twice(void **state) {
     qb__memory_destroy(memory_of(NULL, 64)); /* still open */
 }
 
+/* Each thread with a queue of its own, all with the same program and kernel. */
+static void *one_thread(void *context) {
+    enum { ROUNDS = 20 };
+    float *wrong = context, add = *wrong, in[COUNT], out[COUNT];
+    uint64_t count = COUNT;
+    const size_t groups[3] = {(COUNT + 63) / 64, 1, 1}, group[3] = {64, 1, 1};
+    qb__queue *own = NULL;
+    qb__memory *from = NULL, *to = NULL;
+    qb_status status = qb__queue_create(device, &own);
+    fill_random(in, COUNT);
+    if (status == QB_OK) status = qb__memory_create(device, sizeof in, &from);
+    if (status == QB_OK) status = qb__memory_create(device, sizeof in, &to);
+    for (int i = 0; i < ROUNDS && status == QB_OK; i++) {
+        qb__program *program;
+        qb__kernel *kernel = NULL;
+        float plus = add + (float)i;
+        const qb__arg args[] = {QB__MEMORY(from), QB__MEMORY(to), QB__VALUE(count),
+                                QB__VALUE(plus)};
+        status = qb__program_build(device, "device_probe.cl", NULL, &program);
+        if (status == QB_OK) status = qb__kernel_get(program, "probe_scale", &kernel);
+        if (status == QB_OK) status = qb__memory_upload(own, from, 0, in, sizeof in);
+        if (status == QB_OK) status = qb__kernel_launch(kernel, own, groups, group, args, 4);
+        if (status == QB_OK) status = qb__memory_download(own, to, 0, out, sizeof out);
+        if (status == QB_OK) status = qb__queue_finish(own);
+        qb__program_release(program);
+        for (size_t k = 0; k < COUNT && status == QB_OK; k++) {
+            if (out[k] != fmaf(in[k], 2.0f, plus)) status = QB_INTERNAL;
+        }
+    }
+    qb__memory_destroy(from);
+    qb__memory_destroy(to);
+    qb__queue_destroy(own);
+    *wrong = status == QB_OK ? 0 : 1;
+    return NULL;
+}
+
+static void threads(void **state) {
+    (void)state;
+    enum { THREADS = 8 };
+    pthread_t thread[THREADS];
+    float wrong[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        wrong[i] = (float)(100 * i);
+        assert_int_equal(pthread_create(&thread[i], NULL, one_thread, &wrong[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < THREADS; i++) assert_true(wrong[i] == 0);
+}
+
 static void rates(void **state) {
     (void)state;
     qb__device_rates r;
@@ -354,7 +405,7 @@ int main(void) {
         cmocka_unit_test(bad_launches), cmocka_unit_test(local_memory),
         cmocka_unit_test(halves),       cmocka_unit_test(textures),
         cmocka_unit_test(events),       cmocka_unit_test(opening_twice),
-        cmocka_unit_test(rates),
+        cmocka_unit_test(threads),      cmocka_unit_test(rates),
     };
     for (size_t i = 0; i < count; i++) {
         printf("%s: %s, %s\n", list[i].spec, list[i].name, list[i].driver);

@@ -54,7 +54,7 @@ const qb__joseph_variant *qb__joseph_variants(size_t *count);
 /* How a volume of n[3] voxels falls into bricks: how many along each axis. Bricks are side[] voxels
  * long but for the last. */
 void qb__joseph_cut(const size_t n[3], size_t side[3], size_t count[3]);
-/* Floats of a brick's data when it holds n[3] voxels. */
+/* Floats of a brick's data when it holds n[3] voxels: lines, and what windows may reach beyond. */
 size_t qb__joseph_floats(const size_t n[3], size_t *stride);
 /* slab[(z * ny + y) * nx + x] of a volume of nx x ny pixels a slice, its slice z0 first, to and
  * from a brick. pack() clears the border; volume NULL = zeros. */

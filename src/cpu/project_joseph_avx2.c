@@ -27,6 +27,7 @@ typedef __m256i lanes; /* all bits of a chosen lane */
 #define integers_store(to, value) _mm256_store_si256((__m256i *)(to), value)
 #define lanes_bits(on) ((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(on)))
 #define lanes_any(on) (lanes_bits(on) != 0)
+#define lanes_without(on, same) _mm256_andnot_si256(same, on)
 
 static inline __m256i count_up(void) {
     return _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
@@ -60,6 +61,11 @@ static inline vector pick(vector low, vector high, integers i) {
     const vector upper = _mm256_castsi256_ps(_mm256_slli_epi32(i, 28));
     return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, i), _mm256_permutevar8x32_ps(high, i),
                             upper);
+}
+
+static inline lanes lanes_equal(lanes on, vector v, float value) {
+    const vector same = _mm256_cmp_ps(v, _mm256_set1_ps(value), _CMP_EQ_OQ);
+    return _mm256_and_si256(on, _mm256_castps_si256(same));
 }
 
 static inline vector window(const float *p, integers i) {

@@ -29,6 +29,7 @@ typedef __mmask16 lanes;
 #define lanes_of(bits) ((lanes)(bits))
 #define lanes_bits(on) ((unsigned)(on))
 #define lanes_any(on) ((on) != 0)
+#define lanes_without(on, same) ((lanes)((on) & ~(same)))
 
 static inline vector vector_place(void) {
     return _mm512_set_ps(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -41,6 +42,10 @@ static inline vector vector_floor(vector v) {
 static inline lanes lanes_inside(lanes on, vector v, float limit) {
     on = _mm512_mask_cmp_ps_mask(on, v, _mm512_set1_ps(-1), _CMP_GT_OQ);
     return _mm512_mask_cmp_ps_mask(on, v, _mm512_set1_ps(limit), _CMP_LT_OQ);
+}
+
+static inline lanes lanes_equal(lanes on, vector v, float value) {
+    return _mm512_mask_cmp_ps_mask(on, v, _mm512_set1_ps(value), _CMP_EQ_OQ);
 }
 
 static inline vector window(const float *p, integers i) {

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* Windows reach beyond the last line. */
+enum { TAIL = 64, TILE = 16 };
+
 void qb__joseph_cut(const size_t n[3], size_t side[3], size_t count[3]) {
     static const size_t most[3] = {QB__JOSEPH_SIDE, QB__JOSEPH_SIDE, QB__JOSEPH_DEPTH};
     for (int j = 0; j < 3; j++) {
@@ -15,10 +18,8 @@ void qb__joseph_cut(const size_t n[3], size_t side[3], size_t count[3]) {
 
 size_t qb__joseph_floats(const size_t n[3], size_t *stride) {
     *stride = (n[2] + 2 + 15) / 16 * 16;
-    return (n[0] + 2) * (n[1] + 2) * *stride;
+    return (n[0] + 2) * (n[1] + 2) * *stride + TAIL;
 }
-
-enum { TILE = 16 };
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;

@@ -32,6 +32,8 @@ typedef bool lanes;
 #define lanes_bits(on) ((unsigned)(on))
 #define lanes_any(on) (on)
 #define lanes_inside(on, v, limit) ((on) && (v) > -1 && (v) < (limit))
+#define lanes_equal(on, v, value) ((on) && (v) == (value))
+#define lanes_without(on, same) ((on) && !(same))
 #define window(p, i) ((p)[i])
 #define window_two(p, i, a, b) (*(a) = (p)[i], *(b) = (p)[(i) + 1])
 #define gather_two(p, i, on, a, b) ((void)(on), window_two(p, i, a, b))

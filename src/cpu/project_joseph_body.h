@@ -21,6 +21,7 @@
 
 #include "project_joseph_upright.h"
 #include "project_joseph_general.h"
+#include "project_joseph_leaning.h"
 
 /* ---- both ---- */
 
@@ -73,7 +74,8 @@ static void joseph_adjoint(const qb__joseph_brick *brick, const qb__fan *fans, s
         for (int axis = 0; axis < 2; axis++)
             upright_adjoint(brick, b.upright, b.uprights, axis, r0, r1, scratch);
         for (size_t j = 0; j < b.generals; j++)
-            general_adjoint(brick, b.general[j], r0, r1, b.rays[j]);
+            if (!leaning_adjoint(brick, b.general[j], r0, r1, b.rays[j], scratch))
+                general_adjoint(brick, b.general[j], r0, r1, b.rays[j]);
     }
 }
 

@@ -53,15 +53,20 @@ static void direction(rng *r, bool flat, double out[3]) {
 
 /* The rays of neighbouring columns; most pass the brick. */
 static void place_fans(trial *t, rng *r) {
-    const bool upright = rng_below(r, 3) > 0, cone = rng_below(r, 2);
+    const bool upright = rng_below(r, 2), leaning = rng_below(r, 2), cone = rng_below(r, 2);
     const double distance = cone ? log_range(r, 300, 5000) : 1;
     double middle[3], along[3], step_u[3], step_v[3] = {0, 0, 0};
-    direction(r, upright, along);
-    direction(r, upright, step_u);
-    if (upright)
+    direction(r, upright || leaning, along);
+    direction(r, upright || leaning, step_u);
+    if (upright || leaning)
         step_v[2] = rng_below(r, 2) ? 1 : -1;
     else
         direction(r, false, step_v);
+    for (int j = 0; j < 3 && leaning && !upright; j++) {
+        const double most = log_range(r, 1e-3, 0.2);
+        step_v[j] += rng_uniform(r, -most, most);
+        along[j] += rng_uniform(r, -most, most);
+    }
     /* Rows may be far apart, dense, or all at one height. */
     const double pitch = rng_below(r, 3) ? log_range(r, 0.6, 1.6) : log_range(r, 0.01, 40);
     const double rise = rng_below(r, 12) ? pitch : 0;

@@ -6,10 +6,11 @@
 
 static const qb__bp_cone_variant *const rows[] = {
 #if defined(__x86_64__)
-    &qb__bp_cone_circular_avx512, &qb__bp_cone_circular_avx2,       &qb__bp_cone_matrix_avx512,
-    &qb__bp_cone_matrix_avx2,     &qb__bp_cone_matrix_avx512_float, &qb__bp_cone_matrix_avx2_float,
+    &qb__bp_cone_circular_avx512,   &qb__bp_cone_circular_avx2, &qb__bp_cone_matrix_avx512vnni,
+    &qb__bp_cone_matrix_avx512,     &qb__bp_cone_matrix_avx2,   &qb__bp_cone_matrix_avx512_float,
+    &qb__bp_cone_matrix_avx2_float,
 #endif
-    &qb__bp_cone_circular_scalar, &qb__bp_cone_matrix_scalar,
+    &qb__bp_cone_circular_scalar,   &qb__bp_cone_matrix_scalar,
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0] };

@@ -68,9 +68,10 @@ static inline cone_view cone_view_of(const qb__bp_cone_problem *p, size_t view,
     double y = fmin(CONE_TILE_Y, (double)(p->ny - tile->y)) / 2;
     double z = fmin(CONE_TILE_Z, (double)(p->nz - tile->z)) / 2;
     x = fmax(0, x - 0.5), y = fmax(0, y - 0.5), z = fmax(0, z - 0.5);
-    double w = cone_at(c.w, x, y, z), far = 1e9;
+    double w = cone_at(c.w, x, y, z);
     double u0 = floor(cone_at(c.u, x, y, z) / w), v0 = floor(cone_at(c.v, x, y, z) / w);
-    u0 = fmin(fmax(u0, -far), far), v0 = fmin(fmax(v0, -far), far);
+    /* On the detector, so that no voxel that meets it is further away than it is wide. */
+    u0 = fmin(fmax(u0, -1), (double)p->columns), v0 = fmin(fmax(v0, -1), (double)p->rows);
     for (int i = 0; i < 4; i++) c.u[i] -= u0 * c.w[i], c.v[i] -= v0 * c.w[i];
     c.u0 = (int64_t)u0, c.v0 = (int64_t)v0;
     return c;
@@ -157,6 +158,21 @@ static inline cone_tile cone_tile_at(qb__bp_cone_brick b, size_t x, size_t y, si
     t.voxels.y0 = cone_larger(y, b.y0), t.voxels.y1 = cone_smaller(y + CONE_TILE_Y, b.y1);
     t.voxels.z0 = cone_larger(z, b.z0), t.voxels.z1 = cone_smaller(z + CONE_TILE_Z, b.z1);
     return t;
+}
+
+/* The tiles of a brick one after the other, along x first; false when there are no more. */
+static inline bool cone_first_tile(qb__bp_cone_brick b, cone_tile *tile) {
+    *tile = cone_tile_at(b, b.x0 / CONE_TILE_X * CONE_TILE_X, b.y0 / CONE_TILE_Y * CONE_TILE_Y,
+                         b.z0 / CONE_TILE_Z * CONE_TILE_Z);
+    return b.x0 < b.x1 && b.y0 < b.y1 && b.z0 < b.z1;
+}
+
+static inline bool cone_next_tile(qb__bp_cone_brick b, const cone_tile *tile, cone_tile *next) {
+    size_t x = tile->x + CONE_TILE_X, y = tile->y, z = tile->z;
+    if (x >= b.x1) x = b.x0 / CONE_TILE_X * CONE_TILE_X, y += CONE_TILE_Y;
+    if (y >= b.y1) y = b.y0 / CONE_TILE_Y * CONE_TILE_Y, z += CONE_TILE_Z;
+    *next = cone_tile_at(b, x, y, z);
+    return z < b.z1;
 }
 
 #endif

@@ -12,10 +12,19 @@
 #ifndef QB_CPU_BP_CONE_MATRIX_H
 #define QB_CPU_BP_CONE_MATRIX_H
 
-#include "bp_cone_line.h"
+#include "bp_cone_ahead.h"
 #include "bp_cone_variants.h"
 
 #include <string.h>
+
+/* What one pixel is in the coordinates that sample() is given. */
+#ifndef COORDINATES
+#define COORDINATES 1.0
+#endif
+/* What stride_cells counts in. */
+#ifndef STRIDE_UNIT
+#define STRIDE_UNIT 1
+#endif
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -96,29 +105,11 @@ INLINE void add_line(const ray *r, reading how, const cone_lines *lines, size_t 
         add_vector(r, how, k, lanes_between(begin - k * WIDTH, end - k * WIDTH), u, v, w, out);
 }
 
-/* The cells of the next view that the tile will read, fetched line by line while this view is
- * added: a box around the tile's shadow. */
-typedef struct ahead {
-    const char *row;            /* where the next line to fetch lies */
-    size_t lines, rows, stride; /* cache lines of a row still to fetch, rows, bytes */
-    size_t line, each; /* lines fetched of the row; lines to fetch for each line of voxels */
-} ahead;
-
-INLINE void fetch_ahead(ahead *a) {
-    for (size_t i = 0; i < a->each && a->rows > 0; i++) {
-        __builtin_prefetch(a->row + 64 * a->line, 0, 2);
-        if (++a->line < a->lines) continue;
-        a->line = 0;
-        a->row += a->stride;
-        a->rows--;
-    }
-}
-
 INLINE void add_plane(const ray *shared, reading how, const cone_lines *lines, size_t y0, size_t y1,
                       ahead *next, float *out, size_t stride_y) {
     const ray r = *shared; /* in registers, as far as they go */
     for (size_t y = y0; y < y1; y++) {
-        fetch_ahead(next);
+        fetch_ahead(next, y);
         if (lines->begin[y] < lines->end[y])
             add_line(&r, how, lines, y, (float *)((uintptr_t)out + y * stride_y * 4));
     }
@@ -150,38 +141,10 @@ static void add_view(const cone_view *c, const ray *r, bool far, const cone_tile
         if (meeting == CONE_ACROSS) cone_clip_lines(&lines, c, tile, (double)(z - tile->z));
         float *plane =
             (float *)((uintptr_t)out + (z * stride_z + tile->y * stride_y + tile->x) * 4);
+        next->plane = next->volume ? next->volume + 4 * (z - tile->z) * stride_z : NULL;
         planes[far][cpu_gathers()](r, &lines, b->y0 - tile->y, b->y1 - tile->y, next, plane,
                                    stride_y);
     }
-}
-
-static ahead ahead_of(const qb__bp_cone_problem *p, size_t view, const char *block,
-                      qb__bp_cone_window window, const cone_tile *tile) {
-    const qb__bp_cone_brick *b = &tile->voxels;
-    const double *m = p->matrix[view], edge[2] = {-1, (double)p->columns};
-    double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
-    for (int corner = 0; corner < 8; corner++) {
-        double x = (double)(corner & 1 ? b->x1 - 1 : b->x0);
-        double y = (double)(corner & 2 ? b->y1 - 1 : b->y0);
-        double z = (double)(corner & 4 ? b->z1 - 1 : b->z0), w = cone_at(m + 8, x, y, z);
-        for (int i = 0; i < 2; i++) {
-            double at = cone_at(m + 4 * i, x, y, z) / w;
-            low[i] = fmin(low[i], at), high[i] = fmax(high[i], at);
-        }
-    }
-    double u0 = fmax(floor(low[0]), edge[0]), u1 = fmin(floor(high[0]) + 1, edge[1]);
-    double v0 = fmax(floor(low[1]), (double)window.r0 - 1);
-    double v1 = fmin(floor(high[1]), (double)window.r1 - 1);
-    ahead a = {.stride = 4 * cell_stride(p)};
-    if (!(u0 <= u1 && v0 <= v1)) return a;
-    size_t first = 4 * ((size_t)(u0 + GUARD)), last = 4 * ((size_t)(u1 + GUARD) + 1);
-    first = (first + HEADER) / 64 * 64, last = (last + HEADER) / 64 * 64;
-    a.row = block + (size_t)(v0 + GUARD - (double)window.r0) * a.stride + first;
-    a.lines = (last - first) / 64 + 1;
-    a.rows = (size_t)(v1 - v0) + 1;
-    const size_t steps = (b->z1 - b->z0) * (b->y1 - b->y0);
-    a.each = (a.lines * a.rows + steps - 1) / steps;
-    return a;
 }
 
 /* The largest |v| that the tile's voxels can have, counted from v0. */
@@ -205,8 +168,10 @@ static void matrix_add(const qb__bp_cone_problem *p, size_t view, const char *bl
     const size_t stride = cell_stride(p);
     const double scale = 1 / sqrt((double)weight);
     const bool far = (reach(&c, p, tile) + 2) * (double)stride > 0x1p22;
-    ray r = {.stride = vector_set1((float)stride), .stride_cells = integers_set1((int)stride)};
-    for (int i = 0; i < 4; i++) c.u[i] *= scale, c.v[i] *= scale, c.w[i] *= scale;
+    ray r = {.stride = vector_set1((float)stride),
+             .stride_cells = integers_set1((int)(STRIDE_UNIT * stride))};
+    for (int i = 0; i < 4; i++)
+        c.u[i] *= COORDINATES * scale, c.v[i] *= COORDINATES * scale, c.w[i] *= scale;
     int64_t cell = (c.v0 - (int64_t)window.r0 + GUARD) * (int64_t)stride + c.u0 + GUARD;
     r.origin = (const char *)((uintptr_t)block + (uintptr_t)(HEADER + 4 * cell));
     for (int k = 0; k < LINE; k++) {
@@ -231,26 +196,39 @@ static float block_weight(const char *block) {
     return weight;
 }
 
+/* What will be read after view v of a tile: the next view's cells, or the next tile's first ones
+ * and its voxels. */
+static ahead after(const qb__bp_cone_problem *p, size_t v, size_t first, size_t end,
+                   const char *packed, qb__bp_cone_window window, const cone_tile *tile,
+                   const cone_tile *later, const float *out, size_t stride_z, size_t stride_y) {
+    const size_t bytes = matrix_view_bytes(p, window), stride = 4 * cell_stride(p);
+    const char *block = packed + HEADER + 4 * GUARD;
+    if (v + 1 < end)
+        return ahead_of(p, v + 1, block + (v + 1 - first) * bytes, stride, GUARD, window, tile);
+    if (!later) return (ahead){.rows = 0};
+    ahead a = ahead_of(p, first, block, stride, GUARD, window, later);
+    a.volume =
+        (const char *)((uintptr_t)out + 4 * (later->z * stride_z + later->y * stride_y + later->x));
+    a.stride_y = 4 * stride_y;
+    return a;
+}
+
 static void matrix_run(const qb__bp_cone_problem *p, size_t first, size_t end, const void *packed,
                        qb__bp_cone_window window, qb__bp_cone_brick b, float *out, size_t stride_z,
                        size_t stride_y, bool accumulate, void *scratch) {
     (void)scratch;
     const size_t bytes = matrix_view_bytes(p, window);
+    cone_tile tile, later;
     if (!accumulate) clear(b, out, stride_z, stride_y);
-    for (size_t z = b.z0 / CONE_TILE_Z * CONE_TILE_Z; z < b.z1; z += CONE_TILE_Z) {
-        for (size_t y = b.y0 / CONE_TILE_Y * CONE_TILE_Y; y < b.y1; y += CONE_TILE_Y) {
-            for (size_t x = b.x0 / CONE_TILE_X * CONE_TILE_X; x < b.x1; x += CONE_TILE_X) {
-                const cone_tile tile = cone_tile_at(b, x, y, z);
-                for (size_t v = first; v < end; v++) {
-                    const char *block = (const char *)packed + (v - first) * bytes;
-                    const float weight = block_weight(block);
-                    ahead next = {.rows = 0};
-                    if (v + 1 < end) next = ahead_of(p, v + 1, block + bytes, window, &tile);
-                    if (weight > 0)
-                        matrix_add(p, v, block, weight, window, &tile, &next, out, stride_z,
-                                   stride_y);
-                }
-            }
+    for (bool more = cone_first_tile(b, &tile); more; tile = later) {
+        more = cone_next_tile(b, &tile, &later);
+        for (size_t v = first; v < end; v++) {
+            const char *block = (const char *)packed + (v - first) * bytes;
+            const float weight = block_weight(block);
+            ahead next = after(p, v, first, end, packed, window, &tile, more ? &later : NULL, out,
+                               stride_z, stride_y);
+            if (weight > 0)
+                matrix_add(p, v, block, weight, window, &tile, &next, out, stride_z, stride_y);
         }
     }
 }
@@ -272,8 +250,8 @@ static void pack_frame(char *block, const qb__bp_cone_problem *p, size_t rows_be
     zero_cells(block, end * stride, (rows_in_all - end) * stride);
 }
 
-#define MATRIX_VARIANT                                                                             \
-    .brick = {2 * CONE_TILE_X, CONE_TILE_Y, CONE_TILE_Z}, .applicable = matrix_applicable,         \
+#define MATRIX_VARIANT(fits)                                                                       \
+    .brick = {2 * CONE_TILE_X, CONE_TILE_Y, CONE_TILE_Z}, .applicable = fits,                      \
     .view_bytes = matrix_view_bytes, .scratch_bytes = matrix_scratch_bytes, .run = matrix_run
 
 #endif

@@ -39,4 +39,4 @@ const qb__bp_cone_variant qb__bp_cone_matrix_avx2 = {.id = "bp_cone_matrix.avx2"
                                                      .speed = 1.0,
                                                      .needs_largest = true,
                                                      .pack = pack_pairs,
-                                                     MATRIX_VARIANT};
+                                                     MATRIX_VARIANT(matrix_applicable)};

@@ -1,27 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "bp_cone_vectors_avx512.h"
+#include "bp_cone_pairs_avx512.h"
 #include "features.h"
-
-static void pairs_fill(uint32_t *cells, const float *upper, const float *lower, size_t columns,
-                       float scale) {
-    const __m512 unit = _mm512_set1_ps(scale);
-    for (size_t x = 0; x < columns; x += WIDTH) {
-        const lanes on = lanes_between(0, columns - x < WIDTH ? (int)(columns - x) : WIDTH);
-        __m512 a = upper ? _mm512_maskz_loadu_ps(on, upper + x) : _mm512_setzero_ps();
-        __m512 b = lower ? _mm512_maskz_loadu_ps(on, lower + x) : _mm512_setzero_ps();
-        __m512i low = _mm512_cvtps_epi32(_mm512_mul_ps(a, unit));
-        __m512i high = _mm512_slli_epi32(_mm512_cvtps_epi32(_mm512_mul_ps(b, unit)), 16);
-        _mm512_mask_storeu_epi32(cells + x, on, _mm512_mask_blend_epi16(0xaaaaaaaau, low, high));
-    }
-}
-
-#include "bp_cone_pairs.h"
 
 /* A product of 16-bit pairs interpolates along v in integers: weights in 1 / 16383. */
 INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
     const cell c = cell_of(r, how.far, u, v);
     __m512i left, right;
-    fetch(r, how, on, c.index, &left, &right);
+    fetch(floor_origin(r), how, on, c.index, &left, &right);
     /* The sum's low bits are round(16383 v); low half of the weights 16383 - that, high half that.
      */
     __m512i below =
@@ -39,4 +24,4 @@ const qb__bp_cone_variant qb__bp_cone_matrix_avx512 = {.id = "bp_cone_matrix.avx
                                                        .speed = 2.0,
                                                        .needs_largest = true,
                                                        .pack = pack_pairs,
-                                                       MATRIX_VARIANT};
+                                                       MATRIX_VARIANT(matrix_applicable)};

@@ -20,4 +20,4 @@ const qb__bp_cone_variant qb__bp_cone_matrix_avx2_float = {.id = "bp_cone_matrix
                                                            .accuracy = QB__ACCURACY_HIGH,
                                                            .speed = 0.7,
                                                            .pack = pack_float,
-                                                           MATRIX_VARIANT};
+                                                           MATRIX_VARIANT(matrix_applicable)};

@@ -40,4 +40,4 @@ const qb__bp_cone_variant qb__bp_cone_matrix_scalar = {.id = "bp_cone_matrix.sca
                                                        .accuracy = QB__ACCURACY_HIGH,
                                                        .speed = 0.1,
                                                        .pack = pack_float,
-                                                       MATRIX_VARIANT};
+                                                       MATRIX_VARIANT(matrix_applicable)};

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Cell (u, v) holds pixels (u, v) and (u, v + 1) as 16-bit integers, full scale the view's largest:
  * two neighbouring cells, one 64-bit read, are all four taps. The including file supplies
- * pairs_fill(), which makes one row of cells; a row of pixels that is missing reads as zero. */
+ * pairs_fill(), which makes one row of cells; a row of pixels that is missing reads as zero. It may
+ * set the sum of the weights, PAIR_WEIGHTS. */
 #include "bp_cone_matrix.h"
 
-enum { FULL = 32767, WEIGHTS = 16383 };
+#ifndef PAIR_WEIGHTS
+#define PAIR_WEIGHTS 16383
+#endif
+
+enum { FULL = 32767, WEIGHTS = PAIR_WEIGHTS };
 
 static void pack_pairs(const qb__bp_cone_problem *p, size_t view, qb__bp_cone_window window,
                        const float *image, size_t row_stride, void *memory) {

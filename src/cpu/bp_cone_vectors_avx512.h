@@ -69,13 +69,15 @@ INLINE cell cell_of(const ray *r, bool far, vector u, vector v) {
 }
 
 /* Two neighbouring cells, wherever they lie, as numbers that nobody calculates with. */
-INLINE __m128d two_of_two(const char *origin, uint32_t first, uint32_t second) {
-    const double *a = (const double *)(uintptr_t)((uintptr_t)origin + 4 * (uintptr_t)first);
-    const double *b = (const double *)(uintptr_t)((uintptr_t)origin + 4 * (uintptr_t)second);
+INLINE __m128d two_of_two(const char *origin, int32_t first, int32_t second) {
+    const double *a =
+        (const double *)(uintptr_t)((uintptr_t)origin + (uintptr_t)(4 * (intptr_t)first));
+    const double *b =
+        (const double *)(uintptr_t)((uintptr_t)origin + (uintptr_t)(4 * (intptr_t)second));
     return _mm_loadh_pd(_mm_load_sd(a), b);
 }
 
-INLINE __m512i eight(const char *origin, const uint32_t *index) {
+INLINE __m512i eight(const char *origin, const int32_t *index) {
     __m128d q[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) q[i] = two_of_two(origin, index[2 * i], index[2 * i + 1]);
@@ -84,10 +86,14 @@ INLINE __m512i eight(const char *origin, const uint32_t *index) {
     return _mm512_castpd_si512(_mm512_insertf64x4(_mm512_castpd256_pd512(a), b, 1));
 }
 
+/* What cell's indices count from. */
+INLINE const char *floor_origin(const ray *r) {
+    return (const char *)((uintptr_t)r->origin - 4 * (uintptr_t)FLOOR_BITS);
+}
+
 /* The cells at index and index + 1 of the lanes. */
-INLINE void fetch(const ray *r, reading how, lanes on, integers index, __m512i *left,
+INLINE void fetch(const char *origin, reading how, lanes on, integers index, __m512i *left,
                   __m512i *right) {
-    const char *origin = (const char *)((uintptr_t)r->origin - 4 * (uintptr_t)FLOOR_BITS);
     const __m512i even =
         _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     const __m512i odd = _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
@@ -95,7 +101,7 @@ INLINE void fetch(const ray *r, reading how, lanes on, integers index, __m512i *
                   second = _mm512_extracti64x4_epi64(index, 1);
     __m512i low, high;
     if (how.all && !how.gather) {
-        _Alignas(64) uint32_t at[16];
+        _Alignas(64) int32_t at[16];
         _mm512_store_si512(at, index);
         /* Through memory: the compiler would take the numbers out of the register one by one. */
         __asm__ volatile("" : "+m"(at));

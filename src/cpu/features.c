@@ -39,6 +39,7 @@ static uint32_t detect(void) {
     if (!has_all(b, bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL)) return features;
     features |= QB__CPU_AVX512;
     if (d & (1u << 23)) features |= QB__CPU_AVX512FP16;
+    if (has_all(c, bit_AVX512VBMI | bit_AVX512VNNI)) features |= QB__CPU_AVX512VNNI;
     return features;
 }
 

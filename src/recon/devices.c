@@ -58,8 +58,10 @@ static void add_features(cJSON *device) {
     static const struct {
         uint32_t bit;
         const char *name;
-    } names[] = {
-        {QB__CPU_AVX2, "avx2"}, {QB__CPU_AVX512, "avx512"}, {QB__CPU_AVX512FP16, "avx512fp16"}};
+    } names[] = {{QB__CPU_AVX2, "avx2"},
+                 {QB__CPU_AVX512, "avx512"},
+                 {QB__CPU_AVX512FP16, "avx512fp16"},
+                 {QB__CPU_AVX512VNNI, "avx512vnni"}};
     cJSON *list = cJSON_AddArrayToObject(device, "features");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (qb__cpu_features() & names[i].bit)

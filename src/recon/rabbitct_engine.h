@@ -24,7 +24,7 @@ typedef struct qb__rabbitct_input {
     const float *image;
 } qb__rabbitct_input;
 
-enum { QB__RABBITCT_GROUP = 16 }; /* views that are added together */
+enum { QB__RABBITCT_GROUP = 32 }; /* views that are added together */
 
 /* QB_BAD_ARGUMENT for sizes of zero or a kernel that is none, QB_UNSUPPORTED when no kernel takes
  * the problem, QB_NO_MEMORY. */

@@ -17,6 +17,11 @@ extern "C" {
 QB_API qb_status qb_array_load(const char *path, const char *dataset, qb_array *array,
                                double voxel[3]);
 
+/* The same as values: integers of our own files that stand for a range (--range) become float32 in it;
+ * others stay what they are. */
+QB_API qb_status qb_array_load_values(const char *path, const char *dataset, qb_array *array,
+                                      double voxel[3]);
+
 /* What is written: a volume [z][y][x], or projections [view][row][column] with their fields. */
 typedef struct qb_stack {
     qb_dtype dtype;
@@ -52,6 +57,10 @@ QB_API void qb_writer_abort(qb_writer *writer); /* leaves nothing behind; NULL-s
  * range. NaN becomes 0 in integer types. `out` may be `values` when the dtype is QB_F32. */
 QB_API void qb_convert_from_float(const float *values, size_t count, qb_dtype dtype, double low,
                                   double high, void *out);
+/* How many of them that cannot hold: outside low..high for integer types and -65504..65504 for
+ * float16 (by more than rounding makes good), or NaN. 0 for QB_F32. */
+QB_API size_t qb_count_outside(const float *values, size_t count, qb_dtype dtype, double low,
+                               double high);
 /* Any dtype -> float32, value by value. */
 QB_API void qb_convert_to_float(const void *values, qb_dtype dtype, size_t count, float *out);
 

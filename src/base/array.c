@@ -90,6 +90,31 @@ static unsigned quantise(float x, float scale, float low, float top) {
     return (unsigned)(q + 8388608.0f - 8388608.0f);
 }
 
+/* Half floats end at 65504; infinity is no value of a volume. NaN stays. */
+static void halve(const float *values, size_t count, unsigned short *out) {
+    enum { BLOCK = 256 };
+    float block[BLOCK];
+    for (size_t at = 0; at < count; at += BLOCK) {
+        size_t n = count - at < BLOCK ? count - at : BLOCK;
+        for (size_t i = 0; i < n; i++) {
+            float v = values[at + i];
+            block[i] = v > 65504.0f ? 65504.0f : v < -65504.0f ? -65504.0f : v;
+        }
+        qb__float_to_half(block, n, out + at);
+    }
+}
+
+size_t qb_count_outside(const float *values, size_t count, qb_dtype dtype, double low,
+                        double high) {
+    double half = 0.5 * (high - low) / (dtype == QB_U8 ? 255 : 65535);
+    float least = (float)(low - half), most = (float)(high + half);
+    size_t outside = 0;
+    if (dtype == QB_F32) return 0;
+    if (dtype == QB_F16) least = -65519.996f, most = 65519.996f; /* beyond it, rounding makes no 65504 */
+    for (size_t i = 0; i < count; i++) outside += !(values[i] >= least && values[i] <= most);
+    return outside;
+}
+
 void qb_convert_from_float(const float *values, size_t count, qb_dtype dtype, double low,
                            double high, void *out) {
     float top = dtype == QB_U8 ? 255.0f : 65535.0f;
@@ -103,7 +128,7 @@ void qb_convert_from_float(const float *values, size_t count, qb_dtype dtype, do
         for (size_t i = 0; i < count; i++)
             words[i] = (unsigned short)quantise(values[i], scale, base, top);
     } else if (dtype == QB_F16) {
-        qb__float_to_half(values, count, out);
+        halve(values, count, out);
     } else if (out != values) {
         memcpy(out, values, count * sizeof *values);
     }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "io/formats.h"
 #include "quickbeam/io.h"
 
-qb_status qb_array_load(const char *path, const char *dataset, qb_array *array, double voxel[3]) {
+static qb_status load(const char *path, const char *dataset, qb_array *array, double voxel[3],
+                      double scale[2]) {
     qb__source *source;
     *array = (qb_array){0};
     qb_status status = qb__source_open(path, dataset, &source);
@@ -16,7 +18,38 @@ qb_status qb_array_load(const char *path, const char *dataset, qb_array *array, 
     if (status != QB_OK) status = qb__fail_in(status, "%s", path);
     if (status == QB_OK) status = source->read(source, &all, array->data);
     if (voxel) memcpy(voxel, source->voxel, sizeof source->voxel);
+    if (scale) memcpy(scale, source->scale, sizeof source->scale);
     if (status != QB_OK) qb_array_destroy(array);
     qb__source_close(source);
+    return status;
+}
+
+qb_status qb_array_load(const char *path, const char *dataset, qb_array *array, double voxel[3]) {
+    return load(path, dataset, array, voxel, NULL);
+}
+
+/* The inverse of qb_convert_from_float. */
+static void spread(qb_array *array, double top, const double scale[2]) {
+    float *values = array->data;
+    double step = (scale[1] - scale[0]) / top;
+    for (size_t i = 0, n = qb_array_count(array); i < n; i++)
+        values[i] = (float)(scale[0] + (double)values[i] * step);
+}
+
+qb_status qb_array_load_values(const char *path, const char *dataset, qb_array *array,
+                               double voxel[3]) {
+    double scale[2] = {0};
+    qb_status status = load(path, dataset, array, voxel, scale);
+    if (status != QB_OK) return status;
+    qb_dtype dtype = array->dtype;
+    double top = dtype == QB_U8 ? 255 : 65535;
+    bool ranged = (dtype == QB_U8 || dtype == QB_U16) && isfinite(scale[0]) && isfinite(scale[1]) &&
+                  scale[1] > scale[0] && !(scale[0] == 0 && scale[1] == top);
+    if (!ranged) return QB_OK;
+    status = qb_array_to_float(array);
+    if (status == QB_OK)
+        spread(array, top, scale);
+    else
+        qb_array_destroy(array);
     return status;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -81,6 +82,19 @@ out:
     return status;
 }
 
+qb_status qb__preview_check(const char *path) {
+    struct stat what;
+    char *folder = qb__folder_of(path);
+    if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    qb_status status = QB_OK;
+    if (access(folder, W_OK | X_OK) != 0)
+        status = qb__fail_errno(errno, "a picture cannot be put into", folder);
+    else if (stat(path, &what) == 0 && S_ISDIR(what.st_mode))
+        status = qb__fail(QB_BAD_ARGUMENT, "%s is a folder, not the name of a picture", path);
+    qb__free(folder);
+    return status;
+}
+
 qb_status qb_preview_write(const char *path, const float *image, size_t nx, size_t ny, double low,
                            double high) {
     size_t side = nx > ny ? nx : ny, factor = (side + SIDE_MOST - 1) / SIDE_MOST;
@@ -102,10 +116,14 @@ out:
     return status;
 }
 #else
+qb_status qb__preview_check(const char *path) {
+    return qb__fail(QB_UNSUPPORTED,
+                    "%s: this build cannot write PNG; install libpng-dev and build again", path);
+}
+
 qb_status qb_preview_write(const char *path, const float *image, size_t nx, size_t ny, double low,
                            double high) {
     (void)image, (void)nx, (void)ny, (void)low, (void)high;
-    return qb__fail(QB_UNSUPPORTED,
-                    "%s: this build cannot write PNG; install libpng-dev and build again", path);
+    return qb__preview_check(path);
 }
 #endif

@@ -76,6 +76,30 @@ static qb_status check_folder(const qb__series *series) {
     return status;
 }
 
+/* Pieces of one series may be written one after another, so images beside these are welcome; but
+ * what replaces some images of an older, longer series must replace all. */
+static qb_status check_older(const qb__series *series, size_t first, size_t count) {
+    DIR *folder = opendir(series->folder);
+    char stale[256] = "";
+    size_t replaced = 0, kept = 0;
+    if (!folder) return qb__fail_errno(errno, "opening the folder", series->folder);
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        const char *name = entry->d_name;
+        if (!is_ours(series, name)) continue;
+        unsigned long long number = strtoull(name + strlen(series->prefix), NULL, 10);
+        bool ours = number >= first && number - first < count;
+        replaced += ours;
+        kept += !ours;
+        if (!ours) snprintf(stale, sizeof stale, "%s", name);
+    }
+    closedir(folder);
+    if (!replaced || !kept) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "%s holds %zu images of an older series that would stay among the new ones, like "
+                    "%s (the new are %zu to %zu): remove them, or give another name",
+                    series->folder, kept, stale, first, first + count - 1);
+}
+
 /* A hidden folder beside a new one, inside an old one: renames never leave the disk. */
 static char *hidden_name(const qb__series *series) {
     if (series->fresh) return qb__part_name(series->folder);
@@ -87,7 +111,8 @@ static char *hidden_name(const qb__series *series) {
     return name;
 }
 
-qb_status qb__series_begin(const char *path, const char *word, qb__series *series) {
+qb_status qb__series_begin(const char *path, const char *word, size_t first, size_t count,
+                           qb__series *series) {
     bool pattern = qb__has_number(path) && !qb__is_folder(path);
     qb_status status = pattern ? split_pattern(path, series) : split_folder(path, word, series);
     if (status != QB_OK) return status;
@@ -97,6 +122,7 @@ qb_status qb__series_begin(const char *path, const char *word, qb__series *serie
         return qb__fail(QB_BAD_ARGUMENT, "%s is too long a name", path);
     series->fresh = access(series->folder, F_OK) != 0;
     if (!series->fresh && !pattern) status = check_folder(series);
+    if (!series->fresh && status == QB_OK) status = check_older(series, first, count);
     if (status != QB_OK) return status;
     char *part = hidden_name(series);
     if (!part) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);

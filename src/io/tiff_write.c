@@ -55,7 +55,7 @@ static qb_status begin_tiff(qb_writer *writer) {
     writer->data_offset = QB__TIFF_DATA;
     if (tiff->series)
         return qb__series_begin(writer->path, qb__stack_is_projections(s) ? "view_" : "slice_",
-                                &tiff->files);
+                                s->first, s->shape[0], &tiff->files);
     writer->fd = open(writer->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     return writer->fd < 0 ? qb__fail_errno(errno, "creating", writer->path) : QB_OK;
 }

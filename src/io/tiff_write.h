@@ -15,8 +15,10 @@ typedef struct qb__series {
 } qb__series;
 
 /* From a folder or a name_%05d.tif; makes the hidden folder. A folder with files of other names in
- * it is refused. `word` begins the names in a folder. */
-qb_status qb__series_begin(const char *path, const char *word, qb__series *series);
+ * it is refused, and one with images of which first .. first + count - 1 would replace only some:
+ * old and new would look like one series. `word` begins the names in a folder. */
+qb_status qb__series_begin(const char *path, const char *word, size_t first, size_t count,
+                           qb__series *series);
 enum { QB__NAME_ROOM = 4096 };
 /* The name of image `number` in the hidden folder. */
 void qb__series_name(const qb__series *series, size_t number, char name[QB__NAME_ROOM]);

@@ -57,6 +57,9 @@ char *qb__folder_of(const char *path); /* "." when there is none; likewise */
 /* QB_NO_SPACE, naming both numbers, when `folder` has less room than `bytes`. */
 qb_status qb__check_space(const char *folder, const char *path, uint64_t bytes);
 
+/* Can a picture be written there? Its folder exists and may be written to, and this build has PNG. */
+qb_status qb__preview_check(const char *path);
+
 /* Everything about the stack and its provenance as one JSON object; release with qb__free. */
 qb_status qb__stack_json(const qb_writer *writer, const char *provenance, char **text);
 /* That object into a temporary file that becomes PATH.json together with the data. */

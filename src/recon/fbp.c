@@ -66,7 +66,10 @@ static qb_status find_center(qb__fbp *fbp, const qb_env *env) {
     if (!isnan(fbp->center)) return QB_OK;
     qb_center_options options = {.method = fbp->options.center};
     qb_center_result found;
-    qb_status status = qb_center_find(fbp->scan, &fbp->prep, &options, env, &found);
+    /* Preparation says what it did when the reconstruction itself prepares. */
+    qb_env hushed = env ? *env : (qb_env){0};
+    hushed.log = NULL;
+    qb_status status = qb_center_find(fbp->scan, &fbp->prep, &options, &hushed, &found);
     if (status != QB_OK) return status;
     fbp->center = found.column;
     if (found.warning[0]) qb__warn(env, "%s", found.warning);
@@ -156,6 +159,7 @@ static qb_status run(qb_job *job, const qb_env *env) {
     QB__TRY(open_output(fbp, pool, env));
     if (fbp->device) QB__TRY(qb__fbp_device_open(fbp, env));
     QB__TRY(stream(fbp, pool, env));
+    qb__volume_report(&fbp->volume, job->report, env);
     cJSON_AddStringToObject(job->report, "output", fbp->output.output);
     cJSON_AddStringToObject(job->report, "kernel", qb__fbp_kernel(fbp));
     cJSON_AddNumberToObject(job->report, "column", fbp->center);

@@ -64,6 +64,7 @@ static qb_status run(qb_job *job, const qb_env *env) {
     QB__TRY(qb__prepare_check(fdk->info->path, fdk->counts, fdk->threads));
     qb__prepare_report(fdk->prepare, fdk->counts, fdk->threads, job->report, env);
     qb__report_stages(job->report, &times, fdk->threads);
+    qb__volume_report(&fdk->volume, job->report, env);
     cJSON_AddStringToObject(job->report, "output", fdk->output.output);
     cJSON_AddStringToObject(job->report, "kernel", fdk->variant->id);
     char *provenance = qb__provenance(job, fdk->command, fdk->info->path);

@@ -6,7 +6,10 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
+#include "base/log.h"
+#include "base/number.h"
 #include "base/status.h"
+#include "io/writer.h"
 
 qb_dtype qb__volume_dtype(const qb__volume_out *out) {
     static const qb_dtype dtypes[] = {QB_F32, QB_F16, QB_U16, QB_U8};
@@ -50,6 +53,10 @@ qb_status qb__volume_check(const qb_output_options *options, const char *input) 
     if (options->preview && same_file(options->preview, options->output))
         return qb__fail(QB_BAD_ARGUMENT, "%s is to hold two things, the volume and its preview",
                         options->preview);
+    if (options->preview) {
+        qb_status status = qb__preview_check(options->preview);
+        if (status != QB_OK) return status;
+    }
     if (range->count == 0) return QB_OK;
     if (range->count != 2 || range->value[0] >= range->value[1])
         return qb__fail(QB_BAD_ARGUMENT, "--range needs two numbers LO,HI with LO < HI");
@@ -95,7 +102,28 @@ void qb__volume_convert(qb__volume_out *out, size_t slice, float *image, void *t
         for (size_t i = 0; i < pixels(out); i++) image[i] -= 1000.0f;
     }
     keep(out, slice, image);
-    qb_convert_from_float(image, pixels(out), qb__volume_dtype(out), out->low, out->high, to);
+    qb_dtype dtype = qb__volume_dtype(out);
+    uint64_t outside = qb_count_outside(image, pixels(out), dtype, out->low, out->high);
+    if (outside) atomic_fetch_add_explicit(&out->outside, outside, memory_order_relaxed);
+    qb_convert_from_float(image, pixels(out), dtype, out->low, out->high, to);
+}
+
+void qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env) {
+    uint64_t outside = atomic_load(&out->outside);
+    double all = (double)pixels(out) * (double)out->grid.n[2];
+    qb_dtype dtype = qb__volume_dtype(out);
+    if (dtype == QB_F32) return;
+    cJSON_AddNumberToObject(report, "clamped_values", (double)outside);
+    if (!outside) return;
+    /* A range that was chosen here leaves a few out by intent. */
+    bool meant = out->options->range.count == 0 && (double)outside < 1e-3 * all;
+    char limits[64] = "-65504..65504";
+    if (!qb_dtype_is_float(dtype))
+        qb__print(limits, sizeof limits, "%g..%g", out->low, out->high);
+    qb__log(env, meant ? QB_LOG_INFO : QB_LOG_WARNING,
+            "%llu of %.0f values (%.3g %%) lie outside %s, or are no numbers: clamped in %s",
+            (unsigned long long)outside, all, 100 * (double)outside / all, limits,
+            qb_dtype_name(dtype));
 }
 
 void qb__volume_keep(qb__volume_out *out, size_t first, size_t end, const float *slab) {

@@ -2,6 +2,10 @@
 #ifndef QB_RECON_VOLUME_OUT_H
 #define QB_RECON_VOLUME_OUT_H
 
+#include <cjson/cJSON.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
 #include "quickbeam/recon.h"
 
 /* The last part of every reconstruction: slices as float32 -> Hounsfield units, the dtype asked for,
@@ -16,6 +20,7 @@ typedef struct qb__volume_out {
     double low, high; /* of integer types; set by the caller when the options do not say */
     qb_writer *writer;
     float *preview;
+    _Atomic uint64_t outside; /* values that the file's type cannot hold, of all threads */
 } qb__volume_out;
 
 qb_dtype qb__volume_dtype(const qb__volume_out *out);
@@ -29,6 +34,8 @@ qb_status qb__volume_open(qb__volume_out *out);
 void qb__volume_convert(qb__volume_out *out, size_t slice, float *image, void *to);
 /* Keep the preview from slices first..end-1 where nothing converts. */
 void qb__volume_keep(qb__volume_out *out, size_t first, size_t end, const float *slab);
+/* How many values had to be clamped: into the report, and as a warning. */
+void qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env);
 /* Provenance, final name, preview. */
 qb_status qb__volume_commit(qb__volume_out *out, const char *provenance);
 void qb__volume_abort(qb__volume_out *out);

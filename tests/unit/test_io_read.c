@@ -178,6 +178,7 @@ static void stacks_must_agree(void **state) {
     open_fails(in_folder("s"), QB_BAD_INPUT, "slice_00007.tif is 5 x 5 uint16");
     stack.dtype = QB_U8;
     stack.shape[2] = 6;
+    assert_int_equal(unlink(in_folder("s/slice_00007.tif")), 0);
     assert_ok(put_stack(in_folder("s/slice_%05d.tif"), &stack, data));
     open_fails(in_folder("s"), QB_BAD_INPUT, "5 x 6 uint8");
     assert_ok(put_stack(in_folder("s/flat_%05d.tif"), &stack, data));

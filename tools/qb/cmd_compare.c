@@ -37,8 +37,8 @@ qb_status cmd_compare(cli *c) {
     qb_array a = {0}, b = {0};
     qb_comparison difference;
     const char *dataset = c->options.compare.dataset;
-    qb_status status = qb_array_load(c->argument[0], dataset, &a, NULL);
-    if (status == QB_OK) status = qb_array_load(c->argument[1], dataset, &b, NULL);
+    qb_status status = qb_array_load_values(c->argument[0], dataset, &a, NULL);
+    if (status == QB_OK) status = qb_array_load_values(c->argument[1], dataset, &b, NULL);
     if (status == QB_OK) status = qb_compare(&a, &b, &difference);
     qb_array_destroy(&a);
     qb_array_destroy(&b);

@@ -71,6 +71,7 @@ static qb_status check_distance(const qb_geometry *geometry, const qb_grid *grid
 
 qb_status qb__grid_check_seen(const qb_geometry *geometry, const qb_grid *grid) {
     shadow first = {0};
+    if (geometry->radius > 0) return QB_OK; /* its columns see more than those of the plane */
     for (size_t i = 0; i < geometry->views; i++) {
         qb__matrix world, on_grid;
         qb_status status = qb__matrix_of_view(geometry->beam, &geometry->view[i], &world);

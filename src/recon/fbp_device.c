@@ -245,5 +245,6 @@ qb_status qb__fbp_device_counts(qb__fbp *fbp, qb__prep_counts *counts) {
         counts->not_finite += found.not_finite;
         counts->dead += found.dead;
     }
+    counts->values += (uint64_t)fbp->info->views * fbp->info->columns * fbp->grid.n[2];
     return status;
 }

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/features.h"
+#include "geometry/units.h"
 #include "io/formats.h"
 #include "ops/backproject.h"
 #include "recon/project.h"
@@ -225,6 +226,7 @@ qb_status qb__projection_decide(qb__projection *p, const qb_env *env) {
     QB__TRY(open_volume(p));
     QB__TRY(decide_grid(p, env));
     QB__TRY(decide_scan(p, env));
+    QB__TRY(qb__geometry_check_units(&p->scan.geometry));
     QB__TRY(
         qb_projector_create(&p->scan.geometry, &p->grid, p->options.kernel, env, &p->projector));
     QB__TRY(decide_chunks(p, env));

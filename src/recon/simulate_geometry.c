@@ -8,6 +8,8 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "geometry/circle.h"
+#include "geometry/grid.h"
+#include "geometry/units.h"
 #include "geometry/vector.h"
 #include "quickbeam/scan.h"
 #include "recon/simulate.h"
@@ -183,6 +185,8 @@ static bool looks_away(const qb__simulation *s, const qb_view *view) {
 qb_status qb__simulate_check_sources(const qb__simulation *s) {
     double reach = qb__phantom_reach(&s->phantom);
     qb_status bad = s->from_file ? QB_BAD_INPUT : QB_BAD_ARGUMENT;
+    qb_status status = qb__geometry_check_units(&s->geometry);
+    if (status != QB_OK) return status;
     for (size_t i = 0; i < s->views && s->geometry.beam == QB_BEAM_CONE; i++) {
         const qb_view *view = &s->geometry.view[i];
         double away = hypot(view->source[0], view->source[1]);
@@ -197,5 +201,5 @@ qb_status qb__simulate_check_sources(const qb__simulation *s) {
                             "detector must lie on its other side",
                             i);
     }
-    return QB_OK;
+    return qb__grid_check_seen(&s->geometry, &s->grid);
 }

@@ -345,3 +345,16 @@ def test_nothing_usable_gives_no_volume(refused, tmp_path):
     dead = write_scan(tmp_path / "dead.h5", np.full((40, 24, 32), np.nan, np.float32), np.arange(40) * 9,
                       quantity="line_integral", pixel=1.6)
     refused(*SCAN, of=dead, says=["dead.h5", "none of its", "not finite"])
+
+
+def test_simulate_and_project_know_units_too(tmp_path):
+    out = tmp_path / "s.h5"
+    metres = ["--sod", "500", "--sdd", "800", "--pixel-size", "900"]
+    fails(3, "simulate", "ball", "--geometry", "cone", *metres, "--detector", "32,24", "--views", "40", "--size", "8", "-o", out,
+          says=["900 mm", "800 mm", "in mm?"])
+    qb("simulate", "ball", *CONE, "--detector", "32,24", "--views", "40", "-o", out, "--truth", tmp_path / "t.h5")
+    fails(3, "project", tmp_path / "t.h5", *metres, "--angles", "0:360:40", "--detector", "32,24", "-o", tmp_path / "p.h5",
+          says=["900 mm", "in mm?"])
+    assert not (tmp_path / "p.h5").exists()
+    qb("project", tmp_path / "t.h5", *SCAN, "--pixel-size", "1.6", "--angles", "0:360:40", "--detector", "32,24", "-o", tmp_path / "p.h5")
+    assert qb_json("info", tmp_path / "p.h5")["beam"] == "cone"

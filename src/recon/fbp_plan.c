@@ -17,6 +17,7 @@
 #include "geometry/parallel.h"
 #include "ops/backproject.h"
 #include "recon/center.h"
+#include "recon/describe.h"
 #include "recon/fbp_device.h"
 
 static qb_status check_scan(const qb_scan_info *info) {
@@ -244,31 +245,9 @@ static void describe_kernel(const qb__fbp *fbp, cJSON *plan) {
 
 static void describe(qb__fbp *fbp) {
     cJSON *plan = fbp->job.plan;
-    const qb_scan_info *info = fbp->info;
-    const qb_grid *grid = &fbp->grid;
-    cJSON_AddStringToObject(plan, "verb", "fbp");
-    cJSON_AddStringToObject(plan, "input", info->path);
-    cJSON_AddStringToObject(plan, "format", info->format);
-    cJSON_AddStringToObject(plan, "quantity", qb_quantity_name(info->quantity));
-    cJSON_AddStringToObject(plan, "quantity_from", info->quantity_from);
-    double scan[] = {(double)info->views, (double)info->rows, (double)info->columns};
-    cJSON_AddItemToObject(plan, "views_rows_columns", cJSON_CreateDoubleArray(scan, 3));
-    double n[] = {(double)grid->n[0], (double)grid->n[1], (double)grid->n[2]};
-    cJSON_AddItemToObject(plan, "size", cJSON_CreateDoubleArray(n, 3));
-    cJSON_AddItemToObject(plan, "voxel", cJSON_CreateDoubleArray(grid->voxel, 3));
-    cJSON_AddItemToObject(plan, "offset", cJSON_CreateDoubleArray(grid->offset, 3));
-    cJSON_AddStringToObject(plan, "units",
-                            qb__volume_units(&fbp->volume));
-    cJSON *options = cJSON_AddObjectToObject(plan, "options");
-    char text[512];
-    for (const qb_param *row = qb_fbp_params; row->name; row++) {
-        if (qb_param_get(row, &fbp->options, text, sizeof text))
-            cJSON_AddStringToObject(options, row->name, text);
-    }
-    for (const qb_param *row = qb_prep_params; row->name; row++) {
-        if (qb_param_get(row, &fbp->prep, text, sizeof text))
-            cJSON_AddStringToObject(options, row->name, text);
-    }
+    qb__describe_volume(plan, "fbp", fbp->info, &fbp->volume);
+    qb__describe_options(plan, qb_fbp_params, &fbp->options);
+    qb__describe_options(plan, qb_prep_params, &fbp->prep);
     describe_kernel(fbp, plan);
     cJSON_AddNumberToObject(plan, "fft_length", (double)qb__filter_length(fbp->filter));
     cJSON_AddNumberToObject(plan, "threads", fbp->threads);
@@ -276,10 +255,7 @@ static void describe(qb__fbp *fbp) {
     cJSON_AddNumberToObject(plan, "chunks", (double)fbp->partition.chunks);
     cJSON_AddNumberToObject(plan, "ring_slots", fbp->partition.slots);
     cJSON_AddNumberToObject(plan, "rows_read_ahead", (double)fbp->cache_rows);
-    cJSON_AddNumberToObject(plan, "memory_bytes", (double)fbp->memory);
-    static const double bytes[] = {4, 2, 2, 1};
-    cJSON_AddNumberToObject(plan, "output_bytes", n[0] * n[1] * n[2] * bytes[fbp->output.dtype]);
-    cJSON_AddNumberToObject(plan, "forecast_seconds", forecast_seconds(fbp));
+    qb__describe_cost(plan, &fbp->volume, fbp->memory, forecast_seconds(fbp));
 }
 
 qb_status qb__fbp_decide(qb__fbp *fbp, const qb_env *env) {

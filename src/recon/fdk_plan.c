@@ -12,6 +12,7 @@
 #include "geometry/grid.h"
 #include "geometry/matrix.h"
 #include "ops/backproject.h"
+#include "recon/describe.h"
 #include "recon/fdk.h"
 
 static const double degrees = 57.29577951308232;
@@ -162,24 +163,26 @@ static qb_status decide_kernel(qb__fdk *fdk) {
                              fdk->weights.pitch, &fdk->filter);
 }
 
+/* The geometry's numbers, for the provenance. */
+static qb_status describe_geometry(qb__fdk *fdk) {
+    char *text;
+    qb_status status = qb_geometry_report(fdk->real, &fdk->grid, &text);
+    if (status != QB_OK) return status;
+    cJSON *report = cJSON_Parse(text);
+    cJSON_free(text);
+    if (!report) return qb__fail(QB_NO_MEMORY, "no memory for the plan");
+    cJSON_DeleteItemFromObject(report, "volume");
+    cJSON_AddItemToObject(fdk->job.plan, "geometry", report);
+    return QB_OK;
+}
+
 static void describe(qb__fdk *fdk) {
     cJSON *plan = fdk->job.plan;
-    const qb_scan_info *info = fdk->info;
-    const qb_grid *grid = &fdk->grid;
-    cJSON_AddStringToObject(plan, "verb", "fdk");
-    cJSON_AddStringToObject(plan, "input", info->path);
-    cJSON_AddStringToObject(plan, "format", info->format);
-    cJSON_AddStringToObject(plan, "quantity", qb_quantity_name(info->quantity));
-    cJSON_AddStringToObject(plan, "quantity_from", info->quantity_from);
-    double scan[] = {(double)info->views, (double)info->rows, (double)info->columns};
-    double n[] = {(double)grid->n[0], (double)grid->n[1], (double)grid->n[2]};
-    cJSON_AddItemToObject(plan, "views_rows_columns", cJSON_CreateDoubleArray(scan, 3));
-    cJSON_AddItemToObject(plan, "size", cJSON_CreateDoubleArray(n, 3));
-    cJSON_AddItemToObject(plan, "voxel", cJSON_CreateDoubleArray(grid->voxel, 3));
-    cJSON_AddItemToObject(plan, "offset", cJSON_CreateDoubleArray(grid->offset, 3));
-    cJSON_AddStringToObject(plan, "units", qb__volume_units(&fdk->volume));
+    qb__describe_volume(plan, "fdk", fdk->info, &fdk->volume);
+    qb__describe_options(plan, qb_fdk_params, &fdk->options);
+    qb__describe_options(plan, qb_prep_params, &fdk->prep);
     char text[96];
-    snprintf(text, sizeof text, "%zu views over %.2f degrees, %s", info->views,
+    snprintf(text, sizeof text, "%zu views over %.2f degrees, %s", fdk->info->views,
              fdk->weights.span * degrees, redundancy_name(fdk->weights.kind));
     cJSON_AddStringToObject(plan, "angles", text);
     cJSON_AddStringToObject(plan, "kernel", fdk->variant->id);
@@ -191,10 +194,7 @@ static void describe(qb__fdk *fdk) {
     cJSON_AddNumberToObject(plan, "views_per_block", (double)fdk->views);
     cJSON_AddNumberToObject(plan, "detector_rows_per_chunk", (double)fdk->window_rows);
     cJSON_AddNumberToObject(plan, "ring_slots", fdk->slots);
-    cJSON_AddNumberToObject(plan, "memory_bytes", (double)fdk->memory);
-    cJSON_AddNumberToObject(plan, "output_bytes",
-                            n[0] * n[1] * n[2] * (double)qb_dtype_size(qb__volume_dtype(&fdk->volume)));
-    cJSON_AddNumberToObject(plan, "forecast_seconds", fdk->forecast);
+    qb__describe_cost(plan, &fdk->volume, fdk->memory, fdk->forecast);
 }
 
 qb_status qb__fdk_decide(qb__fdk *fdk, const qb_env *env) {
@@ -212,6 +212,7 @@ qb_status qb__fdk_decide(qb__fdk *fdk, const qb_env *env) {
     QB__TRY(decide_matrices(fdk));
     QB__TRY(decide_kernel(fdk));
     QB__TRY(qb__fdk_decide_chunks(fdk, env));
+    QB__TRY(describe_geometry(fdk));
     describe(fdk);
     fdk->job.plan_text = cJSON_Print(fdk->job.plan);
     if (!fdk->job.plan_text) status = qb__fail(QB_NO_MEMORY, "no memory for the plan");

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from qbtest import fails, qb, qb_json
+from qbtest import fails, provenance_h5, qb, qb_json
 
 CONE = ["--geometry", "cone", "--sod", "500", "--sdd", "800", "--pixel-size", "1.6"]
 CIRCLE = ["--sod", "500", "--sdd", "800", "--pixel-size", "1.6", "--detector", "128,96"]
@@ -180,3 +180,15 @@ def test_a_foreign_xml(tmp_path):
     assert info["weights"] == "parker" and info["problems"] == []
     fails(2, "info", "-g", g, "--preview", tmp_path / "g.png", says=["--detector"])
     fails(2, "info", "-g", g, "--detector", "128,96", says=["--pixel-size"])
+
+
+def test_the_volume_remembers_its_geometry(tmp_path):
+    scan = tmp_path / "s.h5"
+    qb("simulate", "ball", *CONE, "--detector", "64,48", "--views", "60", "-o", scan)
+    qb("fdk", scan, "--sod", "500", "--sdd", "800", "--detector-offset", "2,1", "--allow-limited", "--filter", "hann", "-o",
+       tmp_path / "v.h5")
+    plan = provenance_h5(tmp_path / "v.h5")["plan"]
+    g = plan["geometry"]
+    assert abs(g["sod_mm"] - 500) < 1e-9 and abs(g["offset_u_mm"] - 2) < 1e-9 and abs(g["offset_v_mm"] - 1) < 1e-9
+    assert g["views"] == 60 and abs(g["pixel_u_mm"] - 1.6) < 1e-9
+    assert plan["options"]["filter"] == "hann" and plan["options"]["allow-limited"] == "true"

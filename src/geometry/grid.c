@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/status.h"
+#include "geometry/bend.h"
 #include "geometry/matrix.h"
 
 double qb__grid_field(const qb_grid *grid) {
@@ -16,15 +17,19 @@ typedef struct shadow {
     double column[2], row[2];
 } shadow;
 
-static shadow shadow_of(const qb__matrix *on_grid, const qb_grid *grid) {
+static shadow shadow_of(const qb__matrix *on_grid, const qb_grid *grid, const qb__bend *bend) {
     shadow s = {{INFINITY, -INFINITY}, {INFINITY, -INFINITY}};
     for (int corner = 0; corner < 8; corner++) {
         double p[3];
         qb__matrix_at_corner(on_grid, grid, corner, p);
-        s.column[0] = fmin(s.column[0], p[0] / p[2]);
-        s.column[1] = fmax(s.column[1], p[0] / p[2]);
-        s.row[0] = fmin(s.row[0], p[1] / p[2]);
-        s.row[1] = fmax(s.row[1], p[1] / p[2]);
+        double column = p[0] / p[2], row = p[1] / p[2];
+        if (bend) qb__bend_pixel(bend, &column, &row);
+        /* Beside the cylinder: on either side of it. */
+        if (isnan(column)) s.column[0] = s.row[0] = -INFINITY, s.column[1] = s.row[1] = INFINITY;
+        s.column[0] = fmin(s.column[0], column);
+        s.column[1] = fmax(s.column[1], column);
+        s.row[0] = fmin(s.row[0], row);
+        s.row[1] = fmax(s.row[1], row);
     }
     return s;
 }
@@ -40,9 +45,9 @@ static double reach(const qb_geometry *geometry) {
         const qb_view *view = &geometry->view[i];
         for (int corner = 0; corner < 4; corner++) {
             double h = corner & 1 ? (double)geometry->columns - 0.5 : -0.5;
-            double k = corner & 2 ? (double)geometry->rows - 0.5 : -0.5, p[2], d[2];
+            double k = corner & 2 ? (double)geometry->rows - 0.5 : -0.5, p[3], d[2];
+            qb__pixel_place(geometry, i, h, k, p);
             for (int j = 0; j < 2; j++) {
-                p[j] = view->detector[j] + h * view->u[j] + k * view->v[j];
                 d[j] = geometry->beam == QB_BEAM_CONE ? p[j] - view->source[j] : view->source[j];
             }
             most = fmax(most, fabs(p[0] * d[1] - p[1] * d[0]) / hypot(d[0], d[1]));
@@ -71,13 +76,14 @@ static qb_status check_distance(const qb_geometry *geometry, const qb_grid *grid
 
 qb_status qb__grid_check_seen(const qb_geometry *geometry, const qb_grid *grid) {
     shadow first = {0};
-    if (geometry->radius > 0) return QB_OK; /* its columns see more than those of the plane */
     for (size_t i = 0; i < geometry->views; i++) {
         qb__matrix world, on_grid;
         qb_status status = qb__matrix_of_view(geometry->beam, &geometry->view[i], &world);
         if (status != QB_OK) return qb__fail_in(status, "view %zu", i);
         qb__matrix_on_grid(&world, grid, &on_grid);
-        shadow box = shadow_of(&on_grid, grid);
+        bool bent = geometry->radius > 0;
+        qb__bend bend = bent ? qb__bend_of_view(geometry, i) : (qb__bend){0};
+        shadow box = shadow_of(&on_grid, grid, bent ? &bend : NULL);
         if (i == 0) first = box;
         if (meets(box.column, geometry->columns) && meets(box.row, geometry->rows))
             return check_distance(geometry, grid);

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "quickbeam/geometry.h"
 #include "recon/prepare.h"
 
 #define ROW(name, meta, initial, help)                                                             \
@@ -225,6 +226,12 @@ size_t qb__center_bytes(const qb_scan_info *info, const qb_env *env) {
     return (size_t)(rows_held(c.rows, info) * row);
 }
 
+static void warn_of_cone(const qb_scan_info *info, const qb_env *env) {
+    if (info->beam == 1 + QB_BEAM_CONE)
+        qb__warn(env, "%s states that its beam is a cone: the axis is looked for as if rays were parallel, "
+                 "which holds near the middle row of a narrow fan only", info->path);
+}
+
 qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
                          const qb_center_options *options, const qb_env *env,
                          qb_center_result *result) {
@@ -238,6 +245,7 @@ qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
     qb_status status;
     QB__TRY(check(info));
     QB__TRY(choose_method(options->method, &c));
+    warn_of_cone(info, env);
     QB__TRY(choose_search(options->search, info->columns, &c));
     QB__TRY(choose_rows(options->rows, info, &c));
     fit_memory(&c, info, env);

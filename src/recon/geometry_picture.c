@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "geometry/bend.h"
 #include "quickbeam/geometry.h"
 #include "recon/canvas.h"
 
@@ -51,11 +52,14 @@ static void label(picture *c, int panel, const double p[3], int left, int down, 
     qb__canvas_text(&c->canvas, fmax(first, fmin(last, x)), at[1] + down * FINE, text, ink);
 }
 
-/* Corners of the detector: 0..3 around it. */
-static void detector_corner(const qb_geometry *g, const qb_view *view, int corner, double out[3]) {
-    double h = corner == 1 || corner == 2 ? (double)g->columns - 0.5 : -0.5;
-    double k = corner >= 2 ? (double)g->rows - 0.5 : -0.5;
-    for (int j = 0; j < 3; j++) out[j] = view->detector[j] + h * view->u[j] + k * view->v[j];
+/* On the detector: the share of its columns and rows. */
+static void detector_place(const qb_geometry *g, size_t view, double h, double k, double out[3]) {
+    qb__pixel_place(g, view, h * (double)g->columns - 0.5, k * (double)g->rows - 0.5, out);
+}
+
+/* Its corners: 0..3 around it. */
+static void detector_corner(const qb_geometry *g, size_t view, int corner, double out[3]) {
+    detector_place(g, view, corner == 1 || corner == 2, corner >= 2, out);
 }
 
 /* Parallel rays get a source where they are easy to see: as far before the origin as the detector
@@ -75,7 +79,7 @@ static void fit(picture *c, const qb_geometry *g, const qb_grid *grid) {
             if (corner < 0)
                 source_of(g, &g->view[i], p);
             else
-                detector_corner(g, &g->view[i], corner, p);
+                detector_corner(g, i, corner, p);
             for (int j = 0; j < 3; j++) low[j] = fmin(low[j], p[j]), high[j] = fmax(high[j], p[j]);
         }
     }
@@ -143,7 +147,7 @@ static void draw_box(picture *c, const qb_grid *grid) {
     double half[3];
     for (int j = 0; j < 3; j++) half[j] = 0.5 * (double)grid->n[j] * grid->voxel[j];
     const double *at = grid->offset;
-    label(c, 0, (double[3]){at[0] + half[0], at[1] + half[1], 0}, 0, -10, "volume");
+    label(c, 0, (double[3]){at[0] + half[0], at[1] - half[1], 0}, 0, 0, "volume");
     label(c, 1, (double[3]){0, at[1] - half[1], at[2] - half[2]}, 0, 12, "volume");
 }
 
@@ -163,13 +167,22 @@ static void draw_field(picture *c, const qb_geometry_info *info) {
     qb__canvas_fill(&c->canvas, (const double(*)[2])across, 6, shaded);
 }
 
-static void draw_detector(picture *c, const qb_geometry *g, const qb_view *view, int thick,
-                          float shade) {
-    for (int corner = 0; corner < 4; corner++) {
-        double a[3], b[3];
-        detector_corner(g, view, corner, a);
-        detector_corner(g, view, (corner + 1) % 4, b);
-        for (int panel = 0; panel < 2; panel++) line(c, panel, a, b, thick, shade);
+static void draw_edge(picture *c, const double a[3], const double b[3], int thick, float shade) {
+    for (int panel = 0; panel < 2; panel++) line(c, panel, a, b, thick, shade);
+}
+
+static void draw_detector(picture *c, const qb_geometry *g, size_t view, int thick, float shade) {
+    int pieces = g->radius > 0 ? 32 : 1;
+    double a[3], b[3];
+    for (int side = 0; side < 2; side++) {
+        detector_place(g, view, side, 0, a);
+        detector_place(g, view, side, 1, b);
+        draw_edge(c, a, b, thick, shade);
+        for (int i = 0; i < pieces; i++) {
+            detector_place(g, view, (double)i / pieces, side, a);
+            detector_place(g, view, (double)(i + 1) / pieces, side, b);
+            draw_edge(c, a, b, thick, shade);
+        }
     }
 }
 
@@ -185,18 +198,18 @@ static void draw_first_view(picture *c, const qb_geometry *g) {
     double source[3], end[3];
     bool cone = g->beam == QB_BEAM_CONE;
     source_of(g, g->view, source);
-    draw_detector(c, g, g->view, 2 * FINE, ink);
+    draw_detector(c, g, 0, 2 * FINE, ink);
     draw_source(c, source, 5, ink);
     for (int corner = 0; corner < 4; corner++) {
         double p[3], from[3];
-        detector_corner(g, g->view, corner, p);
+        detector_corner(g, 0, corner, p);
         for (int j = 0; j < 3; j++) {
             double back = (double)g->columns * hypot(g->view->u[0], g->view->u[1]);
             from[j] = cone ? source[j] : p[j] - back * g->view->source[j];
         }
         for (int panel = 0; panel < 2; panel++) line(c, panel, from, p, FINE, middle);
     }
-    detector_corner(g, g->view, 2, end);
+    detector_corner(g, 0, 2, end);
     for (int panel = 0; panel < 2; panel++) {
         label(c, panel, source, 0, 14, cone ? "first source" : "first rays from here");
         label(c, panel, end, panel, panel ? -14 : 0, "first detector");
@@ -209,7 +222,7 @@ static void draw_paths(picture *c, const qb_geometry *g) {
         double source[3];
         source_of(g, &g->view[i], source);
         draw_source(c, source, 1, middle);
-        if (i % (g->views / 24 + 1) < step) draw_detector(c, g, &g->view[i], FINE, faint);
+        if (i % (g->views / 24 + 1) < step) draw_detector(c, g, i, FINE, faint);
     }
 }
 

@@ -115,6 +115,13 @@ def test_scan_and_geometry(tmp_path):
     assert "90 rows" in fails_after.stderr and "96" in fails_after.stderr
 
 
+def test_scan_and_geometry_of_different_beams(tmp_path):
+    scan = tmp_path / "p.h5"
+    qb("simulate", "disc", "--detector", "128,96", "--views", "240", "--pixel-size", "1.6", "-o", scan)
+    done = qb("info", scan, "-g", circle(tmp_path / "g.json"), code=3)
+    assert "parallel" in done.stderr and "a cone" in done.stderr
+
+
 def test_a_geometry_is_known_by_its_name(tmp_path):
     g = circle(tmp_path / "g.json")
     assert qb("info", g).stdout == qb("info", "-g", g).stdout
@@ -192,3 +199,12 @@ def test_the_volume_remembers_its_geometry(tmp_path):
     assert abs(g["sod_mm"] - 500) < 1e-9 and abs(g["offset_u_mm"] - 2) < 1e-9 and abs(g["offset_v_mm"] - 1) < 1e-9
     assert g["views"] == 60 and abs(g["pixel_u_mm"] - 1.6) < 1e-9
     assert plan["options"]["filter"] == "hann" and plan["options"]["allow-limited"] == "true"
+
+
+def test_a_bent_detector(tmp_path):
+    bent = [*CIRCLE[:-1], "356,96", "--detector-radius", "500", "--angles", "0:360:90"]
+    g = qb_json("info", *bent, "--preview", tmp_path / "b.png")
+    assert g["detector_radius_mm"] == 500 and g["problems"] == []
+    assert "bent to a radius of 500 mm" in qb("info", *bent).stdout
+    far = qb_json("info", *bent, "--size", "8,8,8", "--offset", "0,0,300")
+    assert any("no view sees" in p for p in far["problems"])

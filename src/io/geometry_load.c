@@ -8,8 +8,8 @@
 #include "geometry/vector.h"
 #include "io/geometry_file.h"
 
-/* A view takes about 400 bytes of JSON. */
-static const size_t most_bytes = (size_t)1 << 30;
+/* A view takes 400 to 800 bytes. */
+static const size_t most_bytes = (size_t)256 << 20;
 
 static qb_status agree_on_pixels(double given, double stated) {
     if (!(given > 0 && stated > 0) || fabs(given / stated - 1) <= 0.01) return QB_OK;

@@ -2,6 +2,7 @@
 #include "io/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,8 +64,14 @@ static qb_status read_open(FILE *file, const char *path, size_t most, qb__text *
 
 qb_status qb__text_read(const char *path, size_t most, qb__text *text) {
     *text = (qb__text){0};
-    FILE *file = fopen(path, "rb");
-    if (!file) return qb__fail_errno(errno, "opening", path);
+    /* A pipe without a writer would be waited for. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
+    if (!file) {
+        int error = errno;
+        if (fd >= 0) close(fd);
+        return qb__fail_errno(error, "opening", path);
+    }
     qb_status status = read_open(file, path, most, text);
     fclose(file);
     if (status != QB_OK) qb__text_clear(text);

@@ -2,6 +2,7 @@
 """Geometries that cannot be meant: each is refused with the number that is wrong and what to do, nothing is written."""
 import json
 import math
+import os
 import re
 
 import numpy as np
@@ -358,3 +359,25 @@ def test_simulate_and_project_know_units_too(tmp_path):
     assert not (tmp_path / "p.h5").exists()
     qb("project", tmp_path / "t.h5", *SCAN, "--pixel-size", "1.6", "--angles", "0:360:40", "--detector", "32,24", "-o", tmp_path / "p.h5")
     assert qb_json("info", tmp_path / "p.h5")["beam"] == "cone"
+
+
+# ---- files that are no files, files that would be lost ----
+
+
+def test_very_large_and_endless_files(refused, tmp_path):
+    with open(tmp_path / "g.xml", "wb") as f:
+        f.truncate(1 << 31)
+    refused("-g", tmp_path / "g.xml", says=["g.xml", "2147483648 bytes", "at most"])
+    os.mkfifo(tmp_path / "pipe")
+    refused("-g", tmp_path / "pipe", says=["pipe", "not a file"])
+    refused("-g", "/dev/zero", says=["/dev/zero", "not a file"])
+
+
+def test_nothing_that_is_read_is_overwritten(scan, tmp_path):
+    np.save(tmp_path / "m.npy", matrices())
+    before = (tmp_path / "m.npy").read_bytes()
+    fails(2, "fdk", scan, "-g", tmp_path / "m.npy", "-o", tmp_path / "m.npy", says=["overwrite", "m.npy"])
+    fails(2, "fdk", scan, "-g", tmp_path / "m.npy", "-o", tmp_path / "v.h5", "--preview", tmp_path / "m.npy", says=["overwrite"])
+    fails(2, "info", scan, "-g", tmp_path / "m.npy", "--preview", tmp_path / "m.npy", says=["overwrite"])
+    fails(2, "info", scan, "-g", tmp_path / "m.npy", "--preview", scan, says=["overwrite"])
+    assert (tmp_path / "m.npy").read_bytes() == before

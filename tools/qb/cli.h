@@ -105,6 +105,9 @@ void finish_progress(void);
 /* Keep `json` (from malloc: cJSON_Print) as what --json prints; NULL = out of memory. */
 qb_status give_result(cli *c, char *json);
 
+/* main.c: do two names, either of which may be NULL, lead to one file that is there? */
+bool same_file(const char *a, const char *b);
+
 /* cmd_*.c */
 qb_status cmd_info(cli *c);
 /* info_geometry.c: is there a geometry among the options? Describe it, for a scan or for none (NULL): onto

@@ -18,6 +18,9 @@ qb_status cmd_fdk(cli *c) {
     qb_scan *scan = NULL;
     qb_job *job = NULL;
     qb_geometry geometry = {0};
+    const char *file = c->options.geometry.geometry;
+    if (same_file(file, c->options.output.output) || same_file(file, c->options.output.preview))
+        return complain(QB_BAD_ARGUMENT, "writing would overwrite the geometry %s: give another name", file);
     qb_status status = open_scan(c, &scan);
     if (status != QB_OK) return status;
     status = make_geometry(c, qb_scan_describe(scan), &geometry);

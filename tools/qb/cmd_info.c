@@ -111,6 +111,9 @@ static qb_status check_options(const cli *c) {
                        : volume->offset.count           ? "offset"
                        : volume->like                   ? "like"
                                                         : NULL;
+    const char *picture = c->options.info.preview, *geometry = c->options.geometry.geometry;
+    if (same_file(picture, geometry) || same_file(picture, c->count ? c->argument[0] : NULL))
+        return complain(QB_BAD_ARGUMENT, "--preview %s would overwrite what is read", picture);
     if (!wants_geometry(c) && c->count == 0)
         return complain(QB_BAD_ARGUMENT, "of what? usage: qb info %s (see qb info --help)",
                         c->verb->arguments);

@@ -46,9 +46,9 @@ static qb_status check_device(const cli *c) {
                     c->verb->name);
 }
 
-static bool same_file(const char *a, const char *b) {
+bool same_file(const char *a, const char *b) {
     struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 static qb_status run_verb(cli *c) {

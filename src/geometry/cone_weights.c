@@ -44,15 +44,18 @@ double qb__cone_fan_angle(const qb_view *view, double column, double row) {
     return fan_of_place(view, place);
 }
 
-/* The fan angles that all rows of a view see. */
+/* The fan angles that are seen all along the detector's left and right side; of a detector that stands
+ * on its side those are its first and last row. */
 static void fan_of_view(const qb_geometry *geometry, size_t i, double *low, double *high) {
     const qb_view *view = &geometry->view[i];
-    double rows[3] = {0, 0.5 * ((double)geometry->rows - 1), (double)geometry->rows - 1};
+    bool on_side = fabs(view->u[2]) * qb__norm(view->v) > fabs(view->v[2]) * qb__norm(view->u);
+    double across = (double)(on_side ? geometry->rows : geometry->columns) - 1;
+    double along = (double)(on_side ? geometry->columns : geometry->rows) - 1;
     *low = -INFINITY, *high = INFINITY;
-    for (int r = 0; r < 3; r++) {
-        double first[3], last[3];
-        qb__pixel_place(geometry, i, 0, rows[r], first);
-        qb__pixel_place(geometry, i, (double)geometry->columns - 1, rows[r], last);
+    for (int k = 0; k < 3; k++) {
+        double first[3], last[3], at = 0.5 * k * along;
+        qb__pixel_place(geometry, i, on_side ? at : 0, on_side ? 0 : at, first);
+        qb__pixel_place(geometry, i, on_side ? at : across, on_side ? across : at, last);
         double a = fan_of_place(view, first), b = fan_of_place(view, last);
         *low = fmax(*low, fmin(a, b));
         *high = fmin(*high, fmax(a, b));

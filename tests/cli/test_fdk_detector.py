@@ -71,6 +71,16 @@ def test_jitter_and_rotation_together(tmp_path):
     assert "resampled" in said and good(v, 0.625, 24)
 
 
+@pytest.mark.parametrize("tilt,offset,angles,weights", [
+    (8, 0, np.arange(300) * 0.72 + 33, "Parker"), (8, -45, np.arange(400) * 0.9, "Wang"),
+    (-12, 40, np.arange(400) * 0.9, "Wang")], ids=["short scan", "half fan", "the other half"])
+def test_in_plane_rotation_and_redundant_rays(tmp_path, tilt, offset, angles, weights):
+    circle = Circle(500, 800, 160, 64, 1.0, offset=(offset, 0), tilt=(tilt, 0, 0))
+    v, said = fdk(tmp_path, circle, circle.project(OBJECT, angles), angles, "--size", "160,160,32", "--voxel", "0.625",
+                  "--tilt", f"{tilt},0,0", "--detector-offset=%g,0" % offset)
+    assert "resampled" in said and weights in said and good(v, 0.625, 16)
+
+
 @pytest.mark.parametrize("radius,offset,tilt,columns", [
     (300, 0, 0, 300), (160, 0, 0, 300), (300, 40, 0, 300), (300, 0, 6, 300), (300, -60, 0, 300)])
 def test_bent_detector(tmp_path, radius, offset, tilt, columns):
@@ -127,6 +137,17 @@ def test_geometry_files(tmp_path, kind):
     said = qb("fdk", tmp_path / "p.npy", "-g", name, "--pixel-size", 1, "--size", "160,160,32", "--voxel", "0.625", "-o",
               tmp_path / "v.h5").stderr
     assert "resampled" in said and good(read_h5(tmp_path / "v.h5"), 0.625, 16)
+
+
+@pytest.mark.parametrize("turn", [90, -90, 180])
+def test_a_detector_on_its_side_or_its_head(tmp_path, turn):
+    rows, columns = (64, 160) if turn == 180 else (160, 64)
+    circle = Circle(500, 800, columns, rows, 1.0, tilt=(turn, 0, 0))
+    (tmp_path / "g.xml").write_text(xml(circle, ANGLES, f"<InPlaneAngle>{-turn}</InPlaneAngle>"))
+    np.save(tmp_path / "p.npy", circle.project(OBJECT, ANGLES))
+    qb("fdk", tmp_path / "p.npy", "-g", tmp_path / "g.xml", "--pixel-size", 1, "--size", "160,160,32", "--voxel", "0.625",
+       "-o", tmp_path / "v.h5")
+    assert good(read_h5(tmp_path / "v.h5"), 0.625, 16)
 
 
 def test_same_bits_however_cut(tmp_path):

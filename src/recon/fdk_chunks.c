@@ -30,6 +30,13 @@ static double slices_worth(const qb__layers *layers, size_t slices) {
     return 0.7 * (double)whole + 0.3 * (double)slices;
 }
 
+/* Rows that are read for some: storage may come in pieces that are unpacked whole. */
+static double rows_read(const qb_scan_info *info, const qb__rows *raw) {
+    size_t piece = info->chunk_rows > 0 ? info->chunk_rows : 1;
+    size_t first = raw->first / piece * piece, end = (raw->end + piece - 1) / piece * piece;
+    return (double)(end < info->rows ? end : info->rows) - (double)first;
+}
+
 /* Cut; find the most rows and the largest packed views that a slab needs. A variant's layout may
  * depend on where the rows lie, not only on how many they are. */
 static effort cut_slabs(qb__fdk *fdk, const qb__layers *layers, size_t thickness, size_t *cut) {
@@ -48,7 +55,7 @@ static effort cut_slabs(qb__fdk *fdk, const qb__layers *layers, size_t thickness
         if (raw > fdk->raw_rows) fdk->raw_rows = raw;
         if (bytes > fdk->view_bytes) fdk->view_bytes = bytes;
         sum.rows += (double)rows;
-        sum.raw_rows += (double)raw;
+        sum.raw_rows += rows_read(fdk->info, &w.raw);
         sum.slices += slices_worth(layers, w.z1 - w.z0);
     }
     return sum;
@@ -90,7 +97,7 @@ static double seconds_for(const qb__fdk *fdk, const effort *sum) {
     double project =
         updates / (fdk->variant->speed * 1e9) + (double)fdk->blocks * (double)p->nz * slice * 1e-9;
     double line = (double)fdk->info->columns * (double)qb_dtype_size(fdk->info->dtype);
-    double read = sum->raw_rows * views * line / 1.5e9;
+    double read = sum->raw_rows * views * line / (fdk->info->chunk_rows > 1 ? 0.2e9 : 1.5e9);
     double write =
         (double)p->nz * slice * (double)qb_dtype_size(qb__volume_dtype(&fdk->volume)) / 1e9;
     double compute = (filter + project) / fdk->threads;

@@ -35,9 +35,14 @@ static size_t raw_row(const qb__fdk *fdk) {
 
 /* ---- read ---- */
 
+/* Views a task: pieces of packed storage that hold several views are unpacked once a block. */
+static size_t read_views(const qb__fdk *fdk) {
+    return fdk->info->chunk_rows > 1 ? fdk->views : READ_VIEWS;
+}
+
 static size_t read_tasks(void *job, size_t chunk) {
     piece p = piece_of(job, chunk);
-    return divide_up(p.view1 - p.view0, READ_VIEWS);
+    return divide_up(p.view1 - p.view0, read_views(job));
 }
 
 static qb_status read_run(void *job, size_t chunk, size_t task, int worker, const void *in,
@@ -45,7 +50,7 @@ static qb_status read_run(void *job, size_t chunk, size_t task, int worker, cons
     (void)worker, (void)in;
     qb__fdk *fdk = job;
     piece p = piece_of(fdk, chunk);
-    size_t first = p.view0 + task * READ_VIEWS, end = minimum(first + READ_VIEWS, p.view1);
+    size_t step = read_views(fdk), first = p.view0 + task * step, end = minimum(first + step, p.view1);
     if (raw_rows(&p) == 0) return QB_OK;
     return qb_scan_read(fdk->scan, first, end, p.need->raw.first, p.need->raw.end,
                         (char *)out + (first - p.view0) * raw_rows(&p) * raw_row(fdk));

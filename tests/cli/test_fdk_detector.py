@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from conebeam import Circle, inside
+from conebeam import Circle, inside, integrals
 from qbtest import fails, qb, qb_json, read_h5
 from test_fdk_values import MU, OBJECT, deviations, fdk, good
 
@@ -148,6 +148,32 @@ def test_a_detector_on_its_side_or_its_head(tmp_path, turn):
     qb("fdk", tmp_path / "p.npy", "-g", tmp_path / "g.xml", "--pixel-size", 1, "--size", "160,160,32", "--voxel", "0.625",
        "-o", tmp_path / "v.h5")
     assert good(read_h5(tmp_path / "v.h5"), 0.625, 16)
+
+
+def test_a_calibrated_scan(tmp_path):
+    """Source and detector of each view where a calibration found them: by the general kernel, and resampled by the
+    fast one."""
+    rng, views, projections = np.random.default_rng(7), [], []
+    rows, columns = 64, 160
+    for angle in ANGLES:
+        t, turn, lean = np.deg2rad([angle, 1 + 0.4 * np.sin(np.deg2rad(3 * angle)), 0.5])
+        ray, side, up = np.array([-np.sin(t), np.cos(t), 0]), np.array([np.cos(t), np.sin(t), 0]), np.array([0, 0, 1.0])
+        up, ray = up * np.cos(lean) + ray * np.sin(lean), ray * np.cos(lean) - up * np.sin(lean)
+        u, v = side * np.cos(turn) + up * np.sin(turn), up * np.cos(turn) - side * np.sin(turn)
+        source = -500 * np.array([-np.sin(t), np.cos(t), 0]) + rng.normal(0, 0.2, 3)
+        corner = 300 * ray + rng.normal(0, 0.3, 3) - (columns - 1) / 2 * u - (rows - 1) / 2 * v
+        views.append({"source": list(source), "detector": list(corner), "u": list(u), "v": list(v)})
+        place = corner + np.arange(rows)[:, None, None] * v + np.arange(columns)[None, :, None] * u
+        projections.append(integrals(OBJECT, source, place))
+    (tmp_path / "g.json").write_text(json.dumps({
+        "quickbeam_geometry": 1, "units": "mm", "beam": "cone", "rows": rows, "columns": columns, "views": views}))
+    np.save(tmp_path / "p.npy", np.array(projections, np.float32))
+    args = ["fdk", tmp_path / "p.npy", "-g", tmp_path / "g.json", "--size", "160,160,32", "--voxel", "0.625", "-o",
+            tmp_path / "v.h5"]
+    for how, kernel in (("never", "bp_cone_matrix"), ("always", "bp_cone_circular"), ("auto", "bp_cone_circular")):
+        assert qb_json("plan", *args, "--resample", how)["kernel"].startswith(kernel)
+        qb(*args, "--resample", how)
+        assert good(read_h5(tmp_path / "v.h5"), 0.625, 16), how
 
 
 def test_same_bits_however_cut(tmp_path):

@@ -29,6 +29,16 @@ typedef struct wish {
     double in_plane, lean, jitter, radius; /* radians, radians, mm; 0 = flat, else in mm */
 } wish;
 
+/* Rows numbered from the top: columns, rows and rays are left-handed then. */
+static void from_the_top(qb_geometry *g) {
+    for (size_t i = 0; i < g->views; i++) {
+        for (int j = 0; j < 3; j++) {
+            g->view[i].detector[j] += ((double)g->rows - 1) * g->view[i].v[j];
+            g->view[i].v[j] = -g->view[i].v[j];
+        }
+    }
+}
+
 static qb_geometry scan(wish w) {
     double angles[VIEWS], sod = uniform(200, 500), sdd = sod + uniform(50, 400);
     for (int i = 0; i < VIEWS; i++) angles[i] = uniform(0, 7);
@@ -123,6 +133,7 @@ static void rows_are_enough(const qb__upright *up, const qb_geometry *real) {
 
 static void check(wish w) {
     qb_geometry real = scan(w);
+    if (rand() % 3 == 0) from_the_top(&real);
     qb__upright up;
     assert_int_equal(qb__upright_create(&real, &up), QB_OK);
     assert_true(up.geometry.columns <= MOST);

@@ -40,8 +40,8 @@
 #ifndef PAIRS_UNROLLED
 #define PAIRS_UNROLLED 4 /* pairs of blocks */
 #endif
-#ifndef CHAIN
-#define CHAIN (VIEWS * BINS >= 32 ? 2 : 1) /* with SPLIT: pairs of blocks summed apart */
+#ifndef PART
+#define PART 512 /* with SPLIT: views summed by the units, which cut off what they add */
 #endif
 
 enum { unrolled = PAIRS_UNROLLED };
@@ -157,13 +157,6 @@ __device__ __forceinline__ void multiply(float (&c)[4], const u32 (&a)[4], u32 b
         "{%0,%1,%2,%3};"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-__device__ __forceinline__ void multiply_first(float (&c)[4], const u32 (&a)[4], u32 b0, u32 b1) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-        "{%10,%10,%10,%10};"
-        : "=f"(c[0]), "=f"(c[1]), "=f"(c[2]), "=f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "f"(0.0f));
 }
 
 __device__ __forceinline__ u32 half_pair(float low, float high) {
@@ -386,9 +379,10 @@ __device__ __forceinline__ void reorder(sums &sum, const u8 *shapes, int from, i
     }
 }
 
+/* Writes the sums, or adds them to what this very thread has written. */
 __device__ __forceinline__ void store(const sums &sum, const u8 *shapes, int shape,
                                       const float *scales, float *out, const struct job &job,
-                                      u32 x0, u32 y0, u32 slice0, float *buffer) {
+                                      u32 x0, u32 y0, u32 slice0, bool add, float *buffer) {
     const u32 lane = threadIdx.x & 31;
     u32 slot[4];
 #pragma unroll
@@ -404,9 +398,13 @@ __device__ __forceinline__ void store(const sums &sum, const u8 *shapes, int sha
 #pragma unroll
             for (u32 k = 0; k < 2; k++) {
                 const u32 pixel = lane + 32 * k, x = x0 + (pixel & 7), y = y0 + (pixel >> 3);
-                if (x < job.nx && y < job.ny)
-                    out[job.out_offset + ((u64)slice * job.ny + y) * job.nx + x] =
-                        buffer[pixel * EXCHANGE_ROW + n] * unscale;
+                float *to = out + job.out_offset + ((u64)slice * job.ny + y) * job.nx + x;
+                const float value = buffer[pixel * EXCHANGE_ROW + n] * unscale;
+                if (x >= job.nx || y >= job.ny) continue;
+                if (add)
+                    asm volatile("red.global.add.f32 [%0], %1;" ::"l"(to), "f"(value) : "memory");
+                else
+                    *to = value;
             }
         }
     }
@@ -448,66 +446,45 @@ __device__ __forceinline__ u32 row_of(const struct staged &stage, const struct f
 }
 
 #if SPLIT
-/* Adds the views of a stage. The products of CHAIN pairs are summed apart, since the units cut off
- * what they add. */
+/* Adds the views of a stage. */
 __device__ __forceinline__ void add_stage(sums &sum, const struct staged &stage,
                                           const struct fetch &f) {
-#pragma unroll 1
-    for (u32 pair = 0; pair < PAIRS; pair += CHAIN) {
+#pragma unroll unrolled
+    for (u32 pair = 0; pair < PAIRS; pair++) {
 #pragma unroll
         for (u32 strip = 0; strip < 2; strip++) {
-            u32 high[CHAIN][2][4], low[CHAIN][2][4], address[CHAIN];
+            u32 high[2][4], low[2][4];
+            const u32 address = row_of(stage, f, pair, strip);
 #pragma unroll
-            for (u32 c = 0; c < CHAIN; c++) {
-                address[c] = row_of(stage, f, pair + c, strip);
+            for (u32 block = 0; block < 2; block++) {
+                const u32 *fractions = stage.fractions + strip * VIEWS;
+                const float fraction =
+                    __uint_as_float(fractions[block ? SECOND(pair) : FIRST(pair)]);
+                const uint4 o = stage.table[(2 * pair + block) * 32 + f.lane];
+                const u32 offset[4] = {o.x, o.y, o.z, o.w};
 #pragma unroll
-                for (u32 block = 0; block < 2; block++) {
-                    const u32 *fractions = stage.fractions + strip * VIEWS;
-                    const float fraction =
-                        __uint_as_float(fractions[block ? SECOND(pair + c) : FIRST(pair + c)]);
-                    const uint4 o = stage.table[(2 * (pair + c) + block) * 32 + f.lane];
-                    const u32 offset[4] = {o.x, o.y, o.z, o.w};
-#pragma unroll
-                    for (int i = 0; i < 4; i++)
-                        weights_split(fraction + __uint_as_float(offset[i]),
-                                      high[c][i >> 1][2 * block + (i & 1)],
-                                      low[c][i >> 1][2 * block + (i & 1)]);
-                }
+                for (int i = 0; i < 4; i++)
+                    weights_split(fraction + __uint_as_float(offset[i]),
+                                  high[i >> 1][2 * block + (i & 1)],
+                                  low[i >> 1][2 * block + (i & 1)]);
             }
 #pragma unroll
             for (int j = 0; j < 8; j += 2) {
-                u32 b[CHAIN][4], rest[CHAIN][4];
-#pragma unroll
-                for (u32 c = 0; c < CHAIN; c++) {
-                    load_matrices(b[c], address[c] + 16 * j);
-                    load_matrices(rest[c], address[c] + 16 * j + PLANE_BYTES);
-                }
-                float part[4][4];
+                u32 b[4], rest[4];
+                load_matrices(b, address + 16 * j);
+                load_matrices(rest, address + 16 * j + PLANE_BYTES);
 #pragma unroll
                 for (int i = 0; i < 4; i++)
-                    multiply_first(part[i], low[0][i >> 1], b[0][2 * (i & 1)],
-                                   b[0][2 * (i & 1) + 1]);
-#pragma unroll
-                for (u32 c = 1; c < CHAIN; c++)
-#pragma unroll
-                    for (int i = 0; i < 4; i++)
-                        multiply(part[i], low[c][i >> 1], b[c][2 * (i & 1)], b[c][2 * (i & 1) + 1]);
-#pragma unroll
-                for (u32 c = 0; c < CHAIN; c++)
-#pragma unroll
-                    for (int i = 0; i < 4; i++)
-                        multiply(part[i], high[c][i >> 1], rest[c][2 * (i & 1)],
-                                 rest[c][2 * (i & 1) + 1]);
-#pragma unroll
-                for (u32 c = 0; c < CHAIN; c++)
-#pragma unroll
-                    for (int i = 0; i < 4; i++)
-                        multiply(part[i], high[c][i >> 1], b[c][2 * (i & 1)],
-                                 b[c][2 * (i & 1) + 1]);
+                    multiply(sum[strip][i >> 1][j + (i & 1)], high[i >> 1], rest[2 * (i & 1)],
+                             rest[2 * (i & 1) + 1]);
 #pragma unroll
                 for (int i = 0; i < 4; i++)
+                    multiply(sum[strip][i >> 1][j + (i & 1)], low[i >> 1], b[2 * (i & 1)],
+                             b[2 * (i & 1) + 1]);
 #pragma unroll
-                    for (int n = 0; n < 4; n++) sum[strip][i >> 1][j + (i & 1)][n] += part[i][n];
+                for (int i = 0; i < 4; i++)
+                    multiply(sum[strip][i >> 1][j + (i & 1)], high[i >> 1], b[2 * (i & 1)],
+                             b[2 * (i & 1) + 1]);
             }
         }
     }
@@ -545,6 +522,11 @@ __device__ __forceinline__ void add_stage(sums &sum, const struct staged &stage,
 }
 #endif
 
+__device__ __forceinline__ void clear(sums &sum) {
+#pragma unroll
+    for (int i = 0; i < 128; i++) (&sum[0][0][0][0])[i] = 0.0f;
+}
+
 __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, float *out,
                                         const struct job &job, u32 works, const u8 *ring,
                                         struct shared_tables *shared) {
@@ -556,16 +538,21 @@ __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, f
     for (u32 work = blockIdx.x; work < works; work += gridDim.x) {
         const struct place at = place_of(work, job);
         sums sum;
-#pragma unroll
-        for (int i = 0; i < 128; i++) (&sum[0][0][0][0])[i] = 0.0f;
+        clear(sum);
         int shape = -1;
+        u32 done = 0; /* views written */
         for (u32 v = 0; v < job.views; v += VIEWS) {
             barrier_wait(shared_address(&shared->full[stage]), phase);
             const int next = shared->shape[stage];
-            if (next != shape) {
-                if (shape >= 0) reorder(sum, shapes, shape, next, buffer);
-                shape = next;
+            if (SPLIT && v - done >= PART) {
+                store(sum, shapes, shape, scales, out, job, at.x + wx, at.y + wy, 64 * at.group,
+                      done > 0, buffer);
+                clear(sum);
+                done = v;
+            } else if (shape >= 0 && next != shape) {
+                reorder(sum, shapes, shape, next, buffer);
             }
+            shape = next;
             const struct staged staged = {
                 (const uint4 *)(ring + stage * STAGE_BYTES + VIEWS * VIEW_BYTES),
                 shared->rows[stage][warp][0], shared->fractions[stage][warp][0]};
@@ -577,7 +564,8 @@ __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, f
                 phase ^= 1;
             }
         }
-        store(sum, shapes, shape, scales, out, job, at.x + wx, at.y + wy, 64 * at.group, buffer);
+        store(sum, shapes, shape, scales, out, job, at.x + wx, at.y + wy, 64 * at.group, done > 0,
+              buffer);
     }
 }
 

@@ -306,6 +306,6 @@ static const qb__bp_parallel_device_variant rows[] = {
         P("VIEWS", 8, 4, 16), P("STAGES", 4, 2, 3, 8), P("PAIRS_UNROLLED", 4, 2, 1)),
     ROW("bp_parallel_linear.tensor_split", QB__ACCURACY_HIGH,
         "Tensor cores: three products of high and low halves", P("SPLIT", 1), P("VIEWS", 4, 8),
-        P("STAGES", 4, 2, 3), P("PAIRS_UNROLLED", 1)),
+        P("STAGES", 4, 2, 3), P("PAIRS_UNROLLED", 1, 2)),
 };
 const qb__bp_parallel_rows qb__bp_parallel_tensor_rows = {rows, sizeof rows / sizeof *rows};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bp_parallel_layout.h"
-#include "bp_parallel_tensor_views.h"
+#include "bp_parallel_tensor_sizes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,11 +11,7 @@
  * power of two for each slice, so that the largest value is below 2^14, and the sums scaled back.
  */
 
-enum { SPLIT, VIEWS, STAGES, UNROLL };
 enum {
-    GROUP = 64,      /* slices */
-    ROW_BYTES = 144, /* one column of a group of slices, packed */
-    WARPS = 8,
     PACK_ITEMS = 256,
     PACK_COLUMNS = 64,
     PACK_VIEWS_MAX = 32768, /* of a launch */
@@ -31,110 +26,18 @@ typedef struct run_job {
 typedef struct pack_job {
     uint64_t view_stride, slice_stride, offset, scales_at;
     uint32_t view0, packed_views, columns, slices, group, unused;
-    float scale[GROUP];
+    float scale[QB__TENSOR_SLICES];
 } pack_job;
-
-/* What is fixed when the kernel is compiled. */
-typedef struct sizes {
-    int bins, rows, planes, views, stages;
-    size_t dynamic_bytes; /* of shared memory */
-} sizes;
 
 typedef struct tensor_plan {
     qb__bp_parallel_problem problem;
-    sizes sizes;
+    qb__tensor_sizes sizes;
     uint32_t views; /* those that fill up included */
     size_t groups, threads;
     qb__program *program, *pack_program;
     qb__kernel *kernel, *pack;
     qb__memory *list, *table, *shapes;
 } tensor_plan;
-
-/* Shared memory of a stage, and of the tables that stand beside. */
-static size_t stage_bytes(const sizes *s) {
-    return (size_t)s->views *
-           ((size_t)s->planes * (size_t)s->rows * ROW_BYTES + (size_t)s->bins / 8 * 512);
-}
-
-static size_t table_bytes(const sizes *s) {
-    const size_t exchange = WARPS * 64 * 10 * sizeof(float);
-    const size_t strips = WARPS * 2 * 2 * sizeof(uint32_t) * (size_t)s->views;
-    return exchange + (size_t)s->stages * (strips + 20) + 64;
-}
-
-static size_t shared_bytes(const sizes *s) {
-    return (size_t)s->stages * stage_bytes(s) + table_bytes(s);
-}
-
-/* The stages asked for, or as many as fit and fewer views each. */
-static bool choose(const qb__device_info *device, const qb__bp_parallel_problem *problem,
-                   const int *values, sizes *s) {
-    s->bins = qb__tensor_bins(problem, &s->rows);
-    s->planes = 1 + values[SPLIT];
-    s->views = values[VIEWS];
-    s->stages = 2;
-    while (s->views > 2 && shared_bytes(s) > device->local_bytes) s->views /= 2;
-    if (shared_bytes(s) > device->local_bytes) return false;
-    while (s->stages < values[STAGES]) {
-        s->stages++;
-        if (shared_bytes(s) <= device->local_bytes) continue;
-        s->stages--;
-        break;
-    }
-    s->dynamic_bytes = (size_t)s->stages * stage_bytes(s);
-    return true;
-}
-
-static const char *unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem,
-                            const int *values) {
-    sizes s;
-    int rows;
-    if (device->api != QB__API_CUDA) return "needs CUDA";
-    if (device->arch < 80) return "needs compute capability 8.0";
-    if (!problem->largest) return "half precision needs the largest values";
-    if (problem->columns > INT32_MAX / 2 || problem->nx > UINT16_MAX || problem->ny > UINT16_MAX)
-        return "needs fewer than 65536 pixels a side";
-    if (!qb__tensor_bins(problem, &rows)) return "needs pixels smaller than 5 columns";
-    if (!choose(device, problem, values, &s)) return "needs more shared memory";
-    return NULL;
-}
-
-static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
-                 qb__kernel_cost *cost) {
-    int rows;
-    const double blocks = qb__tensor_bins(problem, &rows) / 8.0;
-    const double planes = 1 + values[SPLIT];
-    const double padded = (double)qb__ceil_div(slices, GROUP) * GROUP / (slices ? slices : 1);
-    const double pixels = QB__TENSOR_GROUP_X * QB__TENSOR_GROUP_Y;
-    const double streamed = rows * planes * ROW_BYTES / (pixels * GROUP);
-    const double table = blocks * 512 / (pixels * GROUP);
-    cost->texels = 0;
-    cost->tensor_flops = padded * blocks * (values[SPLIT] ? 48 : 16);
-    cost->local_bytes = padded * (blocks * planes * 0.5 + blocks * 0.125 + streamed + table);
-    cost->arithmetic = padded * blocks * (values[SPLIT] ? 0.9 : 0.23);
-    cost->l2_bytes = padded * (streamed + table);
-    /* Groups under way together share columns; 256 pixels a side hold most of them. */
-    cost->memory_bytes = padded * streamed / 16 + 4.0 / (double)problem->views;
-}
-
-static size_t group_bytes(const qb__bp_parallel_problem *problem, const int *values, int rows) {
-    size_t bytes;
-    return qb__mul(problem->views * (size_t)(1 + values[SPLIT]),
-                   problem->columns + 2 * (size_t)rows, ROW_BYTES, &bytes)
-               ? bytes
-               : SIZE_MAX;
-}
-
-static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,
-                           const int *values) {
-    int rows;
-    size_t bytes;
-    qb__tensor_bins(problem, &rows);
-    const size_t group = group_bytes(problem, values, rows);
-    if (group == SIZE_MAX || !qb__mul(qb__ceil_div(slices, GROUP), group + GROUP * 4, 1, &bytes))
-        return SIZE_MAX;
-    return bytes;
-}
 
 static void destroy(qb__bp_parallel_plan *opaque) {
     tensor_plan *plan = (tensor_plan *)opaque;
@@ -149,7 +52,7 @@ static void destroy(qb__bp_parallel_plan *opaque) {
 
 /* The views in their order and the table of distances, on the device. */
 static qb_status upload_views(tensor_plan *plan, qb__device *device) {
-    const sizes *s = &plan->sizes;
+    const qb__tensor_sizes *s = &plan->sizes;
     uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP];
     size_t count = qb__tensor_views_max(plan->problem.views, (unsigned)s->views), words;
     qb__tensor_view *list = NULL;
@@ -173,16 +76,16 @@ out:
 }
 
 static qb_status build(tensor_plan *plan, qb__device *device, const int *values) {
-    const sizes *s = &plan->sizes;
+    const qb__tensor_sizes *s = &plan->sizes;
     qb__macros macros = {.count = 0}, pack = {.count = 0};
     qb__macros_add(&macros, "BINS", s->bins);
     qb__macros_add(&macros, "ROWS", s->rows);
     qb__macros_add(&macros, "VIEWS", s->views);
     qb__macros_add(&macros, "STAGES", s->stages);
-    qb__macros_add(&macros, "SPLIT", values[SPLIT]);
-    qb__macros_add(&macros, "PAIRS_UNROLLED", values[UNROLL]);
+    qb__macros_add(&macros, "SPLIT", values[QB__TENSOR_SPLIT]);
+    qb__macros_add(&macros, "PAIRS_UNROLLED", values[QB__TENSOR_UNROLL]);
     qb__macros_add(&pack, "PAD", s->rows);
-    qb__macros_add(&pack, "SPLIT", values[SPLIT]);
+    qb__macros_add(&pack, "SPLIT", values[QB__TENSOR_SPLIT]);
     qb_status status =
         qb__program_build(device, "bp_parallel_linear_tensor.cu", macros.list, &plan->program);
     if (!status) status = qb__kernel_get(plan->program, "bp_parallel_linear_tensor", &plan->kernel);
@@ -200,15 +103,15 @@ static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *pr
     tensor_plan *plan;
     (void)slices;
     *out = NULL;
-    const char *why = unusable(info, problem, values);
+    const char *why = qb__tensor_unusable(info, problem, values);
     if (why) return qb__fail(QB_UNSUPPORTED, "the tensor kernel on %s %s", info->spec, why);
     qb_status status = qb__alloc(1, sizeof *plan, &plan);
     if (status) return status;
     plan->problem = *problem;
-    choose(info, problem, values, &plan->sizes);
+    qb__tensor_choose(info, problem, values, &plan->sizes);
     plan->groups = info->multiprocessors;
     /* See THREADS of the kernel. */
-    plan->threads = 32 * (WARPS + (info->arch == 90 && info->arch_specific ? 4 : 1));
+    plan->threads = 32 * (QB__TENSOR_WARPS + (info->arch == 90 && info->arch_specific ? 4 : 1));
     status = build(plan, device, values);
     if (!status) status = upload_views(plan, device);
     if (status) {
@@ -228,16 +131,16 @@ static float scale_of(float largest) {
 }
 
 static size_t plan_group_bytes(const tensor_plan *plan) {
-    const sizes *s = &plan->sizes;
+    const qb__tensor_sizes *s = &plan->sizes;
     return plan->problem.views * (size_t)s->planes * (plan->problem.columns + 2 * (size_t)s->rows) *
-           ROW_BYTES;
+           QB__TENSOR_ROW_BYTES;
 }
 
 static qb_status pack(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__memory *rows,
                       size_t offset, size_t view_stride, size_t slice_stride, size_t view0,
                       size_t view1, unsigned slices, qb__memory *packed) {
     const tensor_plan *plan = (const tensor_plan *)opaque;
-    const size_t groups = qb__ceil_div(slices, GROUP);
+    const size_t groups = qb__ceil_div(slices, QB__TENSOR_SLICES);
     const size_t padded = plan->problem.columns + 2 * (size_t)plan->sizes.rows;
     const size_t items[3] = {PACK_ITEMS, 1, 1};
     pack_job job = {.view_stride = view_stride,
@@ -250,9 +153,10 @@ static qb_status pack(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__
     qb_status status = QB_OK;
     for (size_t g = 0; g < groups && !status; g++) {
         job.group = (uint32_t)g;
-        for (size_t s = 0; s < GROUP; s++)
-            job.scale[s] =
-                g * GROUP + s < slices ? scale_of(plan->problem.largest[g * GROUP + s]) : 1;
+        for (size_t s = 0; s < QB__TENSOR_SLICES; s++)
+            job.scale[s] = g * QB__TENSOR_SLICES + s < slices
+                               ? scale_of(plan->problem.largest[g * QB__TENSOR_SLICES + s])
+                               : 1;
         for (size_t v = view0; v < view1 && !status; v += PACK_VIEWS_MAX) {
             const size_t count = view1 - v < PACK_VIEWS_MAX ? view1 - v : PACK_VIEWS_MAX;
             const size_t grid[3] = {qb__ceil_div(padded, PACK_COLUMNS), count, 1};
@@ -295,8 +199,9 @@ static qb_status run(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__m
 #define ROW(name, class, text, ...)                                                                \
     {                                                                                              \
         .id = name, .interp = QB__INTERP_LINEAR, .apis = QB__API_CUDA, .accuracy = class,          \
-        .method = text, .slices_step = GROUP, .parameters = {__VA_ARGS__}, .unusable = unusable,   \
-        .cost = cost, .packed_bytes = packed_bytes, .plan = make_plan, .pack = pack, .run = run,   \
+        .method = text, .slices_step = QB__TENSOR_SLICES, .parameters = {__VA_ARGS__},             \
+        .unusable = qb__tensor_unusable, .cost = qb__tensor_cost,                                  \
+        .packed_bytes = qb__tensor_packed_bytes, .plan = make_plan, .pack = pack, .run = run,      \
         .destroy = destroy                                                                         \
     }
 

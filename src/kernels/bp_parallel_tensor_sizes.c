@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "bp_parallel_tensor_sizes.h"
+
+#include "base/memory.h"
+
+/* Shared memory of a stage, and of the tables that stand beside. */
+static size_t stage_bytes(const qb__tensor_sizes *s) {
+    return (size_t)s->views *
+           ((size_t)s->planes * (size_t)s->rows * QB__TENSOR_ROW_BYTES + (size_t)s->bins / 8 * 512);
+}
+
+static size_t table_bytes(const qb__tensor_sizes *s) {
+    const size_t exchange = QB__TENSOR_WARPS * 64 * 10 * sizeof(float);
+    const size_t strips = QB__TENSOR_WARPS * 2 * 2 * sizeof(uint32_t) * (size_t)s->views;
+    return exchange + (size_t)s->stages * (strips + 20) + 64;
+}
+
+static size_t shared_bytes(const qb__tensor_sizes *s) {
+    return (size_t)s->stages * stage_bytes(s) + table_bytes(s);
+}
+
+/* The stages asked for, or as many as fit and fewer views each. */
+bool qb__tensor_choose(const qb__device_info *device, const qb__bp_parallel_problem *problem,
+                       const int *values, qb__tensor_sizes *s) {
+    s->bins = qb__tensor_bins(problem, &s->rows);
+    s->planes = 1 + values[QB__TENSOR_SPLIT];
+    s->views = values[QB__TENSOR_VIEWS];
+    s->stages = 2;
+    while (s->views > 2 && shared_bytes(s) > device->local_bytes) s->views /= 2;
+    if (shared_bytes(s) > device->local_bytes) return false;
+    while (s->stages < values[QB__TENSOR_STAGES]) {
+        s->stages++;
+        if (shared_bytes(s) <= device->local_bytes) continue;
+        s->stages--;
+        break;
+    }
+    s->dynamic_bytes = (size_t)s->stages * stage_bytes(s);
+    return true;
+}
+
+const char *qb__tensor_unusable(const qb__device_info *device,
+                                const qb__bp_parallel_problem *problem, const int *values) {
+    qb__tensor_sizes s;
+    int rows;
+    if (device->api != QB__API_CUDA) return "needs CUDA";
+    if (device->arch < 80) return "needs compute capability 8.0";
+    if (!problem->largest) return "half precision needs the largest values";
+    if (problem->columns > INT32_MAX / 2 || problem->nx > UINT16_MAX || problem->ny > UINT16_MAX)
+        return "needs fewer than 65536 pixels a side";
+    if (!qb__tensor_bins(problem, &rows)) return "needs pixels smaller than 5 columns";
+    if (!qb__tensor_choose(device, problem, values, &s)) return "needs more shared memory";
+    return NULL;
+}
+
+/* What is computed over what is asked for. */
+static double filled(size_t count, size_t step) {
+    return count ? (double)(qb__ceil_div(count, step) * step) / (double)count : 1;
+}
+
+void qb__tensor_cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
+                     qb__kernel_cost *cost) {
+    int rows;
+    const double blocks = qb__tensor_bins(problem, &rows) / 8.0;
+    const double planes = 1 + values[QB__TENSOR_SPLIT];
+    const double pixels = QB__TENSOR_GROUP_X * QB__TENSOR_GROUP_Y;
+    const double padded = filled(slices, QB__TENSOR_SLICES) *
+                          filled(problem->nx, QB__TENSOR_GROUP_X) *
+                          filled(problem->ny, QB__TENSOR_GROUP_Y);
+    const double streamed = rows * planes * QB__TENSOR_ROW_BYTES / (pixels * QB__TENSOR_SLICES);
+    const double table = blocks * 512 / (pixels * QB__TENSOR_SLICES);
+    cost->texels = 0;
+    /* A product's issue slots and those of its weights exclude each other: the units reach 0.7 of
+     * their rate, measured, and no more. */
+    cost->tensor_flops = padded * blocks * (values[QB__TENSOR_SPLIT] ? 48 : 16) / 0.7;
+    cost->local_bytes = padded * (blocks * planes * 0.5 + blocks * 0.125 + streamed + table);
+    cost->arithmetic = padded * blocks * (values[QB__TENSOR_SPLIT] ? 0.9 : 0.23);
+    cost->l2_bytes = padded * (streamed + table);
+    /* Groups under way together share columns; 256 pixels a side hold most of them. */
+    cost->memory_bytes = padded * streamed / 16 + 4.0 / (double)problem->views;
+}
+
+static size_t group_bytes(const qb__bp_parallel_problem *problem, const int *values, int rows) {
+    size_t bytes;
+    return qb__mul(problem->views * (size_t)(1 + values[QB__TENSOR_SPLIT]),
+                   problem->columns + 2 * (size_t)rows, QB__TENSOR_ROW_BYTES, &bytes)
+               ? bytes
+               : SIZE_MAX;
+}
+
+size_t qb__tensor_packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,
+                               const int *values) {
+    int rows;
+    size_t bytes;
+    qb__tensor_bins(problem, &rows);
+    const size_t group = group_bytes(problem, values, rows);
+    if (group == SIZE_MAX ||
+        !qb__mul(qb__ceil_div(slices, QB__TENSOR_SLICES), group + QB__TENSOR_SLICES * 4, 1, &bytes))
+        return SIZE_MAX;
+    return bytes;
+}

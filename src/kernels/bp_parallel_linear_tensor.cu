@@ -105,9 +105,9 @@ __device__ __forceinline__ void add_stage(sums &sum, const struct staged &stage,
                                           const struct fetch &f) {
 #pragma unroll unrolled
     for (u32 pair = 0; pair < PAIRS; pair++) {
-        const uint4 o0 = stage.table[2 * pair * 32 + f.lane];
-        const uint4 o1 = stage.table[(2 * pair + 1) * 32 + f.lane];
-        const u32 offset[2][4] = {{o0.x, o0.y, o0.z, o0.w}, {o1.x, o1.y, o1.z, o1.w}};
+        const uint2 *table = (const uint2 *)stage.table + 2 * pair * 32 + f.lane;
+        const uint2 o0 = table[0], o1 = table[32];
+        const u32 offset[2][2] = {{o0.x, o0.y}, {o1.x, o1.y}};
 #pragma unroll
         for (u32 strip = 0; strip < 2; strip++) {
             const u32 *fractions = stage.fractions + strip * VIEWS;
@@ -118,8 +118,8 @@ __device__ __forceinline__ void add_stage(sums &sum, const struct staged &stage,
             for (int j = 0; j < 4; j++) load_matrices(b[j], address + 32 * j);
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                a[i >> 1][i & 1] = weights(f0, offset[0][i]);
-                a[i >> 1][2 + (i & 1)] = weights(f1, offset[1][i]);
+                a[i >> 1][i & 1] = weights(f0, offset[0][i >> 1], i & 1);
+                a[i >> 1][2 + (i & 1)] = weights(f1, offset[1][i >> 1], i & 1);
             }
 #pragma unroll
             for (int j = 0; j < 8; j++)
@@ -176,8 +176,7 @@ __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, f
 
 /* Groups of THREADS, as many as stay resident; each takes every gridDim.x-th piece of work. The
  * packed data end with the slices' scales. table: [view][block][lane][4 slots] distances of the
- * lane's pixels from columns 2 t and 2 t + 1 of the block, as halves; with SPLIT from column 2 t,
- * as a float. */
+ * lane's pixels from column 2 t of the block, as halves, with SPLIT as floats. */
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     bp_parallel_linear_tensor(const u8 *packed, const struct view *views, const u8 *table,
                               const u8 *shapes, float *out, struct job job) {

@@ -39,7 +39,7 @@ enum { unrolled = PAIRS_UNROLLED };
 #define PLANE_BYTES (ROWS * ROW_BYTES)
 #define VIEW_BYTES (PLANES * PLANE_BYTES)
 #define BLOCKS (BINS / 8) /* eights of columns a view */
-#define TABLE_BYTES (VIEWS * BLOCKS * 512)
+#define TABLE_BYTES (VIEWS * BLOCKS * (SPLIT ? 512 : 256))
 #define STAGE_BYTES (VIEWS * VIEW_BYTES + TABLE_BYTES)
 
 /* With registers moved from the producer's four warps to the consumers', which needs a chip's own
@@ -150,10 +150,20 @@ __device__ __forceinline__ u32 half_pair(float low, float high) {
     return r;
 }
 
-/* max(0, 1 - |fraction + offset|) of two halves; the upper clamp never bites. */
-__device__ __forceinline__ u32 weights(u32 fraction, u32 offset) {
+/* max(0, 1 - |fraction + offset|) of two halves, the offset the first or second of `offsets` for
+ * both; the upper clamp never bites. */
+__device__ __forceinline__ u32 weights(u32 fraction, u32 offsets, bool second) {
     u32 d, w;
-    asm("add.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(fraction), "r"(offset));
+    if (second)
+        asm("{\n.reg .b16 l, h;\n.reg .b32 o;\nmov.b32 {l, h}, %2;\nmov.b32 o, {h, h};\n"
+            "add.rn.f16x2 %0, %1, o;\n}"
+            : "=r"(d)
+            : "r"(fraction), "r"(offsets));
+    else
+        asm("{\n.reg .b16 l, h;\n.reg .b32 o;\nmov.b32 {l, h}, %2;\nmov.b32 o, {l, l};\n"
+            "add.rn.f16x2 %0, %1, o;\n}"
+            : "=r"(d)
+            : "r"(fraction), "r"(offsets));
     asm("{\n.reg .b32 m;\nabs.f16x2 m, %1;\nneg.f16x2 m, m;\nadd.rn.sat.f16x2 %0, m, %2;\n}"
         : "=r"(w)
         : "r"(d), "r"(0x3c003c00u));

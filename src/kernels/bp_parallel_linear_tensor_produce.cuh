@@ -48,7 +48,7 @@ __device__ __forceinline__ void place_strip(const struct columns &view, u32 warp
         part = whole - most;
     }
     *row = view.to + (u32)((int)whole * ROW_BYTES);
-    *fraction = SPLIT ? __float_as_uint(part) : half_pair(part, part);
+    *fraction = SPLIT ? __float_as_uint(part) : half_pair(part, part - 1.0f);
 }
 
 #if BULK

@@ -61,7 +61,7 @@ static qb_status upload_views(tensor_plan *plan, qb__device *device) {
     if (status) goto out;
     qb__tensor_views_make(&plan->problem, s->bins, (unsigned)s->views, list, &count);
     plan->views = (uint32_t)count;
-    words = count * (size_t)s->bins / 8 * 128;
+    words = qb__tensor_table_words(count, s->bins, s->planes == 2);
     status = qb__alloc(words, sizeof *table, &table);
     if (status) goto out;
     qb__tensor_table_make(list, count, s->bins, s->planes == 2, table);

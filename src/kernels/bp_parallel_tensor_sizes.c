@@ -5,8 +5,9 @@
 
 /* Shared memory of a stage, and of the tables that stand beside. */
 static size_t stage_bytes(const qb__tensor_sizes *s) {
+    const size_t columns = (size_t)s->planes * (size_t)s->rows * QB__TENSOR_ROW_BYTES;
     return (size_t)s->views *
-           ((size_t)s->planes * (size_t)s->rows * QB__TENSOR_ROW_BYTES + (size_t)s->bins / 8 * 512);
+           (columns + sizeof(uint32_t) * qb__tensor_table_words(1, s->bins, s->planes == 2));
 }
 
 static size_t table_bytes(const qb__tensor_sizes *s) {
@@ -67,12 +68,13 @@ void qb__tensor_cost(const qb__bp_parallel_problem *problem, unsigned slices, co
                           filled(problem->nx, QB__TENSOR_GROUP_X) *
                           filled(problem->ny, QB__TENSOR_GROUP_Y);
     const double streamed = rows * planes * QB__TENSOR_ROW_BYTES / (pixels * QB__TENSOR_SLICES);
-    const double table = blocks * 512 / (pixels * QB__TENSOR_SLICES);
+    const double table = blocks * 256 * planes / (pixels * QB__TENSOR_SLICES);
     cost->texels = 0;
     /* A product's issue slots and those of its weights exclude each other: the units reach 0.7 of
      * their rate, measured, and no more. */
     cost->tensor_flops = padded * blocks * (values[QB__TENSOR_SPLIT] ? 48 : 16) / 0.7;
-    cost->local_bytes = padded * (blocks * planes * 0.5 + blocks * 0.125 + streamed + table);
+    cost->local_bytes =
+        padded * (blocks * planes * 0.5 + blocks * planes * 0.0625 + streamed + table);
     cost->arithmetic = padded * blocks * (values[QB__TENSOR_SPLIT] ? 0.9 : 0.23);
     cost->l2_bytes = padded * (streamed + table);
     /* Groups under way together share columns; 256 pixels a side hold most of them. */

@@ -111,21 +111,25 @@ void qb__tensor_views_make(const qb__bp_parallel_problem *problem, int bins, uns
     *count = n;
 }
 
+/* For each lane, of its four pixels. */
 static void distances_of(const qb__tensor_view *view, const uint8_t *shape, int block, bool split,
                          uint32_t *table) {
-    for (int lane = 0; lane < 32; lane++)
+    for (int lane = 0; lane < 32; lane++, table += split ? 4 : 2) {
+        float q[4];
         for (int slot = 0; slot < 4; slot++) {
             const int pixel = shape[8 * slot + (lane >> 2)];
             const double h = view->ax * (pixel & 7) + view->ay * (pixel >> 3) - view->first;
-            const float q = (float)(h - 2 * (lane & 3) - 8 * block);
-            const float pair[2] = {q, q - 1};
-            uint32_t word;
-            if (split)
-                memcpy(&word, &q, sizeof word);
-            else
-                qb__float_to_half(pair, 2, &word);
-            table[4 * lane + slot] = word;
+            q[slot] = (float)(h - 2 * (lane & 3) - 8 * block);
         }
+        if (split)
+            memcpy(table, q, sizeof q);
+        else
+            qb__float_to_half(q, 4, table);
+    }
+}
+
+size_t qb__tensor_table_words(size_t count, int bins, bool split) {
+    return count * (size_t)bins / 8 * (split ? 128 : 64);
 }
 
 void qb__tensor_table_make(const qb__tensor_view *views, size_t count, int bins, bool split,
@@ -133,6 +137,6 @@ void qb__tensor_table_make(const qb__tensor_view *views, size_t count, int bins,
     uint8_t shapes[QB__TENSOR_SHAPES][QB__TENSOR_STRIP];
     qb__tensor_shapes(shapes);
     for (size_t v = 0; v < count; v++)
-        for (int block = 0; block < bins / 8; block++, table += 128)
+        for (int block = 0; block < bins / 8; block++, table += qb__tensor_table_words(1, 8, split))
             distances_of(&views[v], shapes[views[v].shape], block, split, table);
 }

@@ -41,7 +41,8 @@ size_t qb__tensor_views_max(size_t views, unsigned step);
 void qb__tensor_views_make(const qb__bp_parallel_problem *problem, int bins, unsigned step,
                            qb__tensor_view *list, size_t *count);
 
-/* The kernel's table of distances for `count` views: count * bins / 8 * 128 words. */
+/* The kernel's table of distances for `count` views, and its words. */
+size_t qb__tensor_table_words(size_t count, int bins, bool split);
 void qb__tensor_table_make(const qb__tensor_view *views, size_t count, int bins, bool split,
                            uint32_t *table);
 

@@ -43,14 +43,17 @@ static void shapes_are_halves(void **state) {
     }
 }
 
-static double offset_of(uint32_t word, bool split, int which) {
-    float f[2];
-    if (split) {
-        memcpy(f, &word, sizeof *f);
-        return f[0] - which;
-    }
-    qb__half_to_float(&word, 2, f);
-    return f[which];
+/* From the table: distance of a slot's pixel from column k of strip 0. */
+static double offset_of(size_t view, int bins, int slot, int k, bool split) {
+    const size_t lane = (size_t)(slot % 8) * 4 + (size_t)k % 8 / 2;
+    const size_t block = view * (size_t)bins / 8 + (size_t)k / 8;
+    const uint32_t *words = table + block * qb__tensor_table_words(1, 8, split);
+    float q[4];
+    if (split)
+        memcpy(q, words + 4 * lane, sizeof q);
+    else
+        qb__half_to_float(words + 2 * lane, 4, q);
+    return q[slot / 8] - k % 2;
 }
 
 /* One strip of the 8x8 pixels at (x, y): the sum over its columns of weight and of weight times
@@ -69,10 +72,7 @@ static void follow(const qb__tensor_view *view, size_t at, int bins, int rows_ma
         const int p = shapes[view->shape][slot], pixel = strip ? 63 - p : p;
         double weight = 0, mean = 0;
         for (int k = 0; k < bins; k++) {
-            const size_t lane = (size_t)(slot % 8) * 4 + (size_t)k % 8 / 2;
-            const uint32_t word =
-                table[((at * (size_t)bins / 8 + (size_t)k / 8) * 32 + lane) * 4 + (size_t)slot / 8];
-            const double w = fmax(0, 1 - fabs(part + offset_of(word, split, k % 2)));
+            const double w = fmax(0, 1 - fabs(part + offset_of(at, bins, slot, k, split)));
             const double row = strip ? whole - k : whole + k;
             assert_true(row >= 0 && row < view->rows);
             weight += w;

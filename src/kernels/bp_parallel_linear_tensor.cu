@@ -149,19 +149,21 @@ __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, f
         for (u32 v = 0; v < job.views; v += VIEWS) {
             barrier_wait(shared_address(&shared->full[stage]), phase);
             const int next = shared->shape[stage];
-            if (SPLIT && v - done >= PART) {
-                store(sum, shapes, shape, scales, out, job, at.x + wx, at.y + wy, 64 * at.group,
-                      done > 0, buffer);
-                clear(sum);
-                done = v;
-            } else if (shape >= 0 && next != shape) {
-                reorder(sum, shapes, shape, next, buffer);
+            if (next >= 0) { /* else nothing of these views is on the detector */
+                if (SPLIT && v - done >= PART) {
+                    store(sum, shapes, max(shape, 0), scales, out, job, at.x + wx, at.y + wy,
+                          64 * at.group, done > 0, buffer);
+                    clear(sum);
+                    done = v;
+                } else if (shape >= 0 && next != shape) {
+                    reorder(sum, shapes, shape, next, buffer);
+                }
+                shape = next;
+                const struct staged staged = {
+                    (const uint4 *)(ring + stage * STAGE_BYTES + VIEWS * VIEW_BYTES),
+                    shared->rows[stage][warp][0], shared->fractions[stage][warp][0]};
+                add_stage(sum, staged, fetch);
             }
-            shape = next;
-            const struct staged staged = {
-                (const uint4 *)(ring + stage * STAGE_BYTES + VIEWS * VIEW_BYTES),
-                shared->rows[stage][warp][0], shared->fractions[stage][warp][0]};
-            add_stage(sum, staged, fetch);
             __syncwarp();
             if (lane == 0) barrier_arrive(shared_address(&shared->empty[stage]));
             if (++stage == STAGES) {
@@ -169,8 +171,8 @@ __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, f
                 phase ^= 1;
             }
         }
-        store(sum, shapes, shape, scales, out, job, at.x + wx, at.y + wy, 64 * at.group, done > 0,
-              buffer);
+        store(sum, shapes, max(shape, 0), scales, out, job, at.x + wx, at.y + wy, 64 * at.group,
+              done > 0, buffer);
     }
 }
 

@@ -7,6 +7,7 @@ struct columns {
     float ax, ay, first, origin; /* origin: h of the group's, from the first column staged */
     const u8 *from;
     u32 to, bytes;
+    bool none; /* on the detector */
 };
 
 __device__ __forceinline__ struct columns columns_of(const struct view &view,
@@ -28,6 +29,7 @@ __device__ __forceinline__ struct columns columns_of(const struct view &view,
         (((u64)at.group * job.packed_views + view.row) * PLANES * (job.columns + 2 * PAD) + row) *
             ROW_BYTES;
     c.to = buffer;
+    c.none = base + view.rows <= 0.0 || base >= (double)job.columns;
     c.bytes = (u32)view.rows * ROW_BYTES;
     return c;
 }
@@ -88,7 +90,6 @@ __device__ __forceinline__ void copy_stage(const struct columns &view, u64 plane
             copy(to + plane * PLANE_BYTES, from + plane * plane_stride, bytes);
     }
     copy(table_to, table, TABLE_BYTES);
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(full) : "memory");
 #endif
 }
 
@@ -111,13 +112,20 @@ __device__ __forceinline__ void produce(const u8 *packed, const struct view *vie
             const struct view view = views[step * VIEWS + mine];
             const struct columns c = columns_of(view, at, job, packed, buffer + mine * VIEW_BYTES);
             const u32 full = shared_address(&shared->full[stage]);
+            const bool none = __all_sync(~0u, c.none);
             barrier_wait(shared_address(&shared->empty[stage]), phase);
-            copy_stage(c, plane_stride, buffer + VIEWS * VIEW_BYTES,
-                       table + (u64)step * TABLE_BYTES, full);
-            if (lane == 0) shared->shape[stage] = view.shape;
-            for (u32 i = lane / VIEWS; i < 2 * WARPS; i += 32 / VIEWS)
-                place_strip(c, i >> 1, i & 1, &shared->rows[stage][i >> 1][i & 1][ROW_PLACE(mine)],
-                            &shared->fractions[stage][i >> 1][i & 1][mine]);
+            if (lane == 0) shared->shape[stage] = none ? -1 : view.shape;
+            if (!none) {
+                copy_stage(c, plane_stride, buffer + VIEWS * VIEW_BYTES,
+                           table + (u64)step * TABLE_BYTES, full);
+                for (u32 i = lane / VIEWS; i < 2 * WARPS; i += 32 / VIEWS)
+                    place_strip(c, i >> 1, i & 1,
+                                &shared->rows[stage][i >> 1][i & 1][ROW_PLACE(mine)],
+                                &shared->fractions[stage][i >> 1][i & 1][mine]);
+            }
+#if !BULK
+            asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(full) : "memory");
+#endif
             barrier_arrive(full);
             stage += TURNS;
             if (stage >= STAGES) {

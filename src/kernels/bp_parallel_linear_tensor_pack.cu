@@ -3,14 +3,21 @@
 /* Rows of float32 into the layout of bp_parallel_linear_tensor.cu: [group of 64 slices][view]
  * [plane][column + PAD][64 + 8] halves, the last 8 zero. Values are multiplied by their slice's
  * scale, a power of two, so that they fit; the scales stand behind the data. Plane 1, with SPLIT,
- * holds what rounding to half left over. A group of 256 does one view, 64 slices, 64 columns. */
+ * holds what rounding to half left over. A group of 256 does one view, 64 slices, COLUMNS columns.
+ */
 #ifndef PAD
 #define PAD 48
 #endif
 #ifndef SPLIT
 #define SPLIT 0
 #endif
+#ifndef COLUMNS
+#define COLUMNS 64 /* of a group: 64 or 128 */
+#endif
 #define PLANES (1 + SPLIT)
+#define HALVES (COLUMNS / 32)
+/* Groups begin at multiples of COLUMNS columns, so that rows are read in whole lines. */
+#define SHIFT ((COLUMNS - PAD % COLUMNS) % COLUMNS)
 #define ROW_BYTES 144
 
 typedef unsigned char u8;
@@ -39,30 +46,31 @@ __device__ __forceinline__ u32 rest_pair(float low, float high, u32 pair) {
 
 extern "C" __global__ void __launch_bounds__(256)
     bp_parallel_linear_tensor_pack(const float *rows, u8 *packed, struct pack_job job) {
-    __shared__ u32 tile[PLANES][64][33]; /* [column][pair of slices] */
+    __shared__ u32 tile[PLANES][COLUMNS][33]; /* [column][pair of slices] */
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const u32 view = blockIdx.y, row0 = 64 * blockIdx.x, padded = job.columns + 2 * PAD;
+    const u32 view = blockIdx.y, padded = job.columns + 2 * PAD;
+    const u32 row0 = COLUMNS * blockIdx.x - SHIFT; /* may wrap below zero, columns too */
     const float *from = rows + job.offset + view * job.view_stride;
-    float value[2][4][2];
+    float value[HALVES][4][2];
 #pragma unroll
-    for (u32 half = 0; half < 2; half++)
+    for (u32 i = 0; i < 4; i++)
 #pragma unroll
-        for (u32 i = 0; i < 4; i++)
+        for (u32 odd = 0; odd < 2; odd++)
 #pragma unroll
-            for (u32 odd = 0; odd < 2; odd++) {
+            for (u32 h = 0; h < HALVES; h++) {
                 const u32 slice = 64 * job.group + 2 * (warp + 8 * i) + odd;
-                const u32 column = row0 + 32 * half + lane - PAD; /* wraps below zero */
-                value[half][i][odd] = slice < job.slices && column < job.columns
-                                          ? __ldcs(from + slice * job.slice_stride + column)
-                                          : 0.0f;
+                const u32 column = row0 + 32 * h + lane - PAD;
+                value[h][i][odd] = slice < job.slices && column < job.columns
+                                       ? __ldcs(from + slice * job.slice_stride + column)
+                                       : 0.0f;
             }
 #pragma unroll
-    for (u32 half = 0; half < 2; half++)
+    for (u32 h = 0; h < HALVES; h++)
 #pragma unroll
         for (u32 i = 0; i < 4; i++) {
-            const u32 pair = warp + 8 * i, column = 32 * half + lane;
-            const float low = value[half][i][0] * job.scale[2 * pair];
-            const float high = value[half][i][1] * job.scale[2 * pair + 1];
+            const u32 pair = warp + 8 * i, column = 32 * h + lane;
+            const float low = value[h][i][0] * job.scale[2 * pair];
+            const float high = value[h][i][1] * job.scale[2 * pair + 1];
             const u32 rounded = half_pair(low, high);
             tile[0][column][pair] = rounded;
 #if SPLIT
@@ -72,14 +80,14 @@ extern "C" __global__ void __launch_bounds__(256)
     __syncthreads();
     u8 *to = packed + ((u64)job.group * job.packed_views + job.view0 + view) * PLANES *
                           ((u64)padded * ROW_BYTES);
-    const u32 count = min(64u, padded - row0);
 #pragma unroll
     for (u32 plane = 0; plane < PLANES; plane++)
-        for (u32 i = threadIdx.x; i < 9 * count; i += 256) {
+        for (u32 i = threadIdx.x; i < 9 * COLUMNS; i += 256) {
             const u32 r = i / 9, piece = i - 9 * r;
             const u32 *w = &tile[plane][r][4 * (piece & 7)];
-            *(uint4 *)(to + ((u64)plane * padded + row0) * ROW_BYTES + 16 * i) =
-                piece < 8 ? make_uint4(w[0], w[1], w[2], w[3]) : make_uint4(0, 0, 0, 0);
+            if (row0 + r < padded)
+                *(uint4 *)(to + ((u64)plane * padded + (row0 + r)) * ROW_BYTES + 16 * piece) =
+                    piece < 8 ? make_uint4(w[0], w[1], w[2], w[3]) : make_uint4(0, 0, 0, 0);
         }
     if (blockIdx.x == 0 && view == 0 && threadIdx.x < 64)
         ((float *)(packed + job.scales_at))[64 * job.group + threadIdx.x] = job.scale[threadIdx.x];

@@ -141,7 +141,10 @@ static qb_status pack(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__
                       size_t view1, unsigned slices, qb__memory *packed) {
     const tensor_plan *plan = (const tensor_plan *)opaque;
     const size_t groups = qb__ceil_div(slices, QB__TENSOR_SLICES);
-    const size_t padded = plan->problem.columns + 2 * (size_t)plan->sizes.rows;
+    const size_t rows_max = (size_t)plan->sizes.rows;
+    /* See SHIFT of the kernel. */
+    const size_t shift = (PACK_COLUMNS - rows_max % PACK_COLUMNS) % PACK_COLUMNS;
+    const size_t across = qb__ceil_div(plan->problem.columns + 2 * rows_max + shift, PACK_COLUMNS);
     const size_t items[3] = {PACK_ITEMS, 1, 1};
     pack_job job = {.view_stride = view_stride,
                     .slice_stride = slice_stride,
@@ -159,7 +162,7 @@ static qb_status pack(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__
                                : 1;
         for (size_t v = view0; v < view1 && !status; v += PACK_VIEWS_MAX) {
             const size_t count = view1 - v < PACK_VIEWS_MAX ? view1 - v : PACK_VIEWS_MAX;
-            const size_t grid[3] = {qb__ceil_div(padded, PACK_COLUMNS), count, 1};
+            const size_t grid[3] = {across, count, 1};
             job.view0 = (uint32_t)v;
             job.offset = offset / sizeof(float) + (v - view0) * view_stride;
             status = qb__kernel_launch(plan->pack, queue, grid, items, args, 3);

@@ -165,7 +165,7 @@ __device__ __forceinline__ void consume(const u8 *shapes, const float *scales, f
                 add_stage(sum, staged, fetch);
             }
             __syncwarp();
-            if (lane == 0) barrier_arrive(shared_address(&shared->empty[stage]));
+            empty_arrive(stage);
             if (++stage == STAGES) {
                 stage = 0;
                 phase ^= 1;
@@ -188,7 +188,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     const u32 works = groups * ((job.nx + 31) / 32) * ((job.ny + 15) / 16);
     if (threadIdx.x < STAGES) {
         barrier_init(shared_address(&shared.full[threadIdx.x]), FULL_ARRIVALS);
-        barrier_init(shared_address(&shared.empty[threadIdx.x]), WARPS);
 #if BULK
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 #endif

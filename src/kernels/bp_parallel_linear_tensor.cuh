@@ -46,8 +46,8 @@ enum { unrolled = PAIRS_UNROLLED };
  * instructions; elsewhere one warp produces. */
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define PRODUCERS 4
-#define TAKE_REGISTERS asm volatile("setmaxnreg.inc.sync.aligned.u32 232;")
-#define GIVE_REGISTERS asm volatile("setmaxnreg.dec.sync.aligned.u32 40;")
+#define TAKE_REGISTERS asm volatile("setmaxnreg.inc.sync.aligned.u32 224;")
+#define GIVE_REGISTERS asm volatile("setmaxnreg.dec.sync.aligned.u32 56;")
 #else
 #define PRODUCERS 1
 #define TAKE_REGISTERS
@@ -55,8 +55,12 @@ enum { unrolled = PAIRS_UNROLLED };
 #endif
 
 #define THREADS (32 * (WARPS + PRODUCERS))
-/* Not more at work than there are stages, or one could overtake another in the same stage. */
-#define TURNS (PRODUCERS < STAGES ? PRODUCERS : STAGES)
+/* As many at work as divide the stages: then each has stages of its own. */
+#define TURNS                                                                                      \
+    (STAGES % 4 == 0 && PRODUCERS >= 4   ? 4                                                       \
+     : STAGES % 3 == 0 && PRODUCERS >= 3 ? 3                                                       \
+     : STAGES % 2 == 0 && PRODUCERS >= 2 ? 2                                                       \
+                                         : 1)
 
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -91,7 +95,7 @@ struct __align__(16) shared_tables {
     u32 rows[STAGES][WARPS][2][VIEWS]; /* where a strip's first column stands, bytes */
     u32 fractions[STAGES][WARPS][2][VIEWS];
     int shape[STAGES];
-    u64 full[STAGES], empty[STAGES];
+    u64 full[STAGES];
 };
 
 __device__ __forceinline__ u32 shared_address(const void *p) {
@@ -128,6 +132,15 @@ __device__ __forceinline__ void barrier_wait(u32 barrier, u32 phase) {
         done = done != phase;
 #endif
     } while (!done);
+}
+
+/* Named barriers say that a stage has been read: the consumers pass by, the producer waits. */
+#define EMPTY(stage) (1 + (stage))
+__device__ __forceinline__ void empty_arrive(u32 stage) {
+    asm volatile("bar.arrive %0, %1;" ::"r"(EMPTY(stage)), "n"(32 * WARPS + 32) : "memory");
+}
+__device__ __forceinline__ void empty_wait(u32 stage) {
+    asm volatile("bar.sync %0, %1;" ::"r"(EMPTY(stage)), "n"(32 * WARPS + 32) : "memory");
 }
 
 __device__ __forceinline__ void load_matrices(u32 (&r)[4], u32 address) {

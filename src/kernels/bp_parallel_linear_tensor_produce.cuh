@@ -104,7 +104,8 @@ __device__ __forceinline__ void produce(const u8 *packed, const struct view *vie
     const u64 plane_stride = (u64)(job.columns + 2 * PAD) * ROW_BYTES;
     /* Producers take turns. */
     const u32 steps = job.views / VIEWS;
-    u32 step = threadIdx.x / 32 - WARPS, stage = step, phase = 1;
+    u32 step = threadIdx.x / 32 - WARPS, stage = step;
+    bool used = false; /* whether the stage has been filled before */
     for (u32 work = blockIdx.x; work < works; work += gridDim.x) {
         const struct place at = place_of(work, job);
         for (; step < steps; step += TURNS) {
@@ -113,7 +114,7 @@ __device__ __forceinline__ void produce(const u8 *packed, const struct view *vie
             const struct columns c = columns_of(view, at, job, packed, buffer + mine * VIEW_BYTES);
             const u32 full = shared_address(&shared->full[stage]);
             const bool none = __all_sync(~0u, c.none);
-            barrier_wait(shared_address(&shared->empty[stage]), phase);
+            if (used) empty_wait(stage);
             if (lane == 0) shared->shape[stage] = none ? -1 : view.shape;
             if (!none) {
                 copy_stage(c, plane_stride, buffer + VIEWS * VIEW_BYTES,
@@ -130,9 +131,18 @@ __device__ __forceinline__ void produce(const u8 *packed, const struct view *vie
             stage += TURNS;
             if (stage >= STAGES) {
                 stage -= STAGES;
-                phase ^= 1;
+                used = true;
             }
         }
         step -= steps;
+    }
+    /* What the consumers still announce is taken note of. */
+    for (u32 i = 0; i < STAGES / TURNS; i++) {
+        if (used) empty_wait(stage);
+        stage += TURNS;
+        if (stage >= STAGES) {
+            stage -= STAGES;
+            used = true;
+        }
     }
 }

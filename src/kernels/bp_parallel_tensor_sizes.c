@@ -13,7 +13,7 @@ static size_t stage_bytes(const qb__tensor_sizes *s) {
 static size_t table_bytes(const qb__tensor_sizes *s) {
     const size_t exchange = QB__TENSOR_WARPS * 64 * 10 * sizeof(float);
     const size_t strips = QB__TENSOR_WARPS * 2 * 2 * sizeof(uint32_t) * (size_t)s->views;
-    return exchange + (size_t)s->stages * (strips + 20) + 64;
+    return exchange + (size_t)s->stages * (strips + 12) + 64;
 }
 
 static size_t shared_bytes(const qb__tensor_sizes *s) {
@@ -23,17 +23,18 @@ static size_t shared_bytes(const qb__tensor_sizes *s) {
 /* The stages asked for, or as many as fit and fewer views each. */
 bool qb__tensor_choose(const qb__device_info *device, const qb__bp_parallel_problem *problem,
                        const int *values, qb__tensor_sizes *s) {
+    static const int numbers[] = {3, 4, 6, 8}; /* of stages that several producers can share */
     s->bins = qb__tensor_bins(problem, &s->rows);
     s->planes = 1 + values[QB__TENSOR_SPLIT];
     s->views = values[QB__TENSOR_VIEWS];
     s->stages = 2;
     while (s->views > 2 && shared_bytes(s) > device->local_bytes) s->views /= 2;
     if (shared_bytes(s) > device->local_bytes) return false;
-    while (s->stages < values[QB__TENSOR_STAGES]) {
-        s->stages++;
-        if (shared_bytes(s) <= device->local_bytes) continue;
-        s->stages--;
-        break;
+    for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++) {
+        qb__tensor_sizes more = *s;
+        more.stages = numbers[i];
+        if (more.stages <= values[QB__TENSOR_STAGES] && shared_bytes(&more) <= device->local_bytes)
+            s->stages = more.stages;
     }
     s->dynamic_bytes = (size_t)s->stages * stage_bytes(s);
     return true;

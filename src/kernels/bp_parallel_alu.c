@@ -127,7 +127,8 @@ qb_status qb__alu_plan(qb__device *device, const qb__bp_parallel_problem *proble
                {"BLOCKS", alu->blocks},
                {"BINS", (int)bins(problem, alu)},
                {"TEXTURE_SHARE", alu->texture_share},
-               {"BALANCE", alu->balance}};
+               {"BALANCE", alu->balance},
+               {"UNROLLED", !qb__device_info_of(device)->is_cpu}};
     qb__macros macros = {.count = 0};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         qb__macros_add(&macros, all[i].name, all[i].value);

@@ -60,11 +60,15 @@
 #define BALANCE 0 /* which: by the area's number (0), or kept so on each multiprocessor (1) */
 #endif
 
-/* A compiler for CPUs takes minutes over the whole block of views. */
-#if QB_CUDA
-#define UNROLL_VIEWS UNROLL
+/* Whether loops over views and pixels are unrolled: GPUs want it (sums in registers), a compiler
+ * for processors takes minutes over it. */
+#ifndef UNROLLED
+#define UNROLLED 1
+#endif
+#if UNROLLED
+#define UNROLL_LONG UNROLL
 #else
-#define UNROLL_VIEWS
+#define UNROLL_LONG
 #endif
 #define THREADS (AREA * AREA / PIXELS)
 #define STEP (THREADS / AREA)
@@ -382,7 +386,7 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
 #endif
 
     float sum[PIXELS][SLICES];
-    UNROLL for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SLICES; s++) sum[q][s] =
+    UNROLL_LONG for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SLICES; s++) sum[q][s] =
         0.0f;
 
 #if CACHE == 2
@@ -407,7 +411,7 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
             for (int p = 0; p < end; p++) {
                 const area_line at = seen[p];
                 const COORDINATE h = MOVED(MOVED(at.base, at.a, x), at.b, y);
-                UNROLL for (int q = 0; q < PIXELS; q++)
+                UNROLL_LONG for (int q = 0; q < PIXELS; q++)
                     add_texel(sum[q], TEXTURE_PASS(sinogram), MOVED(h, at.b, q * STEP), at.first,
                               first + p, group);
             }
@@ -447,10 +451,10 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
             BARRIER();
 #if HALF == 2
             SUM partial[PIXELS][SUMS];
-            UNROLL for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SUMS; s++)
+            UNROLL_LONG for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SUMS; s++)
                 partial[q][s] = 0;
 #endif
-            UNROLL_VIEWS for (int p = 0; p < VIEWS; p++) {
+            UNROLL_LONG for (int p = 0; p < VIEWS; p++) {
 #if CACHE == 2
                 const area_line at = ahead[first % AHEAD + p];
                 const COORDINATE h = MOVED(MOVED(at.base, at.a, x), at.b, y), turn = at.b;
@@ -468,7 +472,7 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
             const COORDINATE h = MOVED(MOVED(base_of[p], turn_of_x, x), turn, y);
 #endif
                 LOCAL_POINTER const ELEMENT *row = cache + p * BINS;
-                UNROLL for (int q = 0; q < PIXELS; q++)
+                UNROLL_LONG for (int q = 0; q < PIXELS; q++)
 #if HALF == 2
                     add(partial[q], row, MOVED(h, turn, q * STEP));
 #else
@@ -476,7 +480,7 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
 #endif
             }
 #if HALF == 2
-            UNROLL for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SUMS; s++) {
+            UNROLL_LONG for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SUMS; s++) {
                 float two[2];
                 UNPACK_HALVES_2(two, partial[q][s]);
                 sum[q][2 * s] += two[0], sum[q][2 * s + 1] += two[1];
@@ -486,7 +490,7 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
 
     const int x_out = x0 + x;
     if (x_out >= nx) return;
-    UNROLL for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SLICES; s++) {
+    UNROLL_LONG for (int q = 0; q < PIXELS; q++) UNROLL for (int s = 0; s < SLICES; s++) {
         const int z = group * SLICES + s, y_out = y0 + y + q * STEP;
         if (z >= slices || y_out >= ny) continue;
         out[out_at + ((ulong)z * (ulong)ny + (ulong)y_out) * (ulong)nx + (ulong)x_out] =

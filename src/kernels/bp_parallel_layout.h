@@ -62,8 +62,8 @@ void qb__layout_destroy(qb__bp_parallel_plan *plan);
 
 /* Macros "NAME=VALUE" from a row's parameters and their values, then `extra` ones. */
 typedef struct qb__macros {
-    char text[QB__PARAMETERS_MAX + 4][40];
-    const char *list[QB__PARAMETERS_MAX + 5];
+    char text[QB__PARAMETERS_MAX + 6][40];
+    const char *list[QB__PARAMETERS_MAX + 7];
     size_t count;
 } qb__macros;
 void qb__macros_add(qb__macros *macros, const char *name, int value);

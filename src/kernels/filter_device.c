@@ -45,8 +45,7 @@ static void define_filter(macros *m, const qb__device_filter *filter) {
     define(m, "GROUP_ROWS", plan->group_rows);
     define(m, "GROUPS_RESIDENT", plan->groups);
     define(m, "LEFT", filter->spectrum.left);
-    define(m, "PAD_ZERO", filter->spectrum.pad == QB_PAD_ZERO);
-    define(m, "PAD_EDGE", filter->spectrum.pad == QB_PAD_EDGE);
+    define(m, "PAD", filter->spectrum.pad);
 }
 
 /* ---- create ---- */
@@ -201,8 +200,6 @@ qb_status qb__device_filter_create(qb__device *device, const qb__filter_spectrum
         prep->rows == 0 || !(prep->floor > 0))
         return qb__fail(QB_BAD_ARGUMENT, "filtering %zu rows of %zu columns, %zu views, floor %g",
                         prep->rows, spectrum->columns, prep->views, (double)prep->floor);
-    if (spectrum->pad > QB_PAD_MIRROR)
-        return qb__fail(QB_UNSUPPORTED, "devices continue rows by zero, edge and mirror only");
     QB__TRY(qb__alloc(1, sizeof *filter, &filter));
     *filter = (qb__device_filter){.device = device,
                                   .spectrum = *spectrum,

@@ -6,18 +6,34 @@
 
 /* Rows through device memory, a batch at a time: prepare, pad, transform, scale, transform, crop.
  * The batch is small, so that a second-level cache may hold it. */
-enum { GROUP = 128, ROWS_MAX = 32768, BATCH_BYTES = 24 << 20, PASS_KINDS = 4 };
-enum { PAD, PASS, SCALE, CROP };
-static const char *const names[PASS_KINDS] = {"long_pad", "long_pass", "long_scale", "long_crop"};
+enum {
+    GROUP = 128,
+    ROWS_MAX = 32768,
+    BATCH_BYTES = 24 << 20,
+    PASS_KINDS = 5,
+    FIT_BYTES = 6 * sizeof(float)
+};
+enum { PAD, PASS, SCALE, CROP, FIT };
+static const char *const names[PASS_KINDS] = {"long_pad", "long_pass", "long_scale", "long_crop",
+                                              "long_ellipse"};
 
 struct qb__filter_long {
     size_t rows; /* of a batch */
     qb__program *program;
     qb__kernel *kernel[PASS_KINDS];
     qb__memory *lines;        /* [rows][columns] */
+    qb__memory *fits;         /* [rows][2] */
     qb__memory *here, *there; /* [rows][half] complex */
     qb__cufft *cufft;         /* NULL: passes of our own */
 };
+
+static void drop_memory(qb__filter_long *passes) {
+    qb__memory **const all[] = {&passes->lines, &passes->fits, &passes->here, &passes->there};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        qb__memory_destroy(*all[i]);
+        *all[i] = NULL;
+    }
+}
 
 static size_t batch_rows(const qb__filter_spectrum *spectrum) {
     size_t rows = BATCH_BYTES / (spectrum->half * 2 * sizeof(float)) + 1;
@@ -26,7 +42,7 @@ static size_t batch_rows(const qb__filter_spectrum *spectrum) {
 
 /* What a row of the batch takes: its line and its transforms. */
 static size_t row_bytes(const qb__filter_spectrum *spectrum, size_t transforms) {
-    return (spectrum->columns + transforms * spectrum->half * 2) * sizeof(float);
+    return (spectrum->columns + transforms * spectrum->half * 2) * sizeof(float) + FIT_BYTES;
 }
 
 size_t qb__filter_long_forecast(const qb__filter_spectrum *spectrum) {
@@ -42,6 +58,8 @@ static qb_status take_memory(qb__filter_long *passes, qb__device_filter *filter,
     for (;; passes->rows = (passes->rows + 1) / 2) {
         status = qb__memory_create(filter->device, passes->rows * line_bytes, &passes->lines);
         if (status == QB_OK)
+            status = qb__memory_create(filter->device, passes->rows * FIT_BYTES, &passes->fits);
+        if (status == QB_OK)
             status = qb__memory_create(filter->device, passes->rows * complex_bytes, &passes->here);
         if (status == QB_OK && !cufft)
             status =
@@ -50,10 +68,7 @@ static qb_status take_memory(qb__filter_long *passes, qb__device_filter *filter,
             status = qb__cufft_create(filter->device, filter->spectrum.half, passes->rows,
                                       &passes->cufft);
         if (status != QB_NO_MEMORY || passes->rows == 1) break;
-        qb__memory_destroy(passes->lines);
-        qb__memory_destroy(passes->here);
-        qb__memory_destroy(passes->there);
-        passes->lines = passes->here = passes->there = NULL;
+        drop_memory(passes);
     }
     filter->bytes += passes->rows * row_bytes(&filter->spectrum, cufft ? 1 : 2);
     if (passes->cufft) filter->bytes += qb__cufft_bytes(passes->cufft);
@@ -82,9 +97,7 @@ out:
 void qb__filter_long_destroy(qb__filter_long *passes) {
     if (!passes) return;
     qb__cufft_destroy(passes->cufft);
-    qb__memory_destroy(passes->lines);
-    qb__memory_destroy(passes->here);
-    qb__memory_destroy(passes->there);
+    drop_memory(passes);
     qb__program_release(passes->program);
     qb__free(passes);
 }
@@ -121,12 +134,18 @@ static qb_status pad(qb__filter_long *passes, qb__device_filter *filter, qb__que
                      size_t rows) {
     uint32_t half = (uint32_t)filter->spectrum.half;
     int32_t columns = (int32_t)filter->spectrum.columns, left = (int32_t)filter->spectrum.left;
-    int32_t mode = filter->spectrum.pad == QB_PAD_ZERO   ? 0
-                   : filter->spectrum.pad == QB_PAD_EDGE ? 1
-                                                         : 2;
-    const qb__arg args[] = {QB__MEMORY(passes->lines), QB__MEMORY(passes->here), QB__VALUE(half),
-                            QB__VALUE(columns),        QB__VALUE(left),          QB__VALUE(mode)};
-    return launch(passes, PAD, queue, half, rows, args, 6);
+    int32_t mode = (int32_t)filter->spectrum.pad;
+    const qb__arg fit[] = {QB__MEMORY(passes->lines), QB__MEMORY(passes->fits), QB__VALUE(columns)};
+    const qb__arg args[] = {QB__MEMORY(passes->lines),
+                            QB__MEMORY(passes->fits),
+                            QB__MEMORY(passes->here),
+                            QB__VALUE(half),
+                            QB__VALUE(columns),
+                            QB__VALUE(left),
+                            QB__VALUE(mode)};
+    qb_status status = QB_OK;
+    if (mode == QB_PAD_ELLIPSE) status = launch(passes, FIT, queue, GROUP, rows, fit, 3);
+    return status == QB_OK ? launch(passes, PAD, queue, half, rows, args, 7) : status;
 }
 
 static qb_status scale(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue,

@@ -2,30 +2,50 @@
 /* Filtering rows that no local memory holds: the steps of filter_rows.cl one after another through
  * device memory, a pass of the transform a launch. Work items in groups of 128 along the first axis
  * of the grid, rows along the second. */
+#define LINE GLOBAL
+#include "extend.clh"
 #include "fft.clh"
 
-#define ITEM (group_id(0) * 128u + local_id(0))
+#define GROUP 128
+#define ITEM (group_id(0) * GROUP + local_id(0))
 #define ROW ((ulong)group_id(1))
 
-/* Column of a sample of the padded row; pad: 0 zero, 1 edge, 2 mirror (qb_pad). */
-FUNCTION float sample_of(GLOBAL const float *line, int sample, int columns, int left, int pad) {
-    int at = sample - left;
-    if (at >= 0 && at < columns) return line[at];
-    if (pad == 0) return 0.0f;
-    if (pad == 1) return line[at < 0 ? 0 : columns - 1];
-    at %= 2 * columns;
-    if (at < 0) at += 2 * columns;
-    return line[at < columns ? at : 2 * columns - 1 - at];
+/* fits[row][2]: the ellipse at both ends of lines[row][columns]; a group a row. */
+KERNEL void long_ellipse(GLOBAL const float *lines, GLOBAL ellipse *fits, int columns) {
+    LOCAL float parts[GROUP * ELLIPSE_SUMS];
+    int item = (int)local_id(0);
+    float sums[ELLIPSE_SUMS];
+    ellipse_sums(lines + ROW * (ulong)columns, columns, item, GROUP, sums);
+    for (int i = 0; i < ELLIPSE_SUMS; i++) parts[ELLIPSE_SUMS * item + i] = sums[i];
+    for (int n = GROUP / 2; n > 0; n /= 2) {
+        BARRIER();
+        for (int i = 0; item < n && i < ELLIPSE_SUMS; i++)
+            parts[ELLIPSE_SUMS * item + i] += parts[ELLIPSE_SUMS * (item + n) + i];
+    }
+    if (item > 0) return;
+    ellipse first, last;
+    for (int i = 0; i < ELLIPSE_SUMS; i++) sums[i] = parts[i];
+    ellipse_fit(sums, columns, &first, &last);
+    fits[2 * ROW] = first;
+    fits[2 * ROW + 1] = last;
 }
 
-/* lines[row][columns] -> z[row][half], the padded row's samples in twos. */
-KERNEL void long_pad(GLOBAL const float *lines, GLOBAL float2 *z, uint half_length, int columns,
-                     int left, int pad) {
+/* lines[row][columns] -> z[row][half], the padded row's samples in twos; fits for the ellipse. */
+KERNEL void long_pad(GLOBAL const float *lines, GLOBAL const ellipse *fits, GLOBAL float2 *z,
+                     uint half_length, int columns, int left, int pad) {
     uint n = ITEM;
     if (n >= half_length) return;
     GLOBAL const float *line = lines + ROW * (ulong)columns;
-    z[ROW * half_length + n] = complex_of(sample_of(line, 2 * (int)n, columns, left, pad),
-                                          sample_of(line, 2 * (int)n + 1, columns, left, pad));
+    ellipse first, last;
+    first.level = first.slope = first.bend = 0.0f;
+    last = first;
+    if (pad == ELLIPSE) {
+        first = fits[2 * ROW];
+        last = fits[2 * ROW + 1];
+    }
+    int at = 2 * (int)n - left;
+    z[ROW * half_length + n] = complex_of(sample_of(line, at, columns, pad, first, last),
+                                          sample_of(line, at + 1, columns, pad, first, last));
 }
 
 FUNCTION void pass(GLOBAL const float2 *from, GLOBAL float2 *to, GLOBAL const float2 *roots,

@@ -64,7 +64,7 @@ const char *qb__filter_plan_make(size_t half, const qb__device_info *device,
         plan->group_rows--;
     plan->local_bytes = plan->group_rows * room(half) + counters;
     /* Enough registers for what an item holds, and as many groups as they then leave room for. */
-    size_t each = plan->items * HELD < half ? 96 : plan->items > 256 ? 64 : 80;
+    size_t each = plan->items * HELD < half ? 96 : 64;
     plan->groups = REGISTERS / (each * plan->group_rows * plan->items);
     if (plan->groups * plan->local_bytes > device->local_bytes)
         plan->groups = device->local_bytes / plan->local_bytes;

@@ -27,12 +27,12 @@
 #ifndef GROUPS_RESIDENT
 #define GROUPS_RESIDENT 1 /* groups that a multiprocessor is to hold at once: caps registers */
 #endif
-#ifndef PAD_ZERO
-#define PAD_ZERO 1
-#define PAD_EDGE 0 /* else mirror */
-#define LEFT 0     /* samples of padding before the row */
+#ifndef PAD
+#define PAD 0  /* how the row goes on: extend.clh */
+#define LEFT 0 /* samples of that before the row */
 #endif
 
+#include "extend.clh"
 #include "fft.clh"
 #include "prepare_rows.clh"
 
@@ -111,38 +111,42 @@ FUNCTION void keep(const float2 *v, LOCAL_POINTER float2 *s, const int item, con
         transform(v, roots, item, radix, done, paired);                                            \
     } while (0)
 
-/* Column of a sample of the padded row; -1 where it is zero. */
-FUNCTION int column_of(const int sample) {
-    int at = sample - LEFT;
-    if (at >= 0 && at < COLUMNS) return at;
-#if PAD_ZERO
-    return -1;
-#elif PAD_EDGE
-    return at < 0 ? 0 : COLUMNS - 1;
-#else
-    at %= 2 * COLUMNS;
-    if (at < 0) at += 2 * COLUMNS;
-    return at < COLUMNS ? at : 2 * COLUMNS - 1 - at;
-#endif
+/* An ellipse through the row needs sums over all of it; the items' parts stand behind the row. */
+FUNCTION void fit_ellipse(LOCAL_POINTER float *line, const int item, ellipse *first,
+                          ellipse *last) {
+    LOCAL_POINTER float *parts = line + COLUMNS;
+    float sums[ELLIPSE_SUMS];
+    ellipse_sums(line, COLUMNS, item, ITEMS, sums);
+    for (int i = 0; i < ELLIPSE_SUMS; i++) parts[ELLIPSE_SUMS * item + i] = sums[i];
+    for (int n = ITEMS; n > 1;) {
+        int rest = (n + 1) / 2;
+        BARRIER();
+        for (int i = 0; item + rest < n && i < ELLIPSE_SUMS; i++)
+            parts[ELLIPSE_SUMS * item + i] += parts[ELLIPSE_SUMS * (item + rest) + i];
+        n = rest;
+    }
+    BARRIER();
+    for (int i = 0; i < ELLIPSE_SUMS; i++) sums[i] = parts[i];
+    ellipse_fit(sums, COLUMNS, first, last);
 }
 
-FUNCTION float sample_of(LOCAL_POINTER const int *line, const int sample) {
-    int c = column_of(sample);
-    return c < 0 ? 0.0f : AS_FLOAT(line[c]);
-}
-
-FUNCTION void fetch_line(float2 *v, LOCAL_POINTER const int *line, const int item) {
+FUNCTION void fetch_line(float2 *v, LOCAL_POINTER float *line, const int item) {
     const int step = HALF / RADIX0;
+    ellipse first, last;
+    first.level = first.slope = first.bend = 0.0f;
+    last = first;
+    if (PAD == ELLIPSE) fit_ellipse(line, item, &first, &last);
     UNROLL for (int b = 0; b < TURNS(RADIX0); b++) {
         if (!exists(item, b, RADIX0, 0)) continue;
         UNROLL for (int r = 0; r < RADIX0; r++) {
-            int n = 2 * (butterfly(item, b, RADIX0, 0) + r * step), at = n - LEFT;
-            if (PAD_ZERO && 2 * r * step >= COLUMNS)
+            int at = 2 * (butterfly(item, b, RADIX0, 0) + r * step) - LEFT;
+            if (PAD == ZERO && 2 * r * step >= COLUMNS)
                 v[b * RADIX0 + r] = complex_of(0.0f, 0.0f);
             else if (LEFT % 2 == 0 && at >= 0 && at + 1 < COLUMNS)
                 v[b * RADIX0 + r] = *(LOCAL_POINTER const float2 *)(line + at);
             else
-                v[b * RADIX0 + r] = complex_of(sample_of(line, n), sample_of(line, n + 1));
+                v[b * RADIX0 + r] = complex_of(sample_of(line, at, COLUMNS, PAD, first, last),
+                                               sample_of(line, at + 1, COLUMNS, PAD, first, last));
         }
     }
 }
@@ -290,7 +294,7 @@ KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
     }
     if (local_id(0) == 0) add_found(counts, found);
 
-    fetch_line(v, line, item);
+    fetch_line(v, (LOCAL_POINTER float *)s, item);
     BARRIER();
     forth(v, s, roots, item);
     scale_all(v, coefficients, item);

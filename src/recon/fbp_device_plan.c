@@ -27,7 +27,6 @@ static const char *not_for_devices(const qb__fbp *fbp) {
     if (fbp->sweep) return "a sweep over axes is made slice by slice on the CPU";
     if (fbp->options.kernel && !is_device_kernel(fbp->options.kernel))
         return "--kernel names one of the CPU's";
-    if (fbp->options.pad > QB_PAD_MIRROR) return "--pad taper and ellipse are the CPU's";
     return NULL;
 }
 

@@ -10,11 +10,8 @@ static size_t count_all;
 
 static void gather(void) {
     const qb__bp_parallel_rows *const families[] = {
-        &qb__bp_parallel_tensor_rows,
-        &qb__bp_parallel_alu_rows,
-        &qb__bp_parallel_texture_rows,
-        &qb__bp_parallel_hybrid_rows,
-        &qb__bp_parallel_direct_rows,
+        &qb__bp_parallel_tensor_rows, &qb__bp_parallel_alu_rows,    &qb__bp_parallel_texture_rows,
+        &qb__bp_parallel_hybrid_rows, &qb__bp_parallel_direct_rows,
     };
     for (size_t f = 0; f < sizeof families / sizeof *families; f++)
         for (size_t i = 0; i < families[f]->count && count_all < MOST; i++)

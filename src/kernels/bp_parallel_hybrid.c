@@ -106,7 +106,7 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
 
 static const qb__bp_parallel_device_variant rows[] = {
     ROW("bp_parallel_linear.hybrid", QB__INTERP_LINEAR, QB__ACCURACY_FAST, P("SLICES", 2, 1),
-        P("DIFFERENCE", 0, 2)),
+        P("DIFFERENCE", 0, 1, 2)),
     ROW("bp_parallel_nearest.hybrid", QB__INTERP_NEAREST, QB__ACCURACY_HIGH, P("SLICES", 2, 1),
         P("DIFFERENCE", 0)),
 };

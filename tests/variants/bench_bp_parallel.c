@@ -66,7 +66,8 @@ static double measure(bench *b, const qb__bp_parallel_device_variant *v, const i
     qb__kernel_cost c;
     v->cost(p, b->trial.slices, values, &c);
     rate = (double)(p->nx * p->ny) * b->trial.slices * (double)p->views / r.seconds * 1e-9;
-    const double bytes = 8.0 * (double)(p->views * p->columns) * b->trial.slices;
+    const double bytes = 4.0 * (double)(p->views * p->columns) * b->trial.slices +
+                         (double)v->packed_bytes(p, b->trial.slices, values);
     printf("\"giga_updates_per_second\": %.1f, \"rel_l2\": %.3g, \"worst\": %.3g, \"ok\": %s, "
            "\"pack_gigabytes_per_second\": %.0f, \"cost\": {\"texels\": %.4g, \"local_bytes\": "
            "%.4g, \"arithmetic\": %.4g, \"l2_bytes\": %.4g}}\n",

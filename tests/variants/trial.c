@@ -81,38 +81,6 @@ trial trial_ordinary(size_t views, size_t columns, unsigned slices, uint64_t see
     return t;
 }
 
-trial trial_random(uint64_t seed, size_t most) {
-    qb__random r = qb__random_stream(seed, 1);
-    unsigned slices = 1 + (unsigned)below(&r, 9);
-    size_t views = 1 + below(&r, 80), columns = 1 + below(&r, most), nx = 1 + below(&r, most);
-    size_t ny = 1 + below(&r, most);
-    const size_t shape = below(&r, 12);
-    if (shape == 0) views = 257 + below(&r, 300);
-    if (shape == 1) columns = 1;
-    if (shape == 2) nx = ny = 1;
-    if (shape == 3 || shape == 4) { /* as wide as coordinates may get */
-        views = 1 + below(&r, 12), columns = 16384, slices = 1 + (unsigned)below(&r, 2);
-        nx = shape == 3 ? 16384 : 1 + below(&r, 4);
-        ny = shape == 3 ? 1 + below(&r, 4) : 16384;
-    }
-    trial t = allocate(views, columns, nx, ny, slices);
-    const double pitch = below(&r, 3) ? 1.0 : exp(uniform(&r, log(0.2), log(4.0)));
-    const double shift = below(&r, 3) ? 0.0 : uniform(&r, 0.0, 3.0);
-    const double aside = below(&r, 4) ? 0.0 : uniform(&r, -1.2, 1.2) * (double)columns;
-    const double roi_x = below(&r, 3) ? 0.0 : uniform(&r, -0.5, 0.5) * (double)nx;
-    const double roi_y = below(&r, 3) ? 0.0 : uniform(&r, -0.5, 0.5) * (double)ny;
-    const size_t angles = below(&r, 3);
-    for (size_t v = 0; v < views; v++) {
-        double angle = 3.141592653589793 * (double)v / (double)views;
-        if (angles == 1) angle = uniform(&r, -7.0, 7.0);
-        if (angles == 2) angle = 1.5707963267948966 * (double)(v % 4); /* ties, whole columns */
-        view_at(&t, v, angle, pitch, ((double)columns - 1) / 2 + aside + shift * normal(&r),
-                ((double)nx - 1) / 2 + roi_x, ((double)ny - 1) / 2 + roi_y);
-    }
-    fill(&t, &r, 8.0);
-    return t;
-}
-
 void trial_free(trial *t) {
     free(t->ax), free(t->ay), free(t->h0), free(t->rows), free(t->largest);
 }

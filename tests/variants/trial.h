@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One problem of parallel-beam back-projection through one variant on one device, for the unit test
+/* One problem of parallel-beam back-projection through one variant on one device, for the slices
  * and the benchmark: white-noise rows with an amplitude a slice, output poisoned with NaN and
  * followed by a canary, voxels compared with the double-precision oracle. */
 #ifndef QB_TESTS_DEVICE_TRIAL_H
@@ -19,8 +19,6 @@ typedef struct trial_result {
     double seconds, pack_seconds;
 } trial_result;
 
-/* Shape from the seed: any pitch of 0.2 to 4, shifts, rotations, regions of interest. */
-trial trial_random(uint64_t seed, size_t most);
 /* An ordinary scan: even angles, the axis in the middle. */
 trial trial_ordinary(size_t views, size_t columns, unsigned slices, uint64_t seed);
 void trial_free(trial *t);

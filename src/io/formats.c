@@ -147,7 +147,10 @@ qb_status qb__format_to_read(const char *path, const qb__format **format) {
     if (qb__is_folder(path) || qb__is_pattern(path)) {
         *format = named("TIFF");
     } else {
-        if (access(path, F_OK) != 0) return qb__fail_errno(errno, "opening", path);
+        struct stat what;
+        if (stat(path, &what) != 0) return qb__fail_errno(errno, "opening", path);
+        if (!S_ISREG(what.st_mode)) /* a pipe would be waited for */
+            return qb__fail(QB_BAD_INPUT, "%s is neither a file nor a folder", path);
         *format = by_name(path);
         if (!*format) *format = by_content(path);
     }

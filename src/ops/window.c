@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 #include "base/number.h"
@@ -92,6 +93,12 @@ static qb_status parse_line(const char *path, size_t number, char *line, qb__win
     return QB_OK;
 }
 
+/* Pipes and devices may have no end. */
+static FILE *open_regular(const char *path) {
+    struct stat what;
+    return stat(path, &what) == 0 && S_ISREG(what.st_mode) ? fopen(path, "r") : NULL;
+}
+
 static qb_status read_file(FILE *file, const char *path, qb__window *window) {
     size_t room = 0, number = 0, size = 0;
     char *line = NULL;
@@ -112,10 +119,10 @@ static qb_status open_file(const char *spec, qb__window *window) {
     char *path = qb__strdup(spec), *colon;
     if (!path) return qb__fail(QB_NO_MEMORY, "--filter %s: no memory", spec);
     qb_status status;
-    FILE *file = fopen(path, "r");
+    FILE *file = open_regular(path);
     if (!file && (colon = strrchr(path, ':'))) {
         *colon = 0;
-        file = fopen(path, "r");
+        file = open_regular(path);
         if (file) QB__TRY(parse_cutoff(spec, colon + 1, &window->cutoff));
     }
     status = file ? read_file(file, path, window)

@@ -372,3 +372,13 @@ def test_a_finished_file_is_kept_when_a_later_run_fails(scan, tmp_path):
     fails(2, "fbp", scan, "-o", out, "--center", "99")
     qb("fbp", scan, "-o", out, "--center", "15.5", "--size", "256", code=1, preexec_fn=limit_file_size(60_000))
     assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize("args", [["--filter"], ["--flats"], ["--angles"], ["--config"]])
+def test_pipes_are_not_waited_for(scan, tmp_path, args):
+    os.mkfifo(tmp_path / "pipe")
+    done = subprocess.run([QB, "fbp", scan, "-o", tmp_path / "v.h5", "--center", "15.5", *args, tmp_path / "pipe"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode in (2, 3) and "pipe" in done.stderr
+    fails(3, "compare", tmp_path / "pipe", scan, says=["pipe", "neither a file nor a folder"])
+    fails(3, "info", tmp_path / "pipe", says=["pipe"])

@@ -59,7 +59,7 @@ bool qb__geometry_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
                  "a magnification of %.5g (%.5g mm to the axis, %.5g to the detector): are both in "
                  "mm?",
                  info->magnification, info->sod, info->sdd);
-    else if (fan > 100)
+    else if (fan > 100 && !(geometry->radius > 0))
         snprintf(text, size,
                  "a fan of %.4g degrees (%zu columns of %.5g mm, %.5g mm from the source): are all "
                  "lengths in mm?",
@@ -70,6 +70,9 @@ bool qb__geometry_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
             "a fan of only %.3g degrees (%zu columns of %.5g mm, %.5g mm from the source): are "
             "all lengths in mm? For parallel rays there is qb fbp",
             fan, geometry->columns, info->pixel_u, info->sdd);
+    else if (info->step > 15)
+        snprintf(text, size, "views %.4g degrees apart (%zu of them): streaks will hide the object",
+                 info->step, geometry->views);
     else
         return false;
     return true;

@@ -149,6 +149,12 @@ def test_what_is_odd_is_said(scan, tmp_path, sod, sdd, pixel, says):
     assert any(says in p for p in g["problems"])
 
 
+@pytest.mark.parametrize("views,apart", [(1, 360), (2, 180), (12, 30)])
+def test_very_few_views(views, apart):
+    g = qb_json("info", *SCAN, "--pixel-size", "1.6", "--detector", "32,24", "--angles", f"0:360:{views}")
+    assert any(f"views {apart} degrees apart ({views} of them)" in p for p in g["problems"]), g["problems"]
+
+
 def test_pixels_that_contradict(refused, tmp_path):
     g = write_json(tmp_path / "g.json", pixel_size=[0.0016, 0.0016], sod=0.5, sdd=0.8)
     refused("-g", g, says=["0.0016 mm", "1.6 mm", "a factor of 1000", "--pixel-size"])

@@ -5,11 +5,14 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "cpu/features.h"
+#include "ops/resample_row.h"
 
-enum { TAPS = 8, BEFORE = TAPS / 2 - 1, PHASES = 512 };
+enum { TAPS = QB__RESAMPLE_TAPS, PHASES = QB__RESAMPLE_PHASES, BEFORE = TAPS / 2 - 1 };
 
 /* Between two phases weights are interpolated: 5e-6 off at most. */
 struct qb__resampler {
+    qb__resample_loop *loop;
     float weight[PHASES + 2][TAPS];
 };
 
@@ -33,6 +36,7 @@ static double tap(double x) {
 
 qb_status qb__resampler_create(qb__resampler **out) {
     qb_status status = qb__alloc(1, sizeof **out, out);
+    if (status == QB_OK) (*out)->loop = qb__resample_loop_choose(qb__cpu_features());
     for (int p = 0; status == QB_OK && p < PHASES + 2; p++) {
         double w[TAPS], sum = 0;
         for (int k = 0; k < TAPS; k++) sum += w[k] = tap((double)p / PHASES + BEFORE - k);
@@ -52,43 +56,10 @@ void qb__resample_extend(float *row, size_t columns) {
     }
 }
 
-static inline void weights_at(const qb__resampler *r, double part, float *restrict w) {
-    float place = (float)part * PHASES;
-    int phase = (int)place;
-    const float *a = r->weight[phase], *b = r->weight[phase + 1];
-    float rest = place - (float)phase;
-    for (int k = 0; k < TAPS; k++) w[k] = a[k] + rest * (b[k] - a[k]);
-}
-
-/* Rows are added tap by tap, then the eight columns in pairs: the same order everywhere. */
-static inline float read_at(const qb__resampler *r, const qb__resample_image *image, double column,
-                            double row) {
-    double left = floor(column), below = floor(row);
-    float wx[TAPS], wy[TAPS], sum[TAPS] = {0};
-    weights_at(r, column - left, wx);
-    weights_at(r, row - below, wy);
-    ptrdiff_t c = (ptrdiff_t)left - BEFORE, first = (ptrdiff_t)below - BEFORE;
-    ptrdiff_t low = (ptrdiff_t)image->row0, high = (ptrdiff_t)image->row1 - 1;
-    for (int k = 0; k < TAPS; k++) {
-        ptrdiff_t at = first + k < low ? low : first + k > high ? high : first + k;
-        const float *cells = image->cells + (size_t)(at - low) * image->stride;
-        for (int j = 0; j < TAPS; j++) sum[j] += wy[k] * cells[c + j];
-    }
-    for (int j = 0; j < TAPS; j++) sum[j] *= wx[j];
-    for (int step = TAPS / 2; step > 0; step /= 2)
-        for (int j = 0; j < step; j++) sum[j] += sum[j + step];
-    return sum[0];
-}
-
 void qb__resample_row(const qb__resampler *resampler, const qb__resample_image *image,
                       const double *column, const double *row, size_t count, float outside,
                       float *out) {
-    double right = (double)image->columns - 0.5, top = (double)image->rows - 0.5;
-    for (size_t i = 0; i < count; i++) {
-        double c = column[i], r = row[i];
-        bool inside = c >= -0.5 && c <= right && r >= -0.5 && r <= top;
-        out[i] = inside ? read_at(resampler, image, c, r) : outside;
-    }
+    resampler->loop(resampler->weight, image, column, row, count, outside, out);
 }
 
 void qb__resample_fill(float *row, size_t count) {

@@ -10,7 +10,8 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "ops/resample.h"
+#include "cpu/features.h"
+#include "ops/resample_row.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -110,6 +111,29 @@ static void windows(void **state) {
     qb__resampler_destroy(resampler);
 }
 
+/* Every variant says the same, to the bit. */
+static void variants(void **state) {
+    (void)state;
+#if defined(__x86_64__)
+    if (!(qb__cpu_features() & QB__CPU_AVX2)) skip();
+    static float weight[QB__RESAMPLE_PHASES + 2][QB__RESAMPLE_TAPS];
+    for (int p = 0; p < QB__RESAMPLE_PHASES + 2; p++)
+        for (int k = 0; k < QB__RESAMPLE_TAPS; k++) weight[p][k] = (float)uniform(-1, 1);
+    for (int trial = 0; trial < 200; trial++) {
+        double x[40], y[40];
+        float one[40], two[40];
+        paint(uniform(-0.4, 0.4), uniform(-0.4, 0.4), uniform(0, 6));
+        for (int i = 0; i < 40; i++) x[i] = uniform(-1, COLUMNS), y[i] = uniform(-1, ROWS);
+        qb__resample_image image = whole();
+        qb__resample_loop_scalar((const float(*)[QB__RESAMPLE_TAPS])weight, &image, x, y, 40, -9,
+                                 one);
+        qb__resample_loop_avx2((const float(*)[QB__RESAMPLE_TAPS])weight, &image, x, y, 40, -9,
+                               two);
+        for (int i = 0; i < 40; i++) assert_true(one[i] == two[i]);
+    }
+#endif
+}
+
 static void gaps(void **state) {
     (void)state;
     float row[] = {NAN, NAN, 2, NAN, NAN, NAN, 6, 7, NAN}, none[] = {NAN, NAN, NAN},
@@ -136,6 +160,7 @@ int main(void) {
         cmocka_unit_test(waves_lose_what_is_stated),
         cmocka_unit_test(rims),
         cmocka_unit_test(windows),
+        cmocka_unit_test(variants),
         cmocka_unit_test(gaps),
         cmocka_unit_test(out_of_memory),
     };

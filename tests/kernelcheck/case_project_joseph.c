@@ -62,9 +62,11 @@ static void place_fans(trial *t, rng *r) {
         step_v[2] = rng_below(r, 2) ? 1 : -1;
     else
         direction(r, false, step_v);
+    /* A detector tipped towards the source or away has its rows unevenly apart in the volume. */
+    const double tip = rng_below(r, 2) ? rng_uniform(r, -0.6, 0.6) : 0;
     for (int j = 0; j < 3 && leaning && !upright; j++) {
         const double most = log_range(r, 1e-3, 0.2);
-        step_v[j] += rng_uniform(r, -most, most);
+        step_v[j] += rng_uniform(r, -most, most) + tip * along[j];
         along[j] += rng_uniform(r, -most, most);
     }
     /* Rows may be far apart, dense, or all at one height. */
@@ -298,4 +300,5 @@ static bool check(size_t variant, uint64_t seed, bool quick, outcome *o) {
 }
 
 bool project_joseph_bench(size_t variant, size_t number, const options *o, measurement *m);
-const kernel_case project_joseph_case = {&project_joseph_table, "project_joseph", check, project_joseph_bench};
+const kernel_case project_joseph_case = {&project_joseph_table, "project_joseph", check,
+                                         project_joseph_bench};

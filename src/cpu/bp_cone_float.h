@@ -2,15 +2,23 @@
 /* Pixels as they are: the layout of the bp_cone_matrix variants of class high. */
 #include "bp_cone_matrix.h"
 
-static void pack_float(const qb__bp_cone_problem *p, size_t view, qb__bp_cone_window window,
-                       const float *image, size_t row_stride, void *memory) {
-    (void)view;
-    char *block = memory;
-    const size_t stride = cell_stride(p), rows = window.r1 - window.r0;
-    const float header[HEADER / sizeof(float)] = {1.0f};
-    memcpy(block, header, HEADER);
-    pack_frame(block, p, GUARD, rows, cell_rows(window));
-    for (size_t i = 0; i < rows; i++)
-        memcpy(block + HEADER + 4 * ((GUARD + i) * stride + GUARD), image + i * row_stride,
-               p->columns * sizeof(float));
+INLINE void fill_floats(char *cells, const float *image, size_t row_stride, int64_t r, int64_t rows,
+                        size_t columns, float scale) {
+    (void)rows, (void)scale;
+    memcpy(cells, image + (size_t)r * row_stride, columns * sizeof *image);
 }
+
+static void pack_float_part(const qb__bp_cone_problem *p, size_t view, qb__bp_cone_window window,
+                            const float *image, size_t row_stride, void *block, size_t part,
+                            size_t parts) {
+    (void)view;
+    const float header[HEADER / sizeof(float)] = {1.0f};
+    pack_rows(p, window, header, image, row_stride, block, part, parts, 0, fill_floats, 1);
+}
+
+static void pack_float(const qb__bp_cone_problem *p, size_t view, qb__bp_cone_window window,
+                       const float *image, size_t row_stride, void *block) {
+    pack_float_part(p, view, window, image, row_stride, block, 0, 1);
+}
+
+#define PACK_FLOAT .pack = pack_float, .pack_part = pack_float_part

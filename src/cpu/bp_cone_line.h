@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-enum { CONE_TILE_X = 64, CONE_TILE_Y = 32, CONE_TILE_Z = 16 };
+enum { CONE_TILE_X = 64, CONE_TILE_Y = 32, CONE_TILE_Z = 8 };
 
 typedef struct cone_tile {
     qb__bp_cone_brick voxels; /* the part of the tile that is wanted */

@@ -233,25 +233,33 @@ static void matrix_run(const qb__bp_cone_problem *p, size_t first, size_t end, c
     }
 }
 
-static void zero_cells(char *block, size_t first, size_t count) {
-    memset(block + HEADER + 4 * first, 0, 4 * count);
-}
-
-/* The zero frame around the window's cells. */
-static void pack_frame(char *block, const qb__bp_cone_problem *p, size_t rows_before,
-                       size_t rows_filled, size_t rows_in_all) {
-    const size_t stride = cell_stride(p), after = GUARD + p->columns;
-    zero_cells(block, 0, rows_before * stride);
-    for (size_t i = 0; i < rows_filled; i++) {
-        zero_cells(block, (rows_before + i) * stride, GUARD);
-        zero_cells(block, (rows_before + i) * stride + after, stride - after);
+/* A part of a block, header of 16 floats and rows of cells. `fill` makes the columns' cells of the
+ * row that begins with pixel row r of the window, and is asked for rows `above` <= r < rows; the
+ * frame of zeros around them is made here. */
+INLINE void pack_rows(const qb__bp_cone_problem *p, qb__bp_cone_window window, const float *header,
+                      const float *image, size_t row_stride, char *block, size_t part, size_t parts,
+                      int64_t above,
+                      void (*fill)(char *cells, const float *image, size_t row_stride, int64_t r,
+                                   int64_t rows, size_t columns, float scale),
+                      float scale) {
+    const int64_t rows = (int64_t)(window.r1 - window.r0);
+    const size_t stride = cell_stride(p), all = cell_rows(window), after = GUARD + p->columns;
+    if (part == 0) memcpy(block, header, HEADER);
+    for (size_t i = all * part / parts; i < all * (part + 1) / parts; i++) {
+        char *cells = block + HEADER + 4 * i * stride;
+        const int64_t r = (int64_t)i - GUARD;
+        if (rows == 0 || r < above || r >= rows) {
+            memset(cells, 0, 4 * stride);
+            continue;
+        }
+        memset(cells, 0, 4 * GUARD);
+        fill(cells + 4 * GUARD, image, row_stride, r, rows, p->columns, scale);
+        memset(cells + 4 * after, 0, 4 * (stride - after));
     }
-    const size_t end = rows_before + rows_filled;
-    zero_cells(block, end * stride, (rows_in_all - end) * stride);
 }
 
 #define MATRIX_VARIANT(fits)                                                                       \
-    .brick = {2 * CONE_TILE_X, CONE_TILE_Y, CONE_TILE_Z}, .applicable = fits,                      \
+    .brick = {16 * CONE_TILE_X, CONE_TILE_Y, CONE_TILE_Z}, .applicable = fits,                     \
     .view_bytes = matrix_view_bytes, .scratch_bytes = matrix_scratch_bytes, .run = matrix_run
 
 #endif

@@ -37,6 +37,5 @@ const qb__bp_cone_variant qb__bp_cone_matrix_avx2 = {.id = "bp_cone_matrix.avx2"
                                                      .features = QB__CPU_AVX2,
                                                      .accuracy = QB__ACCURACY_NORMAL,
                                                      .speed = 1.0,
-                                                     .needs_largest = true,
-                                                     .pack = pack_pairs,
+                                                     PACK_PAIRS,
                                                      MATRIX_VARIANT(matrix_applicable)};

@@ -22,6 +22,5 @@ const qb__bp_cone_variant qb__bp_cone_matrix_avx512 = {.id = "bp_cone_matrix.avx
                                                        .features = QB__CPU_AVX512,
                                                        .accuracy = QB__ACCURACY_NORMAL,
                                                        .speed = 2.0,
-                                                       .needs_largest = true,
-                                                       .pack = pack_pairs,
+                                                       PACK_PAIRS,
                                                        MATRIX_VARIANT(matrix_applicable)};

@@ -40,9 +40,9 @@ INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
 }
 
 const qb__bp_cone_variant qb__bp_cone_matrix_avx512vnni = {.id = "bp_cone_matrix.avx512vnni",
-                                                           .features = QB__CPU_AVX512VNNI,
+                                                           .features =
+                                                               QB__CPU_AVX512 | QB__CPU_AVX512VNNI,
                                                            .accuracy = QB__ACCURACY_NORMAL,
                                                            .speed = 2.4,
-                                                           .needs_largest = true,
-                                                           .pack = pack_pairs,
+                                                           PACK_PAIRS,
                                                            MATRIX_VARIANT(vnni_applicable)};

@@ -19,5 +19,5 @@ const qb__bp_cone_variant qb__bp_cone_matrix_avx2_float = {.id = "bp_cone_matrix
                                                            .features = QB__CPU_AVX2,
                                                            .accuracy = QB__ACCURACY_HIGH,
                                                            .speed = 0.7,
-                                                           .pack = pack_float,
+                                                           PACK_FLOAT,
                                                            MATRIX_VARIANT(matrix_applicable)};

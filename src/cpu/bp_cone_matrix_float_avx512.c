@@ -20,5 +20,5 @@ const qb__bp_cone_variant qb__bp_cone_matrix_avx512_float = {.id = "bp_cone_matr
                                                              .features = QB__CPU_AVX512,
                                                              .accuracy = QB__ACCURACY_HIGH,
                                                              .speed = 1.5,
-                                                             .pack = pack_float,
+                                                             PACK_FLOAT,
                                                              MATRIX_VARIANT(matrix_applicable)};

@@ -11,24 +11,26 @@
 
 enum { FULL = 32767, WEIGHTS = PAIR_WEIGHTS };
 
-static void pack_pairs(const qb__bp_cone_problem *p, size_t view, qb__bp_cone_window window,
-                       const float *image, size_t row_stride, void *memory) {
-    char *block = memory;
-    const size_t stride = cell_stride(p), rows = window.r1 - window.r0, columns = p->columns;
+INLINE void fill_pairs(char *cells, const float *image, size_t row_stride, int64_t r, int64_t rows,
+                       size_t columns, float scale) {
+    const float *upper = r >= 0 ? image + (size_t)r * row_stride : NULL;
+    const float *lower = r + 1 < rows ? image + (size_t)(r + 1) * row_stride : NULL;
+    pairs_fill((uint32_t *)cells, upper, lower, columns, scale);
+}
+
+/* The row of cells above the first row of pixels holds that row as its lower half. */
+static void pack_pairs_part(const qb__bp_cone_problem *p, size_t view, qb__bp_cone_window window,
+                            const float *image, size_t row_stride, void *block, size_t part,
+                            size_t parts) {
     const float largest = p->largest[view];
     const float header[HEADER / sizeof(float)] = {largest / ((float)FULL * (float)WEIGHTS)};
     const float scale = largest > 0 ? (float)FULL / largest : 0;
-    memcpy(block, header, HEADER);
-    if (rows == 0) {
-        pack_frame(block, p, 0, 0, cell_rows(window));
-        return;
-    }
-    /* The row of cells above the first row of pixels holds that row as its lower half. */
-    pack_frame(block, p, GUARD - 1, rows + 1, cell_rows(window));
-    for (size_t i = 0; i < rows + 1; i++) {
-        char *cells = block + HEADER + 4 * ((GUARD - 1 + i) * stride + GUARD);
-        const float *upper = i > 0 ? image + (i - 1) * row_stride : NULL;
-        const float *lower = i < rows ? image + i * row_stride : NULL;
-        pairs_fill((uint32_t *)cells, upper, lower, columns, scale);
-    }
+    pack_rows(p, window, header, image, row_stride, block, part, parts, -1, fill_pairs, scale);
 }
+
+static void pack_pairs(const qb__bp_cone_problem *p, size_t view, qb__bp_cone_window window,
+                       const float *image, size_t row_stride, void *block) {
+    pack_pairs_part(p, view, window, image, row_stride, block, 0, 1);
+}
+
+#define PACK_PAIRS .needs_largest = true, .pack = pack_pairs, .pack_part = pack_pairs_part

@@ -10,7 +10,7 @@
 #include "cpu/features.h"
 #include "io/rabbitct.h"
 
-enum { GROUP = QB__RABBITCT_GROUP };
+enum { GROUP = QB__RABBITCT_GROUP, MOST_PARTS = 64 };
 
 struct qb__rabbitct_engine {
     qb__bp_cone_problem problem; /* of the views of one group */
@@ -25,6 +25,8 @@ struct qb__rabbitct_engine {
     qb__pool *pool;
     char *packed, *scratch;
     const qb__rabbitct_input *incoming; /* what pack_task reads */
+    size_t parts;                       /* that a view is cut into while it is packed */
+    float largest_of_part[GROUP * MOST_PARTS];
     float *volume;
 };
 
@@ -116,27 +118,48 @@ void qb__rabbitct_engine_destroy(qb__rabbitct_engine *e) {
     qb__free(e);
 }
 
-static float largest_of(const float *image, size_t pixels) {
+static float largest_of(const float *image, size_t from, size_t to) {
     float largest[16] = {0};
-    size_t i = 0;
-    for (; i + 16 <= pixels; i += 16)
+    for (; from + 16 <= to; from += 16)
         for (int k = 0; k < 16; k++) {
-            float a = fabsf(image[i + (size_t)k]);
+            float a = fabsf(image[from + (size_t)k]);
             largest[k] = a > largest[k] ? a : largest[k];
         }
-    for (; i < pixels; i++) largest[0] = fmaxf(largest[0], fabsf(image[i]));
+    for (; from < to; from++) largest[0] = fmaxf(largest[0], fabsf(image[from]));
     for (int k = 1; k < 16; k++) largest[0] = fmaxf(largest[0], largest[k]);
     return largest[0];
+}
+
+/* Part task % parts of incoming view task / parts. */
+static void largest_task(void *context, size_t task, int worker) {
+    (void)worker;
+    qb__rabbitct_engine *e = context;
+    const size_t part = task % e->parts, pixels = e->problem.rows * e->problem.columns;
+    e->largest_of_part[task] = largest_of(e->incoming[task / e->parts].image,
+                                          pixels * part / e->parts, pixels * (part + 1) / e->parts);
 }
 
 static void pack_task(void *context, size_t task, int worker) {
     (void)worker;
     qb__rabbitct_engine *e = context;
-    const size_t slot = e->waiting + task;
-    const float *image = e->incoming[task].image;
-    e->largest[slot] = largest_of(image, e->problem.rows * e->problem.columns);
-    e->variant->pack(&e->problem, slot, whole(e), image, e->problem.columns,
-                     e->packed + slot * e->view_bytes);
+    const size_t slot = e->waiting + task / e->parts;
+    e->variant->pack_part(&e->problem, slot, whole(e), e->incoming[task / e->parts].image,
+                          e->problem.columns, e->packed + slot * e->view_bytes, task % e->parts,
+                          e->parts);
+}
+
+/* A view that comes alone is cut into parts for all threads. */
+static void pack_views(qb__rabbitct_engine *e, size_t views) {
+    const size_t threads = (size_t)qb__pool_threads(e->pool), parts = (threads + views - 1) / views;
+    e->parts = parts < MOST_PARTS ? parts : MOST_PARTS;
+    qb__pool_for(e->pool, views * e->parts, largest_task, e);
+    for (size_t i = 0; i < views; i++) {
+        e->largest[e->waiting + i] = 0;
+        for (size_t k = 0; k < e->parts; k++)
+            e->largest[e->waiting + i] =
+                fmaxf(e->largest[e->waiting + i], e->largest_of_part[i * e->parts + k]);
+    }
+    qb__pool_for(e->pool, views * e->parts, pack_task, e);
 }
 
 static void brick_task(void *context, size_t task, int worker) {
@@ -185,7 +208,7 @@ qb_status qb__rabbitct_engine_add(qb__rabbitct_engine *e, const qb__rabbitct_inp
             n += status == QB_OK;
         }
         e->incoming = views;
-        if (n > 0) qb__pool_for(e->pool, n, pack_task, e);
+        if (n > 0) pack_views(e, n);
         e->waiting += n;
         e->seen += n;
         if (status != QB_OK) return status;

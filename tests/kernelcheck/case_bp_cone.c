@@ -148,6 +148,16 @@ static void pack(const trial *t, qb__bp_cone_window window, size_t first, size_t
                          (char *)to + (v - first) * bytes);
 }
 
+/* The same in parts, the last one first. */
+static void pack_in_parts(const trial *t, qb__bp_cone_window window, size_t parts, void *to) {
+    const qb__bp_cone_problem *p = &t->scan.problem;
+    const size_t bytes = t->variant->view_bytes(p, window);
+    for (size_t v = 0; v < p->views; v++)
+        for (size_t part = parts; part-- > 0;)
+            t->variant->pack_part(p, v, window, cone_image(&t->scan, v) + window.r0 * p->columns,
+                                  p->columns, (char *)to + v * bytes, part, parts);
+}
+
 static void run(const trial *t, const void *packed, qb__bp_cone_window window, size_t first,
                 size_t end, qb__bp_cone_brick b, float *out) {
     uintptr_t origin =
@@ -250,7 +260,10 @@ static bool same_bits(const trial *t, rng *r) {
     const qb__bp_cone_window window = qb__bp_cone_rows(p, b.z0, b.z1);
     guarded packed = guarded_new(t->variant->view_bytes(p, window) * p->views);
     guarded out = guarded_new(t->out.bytes);
-    pack(t, window, 0, p->views, packed.data);
+    if (t->variant->pack_part)
+        pack_in_parts(t, window, 1 + middle % 7, packed.data);
+    else
+        pack(t, window, 0, p->views, packed.data);
     const char *second = (char *)packed.data + middle * t->variant->view_bytes(p, window);
     if (middle > 0) run(t, packed.data, window, 0, middle, b, out.data);
     run(t, second, window, middle, p->views, b, out.data);

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "ops/bench.h"
 #include "ops/bench_cone.h"
+#include "ops/device_select.h"
 #include "quickbeam/device.h"
 #include "recon/bench_parts.h"
 
@@ -33,6 +34,16 @@ const qb_param qb_bench_params[] = {
 
 typedef qb_status (*run_bench)(const qb_bench_options *options, const qb_env *env, cJSON *result);
 
+static qb_status bench_filter(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+    qb__device_set set;
+    qb_status status = qb__device_set_open(env, &set);
+    if (status != QB_OK) return status;
+    status = set.count ? qb__bench_filter_device(options, set.device[0], env, result)
+                       : qb__bench_filter(options, env, result);
+    qb__device_set_close(&set);
+    return status;
+}
+
 static const struct {
     const char *name;
     run_bench run[2]; /* parallel, cone */
@@ -40,9 +51,10 @@ static const struct {
                           cJSON *result);
 } benches[] = {
     {"backproject", {qb__bench_backproject, qb__bench_backproject_cone}, NULL},
-    {"filter", {qb__bench_filter, qb__bench_filter}, NULL},
+    {"filter", {bench_filter, bench_filter}, NULL},
     {"fbp", {qb__bench_fbp, NULL}, NULL},
     {"fdk", {qb__bench_fdk, qb__bench_fdk}, NULL},
+    {"resident", {qb__bench_resident, NULL}, NULL},
     {"io", {qb__bench_io, qb__bench_io}, NULL},
     {"rabbitct", {NULL, NULL}, qb__bench_rabbitct},
 };
@@ -86,7 +98,7 @@ qb_status qb_bench(const char *what, const char *file, const qb_bench_options *o
         return status;
     }
     return qb__fail(QB_BAD_ARGUMENT,
-                    "qb bench %s: there are backproject, filter, fbp, fdk, io and rabbitct", what);
+                    "qb bench %s: there are backproject, filter, fbp, fdk, resident, io and rabbitct", what);
 }
 
 void qb_text_free(char *text) { cJSON_free(text); }

@@ -12,6 +12,8 @@ qb_status qb__bench_filter(const qb_bench_options *options, const qb_env *env, c
 /* The same on a device, by each method it has, beside a copy of its memory. */
 qb_status qb__bench_filter_device(const qb_bench_options *options, qb__device *device,
                                   const qb_env *env, cJSON *result);
+/* Filtered back-projection of what is on a device, and stays there. */
+qb_status qb__bench_resident(const qb_bench_options *options, const qb_env *env, cJSON *result);
 /* A whole reconstruction, file to file in the temporary folder ($TMPDIR), from the page cache. */
 qb_status qb__bench_fbp(const qb_bench_options *options, const qb_env *env, cJSON *result);
 /* The same of a cone beam: 16-bit TIFF to MHA. */

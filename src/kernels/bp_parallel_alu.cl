@@ -184,10 +184,11 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
 #else
     const int number = (int)group_id(0);
 #endif
-    if (number >= areas) return;
+    /* Each group of slices has a multiple of eight numbers, so that an area's way is the same in all. */
+    const int plane = (areas_x * areas_y + 7) / 8 * 8, area = number % plane;
+    if (number >= areas || area >= areas_x * areas_y) return;
     const int by_texture = number % 8 < TEXTURE_SHARE;
-    const int x0 = number % areas_x * AREA, y0 = number / areas_x % areas_y * AREA;
-    const int group = number / areas_x / areas_y;
+    const int x0 = area % areas_x * AREA, y0 = area / areas_x * AREA, group = number / plane;
 #else
     const int x0 = (int)group_id(0) * AREA, y0 = (int)group_id(1) * AREA, group = (int)group_id(2);
 #endif

@@ -13,7 +13,7 @@ static size_t stage_bytes(const qb__tensor_sizes *s) {
 static size_t table_bytes(const qb__tensor_sizes *s) {
     const size_t exchange = QB__TENSOR_WARPS * 64 * 10 * sizeof(float);
     const size_t strips = QB__TENSOR_WARPS * 2 * 2 * sizeof(uint32_t) * (size_t)s->views;
-    return exchange + (size_t)s->stages * (strips + 12) + 64;
+    return exchange + (size_t)s->stages * (strips + 12) + 256; /* and alignment */
 }
 
 static size_t shared_bytes(const qb__tensor_sizes *s) {
@@ -27,6 +27,8 @@ bool qb__tensor_choose(const qb__device_info *device, const qb__bp_parallel_prob
     s->bins = qb__tensor_bins(problem, &s->rows);
     s->planes = 1 + values[QB__TENSOR_SPLIT];
     s->views = values[QB__TENSOR_VIEWS];
+    /* Few views: those that fill up each shape's weigh more than what a stage costs. */
+    if (problem->views < 256 && s->views > 4) s->views = 4;
     s->stages = 2;
     while (s->views > 2 && shared_bytes(s) > device->local_bytes) s->views /= 2;
     if (shared_bytes(s) > device->local_bytes) return false;

@@ -91,4 +91,4 @@ static inline void gather_apart(const float *p, size_t apart, integers i, lanes 
 #include "project_joseph_body.h"
 
 const qb__joseph_variant qb__project_joseph_avx2 = {
-    .id = "project_joseph.avx2", .features = QB__CPU_AVX2, .speed = 1.5, JOSEPH_VARIANT};
+    .id = "project_joseph.avx2", .features = QB__CPU_AVX2, .speed = 1.0, JOSEPH_VARIANT};

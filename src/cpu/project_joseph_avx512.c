@@ -71,4 +71,4 @@ static inline void gather_apart(const float *p, size_t apart, integers i, lanes 
 #include "project_joseph_body.h"
 
 const qb__joseph_variant qb__project_joseph_avx512 = {
-    .id = "project_joseph.avx512", .features = QB__CPU_AVX512, .speed = 3.0, JOSEPH_VARIANT};
+    .id = "project_joseph.avx512", .features = QB__CPU_AVX512, .speed = 2.0, JOSEPH_VARIANT};

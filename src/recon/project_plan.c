@@ -169,6 +169,23 @@ static double samples(const qb__projection *p) {
     return (double)p->scan.views * (double)image_floats(p) * (double)most;
 }
 
+static void add_why(const qb__projection *p) {
+    size_t count;
+    const qb__joseph_variant *rows = qb__joseph_variants(&count);
+    cJSON *list = cJSON_AddArrayToObject(p->job.plan, "why");
+    for (size_t i = 0; i < count; i++) {
+        bool runs = (rows[i].features & ~qb__cpu_features()) == 0;
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddStringToObject(entry, "kernel", rows[i].id);
+        cJSON_AddStringToObject(entry, "accuracy",
+                                qb__accuracy_name((qb_accuracy)rows[i].accuracy));
+        cJSON_AddNumberToObject(entry, "core_seconds", samples(p) / (rows[i].speed * 1e9));
+        cJSON_AddStringToObject(entry, "verdict",
+                                runs ? "usable" : "this CPU lacks its instructions");
+        cJSON_AddItemToArray(list, entry);
+    }
+}
+
 static void describe(qb__projection *p) {
     cJSON *plan = p->job.plan;
     const qb__simulation *s = &p->scan;
@@ -202,6 +219,7 @@ static void describe(qb__projection *p) {
     cJSON_AddStringToObject(plan, "angles", text);
     cJSON_AddStringToObject(plan, "kernel", variant->id);
     cJSON_AddStringToObject(plan, "accuracy", qb__accuracy_name((qb_accuracy)variant->accuracy));
+    add_why(p);
     cJSON_AddNumberToObject(plan, "threads", threads);
     cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)p->slab);
     cJSON_AddNumberToObject(plan, "chunks", (double)p->slabs);

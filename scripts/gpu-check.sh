@@ -24,7 +24,8 @@ failed=0 comma=''
 
 quote() { printf '"%s"' "$(printf '%s' "$1" | tr -d '\000-\037\177' | sed 's/\\/\\\\/g; s/"/\\"/g')"; }
 
-# step NAME json|text COMMAND...: runs it, shows how it went, and keeps its JSON or its last line.
+# step NAME json|lines|text COMMAND...: runs it, shows how it went, and keeps its JSON (one object, or one
+# a line) or its last line.
 step() {
     name=$1 kind=$2
     shift 2
@@ -32,7 +33,10 @@ step() {
     "$@" >"$work/out" 2>"$work/err"
     code=$?
     seconds=$(($(date +%s) - begin))
-    said=$([ "$kind" = json ] || cat "$work/out" "$work/err" | grep -v '^ *$' | tail -n 1)
+    said=''
+    if [ "$kind" = text ] || [ $code != 0 ]; then
+        said=$(cat "$work/out" "$work/err" | grep -v '^ *$' | tail -n 1)
+    fi
     result=passed
     [ $code = 77 ] && result=skipped
     if [ $code != 0 ] && [ $code != 77 ]; then
@@ -45,6 +49,10 @@ step() {
         if [ "$kind" = json ] && [ $result = passed ]; then
             printf '"output": '
             tr '\n\t' '  ' <"$work/out"
+        elif [ "$kind" = lines ] && [ $result = passed ]; then
+            printf '"output": [\n'
+            sed '$!s/$/,/' "$work/out"
+            printf ']'
         else
             printf '"says": %s' "$(quote "$said")"
         fi
@@ -76,7 +84,7 @@ step faults text "$build/tests/device/device_faults"
 step cache text "$build/tests/device/device_cache"
 step device-layer text "$build/tests/unit/unit_device"
 step device-lost text "$build/tests/device/device_lost"
-step kernelcheck text "$build/tests/kernelcheck/kernelcheck" --filter bp_parallel
+step kernelcheck text "$build/tests/kernelcheck/kernelcheck" --filter @
 
 # The sanitizer slows kernels down a hundredfold: fewer trials, and the faults tests (no GPU) not at all.
 if command -v compute-sanitizer >/dev/null 2>&1; then
@@ -86,7 +94,7 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
     done
     step memcheck-kernels text env QB_LIBOPENCL= compute-sanitizer --tool memcheck --error-exitcode 9 \
         --report-api-errors no "$build/tests/kernelcheck/kernelcheck" --quick --trials 3 --threads 1 \
-        --filter bp_parallel
+        --filter @cuda
 else
     not_run compute-sanitizer "it is not there: NVIDIA's cuda-sanitizer package brings it"
 fi
@@ -102,7 +110,8 @@ if [ $quick = 0 ]; then
     bench p2 backproject --size 1024,1024,256 --views 1024 --device cuda
     bench p2-high backproject --size 1024,1024,256 --views 1024 --device cuda --accuracy high
     bench one-slice backproject --size 2048,2048,1 --views 2048 --device cuda
-    step kernels json "$build/tests/kernelcheck/kernelcheck" --bench --json --filter bp_parallel
+    step kernels json "$build/tests/kernelcheck/kernelcheck" --bench --json --filter @cuda
+    step variants-p1 lines "$build/tests/variants/bench_bp_parallel" cuda 2048 2048 16
 else
     not_run benchmarks "--quick"
 fi

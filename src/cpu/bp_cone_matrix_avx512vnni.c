@@ -43,6 +43,6 @@ const qb__bp_cone_variant qb__bp_cone_matrix_avx512vnni = {.id = "bp_cone_matrix
                                                            .features =
                                                                QB__CPU_AVX512 | QB__CPU_AVX512VNNI,
                                                            .accuracy = QB__ACCURACY_NORMAL,
-                                                           .speed = 2.4,
+                                                           .speed = 3.0,
                                                            PACK_PAIRS,
                                                            MATRIX_VARIANT(vnni_applicable)};

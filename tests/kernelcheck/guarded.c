@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { MARGIN = 256, CANARY = 0xc5 };
+enum { MARGIN = 256, CANARY = 0xc5, HUGE_PAGE = 2 << 20 };
 
 static size_t rounded(size_t bytes) {
     return (bytes + 63) / 64 * 64;
@@ -12,7 +13,11 @@ static size_t rounded(size_t bytes) {
 
 guarded guarded_new(size_t bytes) {
     guarded g = {NULL, bytes};
-    unsigned char *p = aligned_alloc(64, rounded(bytes) + 2 * MARGIN);
+    const size_t all = rounded(bytes) + 2 * MARGIN;
+    /* Large blocks as the library has them: in large pages, where the system grants them. */
+    const size_t align = bytes >= (size_t)64 << 20 ? HUGE_PAGE : 64;
+    unsigned char *p = aligned_alloc(align, (all + align - 1) / align * align);
+    if (p && align == HUGE_PAGE) madvise(p, all, MADV_HUGEPAGE);
     if (!p) {
         fprintf(stderr, "kernelcheck: no memory for %zu bytes\n", bytes);
         exit(2);

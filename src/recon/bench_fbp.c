@@ -31,6 +31,10 @@ static void remove_folder(const files *f) {
     rmdir(f->folder);
 }
 
+static unsigned short image_at(float noise) {
+    return (unsigned short)(30000.0f + 10000.0f * noise);
+}
+
 /* Counts with flats and darks, as a detector would give them: u16, noise around half scale. */
 static qb_status write_scan(const char *path, size_t views, size_t rows, size_t columns) {
     size_t pixels = rows * columns;
@@ -56,8 +60,9 @@ static qb_status write_scan(const char *path, size_t views, size_t rows, size_t 
     QB__TRY(qb_writer_create(path, &stack, &writer));
     qb__noise(noise, pixels, 1);
     for (size_t v = 0; v < views; v++) {
+        size_t turn = v * 977 % pixels; /* each view begins elsewhere in the noise */
         for (size_t i = 0; i < pixels; i++)
-            image[i] = (unsigned short)(30000.0f + 10000.0f * noise[(i + v * 977) % pixels]);
+            image[i] = image_at(noise[i + turn < pixels ? i + turn : i + turn - pixels]);
         QB__TRY(qb_writer_write(writer, v, v + 1, image));
     }
     status = qb_writer_commit(writer, "{}");

@@ -6,7 +6,7 @@
 
 /* Modules and launches. */
 
-enum { ARGS_MAX = 32, SHARED_WITHOUT_ASKING = 48 << 10 };
+enum { ARGS_MAX = 32 };
 
 qb_status qb__cuda_load(qb__program *program, const qb__binary *binary) {
     QB__CUDA_CALL(program->device, "loading a program",
@@ -54,9 +54,10 @@ void qb__cuda_kernel_release(qb__kernel *kernel) {
     (void)kernel;
 }
 
-/* More than 48 KiB of shared memory must be asked for, once a kernel. */
+/* More than 48 KiB of shared memory, the kernel's own included, must be asked for: what is dynamic
+ * always is, once a kernel. */
 static qb__cu_result opt_in(qb__kernel *kernel, size_t bytes) {
-    if (bytes <= SHARED_WITHOUT_ASKING || bytes <= kernel->dynamic_bytes) return 0;
+    if (bytes <= kernel->dynamic_bytes) return 0;
     qb__cu_result result =
         qb__cuda.function_set(kernel->native, QB__CU_FUNCTION_DYNAMIC_SHARED, (int)bytes);
     if (!result) kernel->dynamic_bytes = bytes;

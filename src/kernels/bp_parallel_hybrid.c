@@ -92,23 +92,24 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
             __VA_ARGS__                                                                            \
         }                                                                                          \
     }
-#define ROW(name, kind, class, ...)                                                                \
+#define ROW(name, kind, class, difference, share)                                                  \
     {                                                                                              \
         .id = name, .interp = kind, .apis = QB__API_CUDA | QB__API_OPENCL, .accuracy = class,      \
         .method = "Hybrid: texture engine and arithmetic (7.1)", .slices_step = 1,                 \
-        .parameters = {P("INTERP", kind),       __VA_ARGS__,                                       \
-                       P("AREA", 32, 64),       P("PIXELS", 8, 4, 16),                             \
-                       P("VIEWS", 8, 16),       P("CACHE", 2, 1),                                  \
-                       P("BLOCKS", 3, 1, 2, 4), P("TEXTURE_SHARE", 2, 1, 3, 4, 5),                 \
+        .parameters = {P("INTERP", kind), P("SLICES", 2, 1),       difference,                     \
+                       P("AREA", 64, 32), P("PIXELS", 16, 8, 4),   P("VIEWS", 16, 8),              \
+                       P("CACHE", 2, 1),  P("BLOCKS", 4, 1, 2, 3), share,                          \
                        P("BALANCE", 0, 1)},                                                        \
         .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes, .plan = make_plan,       \
         .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy                         \
     }
 
+#define DIFFERENCES P("DIFFERENCE", 1, 0, 2)
+#define PLAIN P("DIFFERENCE", 0)
+#define A_QUARTER P("TEXTURE_SHARE", 2, 1, 3, 4, 5)
+#define AN_EIGHTH P("TEXTURE_SHARE", 1, 2, 3, 4, 5)
 static const qb__bp_parallel_device_variant rows[] = {
-    ROW("bp_parallel_linear.hybrid", QB__INTERP_LINEAR, QB__ACCURACY_FAST, P("SLICES", 2, 1),
-        P("DIFFERENCE", 0, 1, 2)),
-    ROW("bp_parallel_nearest.hybrid", QB__INTERP_NEAREST, QB__ACCURACY_HIGH, P("SLICES", 2, 1),
-        P("DIFFERENCE", 0)),
+    ROW("bp_parallel_linear.hybrid", QB__INTERP_LINEAR, QB__ACCURACY_FAST, DIFFERENCES, A_QUARTER),
+    ROW("bp_parallel_nearest.hybrid", QB__INTERP_NEAREST, QB__ACCURACY_HIGH, PLAIN, AN_EIGHTH),
 };
 const qb__bp_parallel_rows qb__bp_parallel_hybrid_rows = {rows, sizeof rows / sizeof *rows};

@@ -33,7 +33,7 @@ static const char *unusable(const qb__device_info *device, const qb__bp_parallel
     return why;
 }
 
-/* Either way's cost by its share. Texels pass where shared memory is read: a texel counts as 32
+/* Either way's cost by its share. Texels pass where shared memory is read: a texel counts as 16
  * bytes there; the two ways together also leave fewer registers to either. */
 static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
                  qb__kernel_cost *cost) {
@@ -41,7 +41,7 @@ static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const 
     const double texture = alu.texture_share / 8.0, s = alu.slices;
     qb__alu_cost(problem, &alu, cost);
     cost->texels = texture / s;
-    cost->local_bytes = cost->local_bytes * (1.0 - texture) + 32.0 * cost->texels;
+    cost->local_bytes = cost->local_bytes * (1.0 - texture) + 16.0 * cost->texels;
     cost->l2_bytes *= 1.0 - texture;
     cost->arithmetic = 1.25 * cost->arithmetic * (1.0 - texture) + texture * (1.0 + 5.0 / s);
     qb__cost_scale(cost, qb__layout_waste(slices, (unsigned)alu.slices));

@@ -75,9 +75,10 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
 #define ROW(name, kind, class, how, ...)                                                           \
     {                                                                                              \
         .id = name, .interp = kind, .apis = QB__API_CUDA | QB__API_OPENCL, .accuracy = class,      \
-        .method = how, .slices_step = 1, .parameters = {P("INTERP", kind), __VA_ARGS__},           \
-        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes, .plan = make_plan,       \
-        .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy                         \
+        .method = how, .slices_step = 1, .slices_max = 32768,                                      \
+        .parameters = {P("INTERP", kind), __VA_ARGS__}, .unusable = unusable, .cost = cost,        \
+        .packed_bytes = packed_bytes, .plan = make_plan, .pack = qb__layout_pack, .run = run,      \
+        .destroy = qb__layout_destroy                                                              \
     }
 #define LINEAR(suffix, class, how, ...)                                                            \
     ROW("bp_parallel_linear." suffix, QB__INTERP_LINEAR, class, how, __VA_ARGS__)

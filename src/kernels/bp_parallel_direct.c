@@ -84,6 +84,7 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
     {                                                                                              \
         .id = name, .interp = kind, .apis = QB__API_OPENCL, .accuracy = QB__ACCURACY_HIGH,         \
         .method = "Algorithm 1 for processors (6.10): rows read from memory", .slices_step = 1,    \
+        .slices_max = 32768,                                                                       \
         .parameters = {P("INTERP", kind), P("SLICES", 8, 4, 2, 1), P("BLOCK", 32, 16, 8),          \
                        P("VIEWS", 16, 1, 4, 64)},                                                  \
         .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes, .plan = make_plan,       \

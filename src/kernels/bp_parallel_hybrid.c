@@ -96,6 +96,7 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
     {                                                                                              \
         .id = name, .interp = kind, .apis = QB__API_CUDA | QB__API_OPENCL, .accuracy = class,      \
         .method = "Hybrid: texture engine and arithmetic (7.1)", .slices_step = 1,                 \
+        .slices_max = 2048,                                                                        \
         .parameters = {P("INTERP", kind), P("SLICES", 2, 1),       difference,                     \
                        P("AREA", 64, 32), P("PIXELS", 16, 8, 4),   P("VIEWS", 16, 8),              \
                        P("CACHE", 2, 1),  P("BLOCKS", 4, 1, 2, 3), share,                          \

@@ -69,10 +69,12 @@ static double measure(bench *b, const qb__bp_parallel_device_variant *v, const i
     const double bytes = 4.0 * (double)(p->views * p->columns) * b->trial.slices +
                          (double)v->packed_bytes(p, b->trial.slices, values);
     printf("\"giga_updates_per_second\": %.1f, \"rel_l2\": %.3g, \"worst\": %.3g, \"ok\": %s, "
+           "\"bits\": \"%016llx\", "
            "\"pack_gigabytes_per_second\": %.0f, \"cost\": {\"texels\": %.4g, \"local_bytes\": "
            "%.4g, \"arithmetic\": %.4g, \"l2_bytes\": %.4g}}\n",
            rate, r.rel_l2, r.worst, r.rel_l2 < trial_bound(v->accuracy) ? "true" : "false",
-           bytes / r.pack_seconds * 1e-9, c.texels, c.local_bytes, c.arithmetic, c.l2_bytes);
+           (unsigned long long)r.bits, bytes / r.pack_seconds * 1e-9, c.texels, c.local_bytes,
+           c.arithmetic, c.l2_bytes);
     fflush(stdout);
     return rate;
 }

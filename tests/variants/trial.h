@@ -17,6 +17,7 @@ typedef struct trial {
 typedef struct trial_result {
     double rel_l2, worst; /* of the sampled voxels; worst in units of their rms */
     double seconds, pack_seconds;
+    uint64_t bits; /* a hash of the slices looked at: the same input gives the same */
 } trial_result;
 
 /* An ordinary scan: even angles, the axis in the middle. */

@@ -52,51 +52,52 @@
 /* The place of first + r step. Without a carry into the sixteens, an offset that the compiler
  * knows.
  */
-FUNCTION int place(const int first, const int r, const int step, const int carries) {
+FUNCTION uint place(const uint first, const int r, const int step, const int carries) {
     return carries ? PLACE(first + r * step) : PLACE(first) + PLACE(r * step);
 }
 
 /* Which butterfly is the item's b-th, and whether there is one. Those of the last pass come in
  * pairs j, HALF/radix - j; 0 and the middle, each its own partner, share the first pair. */
-FUNCTION int butterfly(const int item, const int b, const int radix, const int paired) {
-    int t = item + b / 2 * ITEMS;
+FUNCTION uint butterfly(const uint item, const int b, const int radix, const int paired) {
+    uint t = item + b / 2 * ITEMS;
     if (!paired) return item + b * ITEMS;
     if (b % 2 == 0) return t;
     return t == 0 ? HALF / radix / 2 : HALF / radix - t;
 }
-FUNCTION int exists(const int item, const int b, const int radix, const int paired) {
+FUNCTION int exists(const uint item, const int b, const int radix, const int paired) {
     const int all = paired ? HALF / radix / 2 : HALF / radix;
     return all % ITEMS == 0 || item + (paired ? b / 2 : b) * ITEMS < all;
 }
 
 /* A pass: fetch() a butterfly's numbers from local memory, transform() them, keep() them there.
  * `done` is the product of the radices before. */
-FUNCTION void fetch(float2 *v, LOCAL_POINTER const float2 *s, const int item, const int radix,
+FUNCTION void fetch(float2 *v, LOCAL_POINTER const float2 *s, const uint item, const int radix,
                     const int paired) {
     UNROLL for (int b = 0; b < (paired ? PAIR_TURNS : TURNS(radix)); b++) {
-        int j = butterfly(item, b, radix, paired);
+        uint j = butterfly(item, b, radix, paired);
         if (!exists(item, b, radix, paired)) continue;
         UNROLL for (int r = 0; r < radix; r++) v[b * radix + r] =
             s[place(j, r, HALF / radix, HALF / radix % 16)];
     }
 }
 
-FUNCTION void transform(float2 *v, GLOBAL const float2 *roots, const int item, const int radix,
+FUNCTION void transform(float2 *v, GLOBAL const float2 *roots, const uint item, const int radix,
                         const int done, const int paired) {
     UNROLL for (int b = 0; b < (paired ? PAIR_TURNS : TURNS(radix)); b++) {
-        int j = butterfly(item, b, radix, paired);
+        uint j = butterfly(item, b, radix, paired);
         if (!exists(item, b, radix, paired)) continue;
         if (done > 1) turn(v + b * radix, roots[j % done * (HALF / (done * radix))], radix);
         dft(v + b * radix, radix);
     }
 }
 
-FUNCTION void keep(const float2 *v, LOCAL_POINTER float2 *s, const int item, const int radix,
+FUNCTION void keep(const float2 *v, LOCAL_POINTER float2 *s, const uint item, const int radix,
                    const int done, const int paired) {
     const int block = done * radix;
     const int carries = done % 16 && (16 % done || (block % 16 && 16 % block));
     UNROLL for (int b = 0; b < (paired ? PAIR_TURNS : TURNS(radix)); b++) {
-        int j = butterfly(item, b, radix, paired), first = j / done * block + j % done;
+        uint j = butterfly(item, b, radix, paired);
+        uint first = j / done * block + j % done;
         if (!exists(item, b, radix, paired)) continue;
         UNROLL for (int r = 0; r < radix; r++) s[place(first, r, done, carries)] = v[b * radix + r];
     }
@@ -111,12 +112,16 @@ FUNCTION void keep(const float2 *v, LOCAL_POINTER float2 *s, const int item, con
         transform(v, roots, item, radix, done, paired);                                            \
     } while (0)
 
+/* Known to the compiler: whether all items' r-th numbers of the first pass are columns. */
+#define ALL_INSIDE(r)                                                                              \
+    (2 * (r) * (HALF / RADIX0) >= LEFT && 2 * ((r) + 1) * (HALF / RADIX0) <= LEFT + COLUMNS)
+
 /* An ellipse through the row needs sums over all of it; the items' parts stand behind the row. */
-FUNCTION void fit_ellipse(LOCAL_POINTER float *line, const int item, ellipse *first,
+FUNCTION void fit_ellipse(LOCAL_POINTER float *line, const uint item, ellipse *first,
                           ellipse *last) {
     LOCAL_POINTER float *parts = line + COLUMNS;
     float sums[ELLIPSE_SUMS];
-    ellipse_sums(line, COLUMNS, item, ITEMS, sums);
+    ellipse_sums(line, COLUMNS, (int)item, ITEMS, sums);
     for (int i = 0; i < ELLIPSE_SUMS; i++) parts[ELLIPSE_SUMS * item + i] = sums[i];
     for (int n = ITEMS; n > 1;) {
         int rest = (n + 1) / 2;
@@ -130,7 +135,7 @@ FUNCTION void fit_ellipse(LOCAL_POINTER float *line, const int item, ellipse *fi
     ellipse_fit(sums, COLUMNS, first, last);
 }
 
-FUNCTION void fetch_line(float2 *v, LOCAL_POINTER float *line, const int item) {
+FUNCTION void fetch_line(float2 *v, LOCAL_POINTER float *line, const uint item) {
     const int step = HALF / RADIX0;
     ellipse first, last;
     first.level = first.slope = first.bend = 0.0f;
@@ -139,10 +144,10 @@ FUNCTION void fetch_line(float2 *v, LOCAL_POINTER float *line, const int item) {
     UNROLL for (int b = 0; b < TURNS(RADIX0); b++) {
         if (!exists(item, b, RADIX0, 0)) continue;
         UNROLL for (int r = 0; r < RADIX0; r++) {
-            int at = 2 * (butterfly(item, b, RADIX0, 0) + r * step) - LEFT;
+            int at = 2 * ((int)butterfly(item, b, RADIX0, 0) + r * step) - LEFT;
             if (PAD == ZERO && 2 * r * step >= COLUMNS)
                 v[b * RADIX0 + r] = complex_of(0.0f, 0.0f);
-            else if (LEFT % 2 == 0 && at >= 0 && at + 1 < COLUMNS)
+            else if (LEFT % 2 == 0 && (ALL_INSIDE(r) || (at >= 0 && at + 1 < COLUMNS)))
                 v[b * RADIX0 + r] = *(LOCAL_POINTER const float2 *)(line + at);
             else
                 v[b * RADIX0 + r] = complex_of(sample_of(line, at, COLUMNS, PAD, first, last),
@@ -172,11 +177,11 @@ FUNCTION void scale_first(float2 *a, float2 *b, GLOBAL const float4 *coefficient
         scale_pair(b + r, b + radix - 1 - r, coefficients[r * step + step / 2]);
 }
 
-FUNCTION void scale_all(float2 *v, GLOBAL const float4 *coefficients, const int item) {
+FUNCTION void scale_all(float2 *v, GLOBAL const float4 *coefficients, const uint item) {
     const int radix = RADIX_LAST, step = HALF / RADIX_LAST;
     UNROLL for (int p = 0; p < PAIR_TURNS / 2; p++) {
         float2 *a = v + 2 * p * radix, *b = a + radix;
-        int j = item + p * ITEMS;
+        uint j = item + p * ITEMS;
         if (!exists(item, 2 * p, radix, 1)) continue;
         if (j == 0) {
             scale_first(a, b, coefficients);
@@ -195,21 +200,24 @@ FUNCTION void swap_parts(float2 *v) {
     UNROLL for (int i = 0; i < VALUES; i++) v[i] = complex_of(v[i].y, v[i].x);
 }
 
-/* Numbers of the last pass, still swapped, to the columns they are. */
-FUNCTION void write_line(const float2 *v, GLOBAL float *out, const float weight, const int item,
+/* Numbers of the last pass, still swapped, to the columns they are; in_twos: two at a time. */
+FUNCTION void write_line(const float2 *v, GLOBAL float *out, const float weight, const uint item,
                          const int in_twos) {
+    const int step = HALF / RADIX0, twos = in_twos && LEFT % 2 == 0 && COLUMNS % 2 == 0;
     UNROLL for (int b = 0; b < TURNS(RADIX0); b++) {
         if (!exists(item, b, RADIX0, 0)) continue;
         UNROLL for (int r = 0; r < RADIX0; r++) {
-            int c = 2 * (butterfly(item, b, RADIX0, 0) + r * (HALF / RADIX0)) - LEFT;
-            if (2 * r * (HALF / RADIX0) - LEFT >= COLUMNS) continue;
+            int c = 2 * ((int)butterfly(item, b, RADIX0, 0) + r * step) - LEFT;
+            if (2 * r * step - LEFT >= COLUMNS) continue;
             float x = v[b * RADIX0 + r].y * weight, y = v[b * RADIX0 + r].x * weight;
-            if (in_twos && LEFT % 2 == 0 && COLUMNS % 2 == 0) {
-                if (c >= 0 && c < COLUMNS) *(GLOBAL float2 *)(out + c) = complex_of(x, y);
-            } else {
-                if (c >= 0 && c < COLUMNS) out[c] = x;
-                if (c + 1 >= 0 && c + 1 < COLUMNS) out[c + 1] = y;
+            int one = ALL_INSIDE(r) || (c >= 0 && c < COLUMNS);
+            int other = ALL_INSIDE(r) || (c + 1 >= 0 && c + 1 < COLUMNS);
+            if (twos) {
+                if (one) *(GLOBAL float2 *)(out + c) = complex_of(x, y);
+                continue;
             }
+            if (one) out[c] = x;
+            if (other) out[c + 1] = y;
         }
     }
 }
@@ -220,7 +228,7 @@ FUNCTION void write_line(const float2 *v, GLOBAL float *out, const float weight,
 
 /* From samples n = j + r HALF/RADIX0 to frequencies, in pairs of butterflies. */
 FUNCTION void forth(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *roots,
-                    const int item) {
+                    const uint item) {
     transform(v, roots, item, RADIX0, 1, 0);
     keep(v, s, item, RADIX0, 1, 0);
     if (RADIX1 > 1) {
@@ -238,7 +246,8 @@ FUNCTION void forth(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *roo
     PASS(RADIX_LAST, DONE3, 1);
 }
 
-FUNCTION void back(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *roots, const int item) {
+FUNCTION void back(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *roots,
+                   const uint item) {
     transform(v, roots, item, RADIX_LAST, 1, 1);
     keep(v, s, item, RADIX_LAST, 1, 1);
     if (RADIX3 > 1) {
@@ -267,7 +276,8 @@ KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
     float floor, int in_fours, int in_twos LOCAL_DYNAMIC_ARGUMENT(float2, shared)) {
     LOCAL_DYNAMIC(float2, shared); /* GROUP_ROWS rooms, then FOUND words */
     LOCAL_POINTER int *found = (LOCAL_POINTER int *)(shared + GROUP_ROWS * ROOM);
-    const int item = (int)local_id(0) % ITEMS, slot = (int)local_id(0) / ITEMS;
+    const uint slot = local_id(0) / ITEMS,
+               item = local_id(0) - slot * ITEMS; /* PoCL 3.1 errs on % */
     LOCAL_POINTER float2 *s = shared + slot * ROOM;
     LOCAL_POINTER int *line = (LOCAL_POINTER int *)s;
     uint row = group_id(0) * GROUP_ROWS + slot;
@@ -286,12 +296,7 @@ KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
         if (mine[i] && !spare) ATOMIC_ADD(found + i, mine[i]);
     }
     BARRIER();
-    if (found[NOT_FINITE] + found[DEAD] != 0) {
-        mark_runs(line, item);
-        BARRIER();
-        bridge_runs(line, item);
-        BARRIER();
-    }
+    if (found[NOT_FINITE] + found[DEAD] != 0) repair(line, item);
     if (local_id(0) == 0) add_found(counts, found);
 
     fetch_line(v, (LOCAL_POINTER float *)s, item);

@@ -25,10 +25,6 @@ KERNEL void prepare_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const flo
         if (mine[i]) ATOMIC_ADD(found + i, mine[i]);
     }
     BARRIER_ALL();
-    if (found[NOT_FINITE] + found[DEAD] != 0) {
-        mark_runs(line, item);
-        BARRIER_ALL();
-        bridge_runs(line, item);
-    }
+    if (found[NOT_FINITE] + found[DEAD] != 0) repair(line, item);
     if (item == 0) add_found(counts, found);
 }

@@ -507,7 +507,8 @@ static void without_cufft(void **state) {
     assert_non_null(strstr(why, "install"));
 }
 
-int main(void) {
+/* The argument: the only device to test. */
+int main(int argc, char **argv) {
     const qb__device_info *list;
     size_t count;
     const struct CMUnitTest anywhere[] = {cmocka_unit_test(plans), cmocka_unit_test(without_cufft)};
@@ -517,6 +518,7 @@ int main(void) {
     int failed = cmocka_run_group_tests(anywhere, NULL, NULL);
     if (qb__device_list(&list, &count) != QB_OK) return 1;
     for (size_t i = 0; i < count; i++) {
+        if (argc > 1 && strcmp(argv[1], list[i].spec) != 0) continue;
         printf("%s: %s, %s\n", list[i].spec, list[i].name, list[i].driver);
         chance = qb__random_stream(1, i);
         if (qb__device_open(list[i].spec, &device) != QB_OK ||

@@ -320,6 +320,49 @@ static void a_ball_casts_its_chords(void **state) {
     free(volume);
 }
 
+static void add(float *a, double factor, const float *b, size_t count) {
+    for (size_t i = 0; i < count; i++) a[i] = (float)((double)a[i] + factor * (double)b[i]);
+}
+
+/* What the pair is for: conjugate gradients lower the misfit at every step, and find the volume. */
+static void conjugate_gradients_find_the_volume(void **state) {
+    (void)state;
+    enum { VIEWS = 24, VOXELS = 10 * 9 * 8, PIXELS = VIEWS * 14 * 16, STEPS = 60 };
+    stream = qb__random_stream(1, 4);
+    double angles[VIEWS];
+    for (int i = 0; i < VIEWS; i++) angles[i] = 2 * M_PI * i / VIEWS;
+    setup s = {.name = "cg", .grid = {{10, 9, 8}, {1, 1, 1}, {0, 0, 0}}};
+    assert_int_equal(qb_geometry_cone(VIEWS, angles, 14, 16, 1, 1, 60, 80, 0.3, -0.2, &s.geometry),
+                     QB_OK);
+    disturb(&s.geometry, 0.05, 0.2);
+    qb_projector *a = projector(&s, NULL, 2);
+    assert_non_null(a);
+    float *truth = noise(VOXELS), *y = noise(PIXELS), *q = noise(PIXELS);
+    float *x = calloc(VOXELS, sizeof *x), *p = noise(VOXELS), *g = noise(VOXELS);
+    assert_int_equal(qb_projector_forward(a, truth, 0, VIEWS, NULL, y), QB_OK);
+    double misfit = dot(y, y, PIXELS);
+    assert_int_equal(qb_projector_adjoint(a, y, 0, VIEWS, false, NULL, p), QB_OK);
+    double size = dot(p, p, VOXELS);
+    for (int i = 0; i < STEPS; i++) {
+        assert_int_equal(qb_projector_forward(a, p, 0, VIEWS, NULL, q), QB_OK);
+        double step = size / dot(q, q, PIXELS), before = misfit;
+        add(x, step, p, VOXELS);
+        add(y, -step, q, PIXELS);
+        misfit = dot(y, y, PIXELS);
+        assert_true(misfit < before || misfit < 1e-6);
+        assert_int_equal(qb_projector_adjoint(a, y, 0, VIEWS, false, NULL, g), QB_OK);
+        double now = dot(g, g, VOXELS), share = now / size;
+        for (size_t k = 0; k < VOXELS; k++) p[k] = (float)((double)g[k] + share * (double)p[k]);
+        size = now;
+    }
+    add(x, -1, truth, VOXELS);
+    const double left = sqrt(dot(x, x, VOXELS) / dot(truth, truth, VOXELS));
+    if (!(left < 0.02)) fail_msg("%.3g of the volume is not found", left);
+    free(truth), free(x), free(y), free(q), free(p), free(g);
+    qb_projector_destroy(a);
+    qb_geometry_destroy(&s.geometry);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adjoint_is_the_transpose),
@@ -327,6 +370,7 @@ int main(void) {
         cmocka_unit_test(bits_do_not_depend_on_how_it_is_cut),
         cmocka_unit_test(edges_are_not_overrun),
         cmocka_unit_test(a_ball_casts_its_chords),
+        cmocka_unit_test(conjugate_gradients_find_the_volume),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

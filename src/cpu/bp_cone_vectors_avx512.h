@@ -70,11 +70,10 @@ INLINE cell cell_of(const ray *r, bool far, vector u, vector v) {
 
 /* Two neighbouring cells, wherever they lie, as numbers that nobody calculates with. */
 INLINE __m128d two_of_two(const char *origin, int32_t first, int32_t second) {
-    const double *a =
-        (const double *)(uintptr_t)((uintptr_t)origin + (uintptr_t)(4 * (intptr_t)first));
-    const double *b =
-        (const double *)(uintptr_t)((uintptr_t)origin + (uintptr_t)(4 * (intptr_t)second));
-    return _mm_loadh_pd(_mm_load_sd(a), b);
+    const __m128i_u *a =
+        (const __m128i_u *)((uintptr_t)origin + (uintptr_t)(4 * (intptr_t)first));
+    const double *b = (const double *)((uintptr_t)origin + (uintptr_t)(4 * (intptr_t)second));
+    return _mm_loadh_pd(_mm_castsi128_pd(_mm_loadl_epi64(a)), b);
 }
 
 INLINE __m512i eight(const char *origin, const int32_t *index) {

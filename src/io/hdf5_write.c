@@ -210,8 +210,11 @@ static qb_status finish_hdf5(qb_writer *writer, const char *provenance) {
     return status;
 }
 
-const qb__writer_kind qb__hdf5_writer = {
-    .begin = begin_hdf5, .finish = finish_hdf5, .overhead = overhead_hdf5};
+const qb__writer_kind qb__hdf5_writer = {.begin = begin_hdf5,
+                                         .finish = finish_hdf5,
+                                         .overhead = overhead_hdf5,
+                                         .keeps_fields = true,
+                                         .keeps_angles = true};
 #else
 typedef int qb__no_hdf5;
 #endif

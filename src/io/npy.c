@@ -139,4 +139,5 @@ static qb_status begin_npy(qb_writer *writer) {
     return qb__pwrite_all(writer->fd, writer->path, text, total, 0);
 }
 
-const qb__writer_kind qb__npy_writer = {.begin = begin_npy, .finish = qb__write_sidecar};
+const qb__writer_kind qb__npy_writer = {
+    .begin = begin_npy, .finish = qb__write_sidecar, .keeps_angles = true};

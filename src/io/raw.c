@@ -51,4 +51,4 @@ qb_status qb__raw_open(const char *path, const char *how, qb__source **source) {
     return status;
 }
 
-const qb__writer_kind qb__raw_writer = {.finish = qb__write_sidecar};
+const qb__writer_kind qb__raw_writer = {.finish = qb__write_sidecar, .keeps_angles = true};

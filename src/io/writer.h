@@ -22,6 +22,7 @@ typedef struct qb__writer_kind {
     void (*discard)(qb_writer *writer);
     void (*release)(qb_writer *writer);          /* own memory; also after a failed begin() */
     size_t (*overhead)(const qb_writer *writer); /* bytes besides the images, at most */
+    bool keeps_fields, keeps_angles; /* of projections; others are left out of the file */
 } qb__writer_kind;
 
 struct qb_writer {

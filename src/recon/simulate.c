@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/writer.h"
 #include "quickbeam/io.h"
 
 enum { FLATS = 20, DARKS = 10, BAND_PIXELS = 32768 };
@@ -139,6 +140,16 @@ out:
     return status;
 }
 
+/* Not every format holds a whole scan. */
+static void warn_of_losses(const qb__simulation *s, const qb_writer *writer, const qb_env *env) {
+    bool fields = s->options->photons > 0 && !writer->kind->keeps_fields;
+    bool angles = !writer->kind->keeps_angles;
+    if (fields || angles)
+        qb__warn(env, "%s cannot hold the scan's %s%s%s: .h5 can", writer->path,
+                 fields ? "flats and darks" : "", fields && angles ? ", nor its " : "",
+                 angles ? "angles" : "");
+}
+
 static qb_status write_scan(const qb__simulation *s, const qb_env *env) {
     field flat = {s, QB__FRAME_FLAT, {0}}, dark = {s, QB__FRAME_DARK, {0}};
     qb_writer *writer = NULL;
@@ -149,6 +160,7 @@ static qb_status write_scan(const qb__simulation *s, const qb_env *env) {
         QB__TRY(make_field(&dark, DARKS));
     }
     QB__TRY(open_scan(s, &flat.frames, &dark.frames, &writer));
+    warn_of_losses(s, writer, env);
     QB__TRY(expose_views(s, writer, env));
     provenance = qb__simulate_provenance(s);
     status = qb_writer_commit(writer, provenance);

@@ -144,3 +144,12 @@ def test_limited_angle_is_said(tmp_path):
 def test_no_pixel_size_is_said(tmp_path):
     write_scan(tmp_path / "s.h5", np.ones((10, 1, 32), np.float32), np.arange(10) * 18.0, quantity="line_integral")
     assert "--pixel-size" in qb("fbp", "s.h5", "-o", "v.h5", "--center", "15.5", cwd=tmp_path).stderr
+
+
+@pytest.mark.parametrize("kind,photons,says", [("h5", 1000, None), ("npy", 0, None), ("npy", 1000, "flats and darks: "),
+                                               ("tif", 0, "angles"), ("mha", 1000, "flats and darks, nor its angles")])
+def test_what_a_format_cannot_hold_is_said(tmp_path, kind, photons, says):
+    done = qb("simulate", "disc", "--detector", "16,2", "--views", "4", "--photons", photons, "-o", tmp_path / f"s.{kind}")
+    assert ("cannot hold" in done.stderr) == (says is not None)
+    if says:
+        assert says in done.stderr

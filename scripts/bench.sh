@@ -20,4 +20,12 @@ QB_CPU_MASK=avx2 run backproject --size 1024,1024,64 --views 1024 --threads 1
 run filter --size 1024,1024,64 --views 1024
 run io --size 1024,1024,128
 run fbp --size 1024,1024,512 --views 1024 --repeat 3
+run backproject --geometry cone --size 256 --views 256 --threads 1
+run backproject --geometry cone --size 256 --views 256 --threads 1 --accuracy normal
+run fdk --size 512 --views 512 --repeat 3
+set=$(mktemp -d)
+trap 'rm -rf "$set"' EXIT
+"$qb" simulate rabbitct -o "$set/set.rct" --size 256 --quiet
+run rabbitct "$set/set.rct" --size 256 --threads 1 --accuracy normal
+run rabbitct "$set/set.rct" --size 256 --threads 1 --accuracy high --repeat 1
 echo "results in $out"

@@ -100,7 +100,7 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
         .parameters = {P("INTERP", kind), P("SLICES", 2, 1),       difference,                     \
                        P("AREA", 64, 32), P("PIXELS", 16, 8, 4),   P("VIEWS", 16, 8),              \
                        P("CACHE", 2, 1),  P("BLOCKS", 4, 1, 2, 3), share,                          \
-                       P("BALANCE", 0, 1)},                                                        \
+                       P("BALANCE", 1, 0)},                                                        \
         .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes, .plan = make_plan,       \
         .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy                         \
     }

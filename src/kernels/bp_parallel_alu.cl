@@ -168,7 +168,7 @@ KERNEL GROUPS_OF(THREADS, BLOCKS) void bp_parallel_alu(
     TEXTURE_LAYERED(sinogram), GLOBAL int *next, int areas_x, int areas_y, int areas
 #endif
 ) {
-    LOCAL ELEMENT cache[PARTS * VIEWS * BINS];
+    LOCAL_ALIGNED ELEMENT cache[PARTS * VIEWS * BINS];
     const int item = (int)local_id(0), team = item / TEAM, member = item % TEAM;
     /* 16 threads cover 4x4 pixels along a Z-order curve; such squares stand in rows. */
     const int square = item >> 4;

@@ -17,6 +17,7 @@
 #define FUNCTION static __device__ __forceinline__
 #define GLOBAL
 #define LOCAL __shared__
+#define LOCAL_ALIGNED __shared__ __align__(16) /* for reads and writes of vectors */
 #define CONSTANT __constant__ /* a table of the source: CONSTANT float table[4] = {...}; */
 #define RESTRICT __restrict__
 #define BARRIER() __syncthreads()
@@ -91,6 +92,7 @@ FUNCTION half_bits float_to_half(float value) {
 #define FUNCTION static inline
 #define GLOBAL __global
 #define LOCAL __local
+#define LOCAL_ALIGNED __local __attribute__((aligned(16)))
 #define CONSTANT __constant
 #define RESTRICT restrict
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)

@@ -273,8 +273,9 @@ KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
     GLOBAL const float4 *RESTRICT coefficients, GLOBAL float *RESTRICT out,
     GLOBAL uint *RESTRICT counts, ulong raw_first, ulong raw_view, ulong raw_slice, ulong out_first,
     ulong out_view, ulong out_slice, uint rows, uint slices, uint view0, uint row0, uint row_step,
-    float floor, int in_fours, int in_twos LOCAL_DYNAMIC_ARGUMENT(float2, shared)) {
-    LOCAL_DYNAMIC(float2, shared); /* GROUP_ROWS rooms, then FOUND words */
+    float floor, int in_fours, int in_twos LOCAL_DYNAMIC_ARGUMENT(float4, shared_fours)) {
+    LOCAL_DYNAMIC(float4, shared_fours); /* aligned for float4: GROUP_ROWS rooms, then FOUND words */
+    LOCAL_POINTER float2 *shared = (LOCAL_POINTER float2 *)shared_fours;
     LOCAL_POINTER int *found = (LOCAL_POINTER int *)(shared + GROUP_ROWS * ROOM);
     const uint slot = local_id(0) / ITEMS,
                item = local_id(0) - slot * ITEMS; /* PoCL 3.1 errs on % */

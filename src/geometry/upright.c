@@ -31,6 +31,10 @@ double qb__upright_drift(const qb_geometry *geometry) {
     return most;
 }
 
+bool qb__upright_wanted(const qb_geometry *geometry) {
+    return geometry->radius > 0 || qb__upright_drift(geometry) > 1;
+}
+
 /* Distance of pixels along a direction within the detector's plane. */
 static double pitch_along(const qb_view *view, const double direction[3]) {
     double u = qb__norm(view->u), v = qb__norm(view->v);

@@ -23,6 +23,10 @@ typedef struct qb__upright {
  */
 double qb__upright_drift(const qb_geometry *geometry);
 
+/* Whether a cone-beam detector had better be resampled before its rows are filtered: it is bent, or
+ * a row departs by more than a pixel from a level line. */
+bool qb__upright_wanted(const qb_geometry *geometry);
+
 /* `real` must outlive it. QB_UNSUPPORTED with the view for a detector that lies flat, a bent one
  * whose rows and columns are not at right angles or that sees what no flat one could; QB_BAD_INPUT,
  * QB_NO_MEMORY. */

@@ -60,7 +60,7 @@ static qb_status decide_detector(qb__fdk *fdk, const qb_env *env) {
                         "a detector bent to a radius of %g mm must be resampled: leave --resample "
                         "never out",
                         real->radius);
-    fdk->resampled = wish == ALWAYS || real->radius > 0 || (wish == AUTO && drift > 1);
+    fdk->resampled = wish == ALWAYS || (wish == AUTO && qb__upright_wanted(real));
     cJSON_AddBoolToObject(fdk->job.plan, "resampled", fdk->resampled);
     if (!fdk->resampled) return QB_OK;
     qb_status status;

@@ -69,6 +69,15 @@ def test_faults_are_seen():
     assert not g["circular"] and 0.5 < g["circular_error_px"] < 2
 
 
+def test_rows_off_a_level_line():
+    for tilt, resampled in (("0.1,0,0", False), ("1,0,0", True), ("0,5,5", False)):
+        g = qb_json("info", *CIRCLE, "--angles", "0:360:90", "--tilt", tilt)
+        assert g["resampled"] == resampled
+    # sin(1 degree) over the width
+    g = qb_json("info", *CIRCLE, "--angles", "0:360:90", "--tilt", "1,0,0")
+    assert abs(g["row_drift_px"] / (0.0174524 * (g["columns"] - 1)) - 1) < 1e-4
+
+
 def test_the_volume_decides_what_is_needed():
     """A small volume needs less of the turn than all that the detector sees."""
     whole = qb_json("info", *CIRCLE, "--angles", "0:190:100")
@@ -205,6 +214,7 @@ def test_a_bent_detector(tmp_path):
     bent = [*CIRCLE[:-1], "356,96", "--detector-radius", "500", "--angles", "0:360:90"]
     g = qb_json("info", *bent, "--preview", tmp_path / "b.png")
     assert g["detector_radius_mm"] == 500 and g["problems"] == []
-    assert "bent to a radius of 500 mm" in qb("info", *bent).stdout
+    said = qb("info", *bent).stdout
+    assert "bent to a radius of 500 mm" in said and "qb fdk resamples" in said
     far = qb_json("info", *bent, "--size", "8,8,8", "--offset", "0,0,300")
     assert any("no view sees" in p for p in far["problems"])

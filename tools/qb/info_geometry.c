@@ -146,6 +146,9 @@ static void print_detector(const cJSON *r) {
     else
         printf("  faults      tilt, jitter or offsets: up to %.4g pixels off an ideal circle\n",
                number(r, "circular_error_px"));
+    if (cJSON_IsTrue(cJSON_GetObjectItem(r, "resampled")))
+        printf("  rows        %s, %.4g pixels off a level line: qb fdk resamples the views\n",
+               radius > 0 ? "bent" : "turned", number(r, "row_drift_px"));
 }
 
 static void print_angles(const cJSON *r, bool cone) {
@@ -199,6 +202,8 @@ static void forget_pixels(cJSON *report) {
                                        "detector_radius_mm",
                                        "circular",
                                        "circular_error_px",
+                                       "row_drift_px",
+                                       "resampled",
                                        "field_radius_mm",
                                        "field_height_mm",
                                        "field_z_mm",

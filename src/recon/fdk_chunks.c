@@ -140,9 +140,12 @@ qb_status qb__fdk_decide_chunks(qb__fdk *fdk, const qb_env *env) {
     qb_status status;
     QB__TRY(qb__alloc(nz + 2, sizeof *cut, &cut));
     QB__TRY(qb__alloc(nz + 1, sizeof *fdk->window, &fdk->window));
-    for (size_t t = nz; t > 0; t = qb__thinner_slab(&layers, nz, t)) {
+    /* Once all overlaps and cutting on has not helped four times, it will not. */
+    int idle = 0;
+    for (size_t t = nz; t > 0 && idle < 4; t = qb__thinner_slab(&layers, nz, t)) {
         effort sum = cut_slabs(fdk, &layers, t, cut);
         try_blocks(fdk, &sum, t, cap, &best, &smallest);
+        idle = best.slots < 2 || best.thickness == t ? 0 : idle + 1;
     }
     if (best.thickness == 0) {
         status = qb__fail(QB_BAD_ARGUMENT,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from conebeam import Circle, inside, voxels
+from qbtest import circle, qb, read_h5, sinogram, write_scan
 from test_fdk_values import MU, fdk
 
 BALL = [(MU, (0, 0, 0), (70, 70, 70))]
@@ -42,3 +43,17 @@ def test_a_whole_object_does_not_care(tmp_path):
     small = [(MU, (5, 3, 0), (25, 20, 30))]
     errors = [error(tmp_path, small, angles, pad) for pad in ("zero", "edge", "taper", "ellipse")]
     assert max(errors) - min(errors) < 1e-3
+
+
+def test_parallel_beam(tmp_path):
+    """The same choices for fbp: a disc of 80 columns' radius seen by 100."""
+    angles = np.arange(300) * 0.6
+    p = sinogram([(MU, 80, 80, 8, -5, 0)], angles, 100, 49.5)
+    scan = write_scan(tmp_path / "s.h5", p[:, None].astype(np.float32), angles, quantity="line_integral")
+    seen = circle(100, 46)
+    errors = {}
+    for pad in ("zero", "edge", "taper", "ellipse"):
+        qb("fbp", scan, "-o", tmp_path / "v.h5", "--center", 49.5, "--pad", pad)
+        errors[pad] = np.sqrt(((read_h5(tmp_path / "v.h5")[0] / MU - 1)[seen] ** 2).mean())
+    assert errors["zero"] > 0.3 and errors["edge"] > 0.15
+    assert errors["taper"] < 0.03 and errors["ellipse"] < 0.02, errors

@@ -10,11 +10,13 @@
 
 static const double degrees = 57.29577951308232;
 
-/* The radius about the axis that views over `span` cover: 180 degrees and its fan; 0 = none. */
-static double covered_radius(const qb_geometry *geometry, double span) {
-    double nearest = INFINITY, half = 0.5 * (span - 3.14159265358979323846);
+/* The radius about the axis that the views cover, 180 degrees and its fan of what both sides see; 0 =
+ * none. */
+static double covered_radius(const qb_geometry *geometry, const qb__cone_weights *weights) {
+    double nearest = INFINITY, half = 0.5 * (weights->span - 3.14159265358979323846);
     for (size_t i = 0; i < geometry->views; i++)
         nearest = fmin(nearest, hypot(geometry->view[i].source[0], geometry->view[i].source[1]));
+    half = fmin(half, fmin(-weights->gamma_low, weights->gamma_high));
     return half > 0 ? nearest * sin(half) : 0;
 }
 
@@ -37,7 +39,7 @@ qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_wei
         qb__warn(env, "%s", text);
         return QB_OK;
     }
-    double radius = covered_radius(geometry, weights->span);
+    double radius = covered_radius(geometry, weights);
     if (!(radius > 0))
         return qb__fail(QB_BAD_INPUT, "%s; --allow-limited reconstructs what there is", text);
     return qb__fail(

@@ -216,8 +216,13 @@ def test_a_step_too_few_is_no_limited_angle(scan, tmp_path):
     assert "limited angle" in done.stderr
 
 
-def test_an_offset_detector_needs_the_turn(refused):
-    refused(*SCAN, "--detector-offset", "10,0", "--angles", "0:220", says=["limited angle", "140 of the 360"])
+def test_an_offset_detector_needs_the_turn(scan, refused, tmp_path):
+    """But for what both of its sides see: the short one ends at (15.5 1.6 - 10) mm, 800 mm from the source."""
+    turn = ["--detector-offset", "10,0", "--angles", "0:220"]
+    said = refused(*SCAN, *turn, says=["limited angle", "140 of the 360"])
+    radius = float(said.split("within ")[1].split()[0])
+    assert abs(radius - 500 * math.sin(math.atan((15.5 * 1.6 - 10) / 800))) < 0.01
+    qb("fdk", scan, *SCAN, *turn, "--size", "8", "--voxel", str(radius / 4.01), "-o", tmp_path / "v.h5")
 
 
 @pytest.mark.parametrize("text", ["0:1e300", "-1e7:0", "1e300:2e300:40"])

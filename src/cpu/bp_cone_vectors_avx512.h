@@ -68,18 +68,19 @@ INLINE cell cell_of(const ray *r, bool far, vector u, vector v) {
     return c;
 }
 
-/* Two neighbouring cells, wherever they lie, as numbers that nobody calculates with. */
-INLINE __m128d two_of_two(const char *origin, int32_t first, int32_t second) {
-    const __m128i_u *a =
-        (const __m128i_u *)((uintptr_t)origin + (uintptr_t)(4 * (intptr_t)first));
-    const double *b = (const double *)((uintptr_t)origin + (uintptr_t)(4 * (intptr_t)second));
-    return _mm_loadh_pd(_mm_castsi128_pd(_mm_loadl_epi64(a)), b);
+/* Two neighbouring cells, wherever they lie, as one number that nobody calculates with. */
+INLINE double two_cells(const char *origin, int32_t index) {
+    double bits;
+    memcpy(&bits, (const char *)((uintptr_t)origin + (uintptr_t)(4 * (intptr_t)index)),
+           sizeof bits);
+    return bits;
 }
 
 INLINE __m512i eight(const char *origin, const int32_t *index) {
     __m128d q[4];
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) q[i] = two_of_two(origin, index[2 * i], index[2 * i + 1]);
+    for (int i = 0; i < 4; i++)
+        q[i] = _mm_set_pd(two_cells(origin, index[2 * i + 1]), two_cells(origin, index[2 * i]));
     __m256d a = _mm256_insertf128_pd(_mm256_castpd128_pd256(q[0]), q[1], 1);
     __m256d b = _mm256_insertf128_pd(_mm256_castpd128_pd256(q[2]), q[3], 1);
     return _mm512_castpd_si512(_mm512_insertf64x4(_mm512_castpd256_pd512(a), b, 1));

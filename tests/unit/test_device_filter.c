@@ -293,9 +293,11 @@ static void check_trial(const trial *t) {
         }
     }
     double count = (double)((t->view1 - t->view0) * t->slices * t->columns);
-    error = sqrt(error / norm);
+    error = sqrt(norm > 0 ? error / norm : error); /* a row all dead is all zeros */
     printf("%.1e\n", error);
-    if (!(error < CLASS_HIGH / 10) || !(largest < 20 * CLASS_HIGH * sqrt(norm / count)))
+    /* Where an ellipse ends, its root turns a rounding into its own root. */
+    if (!(error < (t->pad == QB_PAD_ELLIPSE ? CLASS_HIGH : CLASS_HIGH / 10)) ||
+        !(largest < 20 * CLASS_HIGH * sqrt(norm / count)))
         fail_msg("relative error %g, largest %g", error, largest);
     for (size_t i = 0; i < room; i++) {
         if (out[i] != (char)POISON) fail_msg("byte %zu of %zu was written", i, room);
@@ -359,8 +361,8 @@ static void any_rows(void **state) {
     t.method = QB__FILTER_AUTO;
     t.spec = "none"; /* prepared and weighted only */
     check_trial(&t);
-    t.raw_pad = t.out_pad = 0;
-    check_trial(&t);
+    t.raw_pad = t.out_pad = t.offset = 0; /* in fours */
+    for (t.dtype = QB_U8; t.dtype <= QB_F64; t.dtype++) check_trial(&t);
 }
 
 static void usual_rows(void **state) {

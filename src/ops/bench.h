@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 
 #include "base/pool.h"
+#include "cpu/bp_parallel.h"
 #include "device/device.h"
 #include "quickbeam/bench.h"
 
@@ -14,6 +15,12 @@ qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *e
 /* The same on a device. */
 qb_status qb__bench_backproject_device(const qb_bench_options *options, qb__device *device,
                                        cJSON *result);
+
+/* How many times faster than its scalar twin a variant is, on one thread: `slices` of a tile of the
+ * problem, a few of its views. */
+qb_status qb__bench_parallel_ratio(const qb__bp_parallel_problem *problem,
+                                   const qb__bp_parallel_variant *variant, unsigned slices,
+                                   double *ratio);
 
 double qb__bench_now(void); /* monotonic seconds */
 /* Middle of count values, which are sorted on the way. */

@@ -150,7 +150,8 @@ static void release(bench *b) {
     qb__pool_destroy(b->pool);
 }
 
-static void report(const bench *b, double seconds, double packing, double rel_l2, cJSON *result) {
+static void report(const bench *b, double seconds, double packing, double rel_l2, double ratio,
+                   cJSON *result) {
     double updates = (double)b->problem.nx * (double)b->problem.ny * b->slices *
                      (double)b->problem.views;
     int threads = qb__pool_threads(b->pool);
@@ -161,6 +162,7 @@ static void report(const bench *b, double seconds, double packing, double rel_l2
     cJSON_AddNumberToObject(result, "giga_updates_per_second", updates / seconds * 1e-9);
     cJSON_AddNumberToObject(result, "giga_updates_per_second_per_thread",
                             updates / seconds * 1e-9 / threads);
+    cJSON_AddNumberToObject(result, "ratio_to_scalar", ratio);
     cJSON_AddNumberToObject(result, "packing_seconds", packing);
     cJSON_AddNumberToObject(result, "rel_l2", rel_l2);
     cJSON_AddStringToObject(result, "cpu", qb__cpu_name());
@@ -168,7 +170,7 @@ static void report(const bench *b, double seconds, double packing, double rel_l2
 
 static qb_status bench_cpu(const qb_bench_options *options, const qb_env *env, cJSON *result) {
     bench b = {0};
-    double *coefficients = NULL, seconds[64], packing, rel_l2;
+    double *coefficients = NULL, seconds[64], packing, rel_l2, ratio;
     int repeat = options->repeat > 64 ? 64 : options->repeat;
     size_t nx = (size_t)options->size.value[0];
     size_t slices = options->size.count > 2 ? (size_t)options->size.value[2] : 64;
@@ -201,7 +203,8 @@ static qb_status bench_cpu(const qb_bench_options *options, const qb_env *env, c
         if (i >= 0) seconds[i] = qb__bench_now() - from;
     }
     QB__TRY(check(&b, &rel_l2));
-    report(&b, qb__median(seconds, (size_t)repeat), packing, rel_l2, result);
+    QB__TRY(qb__bench_parallel_ratio(&b.problem, b.variant, b.slices, &ratio));
+    report(&b, qb__median(seconds, (size_t)repeat), packing, rel_l2, ratio, result);
 out:
     release(&b);
     qb__free(coefficients);

@@ -145,6 +145,15 @@ def test_backproject_cone(accuracy, rel_l2):
     fails(2, "bench", "backproject", "--geometry", "cone", "--kernel", "nothing", says=["nothing"])
 
 
+@pytest.mark.parametrize("more", [[], ["--accuracy", "normal"], ["--interp", "nearest"]])
+@pytest.mark.parametrize("size", ["100,90,16", "96,96,1"])
+def test_backproject_parallel(size, more):
+    b = qb_json("bench", "backproject", "--size", size, "--views", "40", "--repeat", "1", *more)
+    assert b["ratio_to_scalar"] > 0 and b["giga_updates_per_second"] > 0
+    if b["kernel"].endswith(".scalar"):
+        assert 0.3 < b["ratio_to_scalar"] < 3
+
+
 def test_fdk(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     b = qb_json("bench", "fdk", "--size", "64", "--views", "48", "--repeat", "2")

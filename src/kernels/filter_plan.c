@@ -9,6 +9,22 @@ enum {
     COUNTERS = 3,      /* words behind the rooms */
 };
 
+/* Powers of two for which an H200 prefers something else than the rule below. */
+static const struct {
+    int bits, passes, radix[QB__RADICES_MAX], last;
+} measured[] = {{9, 2, {16, 8}, 4}, {12, 3, {16, 16, 4}, 4}};
+
+static bool use_measured(int bits, qb__filter_plan *plan) {
+    for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
+        if (measured[i].bits != bits) continue;
+        plan->passes = measured[i].passes;
+        plan->last = measured[i].last;
+        for (int k = 0; k < plan->passes; k++) plan->radix[k] = measured[i].radix[k];
+        return true;
+    }
+    return false;
+}
+
 /* Passes of at most 16, as few as can be and as even as can be, larger ones first. The last one
  * works on pairs of butterflies: so that they too are HELD numbers, it is at most 8. */
 bool qb__filter_radices(size_t half, qb__filter_plan *plan) {
@@ -17,6 +33,7 @@ bool qb__filter_radices(size_t half, qb__filter_plan *plan) {
     while (odd > 1 && odd % 2 == 0) odd /= 2, bits++;
     if (bits == 0 || (odd != 1 && odd != 3 && odd != 5 && odd != 15)) return false;
     *plan = (qb__filter_plan){.last = (int)odd};
+    if (odd == 1 && use_measured(bits, plan)) return true;
     if (odd == 5 && bits % 4 == 1 && bits > 1) { /* 2560 = 16 16 10 */
         plan->last = 10;
         bits--;

@@ -83,6 +83,7 @@ step missing text "$build/tests/device/device_missing"
 step faults text "$build/tests/device/device_faults"
 step cache text "$build/tests/device/device_cache"
 step device-layer text "$build/tests/unit/unit_device"
+step device-filter text "$build/tests/unit/unit_device_filter"
 step device-lost text "$build/tests/device/device_lost"
 step kernelcheck text "$build/tests/kernelcheck/kernelcheck" --filter @
 
@@ -91,6 +92,10 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
     for tool in memcheck racecheck synccheck initcheck; do
         step "$tool" text env QB_LIBOPENCL= compute-sanitizer --tool $tool --error-exitcode 9 \
             --report-api-errors no "$build/tests/unit/unit_device"
+    done
+    for tool in memcheck racecheck; do
+        step "$tool-filter" text env QB_LIBOPENCL= compute-sanitizer --tool $tool --error-exitcode 9 \
+            --report-api-errors no "$build/tests/unit/unit_device_filter"
     done
     step memcheck-kernels text env QB_LIBOPENCL= compute-sanitizer --tool memcheck --error-exitcode 9 \
         --report-api-errors no "$build/tests/kernelcheck/kernelcheck" --quick --trials 3 --threads 1 \
@@ -109,6 +114,7 @@ if [ $quick = 0 ]; then
     bench p1-high backproject --size 2048,2048,512 --views 2048 --device cuda --accuracy high
     bench p2 backproject --size 1024,1024,256 --views 1024 --device cuda
     bench p2-high backproject --size 1024,1024,256 --views 1024 --device cuda --accuracy high
+    bench filter-p1 filter --size 2048,1,512 --views 2048 --device cuda
     bench one-slice backproject --size 2048,2048,1 --views 2048 --device cuda
     step kernels json "$build/tests/kernelcheck/kernelcheck" --bench --json --filter @cuda
     step variants-p1 lines "$build/tests/variants/bench_bp_parallel" cuda 2048 2048 16

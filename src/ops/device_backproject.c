@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "base/status.h"
 #include "ops/backproject.h"
 #include "ops/tuning.h"
@@ -74,10 +75,17 @@ static const char *first_usable(const row *variant, const qb__device_info *devic
     return why ? why : "it has no parameters to choose from";
 }
 
+const char *qb__tuning_device(const qb__device_info *device, char *name, size_t size) {
+    qb__print(name, size, device->api == QB__API_OPENCL ? "%s (OpenCL)" : "%s", device->name);
+    return name;
+}
+
 const char *qb__device_estimate(const row *variant, const qb__device_info *device,
                                 const qb__bp_parallel_problem *problem, size_t slices,
                                 qb__device_choice *choice) {
-    qb__tuning_key key = {device->name, variant->id, slices, problem->columns};
+    char name[QB__TUNING_NAME];
+    qb__tuning_key key = {qb__tuning_device(device, name, sizeof name), variant->id, slices,
+                          problem->columns};
     qb__tuning_entry entry;
     double updates = (double)problem->nx * (double)problem->ny * (double)problem->views;
     unsigned padded = qb__device_padded(variant, slices);

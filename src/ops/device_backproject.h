@@ -37,6 +37,10 @@ const char *qb__device_estimate(const qb__bp_parallel_device_variant *variant,
                                 const qb__bp_parallel_problem *problem, size_t slices,
                                 qb__device_choice *choice);
 
+/* What a device is called in the tuning file: the same chip behaves differently through OpenCL. */
+enum { QB__TUNING_NAME = 160 };
+const char *qb__tuning_device(const qb__device_info *device, char *name, size_t size);
+
 /* How many parameters a variant has; how many combinations of values; the n-th combination. */
 int qb__parameter_count(const qb__bp_parallel_device_variant *variant);
 size_t qb__parameter_combinations(const qb__bp_parallel_device_variant *variant);

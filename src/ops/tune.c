@@ -110,7 +110,9 @@ static qb_status tune_variant(search *s, cJSON *list) {
     cJSON_AddItemToObject(row, "parameters", qb__parameters_json(s->variant, s->best.values));
     cJSON_AddNumberToObject(row, "giga_updates_per_second", s->best.giga_updates);
     cJSON_AddNumberToObject(row, "ratio_to_start", s->best.giga_updates / s->first);
-    qb__tuning_key key = {s->device->name, s->variant->id, s->slices, problem->columns};
+    char name[QB__TUNING_NAME];
+    qb__tuning_key key = {qb__tuning_device(s->device, name, sizeof name), s->variant->id, s->slices,
+                          problem->columns};
     return qb__tuning_store(&key, &s->best);
 }
 

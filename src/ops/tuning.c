@@ -76,9 +76,14 @@ static bool same_kernel(const cJSON *row, const qb__tuning_key *key) {
     return is_text(row, "device", key->device) && is_text(row, "kernel", key->variant);
 }
 
-/* Steps of two between shape classes; slices weigh more, since they choose the layout. */
+enum { TOO_FAR = 1000, FEW_SLICES = 8 };
+
+/* Steps of two between shape classes; slices weigh more, since they choose the layout. What was
+ * measured with many slices says nothing of a few. */
 static int distance(double slices, double columns, const qb__tuning_key *key) {
     int steps = 0;
+    double mine = (double)slices_class(key);
+    if ((mine < FEW_SLICES || slices < FEW_SLICES) && mine != slices) return TOO_FAR;
     for (double a = (double)slices_class(key), b = slices; a > b || b > a; steps += 4)
         (a > b ? (b *= 2) : (a *= 2));
     for (double a = (double)columns_class(key), b = columns; a > b || b > a; steps++)
@@ -104,7 +109,7 @@ static bool read_entry(const cJSON *row, qb__tuning_entry *entry) {
 }
 
 static int find_in_file(const qb__tuning_key *key, qb__tuning_entry *entry) {
-    int least = 1000;
+    int least = TOO_FAR;
     cJSON *root = load();
     const cJSON *row;
     cJSON_ArrayForEach(row, root) {
@@ -120,7 +125,7 @@ static int find_in_file(const qb__tuning_key *key, qb__tuning_entry *entry) {
 
 bool qb__tuning_find(const qb__tuning_key *key, qb__tuning_entry *entry) {
     int least = find_in_file(key, entry);
-    if (least < 1000) return true;
+    if (least < TOO_FAR) return true;
     for (size_t i = 0; i < qb__tuning_shipped_count; i++) {
         const qb__tuning_shipped *row = &qb__tuning_shipped_rows[i];
         if (strcmp(row->key.device, key->device) || strcmp(row->key.variant, key->variant))
@@ -128,7 +133,7 @@ bool qb__tuning_find(const qb__tuning_key *key, qb__tuning_entry *entry) {
         int d = distance((double)row->key.slices, (double)row->key.columns, key);
         if (d < least) least = d, *entry = row->entry;
     }
-    return least < 1000;
+    return least < TOO_FAR;
 }
 
 static cJSON *new_row(const qb__tuning_key *key, const qb__tuning_entry *entry) {

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""qb fbp --device: the same volume as on the CPU, within the kernel's class, on every OpenCL device that is
+there (PoCL at least, in our own tests); what cannot be had is said."""
+import json
+import os
+
+import numpy as np
+import pytest
+
+from qbtest import data, fails, qb, qb_json, read_h5
+
+CLASS = {"high": 5e-5, "normal": 1e-3, "fast": 6e-3}
+
+
+@pytest.fixture(scope="session")
+def opencl():
+    if not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
+        pytest.skip("there is no OpenCL device")
+    return "opencl:0"
+
+
+@pytest.fixture(scope="session")
+def scan(tmp_path_factory):
+    path = tmp_path_factory.mktemp("scan") / "scan.h5"
+    qb("simulate", "spheres", "-o", path, "--views", 90, "--detector", "96,10", "--photons", 20000, "--seed", 3, "-q")
+    return path
+
+
+def rel_l2(a, b):
+    return np.linalg.norm(a.astype(float) - b) / np.linalg.norm(b)
+
+
+def reconstruct(scan, folder, name, *more):
+    out = folder / f"{name}.h5"
+    report = qb_json("fbp", scan, "-o", out, "--center", 47.5, *more)
+    return read_h5(out), report
+
+
+@pytest.mark.parametrize("accuracy", CLASS)
+def test_as_the_cpu(opencl, scan, tmp_path, accuracy):
+    want, _ = reconstruct(scan, tmp_path, "cpu", "--device", "cpu", "--accuracy", "high")
+    got, report = reconstruct(scan, tmp_path, "device", "--device", opencl, "--accuracy", accuracy)
+    assert rel_l2(got, want) < 2 * CLASS[accuracy]
+    assert [s["name"] for s in report["stages"]][:4] == ["read", "upload", "reconstruct", "download"]
+
+
+@pytest.mark.parametrize("kernel", ["linear.alu", "linear.alu_half", "linear.texture", "linear.hybrid"])
+def test_a_kernel_by_name(opencl, scan, tmp_path, kernel):
+    want, _ = reconstruct(scan, tmp_path, "cpu", "--device", "cpu", "--accuracy", "high")
+    got, report = reconstruct(scan, tmp_path, "device", "--device", opencl, "--kernel", f"bp_parallel_{kernel}")
+    assert report["kernel"] == f"bp_parallel_{kernel}"
+    assert rel_l2(got, want) < CLASS["fast"]
+
+
+def test_same_bits_however_cut(opencl, scan, tmp_path):
+    whole, _ = reconstruct(scan, tmp_path, "whole", "--device", opencl)
+    cut, _ = reconstruct(scan, tmp_path, "cut", "--device", opencl, "--max-vram", "300K")
+    plan = qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--center", 47.5, "--device", opencl, "--max-vram", "300K")
+    assert plan["chunks"] > 4 and plan["device_memory_bytes"] <= 300 << 10
+    assert np.array_equal(whole, cut)
+    # Another number of slices may call for another kernel; with the same one they are the same.
+    kernel = ("--device", opencl, "--kernel", "bp_parallel_linear.alu")
+    whole, _ = reconstruct(scan, tmp_path, "whole", *kernel)
+    some, _ = reconstruct(scan, tmp_path, "some", *kernel, "--slices", "1:10:3")
+    assert np.array_equal(some, whole[1:10:3])
+
+
+@pytest.mark.parametrize("pad", ["zero", "edge", "mirror", "taper", "ellipse"])
+def test_padding(opencl, scan, tmp_path, pad):
+    more = ("--pad", pad, "--filter", "hann:0.8", "--accuracy", "high", "--slices", "4:6")
+    want, _ = reconstruct(scan, tmp_path, "cpu", "--device", "cpu", *more)
+    got, _ = reconstruct(scan, tmp_path, "device", "--device", opencl, *more)
+    assert rel_l2(got, want) < 5e-5
+
+
+@pytest.mark.parametrize("name, center", [("tooth_dxchange/tooth.h5", 295.9),
+                                          ("savu24737_nxtomo/24737_nxtomo_repacked.nxs", 85.86)])
+def test_measured(opencl, tmp_path, name, center):
+    source = data(name)
+    volumes = {}
+    for device in ("cpu", opencl):
+        out = tmp_path / f"{device.replace(':', '')}.h5"
+        report = qb_json("fbp", source, "-o", out, "--center", center, "--device", device, "--slices", "0:2")
+        volumes[device] = read_h5(out), report["preparation"]
+    assert volumes["cpu"][1] == volumes[opencl][1]  # the same repairs
+    assert rel_l2(volumes[opencl][0], volumes["cpu"][0]) < 2 * CLASS["normal"]
+
+
+def test_plan_says_why(opencl, scan, tmp_path):
+    text = qb("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl, "--why").stdout
+    assert "shared memory" in text and "bp_parallel_linear.alu " in text and "texture" in text
+    plan = qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl)
+    usable = [row for row in plan["why_device"] if row["verdict"] == "usable"]
+    assert plan["kernel"] in [row["kernel"] for row in usable]
+    best = min(usable, key=lambda row: row.get("measured_seconds", row["predicted_seconds"]))
+    assert plan["kernel"] == best["kernel"]
+    fails(2, "fbp", scan, "-o", tmp_path / "x.h5", "--why", says=["qb plan"])
+
+
+def test_tune(opencl, scan, tmp_path):
+    kept = tmp_path / "kept" / "tuning.json"
+    env = {**os.environ, "QB_TUNING": str(kept)}
+    found = qb_json("tune", "--device", opencl, "--kernel", "linear.texture_zorder", "--seconds", 2, "--size", "48,48,4",
+                    "--views", 12, env=env)
+    row = next(r for r in json.loads(kept.read_text()) if r["kernel"] == "bp_parallel_linear.texture_zorder")
+    assert row["giga_updates_per_second"] > 0 and found["file"] == str(kept)
+    plan = qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl, "--slices", "0:4", "--accuracy", "fast",
+                   env=env)
+    assert any("measured_seconds" in r for r in plan["why_device"])
+    kept.write_text('[{"device": 3, "slices": 1e300}, [], {"values": "x"}]')  # nothing to go by, and no crash
+    qb("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl, env=env)
+    fails(2, "tune", "--device", opencl, "--kernel", "nonsense", says=["nonsense"], env=env)
+
+
+def test_what_cannot_be_had(opencl, scan, tmp_path):
+    out = ("-o", tmp_path / "x.h5")
+    without = {**os.environ, "QB_LIBCUDA": "/nowhere/libcuda.so"}
+    fails(1, "fbp", scan, *out, "--device", "cuda", says=["libcuda"], env=without)
+    fails(1, "fbp", scan, *out, "--device", "opencl:99", says=["opencl:99"])
+    fails(1, "fdk", scan, *out, "--sod", 1, "--sdd", 2, "--device", opencl, says=["CPU only"])
+    fails(1, "fbp", scan, *out, "--device", opencl, "--max-vram", "1K", says=["on the device"])
+    fails(3, "fbp", scan, "-o", tmp_path / "x", "--device", opencl, "--center", "40:50:1", says=["sweep"])
+    assert not (tmp_path / "x.h5").exists()

@@ -110,13 +110,16 @@ bench() { # NAME, then what qb bench takes
     step "bench-$name" json "$build/qb" bench "$@" --json --quiet
 }
 if [ $quick = 0 ]; then
-    bench p1 backproject --size 2048,2048,512 --views 2048 --device cuda
+    bench p1 backproject --size 2048,2048,512 --views 2048 --device cuda --accuracy normal
     bench p1-high backproject --size 2048,2048,512 --views 2048 --device cuda --accuracy high
-    bench p2 backproject --size 1024,1024,256 --views 1024 --device cuda
+    bench p2 backproject --size 1024,1024,256 --views 1024 --device cuda --accuracy normal
     bench p2-high backproject --size 1024,1024,256 --views 1024 --device cuda --accuracy high
     bench filter-p1 filter --size 2048,1,512 --views 2048 --device cuda
+    bench whole-p1 resident --size 2048,2048,512 --views 2048 --device cuda --accuracy normal
+    bench whole-p1-high resident --size 2048,2048,512 --views 2048 --device cuda --accuracy high
     bench one-slice backproject --size 2048,2048,1 --views 2048 --device cuda
     step kernels json "$build/tests/kernelcheck/kernelcheck" --bench --json --filter @cuda
+    step kernels-opencl json "$build/tests/kernelcheck/kernelcheck" --bench --quick --json --filter @opencl:0
     step variants-p1 lines "$build/tests/variants/bench_bp_parallel" cuda 2048 2048 16
 else
     not_run benchmarks "--quick"

@@ -143,6 +143,10 @@ qb_status qb__rabbitct_view(const qb__rabbitct *set, size_t view, double matrix[
     if (status == QB_OK && image)
         status = qb__pread_all(set->fd, set->path, image, set->columns * set->rows * sizeof *image,
                                at + MATRIX);
+    for (size_t i = 0; status == QB_OK && image && i < set->columns * set->rows; i++)
+        if (!isfinite(image[i]))
+            status = qb__fail(QB_BAD_INPUT, "%s: view %zu, row %zu, column %zu is not a finite number",
+                              set->path, view, i / set->columns, i % set->columns);
     return status;
 }
 

@@ -111,9 +111,17 @@ static qb_status tune_variant(search *s, cJSON *list) {
     cJSON_AddNumberToObject(row, "giga_updates_per_second", s->best.giga_updates);
     cJSON_AddNumberToObject(row, "ratio_to_start", s->best.giga_updates / s->first);
     char name[QB__TUNING_NAME];
-    qb__tuning_key key = {qb__tuning_device(s->device, name, sizeof name), s->variant->id, s->slices,
-                          problem->columns};
+    qb__tuning_key key = {qb__tuning_device(s->device, name, sizeof name), s->variant->id,
+                          s->slices, problem->columns};
     return qb__tuning_store(&key, &s->best);
+}
+
+/* Compiling takes its time too: what comes too late is not half done. */
+static void add_unreached(const qb__bp_parallel_device_variant *variant, cJSON *list) {
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddItemToArray(list, row);
+    cJSON_AddStringToObject(row, "kernel", variant->id);
+    cJSON_AddStringToObject(row, "not_run", "the time was over: give more --seconds");
 }
 
 static qb_status tune_all(const qb_tune_options *options, const qb_env *env, qb__device *device,
@@ -138,6 +146,10 @@ static qb_status tune_all(const qb_tune_options *options, const qb_env *env, qb_
     for (size_t i = 0; i < count; i++) {
         if (options->kernel && !strstr(rows[i]->id, options->kernel)) continue;
         double now = qb__bench_now();
+        if (now > end) {
+            add_unreached(rows[i], list);
+            continue;
+        }
         search s = {.trial = trial,
                     .device = qb__device_info_of(device),
                     .variant = rows[i],
@@ -158,8 +170,10 @@ qb_status qb_tune(const qb_tune_options *options, const qb_env *env, char **json
     qb_status status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;
     if (set.count == 0)
-        return qb__fail(QB_NO_DEVICE, "there is no device to tune: %s",
-                        qb__device_missing(QB__API_CUDA));
+        return qb__fail(
+            QB_NO_DEVICE,
+            "there is no GPU to tune; a device is named by --device cuda or opencl, and qb "
+            "devices lists them");
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "device", qb__device_info_of(set.device[0])->name);
     cJSON_AddStringToObject(root, "file", qb__tuning_path());

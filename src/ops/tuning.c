@@ -44,6 +44,8 @@ const char *qb__tuning_path(void) {
 
 /* The whole file as JSON; NULL when it is absent or broken. */
 static cJSON *load(void) {
+    struct stat about; /* a pipe would be waited for */
+    if (stat(qb__tuning_path(), &about) != 0 || !S_ISREG(about.st_mode)) return NULL;
     FILE *file = fopen(qb__tuning_path(), "rb");
     if (!file) return NULL;
     char *text = NULL;

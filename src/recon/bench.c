@@ -13,12 +13,12 @@
 const qb_param qb_bench_params[] = {
     {"geometry", QB_PARAM_CHOICE, offsetof(qb_bench_options, geometry), NULL, "parallel",
      "parallel|cone", 0, 0, "beam", 0},
-    {"size", QB_PARAM_NUMBERS, offsetof(qb_bench_options, size), "NX[,NY,NZ]", NULL, NULL,
-     1, 16384, "voxels of the volume; default: 1024,1024,64, of a cone beam 512,512,512, of rabbitct 256", 0},
+    {"size", QB_PARAM_NUMBERS, offsetof(qb_bench_options, size), "NX[,NY,NZ]", NULL, NULL, 1, 16384,
+     "voxels of the volume; default: 1024,1024,64, of a cone beam 512,512,512, of rabbitct 256", 0},
     {"views", QB_PARAM_INT, offsetof(qb_bench_options, views), "N", "1024", NULL, 1, 100000,
      "projections", 0},
-    {"detector", QB_PARAM_NUMBERS, offsetof(qb_bench_options, detector), "COLUMNS[,ROWS]", NULL, NULL,
-     2, 65536, "detector pixels; default: NX columns, NZ rows", 0},
+    {"detector", QB_PARAM_NUMBERS, offsetof(qb_bench_options, detector), "COLUMNS[,ROWS]", NULL,
+     NULL, 2, 65536, "detector pixels; default: NX columns, NZ rows", 0},
     {"accuracy", QB_PARAM_CHOICE, offsetof(qb_bench_options, accuracy), NULL, "high",
      "high|normal|fast", 0, 0, "bound on the error", 0},
     {"interp", QB_PARAM_CHOICE, offsetof(qb_bench_options, interp), NULL, "linear",
@@ -62,20 +62,42 @@ enum { BENCHES = sizeof benches / sizeof benches[0] };
 
 /* What --size is when it is not given. */
 static qb_numbers usual_size(size_t bench, int geometry) {
-    static const qb_numbers flat = {3, {1024, 1024, 64}}, cube = {3, {512, 512, 512}}, rabbit = {1, {256}};
+    static const qb_numbers flat = {3, {1024, 1024, 64}}, cube = {3, {512, 512, 512}},
+                            rabbit = {1, {256}};
     if (benches[bench].run_file) return rabbit;
     return geometry == 1 || benches[bench].run[0] == qb__bench_fdk ? cube : flat;
+}
+
+/* Benchmarks of the CPU alone do not pass for a device's. */
+static bool knows_devices(size_t bench, int geometry) {
+    static const char *const names[] = {"backproject", "filter", "fbp", "resident"};
+    for (size_t i = 0; geometry == 0 && i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(benches[bench].name, names[i]) == 0) return true;
+    }
+    return false;
+}
+
+static qb_status check_device(size_t bench, int geometry, const qb_env *env) {
+    const char *device = env ? env->device : NULL;
+    if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return QB_OK;
+    if (knows_devices(bench, geometry)) return QB_OK;
+    return qb__fail(QB_UNSUPPORTED,
+                    "--device %s: qb bench %s%s measures the CPU only; use auto or cpu", device,
+                    benches[bench].name, geometry == 1 ? " of a cone beam" : "");
 }
 
 static qb_status run(size_t bench, const char *file, const qb_bench_options *options,
                      const qb_env *env, cJSON *result) {
     const char *name = benches[bench].name;
     qb_bench_options all = *options;
+    qb_status able = check_device(bench, options->geometry, env);
+    if (able != QB_OK) return able;
     if (all.size.count == 0) all.size = usual_size(bench, options->geometry);
     if (benches[bench].run_file)
-        return file ? benches[bench].run_file(file, &all, env, result)
-                    : qb__fail(QB_BAD_ARGUMENT, "qb bench %s needs a data set; qb simulate rabbitct makes one",
-                               name);
+        return file
+                   ? benches[bench].run_file(file, &all, env, result)
+                   : qb__fail(QB_BAD_ARGUMENT,
+                              "qb bench %s needs a data set; qb simulate rabbitct makes one", name);
     if (file) return qb__fail(QB_BAD_ARGUMENT, "qb bench %s takes no file: %s", name, file);
     if (options->reference)
         return qb__fail(QB_BAD_ARGUMENT, "qb bench %s takes no --reference", name);
@@ -97,8 +119,11 @@ qb_status qb_bench(const char *what, const char *file, const qb_bench_options *o
         if (status == QB_OK && !*json) status = qb__fail(QB_NO_MEMORY, "no memory for the result");
         return status;
     }
-    return qb__fail(QB_BAD_ARGUMENT,
-                    "qb bench %s: there are backproject, filter, fbp, fdk, resident, io and rabbitct", what);
+    return qb__fail(
+        QB_BAD_ARGUMENT,
+        "qb bench %s: there are backproject, filter, fbp, fdk, resident, io and rabbitct", what);
 }
 
-void qb_text_free(char *text) { cJSON_free(text); }
+void qb_text_free(char *text) {
+    cJSON_free(text);
+}

@@ -36,7 +36,7 @@ static qb_status upload_run(void *job, size_t chunk, size_t task, int worker, co
         qb__fbp_part *part = &fbp->device->part[p];
         size_t n = share(fbp, slices, p, &first);
         if (n == 0) continue;
-        status = qb__memory_upload(part->up, part->raw[chunk % QB__FBP_SLOTS], 0,
+        status = qb__memory_upload(part->up, part->raw[chunk % fbp->partition.slots], 0,
                                    (const char *)in + first * slice_bytes, n * slice_bytes);
     }
     for (size_t p = 0; p < fbp->parts && status == QB_OK; p++)
@@ -77,7 +77,7 @@ static qb_status reconstruct_run(void *job, size_t chunk, size_t task, int worke
     for (size_t p = 0; p < fbp->parts && status == QB_OK; p++) {
         size_t n = share(fbp, slices, p, &first);
         if (n)
-            status = reconstruct_part(fbp, &fbp->device->part[p], chunk % QB__FBP_SLOTS,
+            status = reconstruct_part(fbp, &fbp->device->part[p], chunk % fbp->partition.slots,
                                       before + first, (unsigned)n);
     }
     for (size_t p = 0; p < fbp->parts && status == QB_OK; p++)
@@ -96,7 +96,7 @@ static qb_status download_run(void *job, size_t chunk, size_t task, int worker, 
         qb__fbp_part *part = &fbp->device->part[p];
         size_t n = share(fbp, slices, p, &first);
         if (n == 0) continue;
-        status = qb__memory_download(part->down, part->slab[chunk % QB__FBP_SLOTS], 0,
+        status = qb__memory_download(part->down, part->slab[chunk % fbp->partition.slots], 0,
                                      (char *)out + first * slice_bytes, n * slice_bytes);
     }
     for (size_t p = 0; p < fbp->parts && status == QB_OK; p++)
@@ -190,7 +190,7 @@ static qb_status open_part(qb__fbp *fbp, qb__fbp_part *part) {
             qb__memory_create(part->device, slices * pixels(fbp) * sizeof(float), &part->slab[i]));
     }
     QB__TRY(qb__memory_create(
-        part->device, gpu->block * slices * fbp->info->columns * sizeof(float), &part->rows));
+        part->device, gpu->block * slices * row_stride(fbp) * sizeof(float), &part->rows));
     QB__TRY(
         qb__memory_create(part->device,
                           variant->packed_bytes(&fbp->problem, qb__device_padded(variant, slices),

@@ -131,7 +131,7 @@ qb_status qb__fbp_device_chunks(qb__fbp *fbp, const qb_env *env) {
     if (device > vram)
         return qb__fail(
             QB_NO_MEMORY,
-            "a single slice needs %.1f MiB on the device and %.1f may be used: a smaller "
+            "even one slice needs %.3g MiB on the device and %.3g may be used: a smaller "
             "--size, or --device cpu",
             (double)device / 1048576.0, (double)vram / 1048576.0);
     return qb__fail(QB_BAD_ARGUMENT,

@@ -88,6 +88,11 @@ static qb_status decide_weights(qb__fbp *fbp, const qb_env *env) {
     QB__TRY(qb__alloc(views, sizeof *exact, &exact));
     QB__TRY(qb__alloc(views, sizeof *fbp->weights, &fbp->weights));
     QB__TRY(qb__angle_weights(views, fbp->info->angles, exact, &report));
+    if (views >= 3 && views - report.repeated < 2) {
+        status = qb__fail(QB_BAD_INPUT, "%s: all %zu views have the same angle: give --angles FROM:TO",
+                          fbp->info->path, views);
+        goto out;
+    }
     double scale = fbp->options.hu > 0 ? 1000.0 / fbp->options.hu : 1.0;
     for (size_t i = 0; i < views; i++) fbp->weights[i] = (float)(exact[i] * scale);
     qb__log(env, report.missing > 0 ? QB_LOG_WARNING : QB_LOG_INFO, "angles: %s", report.text);
@@ -219,6 +224,15 @@ static double forecast_seconds(const qb__fbp *fbp) {
     return (updates / (fbp->variant->speed * 1e9) + padded / 0.4e9) / fbp->threads;
 }
 
+/* A kernel that is named goes before --accuracy. */
+static void tell_accuracy(const qb__fbp *fbp, const qb_env *env) {
+    int got = (int)(fbp->device ? fbp->device->choice.variant->accuracy : fbp->variant->accuracy);
+    if (fbp->options.kernel && got > fbp->options.accuracy)
+        qb__warn(env, "--kernel %s keeps --accuracy %s only, not %s", fbp->options.kernel,
+                 qb__accuracy_name((qb_accuracy)got),
+                 qb__accuracy_name((qb_accuracy)fbp->options.accuracy));
+}
+
 static void describe_kernel(const qb__fbp *fbp, cJSON *plan) {
     qb_interp interp = (qb_interp)fbp->options.interp;
     qb_accuracy asked = (qb_accuracy)fbp->options.accuracy;
@@ -267,6 +281,7 @@ qb_status qb__fbp_decide(qb__fbp *fbp, const qb_env *env) {
     QB__TRY(decide_center(fbp));
     QB__TRY(decide_weights(fbp, env));
     QB__TRY(decide_kernel(fbp, env));
+    tell_accuracy(fbp, env);
     QB__TRY(decide_chunks(fbp, env));
     describe(fbp);
     fbp->job.plan_text = cJSON_Print(fbp->job.plan);

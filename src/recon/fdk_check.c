@@ -10,8 +10,8 @@
 
 static const double degrees = 57.29577951308232;
 
-/* The radius about the axis that the views cover, 180 degrees and its fan of what both sides see; 0 =
- * none. */
+/* The radius about the axis that the views cover, 180 degrees and its fan of what both sides see; 0
+ * = none. */
 static double covered_radius(const qb_geometry *geometry, const qb__cone_weights *weights) {
     double nearest = INFINITY, half = 0.5 * (weights->span - 3.14159265358979323846);
     for (size_t i = 0; i < geometry->views; i++)
@@ -27,6 +27,12 @@ static bool is_negligible(const qb__cone_weights *weights) {
 
 qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_weights *weights,
                                  bool allow, const qb_env *env) {
+    size_t distinct = geometry->views - weights->repeated;
+    if (!allow && geometry->views >= 3 && distinct < 3)
+        return qb__fail(QB_BAD_INPUT,
+                        "the %zu views lie at %zu different angle%s: are the angles right? "
+                        "--allow-limited reconstructs what there is",
+                        geometry->views, distinct, distinct == 1 ? "" : "s");
     if (!(weights->missing > 0)) return QB_OK;
     char text[256];
     snprintf(

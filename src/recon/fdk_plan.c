@@ -92,6 +92,11 @@ static qb_status decide_weights(qb__fdk *fdk, const qb_env *env) {
     qb__info(env, "views cover %.2f degrees; redundancy weights: %s", fdk->weights.span * degrees,
              redundancy_name(fdk->weights.kind));
     qb__fdk_warn_doubt(fdk->real, &info, env);
+    if (info.field_radius > 0 && field > 1.1 * info.field_radius)
+        qb__warn(env,
+                 "the volume reaches %.4g mm from the axis, all views see only %.4g: its rim is "
+                 "incomplete",
+                 field, info.field_radius);
     QB__TRY(qb__fdk_check_coverage(fdk->geometry, &fdk->weights, fdk->options.allow_limited, env));
     cJSON *plan = fdk->job.plan;
     cJSON_AddStringToObject(plan, "redundancy", redundancy_name(fdk->weights.kind));

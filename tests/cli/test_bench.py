@@ -72,7 +72,7 @@ def test_threads_and_kernels(sets):
     assert (one["threads"], two["threads"]) == (1, 2)
     assert one["rmse_hu"] == two["rmse_hu"] and one["rel_l2"] == two["rel_l2"]
     scalar = bench(sets / "original.rct", "--kernel", "bp_cone_matrix.scalar")
-    assert scalar["kernel"] == "bp_cone_matrix.scalar" and 0.5 < scalar["ratio_to_scalar"] < 2
+    assert scalar["kernel"] == "bp_cone_matrix.scalar" and 0.1 < scalar["ratio_to_scalar"] < 10
 
 
 def test_wrong_requests(sets, tmp_path):

@@ -65,6 +65,29 @@ def test_same_bits_however_cut(opencl, scan, tmp_path):
     assert np.array_equal(some, whole[1:10:3])
 
 
+@pytest.mark.parametrize("columns", [17, 33, 50, 96])
+def test_any_width(opencl, tmp_path, columns):
+    projections = np.random.default_rng(columns).random((30, 5, columns), dtype="f4")
+    np.save(tmp_path / "p.npy", projections)
+    for device in ("cpu", opencl):
+        qb("fbp", tmp_path / "p.npy", "--angles", "0:180:30", "--center", columns // 2, "--quantity", "line_integral",
+           "--pixel-size", 1, "--device", device, "--accuracy", "high", "-o", tmp_path / f"{device[:3]}.npy")
+    assert rel_l2(np.load(tmp_path / "ope.npy"), np.load(tmp_path / "cpu.npy")) < 5e-5
+
+
+def test_any_memory(opencl, scan, tmp_path):
+    """However little there is: one buffer or two, one slice or many."""
+    whole, _ = reconstruct(scan, tmp_path, "whole", "--device", opencl)
+    seen = set()
+    for kilobytes in (280, 340, 400, 500, 700, 900, 1200, 1600, 2500):
+        cap = ("--device", opencl, "--max-vram", f"{kilobytes}K")
+        plan = qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--center", 47.5, *cap)
+        seen.add((plan["chunks"] > 1, plan["ring_slots"]))
+        got, _ = reconstruct(scan, tmp_path, "cut", *cap)
+        assert np.array_equal(got, whole), kilobytes
+    assert {(True, 1), (True, 2)} <= seen
+
+
 @pytest.mark.parametrize("pad", ["zero", "edge", "mirror", "taper", "ellipse"])
 def test_padding(opencl, scan, tmp_path, pad):
     more = ("--pad", pad, "--filter", "hann:0.8", "--accuracy", "high", "--slices", "4:6")

@@ -51,7 +51,7 @@ def test_same_bits_however_cut(tmp_path):
     scan = tmp_path / "s.h5"
     qb("simulate", "spheres", *CONE, "--detector", "96,64", "--views", "100", "-o", scan)
     first = None
-    for options in (["--threads", "1"], ["--threads", "3"], ["--max-ram", "16M"]):
+    for options in (["--threads", "1"], ["--threads", "3"], ["--max-ram", "20M"]):
         qb("fdk", scan, *SCAN, "-o", tmp_path / "v.h5", *options)
         v = volume(tmp_path / "v.h5")
         first = v if first is None else first

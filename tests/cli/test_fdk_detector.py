@@ -181,7 +181,7 @@ def test_same_bits_however_cut(tmp_path):
     np.save(tmp_path / "p.npy", circle.project(OBJECT, ANGLES[::5]))
     args = ["fdk", tmp_path / "p.npy", *circle.args(), "--angles", "0:360", "--tilt", "8,0,0", "-o", tmp_path / "v.h5"]
     first = None
-    for options in ([], ["--threads", "1"], ["--max-ram", "12M", "--threads", "3"]):
+    for options in ([], ["--threads", "1"], ["--max-ram", "18M", "--threads", "3"]):
         qb(*args, *options)
         if options and options[0] == "--max-ram":
             assert qb_json("plan", *args, *options)["chunks"] >= 2

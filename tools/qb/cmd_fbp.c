@@ -106,8 +106,11 @@ qb_status open_scan(cli *c, qb_scan **scan) {
     qb_status status = qb_scan_open(c->argument[0], &c->options.scan, &c->env, scan);
     if (status != QB_OK) return status;
     size_t problems = qb_scan_describe(*scan)->problems;
-    for (size_t i = 0; i < problems; i++)
+    bool stated = c->verb->run == cmd_fdk && c->options.geometry.geometry;
+    for (size_t i = 0; i < problems; i++) {
+        if (stated && strstr(qb_scan_problem(*scan, i), "has no angles")) continue;
         c->env.log(NULL, QB_LOG_WARNING, qb_scan_problem(*scan, i));
+    }
     return QB_OK;
 }
 

@@ -21,6 +21,8 @@ qb_status cmd_fdk(cli *c) {
     const char *file = c->options.geometry.geometry;
     if (same_file(file, c->options.output.output) || same_file(file, c->options.output.preview))
         return complain(QB_BAD_ARGUMENT, "writing would overwrite the geometry %s: give another name", file);
+    if (file && c->options.scan.angles)
+        return complain(QB_BAD_ARGUMENT, "--angles besides --geometry %s, which states them", file);
     qb_status status = open_scan(c, &scan);
     if (status != QB_OK) return status;
     status = make_geometry(c, qb_scan_describe(scan), &geometry);

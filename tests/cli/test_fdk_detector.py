@@ -194,6 +194,7 @@ def test_refusals(tmp_path):
     circle = Circle(100, 150, 600, 8, 1.0)
     np.save(tmp_path / "p.npy", np.zeros((60, 8, 600), np.float32))
     args = ["fdk", tmp_path / "p.npy", *circle.args(), "--angles", "0:360", "-o", tmp_path / "v.h5", "--size", "32"]
-    fails(3, *args, "--detector-radius", "140", says=["view 0", "flat"])
+    fails(3, *args, "--detector-radius", "140", says=["190.986", "flat"])
+    fails(3, *args, "--detector-radius", "195", says=["view 0", "flat"])
     fails(2, *args, "--detector-radius", "400", "--resample", "never", says=["400", "--resample"])
     assert not (tmp_path / "v.h5").exists()

@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import data, qb, qb_json, slow, write_scan
+from qbtest import data, qb, qb_json, slow, smallest_cap, write_scan
 
 CONE = ["--geometry", "cone", "--sod", "500", "--sdd", "800", "--pixel-size", "1.6"]
 SCAN = ["--sod", "500", "--sdd", "800"]
@@ -51,7 +51,8 @@ def test_same_bits_however_cut(tmp_path):
     scan = tmp_path / "s.h5"
     qb("simulate", "spheres", *CONE, "--detector", "96,64", "--views", "100", "-o", scan)
     first = None
-    for options in (["--threads", "1"], ["--threads", "3"], ["--max-ram", "20M"]):
+    cap = smallest_cap("fdk", scan, *SCAN, "-o", tmp_path / "v.h5")
+    for options in (["--threads", "1"], ["--threads", "3"], ["--max-ram", cap]):
         qb("fdk", scan, *SCAN, "-o", tmp_path / "v.h5", *options)
         v = volume(tmp_path / "v.h5")
         first = v if first is None else first

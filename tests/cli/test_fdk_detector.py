@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conebeam import Circle, inside, integrals
-from qbtest import fails, qb, qb_json, read_h5
+from qbtest import fails, qb, qb_json, read_h5, smallest_cap
 from test_fdk_values import MU, OBJECT, deviations, fdk, good
 
 ANGLES = np.arange(300) * 1.2
@@ -181,7 +181,7 @@ def test_same_bits_however_cut(tmp_path):
     np.save(tmp_path / "p.npy", circle.project(OBJECT, ANGLES[::5]))
     args = ["fdk", tmp_path / "p.npy", *circle.args(), "--angles", "0:360", "--tilt", "8,0,0", "-o", tmp_path / "v.h5"]
     first = None
-    for options in ([], ["--threads", "1"], ["--max-ram", "18M", "--threads", "3"]):
+    for options in ([], ["--threads", "1"], ["--max-ram", smallest_cap(*args, "--threads", "3"), "--threads", "3"]):
         qb(*args, *options)
         if options and options[0] == "--max-ram":
             assert qb_json("plan", *args, *options)["chunks"] >= 2

@@ -154,6 +154,14 @@ out:
     return status;
 }
 
+/* Why the rows do not stay in local memory; NULL when they do. */
+static const char *local_refusal(const qb__filter_spectrum *spectrum, const qb__device_info *info,
+                                 qb__filter_method method, qb__filter_plan *plan) {
+    const char *why = qb__filter_plan_make(spectrum->half, info, plan);
+    bool wanted = method == QB__FILTER_AUTO || method == QB__FILTER_LOCAL;
+    return why || wanted ? why : "another method was asked for";
+}
+
 static qb_status choose(qb__device_filter *filter, qb__filter_method method, bool *local) {
     const qb__device_info *info = qb__device_info_of(filter->device);
     qb_status status = QB_OK;
@@ -162,8 +170,8 @@ static qb_status choose(qb__device_filter *filter, qb__filter_method method, boo
         say(filter, "no transform");
         return QB_OK;
     }
-    const char *why = qb__filter_plan_make(filter->spectrum.half, info, &filter->plan);
-    *local = !why && (method == QB__FILTER_AUTO || method == QB__FILTER_LOCAL);
+    const char *why = local_refusal(&filter->spectrum, info, method, &filter->plan);
+    *local = !why;
     if (*local) {
         say(filter, "local memory");
         say_radices(filter);
@@ -240,9 +248,13 @@ size_t qb__device_filter_bytes(const qb__device_filter *filter) {
     return filter->bytes;
 }
 
-size_t qb__device_filter_forecast(const qb__filter_spectrum *filter, size_t views, size_t rows) {
+size_t qb__device_filter_forecast(const qb__device_info *info, const qb__filter_spectrum *filter,
+                                  qb__filter_method method, size_t views, size_t rows) {
     size_t bytes = 2 * views * sizeof(float) + 2 * rows * filter->columns * sizeof(float);
-    return bytes + 4 * filter->half * sizeof(float) + qb__filter_long_forecast(filter);
+    qb__filter_plan plan;
+    if (filter->identity) return bytes;
+    bytes += 4 * filter->half * sizeof(float);
+    return bytes + (local_refusal(filter, info, method, &plan) ? qb__filter_long_forecast(filter) : 0);
 }
 
 /* ---- run ---- */

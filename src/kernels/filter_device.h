@@ -44,8 +44,10 @@ void qb__device_filter_destroy(qb__device_filter *filter); /* NULL-safe; finish 
 /* For logs: "local memory, radices 16 16 8", and why not something faster. */
 const char *qb__device_filter_method(const qb__device_filter *filter);
 size_t qb__device_filter_bytes(const qb__device_filter *filter); /* device memory it holds */
-/* What it will hold at most, for planning; cuFFT's work space, which only it knows, comes to it. */
-size_t qb__device_filter_forecast(const qb__filter_spectrum *filter, size_t views, size_t rows);
+/* What it will hold at most on such a device, for planning; cuFFT's work space, which only it knows,
+ * comes to it. */
+size_t qb__device_filter_forecast(const qb__device_info *info, const qb__filter_spectrum *filter,
+                                  qb__filter_method method, size_t views, size_t rows);
 
 /* Where the rows of a block of views stand: that of the block's i-th view and slice s begins at
  * `offset` bytes, a multiple of the element's, plus i view_stride + s slice_stride elements. */

@@ -35,7 +35,7 @@ static void destroy(qb_job *job) {
 /* ---- run ---- */
 
 static qb_status allocate(qb__fbp *fbp) {
-    size_t bytes = qb__fbp_scratch(fbp, fbp->partition.slices_per_chunk);
+    size_t bytes = qb__fbp_scratch(fbp, qb__fbp_scratch_slices(fbp));
     qb_status status;
     QB__TRY(qb__alloc((size_t)fbp->threads, sizeof *fbp->counts, &fbp->counts));
     QB__TRY(qb__alloc((size_t)fbp->threads, sizeof *fbp->scratch, &fbp->scratch));

@@ -55,6 +55,8 @@ typedef struct qb__fbp {
 } qb__fbp;
 
 size_t qb__fbp_chunk_slices(const qb__fbp *fbp, size_t chunk);
+/* Columns from one filtered row to the next: a multiple of 64 bytes. */
+size_t qb__fbp_row_stride(const qb__fbp *fbp);
 /* The slice of a chunk of `slices` at which a part begins. */
 size_t qb__fbp_part_first(const qb__fbp *fbp, size_t slices, size_t part);
 const char *qb__fbp_kernel(const qb__fbp *fbp); /* the id of the one that computes the volume */
@@ -64,6 +66,7 @@ size_t qb__fbp_bytes(const void *fbp, size_t slices_per_chunk, unsigned slots);
 /* The stages; returns how many. */
 int qb__fbp_stages(const qb__fbp *fbp, size_t slices_per_chunk, unsigned slots, qb__stage *stages);
 /* Bytes of scratch one thread needs. */
+size_t qb__fbp_scratch_slices(const qb__fbp *fbp); /* at once, by a computing thread */
 size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices_per_chunk);
 /* Set h0 for an axis at `center`. */
 qb_status qb__fbp_aim(qb__fbp *fbp, double center);

@@ -10,9 +10,6 @@ static size_t raw_row_bytes(const qb__fbp *fbp) {
     return fbp->info->columns * qb_dtype_size(fbp->info->dtype);
 }
 
-/* Filtered rows stand a multiple of 64 bytes apart. */
-static size_t row_stride(const qb__fbp *fbp) { return (fbp->info->columns + 15) / 16 * 16; }
-
 static size_t pixels(const qb__fbp *fbp) {
     return fbp->grid.n[0] * fbp->grid.n[1];
 }
@@ -49,7 +46,7 @@ static qb_status upload_run(void *job, size_t chunk, size_t task, int worker, co
 static qb_status reconstruct_part(qb__fbp *fbp, qb__fbp_part *part, size_t slot, size_t first_slice,
                                   unsigned slices) {
     const qb__bp_parallel_device_variant *variant = fbp->device->choice.variant;
-    size_t views = fbp->info->views, columns = fbp->info->columns, stride = row_stride(fbp);
+    size_t views = fbp->info->views, columns = fbp->info->columns, stride = qb__fbp_row_stride(fbp);
     qb__device_rows raw = {.memory = part->raw[slot],
                            .view_stride = columns * (fbp->step > 1 ? 1 : slices),
                            .slice_stride = columns * (fbp->step > 1 ? views : 1)};
@@ -190,7 +187,7 @@ static qb_status open_part(qb__fbp *fbp, qb__fbp_part *part) {
             qb__memory_create(part->device, slices * pixels(fbp) * sizeof(float), &part->slab[i]));
     }
     QB__TRY(qb__memory_create(
-        part->device, gpu->block * slices * row_stride(fbp) * sizeof(float), &part->rows));
+        part->device, gpu->block * slices * qb__fbp_row_stride(fbp) * sizeof(float), &part->rows));
     QB__TRY(
         qb__memory_create(part->device,
                           variant->packed_bytes(&fbp->problem, qb__device_padded(variant, slices),

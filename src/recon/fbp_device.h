@@ -33,7 +33,8 @@ struct qb__fbp_device {
 
 /* Choose device and kernel; fbp->device stays NULL when the CPU computes. Says what was chosen. */
 qb_status qb__fbp_device_decide(qb__fbp *fbp, const qb_env *env);
-/* Chunks that fit devices and host. */
+/* Chunks that fit devices and host. A device that nobody named and that has no room for a slice is left
+ * to itself: fbp->device is NULL then. */
 qb_status qb__fbp_device_chunks(qb__fbp *fbp, const qb_env *env);
 /* Before the pipeline runs, after fbp->prepare is there; a device that runs out of memory gets
  * smaller chunks. */

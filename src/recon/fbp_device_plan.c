@@ -34,6 +34,7 @@ static qb_status refuse_or_leave(qb__fbp *fbp, const qb_env *env, const char *wh
     if (named) return qb__fail(QB_UNSUPPORTED, "--device %s: %s", env->device, why);
     qb__info(env, "--device auto: the CPU computes: %s", why);
     qb__fbp_device_destroy(fbp);
+    fbp->parts = 1;
     return QB_OK;
 }
 
@@ -63,6 +64,14 @@ qb_status qb__fbp_device_decide(qb__fbp *fbp, const qb_env *env) {
     return QB_OK;
 }
 
+static size_t filter_bytes(const qb__fbp *fbp) {
+    qb__filter_spectrum spectrum;
+    size_t rows = (fbp->grid.n[2] - 1) * fbp->step + 1; /* that the fields hold */
+    qb__filter_describe(fbp->filter, &spectrum);
+    return qb__device_filter_forecast(qb__device_info_of(fbp->device->part[0].device), &spectrum,
+                                      QB__FILTER_AUTO, fbp->info->views, rows);
+}
+
 /* Bytes on a device for so many slices of its own. */
 static size_t device_bytes(const qb__fbp *fbp, size_t slices, unsigned slots) {
     const qb__fbp_device *gpu = fbp->device;
@@ -70,15 +79,15 @@ static size_t device_bytes(const qb__fbp *fbp, size_t slices, unsigned slots) {
     size_t views = fbp->info->views, columns = fbp->info->columns;
     size_t raw = views * columns * qb_dtype_size(fbp->info->dtype);
     size_t slab = fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
-    size_t fields = 2 * fbp->info->rows * columns * sizeof(float);
-    return slices * slots * (raw + slab) + gpu->block * slices * (columns + 16) * sizeof(float) + fields +
+    return slices * slots * (raw + slab) + filter_bytes(fbp) +
+           gpu->block * slices * qb__fbp_row_stride(fbp) * sizeof(float) +
            variant->packed_bytes(&fbp->problem, qb__device_padded(variant, slices),
                                  gpu->choice.values);
 }
 
 static size_t host_bytes(const qb__fbp *fbp, size_t slices, unsigned slots) {
     qb__stage stages[QB__STAGES_MAX];
-    return fbp->fixed_bytes +
+    return fbp->fixed_bytes + (size_t)fbp->threads * qb__fbp_scratch(fbp, 1) +
            qb__pipeline_bytes(stages, qb__fbp_stages(fbp, slices, slots, stages));
 }
 
@@ -112,12 +121,24 @@ static size_t most_slices(const qb__fbp *fbp) {
     return most < each ? most : each;
 }
 
+/* What only a device can do is not the CPU's to take over. */
+static qb_status no_room(qb__fbp *fbp, const qb_env *env, size_t need, size_t have) {
+    bool stay = fbp->device->set.named || fbp->options.kernel ||
+                fbp->options.interp == QB_INTERP_OVERSAMPLE;
+    qb_status status = qb__fail(
+        QB_NO_MEMORY,
+        "even one slice needs %.3g MiB on the device and %.3g may be used: a smaller "
+        "--size, or --device cpu",
+        (double)need / 1048576.0, (double)have / 1048576.0);
+    return stay ? status : refuse_or_leave(fbp, env, qb_detail(), false);
+}
+
 qb_status qb__fbp_device_chunks(qb__fbp *fbp, const qb_env *env) {
     qb__fbp_device *gpu = fbp->device;
     size_t ram = qb__memory_cap(env), vram = device_cap(fbp, env), host = 0, device = 0;
     for (size_t slices = most_slices(fbp); slices >= 1; slices = slices > 1 ? slices / 2 : 0) {
         size_t chunk = slices * fbp->parts, chunks = divide_up(fbp->grid.n[2], chunk);
-        gpu->block = BLOCK_BYTES / (slices * fbp->info->columns * sizeof(float)) + 1;
+        gpu->block = BLOCK_BYTES / (slices * qb__fbp_row_stride(fbp) * sizeof(float)) + 1;
         if (gpu->block > fbp->info->views) gpu->block = fbp->info->views;
         for (unsigned slots = chunks > 1 ? QB__FBP_SLOTS : 1; slots >= 1; slots--) {
             host = host_bytes(fbp, chunk, slots);
@@ -128,12 +149,7 @@ qb_status qb__fbp_device_chunks(qb__fbp *fbp, const qb_env *env) {
             return QB_OK;
         }
     }
-    if (device > vram)
-        return qb__fail(
-            QB_NO_MEMORY,
-            "even one slice needs %.3g MiB on the device and %.3g may be used: a smaller "
-            "--size, or --device cpu",
-            (double)device / 1048576.0, (double)vram / 1048576.0);
+    if (device > vram) return no_room(fbp, env, device, vram);
     return qb__fail(QB_BAD_ARGUMENT,
                     "--max-ram of %.1f MiB is too small: even one slice at a time needs %.1f MiB",
                     (double)ram / 1048576.0, (double)host / 1048576.0);

@@ -177,28 +177,28 @@ static size_t range_bytes(const qb__fbp *fbp) {
     const qb_scan_info *info = fbp->info;
     if (fbp->output.dtype < 2 || fbp->output.range.count > 0) return 0;
     return fbp->fixed_bytes +
-           (size_t)fbp->threads * qb__fbp_scratch(fbp, fbp->partition.slices_per_chunk) +
+           (size_t)fbp->threads * qb__fbp_scratch(fbp, qb__fbp_scratch_slices(fbp)) +
            fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float) +
            info->views * (info->columns * qb_dtype_size(info->dtype) +
                           fbp->variant->view_bytes(&fbp->problem, fbp->variant->lanes_step));
 }
 
-static qb_status decide_chunks(qb__fbp *fbp, const qb_env *env) {
-    size_t cap = qb__memory_cap(env);
-    fbp->threads = env && env->threads > 0 ? env->threads : qb__cpu_count();
-    fbp->fixed_bytes = fixed_bytes(fbp);
-    if (fbp->device) {
-        qb_status fits = qb__fbp_device_chunks(fbp, env);
-        fbp->memory = fbp->partition.bytes;
-        return fits;
-    }
+static qb_status cpu_chunks(qb__fbp *fbp, size_t cap) {
     qb__partition_problem problem = {.slices = fbp->sweep ? 1 : fbp->grid.n[2],
                                      .step = fbp->variant->lanes_step,
                                      .most = fbp->variant->lanes_max,
                                      .cap = cap,
                                      .bytes = qb__fbp_bytes,
                                      .context = fbp};
-    qb_status status = qb__partition_slices(&problem, &fbp->partition);
+    return qb__partition_slices(&problem, &fbp->partition);
+}
+
+static qb_status decide_chunks(qb__fbp *fbp, const qb_env *env) {
+    size_t cap = qb__memory_cap(env);
+    fbp->threads = env && env->threads > 0 ? env->threads : qb__cpu_count();
+    fbp->fixed_bytes = fixed_bytes(fbp);
+    qb_status status = fbp->device ? qb__fbp_device_chunks(fbp, env) : QB_OK;
+    if (status == QB_OK && !fbp->device) status = cpu_chunks(fbp, cap);
     if (status != QB_OK) return status;
     decide_cache(fbp, cap);
     fbp->memory = fbp->partition.bytes;

@@ -114,10 +114,15 @@ static qb_status read_run(void *job, size_t chunk, size_t task, int worker, cons
 /* ---- filter ---- */
 
 /* A thread's scratch: the rows of one view, then what the filter wants; or a tile's scratch. */
-static size_t row_stride(const qb__fbp *fbp) { return divide_up(fbp->info->columns, 16) * 16; }
+size_t qb__fbp_row_stride(const qb__fbp *fbp) { return divide_up(fbp->info->columns, 16) * 16; }
 
 static size_t rows_bytes(const qb__fbp *fbp, size_t slices) {
-    return slices * row_stride(fbp) * sizeof(float);
+    return slices * qb__fbp_row_stride(fbp) * sizeof(float);
+}
+
+/* Beside a device the threads make single slices only, to find the range of integers. */
+size_t qb__fbp_scratch_slices(const qb__fbp *fbp) {
+    return fbp->device ? 1 : fbp->partition.slices_per_chunk;
 }
 
 size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices_per_chunk) {
@@ -136,7 +141,7 @@ static size_t filter_tasks(void *job, size_t chunk) {
 static void filter_view(qb__fbp *fbp, size_t view, size_t slices, size_t first_row, const char *raw,
                         int worker, void *packed) {
     unsigned lanes = qb__fbp_lanes(fbp, slices);
-    size_t stride = row_stride(fbp);
+    size_t stride = qb__fbp_row_stride(fbp);
     float *rows = (float *)fbp->scratch[worker];
     for (size_t s = 0; s < slices; s++) {
         qb__prepare_row(fbp->prepare, view, first_row + s * fbp->step,

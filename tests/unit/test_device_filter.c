@@ -306,7 +306,9 @@ static void check_trial(const trial *t) {
     assert_int_equal(got_counts.not_finite, counts.not_finite);
     assert_int_equal(got_counts.dead, counts.dead);
     assert_in_range(qb__device_filter_bytes(on_device), 1,
-                    qb__device_filter_forecast(&spectrum, t->views, t->rows) + 1000);
+                    qb__device_filter_forecast(qb__device_info_of(device), &spectrum, t->method,
+                                               t->views, t->rows) +
+                        1000);
     qb__device_filter_destroy(on_device);
     qb__filter_destroy(filter);
     test_free(out);

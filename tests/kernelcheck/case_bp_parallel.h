@@ -28,7 +28,7 @@ double accuracy_bound(qb__accuracy accuracy);
 
 /* Errors of sampled voxels, in units of the noise. */
 typedef struct errors {
-    size_t distinct, views; /* voxels there are to sample from; of the problem */
+    size_t distinct, views; /* sampled voxels whose errors are independent; of the problem */
     double error2, norm2, worst;
     size_t seen; /* samples that some view reaches; the others tell nothing */
 } errors;

@@ -99,11 +99,12 @@ void errors_add(errors *e, double got, double want) {
 bool errors_within(const errors *e, qb__accuracy accuracy, outcome *o) {
     if (e->error2 == 0) return true;
     /* Voxels that no view reaches tell nothing. The bound is about many voxels of noise: few may
-     * all lie near a zero crossing, and their error scatters. */
+     * all lie near a zero crossing or beyond the detector's edge, where the values are small and
+     * the weights' errors are not, and their error scatters. */
     const double n = fmax(1.0, (double)(e->seen < e->distinct ? e->seen : e->distinct));
     double rms = sqrt(e->norm2 / fmax(1.0, (double)e->seen)), slack = 1.0;
     if (n < 1000) {
-        rms = fmax(rms, 0.15 * sqrt((double)e->views));
+        rms = fmax(rms, 0.3 * sqrt((double)e->views));
         slack = 1 + 3 / sqrt(2 * n);
     }
     const double bound = slack * accuracy_bound(accuracy);

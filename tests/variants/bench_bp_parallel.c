@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Times the device variants of back-projection and checks what they computed: one JSON line each.
- *   bench_bp_parallel DEVICE VIEWS COLUMNS SLICES [--filter TEXT] [--set NAME=VALUE,...]...
- *                     [--search] [--part I/N --lock FILE]
+ *   bench_bp_parallel DEVICE VIEWS COLUMNS SLICES [--filter TEXT] [--id ID]
+ *                     [--set NAME=VALUE,...]... [--search] [--part I/N --lock FILE]
  * Without --set the default parameters; each --set makes another run of every variant that has all
  * those parameters. --search changes one parameter after the other (not those of
  * the set), keeping what is faster. With
@@ -21,7 +21,7 @@
 
 enum { SETS_MAX = 64 };
 typedef struct options {
-    const char *spec, *filter, *sets[SETS_MAX];
+    const char *spec, *filter, *id, *sets[SETS_MAX];
     int set_count, part, parts, lock;
     bool search;
 } options;
@@ -139,6 +139,7 @@ static options parse(int argc, char **argv) {
         const char *next = i + 1 < argc ? argv[i + 1] : "";
         if (!strcmp(argv[i], "--search")) o.search = true;
         if (!strcmp(argv[i], "--filter")) o.filter = next;
+        if (!strcmp(argv[i], "--id")) o.id = next;
         if (!strcmp(argv[i], "--set") && o.set_count < SETS_MAX) o.sets[o.set_count++] = next;
         if (!strcmp(argv[i], "--part")) sscanf(next, "%d/%d", &o.part, &o.parts);
         if (!strcmp(argv[i], "--lock")) o.lock = open(next, O_CREAT | O_RDWR, 0600);
@@ -148,7 +149,7 @@ static options parse(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     if (argc < 5) {
-        fprintf(stderr, "bench_bp_parallel DEVICE VIEWS COLUMNS SLICES [--filter TEXT] "
+        fprintf(stderr, "bench_bp_parallel DEVICE VIEWS COLUMNS SLICES [--filter TEXT] [--id ID] "
                         "[--set NAME=VALUE,...] [--search] [--part I/N --lock FILE]\n");
         return 2;
     }
@@ -167,7 +168,7 @@ int main(int argc, char **argv) {
     const unsigned api = qb__device_info_of(b.device)->api;
     for (size_t i = 0; i < count; i++)
         if ((int)(i % (size_t)o.parts) == o.part && (all[i]->apis & api) &&
-            (!o.filter || strstr(all[i]->id, o.filter)))
+            (!o.filter || strstr(all[i]->id, o.filter)) && (!o.id || !strcmp(all[i]->id, o.id)))
             bench_variant(&b, all[i]);
     trial_device_free(&b.on);
     qb__device_close(b.device);

@@ -127,7 +127,8 @@ static float scale_of(float largest) {
     int exponent;
     if (!(largest > 0 && isfinite(largest))) return 1;
     frexpf(largest, &exponent);
-    return ldexpf(1, exponent < -86 ? 100 : 14 - exponent);
+    return ldexpf(1,
+                  exponent < -106 ? 120 : 14 - exponent); /* and what undoes it is no subnormal */
 }
 
 static size_t plan_group_bytes(const tensor_plan *plan) {

@@ -126,7 +126,7 @@ static qb_status stream(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
     qb__pipeline_report times;
     qb_status status =
         qb__pipeline_run(stages, count, fbp->partition.chunks, fbp, pool, env, &times);
-    if (status == QB_OK && fbp->device) status = qb__fbp_device_counts(fbp, &fbp->counts[0]);
+    if (status == QB_OK && fbp->device) status = qb__fbp_device_counts(fbp, env, &fbp->counts[0]);
     if (status == QB_OK) status = qb__prepare_check(fbp->info->path, fbp->counts, fbp->threads);
     if (status != QB_OK) return status;
     qb__prepare_report(fbp->prepare, fbp->counts, fbp->threads, fbp->job.report, env);

@@ -41,41 +41,48 @@ static qb_status upload_run(void *job, size_t chunk, size_t task, int worker, co
     return status;
 }
 
-/* Enqueue one part's chunk: blocks of views through the filter into the packed sinogram, then the
- * back-projection. */
-static qb_status reconstruct_part(qb__fbp *fbp, qb__fbp_part *part, size_t slot, size_t first_slice,
-                                  unsigned slices) {
-    const qb__bp_parallel_device_variant *variant = fbp->device->choice.variant;
-    size_t views = fbp->info->views, columns = fbp->info->columns, stride = qb__fbp_row_stride(fbp);
-    qb__device_rows raw = {.memory = part->raw[slot],
-                           .view_stride = columns * (fbp->step > 1 ? 1 : slices),
-                           .slice_stride = columns * (fbp->step > 1 ? views : 1)};
-    qb__device_rows rows = {part->rows, 0, slices * stride, stride};
-    for (size_t view = 0; view < views; view += fbp->device->block) {
-        size_t end = view + fbp->device->block < views ? view + fbp->device->block : views;
-        raw.offset = view * raw.view_stride * qb_dtype_size(fbp->info->dtype);
-        qb_status status = qb__device_filter_run(part->filter, part->compute, &raw, view, end, slices,
-                                                 first_slice * fbp->step, fbp->step, &rows);
-        if (status == QB_OK)
-            status = variant->pack(part->plan, part->compute, part->rows, 0, rows.view_stride,
-                                   rows.slice_stride, view, end, slices, part->packed);
-        if (status != QB_OK) return status;
-    }
-    return variant->run(part->plan, part->compute, part->packed, slices, part->slab[slot], 0);
+/* What a part has to do of a chunk. */
+typedef struct work {
+    qb__fbp_part *part;
+    qb__device_rows raw;
+    unsigned slices; /* 0 = nothing */
+    size_t row0;
+} work;
+
+static work work_of(const qb__fbp *fbp, size_t chunk, size_t p) {
+    size_t slot = chunk % fbp->partition.slots, columns = fbp->info->columns, first;
+    size_t slices = share(fbp, qb__fbp_chunk_slices(fbp, chunk), p, &first);
+    qb__fbp_part *part = &fbp->device->part[p];
+    return (work){.part = part,
+                  .raw = {.memory = part->raw[slot],
+                          .view_stride = columns * (fbp->step > 1 ? 1 : slices),
+                          .slice_stride = columns * (fbp->step > 1 ? fbp->info->views : 1)},
+                  .slices = (unsigned)slices,
+                  .row0 = (chunk * fbp->partition.slices_per_chunk + first) * fbp->step};
 }
 
+/* Filtering that only measures is under way on all devices before anyone waits for what it finds.
+ */
 static qb_status reconstruct_run(void *job, size_t chunk, size_t task, int worker, const void *in,
                                  void *out) {
     (void)task, (void)worker, (void)in, (void)out;
     qb__fbp *fbp = job;
-    size_t slices = qb__fbp_chunk_slices(fbp, chunk), first;
-    size_t before = chunk * fbp->partition.slices_per_chunk;
+    const qb__bp_parallel_device_variant *variant = fbp->device->choice.variant;
     qb_status status = QB_OK;
     for (size_t p = 0; p < fbp->parts && status == QB_OK; p++) {
-        size_t n = share(fbp, slices, p, &first);
-        if (n)
-            status = reconstruct_part(fbp, &fbp->device->part[p], chunk % fbp->partition.slots,
-                                      before + first, (unsigned)n);
+        work w = work_of(fbp, chunk, p);
+        if (w.slices)
+            status = qb__device_pass_prepare(&w.part->pass, w.part->compute, &w.raw, w.slices,
+                                             w.row0, fbp->step);
+    }
+    for (size_t p = 0; p < fbp->parts && status == QB_OK; p++) {
+        work w = work_of(fbp, chunk, p);
+        if (w.slices == 0) continue;
+        status = qb__device_pass_pack(&w.part->pass, w.part->compute, &w.raw, w.slices, w.row0,
+                                      fbp->step);
+        if (status == QB_OK)
+            status = variant->run(w.part->pass.plan, w.part->compute, w.part->pass.packed, w.slices,
+                                  w.part->slab[chunk % fbp->partition.slots], 0);
     }
     for (size_t p = 0; p < fbp->parts && status == QB_OK; p++)
         status = qb__queue_finish(fbp->device->part[p].compute);
@@ -138,17 +145,20 @@ int qb__fbp_device_stages(const qb__fbp *fbp, size_t slices, unsigned slots, qb_
 /* ---- what it holds ---- */
 
 static void close_part(const qb__fbp *fbp, qb__fbp_part *part) {
+    qb__device_pass *pass = &part->pass;
     qb__queue_destroy(part->up);
     qb__queue_destroy(part->compute);
     qb__queue_destroy(part->down);
-    if (part->plan) fbp->device->choice.variant->destroy(part->plan);
-    qb__device_filter_destroy(part->filter);
+    if (pass->plan) fbp->device->choice.variant->destroy(pass->plan);
+    qb__device_filter_destroy(pass->filter);
+    qb__rows_largest_destroy(pass->measure);
     for (int i = 0; i < QB__FBP_SLOTS; i++) {
         qb__memory_destroy(part->raw[i]);
         qb__memory_destroy(part->slab[i]);
     }
-    qb__memory_destroy(part->rows);
-    qb__memory_destroy(part->packed);
+    qb__memory_destroy(pass->rows.memory);
+    qb__memory_destroy(pass->packed);
+    qb__free(pass->largest);
     *part = (qb__fbp_part){.device = part->device};
 }
 
@@ -165,34 +175,54 @@ static qb_status open_filter(const qb__fbp *fbp, qb__fbp_part *part) {
                             .floor = steps->floor};
     qb__filter_spectrum spectrum;
     qb__filter_describe(fbp->filter, &spectrum);
-    return qb__device_filter_create(part->device, &spectrum, &prep, QB__FILTER_AUTO, &part->filter);
+    return qb__device_filter_create(part->device, &spectrum, &prep, QB__FILTER_AUTO,
+                                    &part->pass.filter);
+}
+
+static qb_status open_pass(const qb__fbp *fbp, qb__fbp_part *part, unsigned slices) {
+    const qb__fbp_device *gpu = fbp->device;
+    const qb__bp_parallel_device_variant *variant = gpu->choice.variant;
+    qb__device_pass *pass = &part->pass;
+    size_t views = fbp->info->views, stride = qb__fbp_row_stride(fbp);
+    qb_status status;
+    part->problem = fbp->problem;
+    pass->variant = variant;
+    pass->views = views;
+    pass->block = gpu->block;
+    pass->number_bytes = qb_dtype_size(fbp->info->dtype);
+    pass->rows.slice_stride = stride;
+    if (gpu->measure) {
+        QB__TRY(qb__alloc(slices, sizeof(float), &pass->largest));
+        QB__TRY(qb__rows_largest_create(part->device, views, slices, fbp->info->columns,
+                                        &pass->measure));
+        part->problem.largest = pass->largest;
+    }
+    QB__TRY(variant->plan(part->device, &part->problem, slices, gpu->choice.values, &pass->plan));
+    QB__TRY(open_filter(fbp, part));
+    QB__TRY(qb__memory_create(part->device, gpu->block * slices * stride * sizeof(float),
+                              &pass->rows.memory));
+    QB__TRY(
+        qb__memory_create(part->device,
+                          variant->packed_bytes(&part->problem, qb__device_padded(variant, slices),
+                                                gpu->choice.values),
+                          &pass->packed));
+out:
+    return status;
 }
 
 static qb_status open_part(qb__fbp *fbp, qb__fbp_part *part) {
-    const qb__fbp_device *gpu = fbp->device;
-    const qb__bp_parallel_device_variant *variant = gpu->choice.variant;
     size_t first, slices = share(fbp, fbp->partition.slices_per_chunk, 0, &first);
-    size_t views = fbp->info->views;
     qb_status status;
     QB__TRY(qb__queue_create(part->device, &part->up));
     QB__TRY(qb__queue_create(part->device, &part->compute));
     QB__TRY(qb__queue_create(part->device, &part->down));
-    QB__TRY(variant->plan(part->device, &fbp->problem, (unsigned)slices, gpu->choice.values,
-                          &part->plan));
-    QB__TRY(open_filter(fbp, part));
+    QB__TRY(open_pass(fbp, part, (unsigned)slices));
     for (unsigned i = 0; i < fbp->partition.slots && i < QB__FBP_SLOTS; i++) {
-        QB__TRY(
-            qb__memory_create(part->device, slices * views * raw_row_bytes(fbp), &part->raw[i]));
+        QB__TRY(qb__memory_create(part->device, slices * fbp->info->views * raw_row_bytes(fbp),
+                                  &part->raw[i]));
         QB__TRY(
             qb__memory_create(part->device, slices * pixels(fbp) * sizeof(float), &part->slab[i]));
     }
-    QB__TRY(qb__memory_create(
-        part->device, gpu->block * slices * qb__fbp_row_stride(fbp) * sizeof(float), &part->rows));
-    QB__TRY(
-        qb__memory_create(part->device,
-                          variant->packed_bytes(&fbp->problem, qb__device_padded(variant, slices),
-                                                gpu->choice.values),
-                          &part->packed));
 out:
     return status;
 }
@@ -231,17 +261,33 @@ void qb__fbp_device_destroy(qb__fbp *fbp) {
     fbp->device = NULL;
 }
 
-qb_status qb__fbp_device_counts(qb__fbp *fbp, qb__prep_counts *counts) {
-    qb_status status = QB_OK;
-    for (size_t p = 0; p < fbp->parts && status == QB_OK; p++) {
+static void tell_faint(const qb__fbp *fbp, const qb_env *env) {
+    qb__rows_faint all = {0};
+    for (size_t p = 0; p < fbp->parts; p++) {
+        const qb__rows_faint *faint = &fbp->device->part[p].pass.faint;
+        all.rows += faint->rows;
+        if (faint->largest > all.largest) all.largest = faint->largest;
+    }
+    if (all.rows)
+        qb__warn(env,
+                 "filtered values up to %g: beside them %llu rows of the same slices are too small "
+                 "for half precision, which scales by slices (a spike in the data?); a --kernel of "
+                 "single precision keeps them",
+                 (double)all.largest, (unsigned long long)all.rows);
+}
+
+qb_status qb__fbp_device_counts(qb__fbp *fbp, const qb_env *env, qb__prep_counts *counts) {
+    for (size_t p = 0; p < fbp->parts; p++) {
         qb__fbp_part *part = &fbp->device->part[p];
+        unsigned rounds = qb__device_pass_rounds(&part->pass);
         qb__device_filter_counts found;
-        status = qb__device_filter_found(part->filter, part->compute, &found);
+        qb_status status = qb__device_filter_found(part->pass.filter, part->compute, &found);
         if (status != QB_OK) return status;
-        counts->clamped += found.clamped;
-        counts->not_finite += found.not_finite;
-        counts->dead += found.dead;
+        counts->clamped += found.clamped / rounds;
+        counts->not_finite += found.not_finite / rounds;
+        counts->dead += found.dead / rounds;
     }
     counts->values += (uint64_t)fbp->info->views * fbp->info->columns * fbp->grid.n[2];
-    return status;
+    tell_faint(fbp, env);
+    return QB_OK;
 }

@@ -5,6 +5,7 @@
 #include "kernels/filter_device.h"
 #include "ops/device_backproject.h"
 #include "ops/device_select.h"
+#include "recon/device_pass.h"
 #include "recon/fbp.h"
 
 /* Filtered back-projection on devices. The host reads raw numbers and writes slices; upload, the
@@ -16,31 +17,31 @@ enum { QB__FBP_SLOTS = 2 };
 typedef struct qb__fbp_part {
     qb__device *device;
     qb__queue *up, *compute, *down;
-    qb__bp_parallel_plan *plan;
-    qb__device_filter *filter;
+    qb__bp_parallel_problem problem; /* with the largest values of this part's pass, if measured */
+    qb__device_pass pass;
     qb__memory *raw[QB__FBP_SLOTS], *slab[QB__FBP_SLOTS];
-    qb__memory *rows; /* [view of a block][slice][column] filtered */
-    qb__memory *packed;
 } qb__fbp_part;
 
 struct qb__fbp_device {
     qb__device_set set;
     qb__device_choice choice;
-    size_t block; /* views filtered at a time */
-    size_t bytes; /* of the largest share, forecast for each device */
+    qb__bp_parallel_problem problem; /* fbp's, its largest values said to be known: see measure */
+    bool measure;                    /* they are not, the kernel needs them: each pass finds them */
+    size_t block;                    /* views filtered at a time */
+    size_t bytes;                    /* of the largest share, forecast for each device */
     qb__fbp_part part[QB__DEVICES_MAX];
 };
 
 /* Choose device and kernel; fbp->device stays NULL when the CPU computes. Says what was chosen. */
 qb_status qb__fbp_device_decide(qb__fbp *fbp, const qb_env *env);
-/* Chunks that fit devices and host. A device that nobody named and that has no room for a slice is left
- * to itself: fbp->device is NULL then. */
+/* Chunks that fit devices and host. A device that nobody named and that has no room for a slice is
+ * left to itself: fbp->device is NULL then. */
 qb_status qb__fbp_device_chunks(qb__fbp *fbp, const qb_env *env);
 /* Before the pipeline runs, after fbp->prepare is there; a device that runs out of memory gets
  * smaller chunks. */
 qb_status qb__fbp_device_open(qb__fbp *fbp, const qb_env *env);
-/* What the devices had to mend, added to *counts. */
-qb_status qb__fbp_device_counts(qb__fbp *fbp, qb__prep_counts *counts);
+/* What the devices had to mend, added to *counts; what half precision could not hold is said. */
+qb_status qb__fbp_device_counts(qb__fbp *fbp, const qb_env *env, qb__prep_counts *counts);
 void qb__fbp_device_close(qb__fbp *fbp);   /* what open made; NULL-safe */
 void qb__fbp_device_destroy(qb__fbp *fbp); /* everything */
 /* The stages between reading and converting; returns how many. */

@@ -38,6 +38,26 @@ static qb_status refuse_or_leave(qb__fbp *fbp, const qb_env *env, const char *wh
     return QB_OK;
 }
 
+/* Largest values that nobody knows are measured while it runs, at the cost of filtering again at
+ * most: little beside what half precision saves, so the choice goes as if they were known. A bound
+ * that is known serves even when it is a million times too large: for a scale of 2^12 a half keeps
+ * its 11 bits down to 2^-26 of the bound and resolves 2^-37 of it, which is finer than the
+ * logarithm of a float near 1 can be. So measuring would gain nothing there. */
+static qb_status choose(qb__fbp *fbp, const qb__device_info *info) {
+    static const float some = 1;
+    qb__fbp_device *gpu = fbp->device;
+    gpu->problem = fbp->problem;
+    if (!gpu->problem.largest)
+        gpu->problem.largest = &some; /* only that it is there is looked at */
+    qb_status status =
+        qb__device_choose(info, &gpu->problem, fbp->grid.n[2], (qb_interp)fbp->options.interp,
+                          (qb_accuracy)fbp->options.accuracy, fbp->options.kernel, &gpu->choice);
+    if (status != QB_OK) return status;
+    gpu->measure =
+        qb__device_pass_measures(gpu->choice.variant, info, &fbp->problem, gpu->choice.values);
+    return QB_OK;
+}
+
 qb_status qb__fbp_device_decide(qb__fbp *fbp, const qb_env *env) {
     qb__device_set set;
     qb_status status = qb__device_set_open(env, &set);
@@ -51,16 +71,15 @@ qb_status qb__fbp_device_decide(qb__fbp *fbp, const qb_env *env) {
     const char *why = not_for_devices(fbp);
     if (why) return refuse_or_leave(fbp, env, why, set.named);
     const qb__device_info *info = qb__device_info_of(set.device[0]);
-    status = qb__device_choose(info, &fbp->problem, fbp->grid.n[2], (qb_interp)fbp->options.interp,
-                               (qb_accuracy)fbp->options.accuracy, fbp->options.kernel,
-                               &fbp->device->choice);
+    status = choose(fbp, info);
     if (status == QB_UNSUPPORTED && !set.named)
         return refuse_or_leave(fbp, env, qb_detail(), false);
     if (status != QB_OK) return status;
     fbp->parts = (size_t)set.count < fbp->grid.n[2] ? (size_t)set.count : fbp->grid.n[2];
     for (size_t p = 0; p < fbp->parts; p++) fbp->device->part[p].device = set.device[p];
-    qb__info(env, "device %s, %s: kernel %s", info->spec, info->name,
-             fbp->device->choice.variant->id);
+    qb__info(env, "device %s, %s: kernel %s%s", info->spec, info->name,
+             fbp->device->choice.variant->id,
+             fbp->device->measure ? ", scaled by each slice's largest filtered value" : "");
     return QB_OK;
 }
 
@@ -72,6 +91,11 @@ static size_t filter_bytes(const qb__fbp *fbp) {
                                       QB__FILTER_AUTO, fbp->info->views, rows);
 }
 
+/* On the device, and as many on the host. */
+static size_t measure_bytes(const qb__fbp *fbp, size_t slices) {
+    return fbp->device->measure ? qb__rows_largest_bytes(fbp->info->views, (unsigned)slices) : 0;
+}
+
 /* Bytes on a device for so many slices of its own. */
 static size_t device_bytes(const qb__fbp *fbp, size_t slices, unsigned slots) {
     const qb__fbp_device *gpu = fbp->device;
@@ -81,6 +105,7 @@ static size_t device_bytes(const qb__fbp *fbp, size_t slices, unsigned slots) {
     size_t slab = fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
     return slices * slots * (raw + slab) + filter_bytes(fbp) +
            gpu->block * slices * qb__fbp_row_stride(fbp) * sizeof(float) +
+           measure_bytes(fbp, slices) +
            variant->packed_bytes(&fbp->problem, qb__device_padded(variant, slices),
                                  gpu->choice.values);
 }
@@ -88,6 +113,7 @@ static size_t device_bytes(const qb__fbp *fbp, size_t slices, unsigned slots) {
 static size_t host_bytes(const qb__fbp *fbp, size_t slices, unsigned slots) {
     qb__stage stages[QB__STAGES_MAX];
     return fbp->fixed_bytes + (size_t)fbp->threads * qb__fbp_scratch(fbp, 1) +
+           measure_bytes(fbp, slices) + slices * sizeof(float) +
            qb__pipeline_bytes(stages, qb__fbp_stages(fbp, slices, slots, stages));
 }
 
@@ -133,16 +159,32 @@ static qb_status no_room(qb__fbp *fbp, const qb_env *env, size_t need, size_t ha
     return stay ? status : refuse_or_leave(fbp, env, qb_detail(), false);
 }
 
+/* Views filtered at a time. */
+static size_t block_views(const qb__fbp *fbp, size_t slices, bool whole) {
+    size_t views = fbp->info->views;
+    size_t block = BLOCK_BYTES / (slices * qb__fbp_row_stride(fbp) * sizeof(float)) + 1;
+    return whole || block > views ? views : block;
+}
+
+/* Set the block for so many slices; bytes on a device. All views at once where what is measured
+ * would be filtered again otherwise, and there is room. */
+static size_t decide_block(qb__fbp *fbp, size_t slices, unsigned slots, size_t vram) {
+    qb__fbp_device *gpu = fbp->device;
+    gpu->block = block_views(fbp, slices, gpu->measure);
+    size_t bytes = device_bytes(fbp, slices, slots);
+    if (!gpu->measure || bytes <= vram) return bytes;
+    gpu->block = block_views(fbp, slices, false);
+    return device_bytes(fbp, slices, slots);
+}
+
 qb_status qb__fbp_device_chunks(qb__fbp *fbp, const qb_env *env) {
     qb__fbp_device *gpu = fbp->device;
     size_t ram = qb__memory_cap(env), vram = device_cap(fbp, env), host = 0, device = 0;
     for (size_t slices = most_slices(fbp); slices >= 1; slices = slices > 1 ? slices / 2 : 0) {
         size_t chunk = slices * fbp->parts, chunks = divide_up(fbp->grid.n[2], chunk);
-        gpu->block = BLOCK_BYTES / (slices * qb__fbp_row_stride(fbp) * sizeof(float)) + 1;
-        if (gpu->block > fbp->info->views) gpu->block = fbp->info->views;
         for (unsigned slots = chunks > 1 ? QB__FBP_SLOTS : 1; slots >= 1; slots--) {
             host = host_bytes(fbp, chunk, slots);
-            device = device_bytes(fbp, slices, slots);
+            device = decide_block(fbp, slices, slots, vram);
             if (host > ram || device > vram) continue;
             fbp->partition = (qb__partition){chunk, chunks, slots, host};
             gpu->bytes = device;

@@ -254,7 +254,7 @@ static void describe_kernel(const qb__fbp *fbp, cJSON *plan) {
     cJSON_AddItemToObject(plan, "kernel_parameters",
                           qb__parameters_json(gpu->choice.variant, gpu->choice.values));
     cJSON_AddItemToObject(plan, "why_device",
-                          qb__device_why(info, &fbp->problem, fbp->grid.n[2], interp, asked));
+                          qb__device_why(info, &gpu->problem, fbp->grid.n[2], interp, asked));
 }
 
 static void describe(qb__fbp *fbp) {

@@ -109,6 +109,104 @@ def test_measured(opencl, tmp_path, name, center):
     assert rel_l2(volumes[opencl][0], volumes["cpu"][0]) < 2 * CLASS["normal"]
 
 
+HALF = "bp_parallel_linear.alu_half"
+
+
+@pytest.fixture(scope="session")
+def integrals():
+    """Of nothing that anybody knows beforehand, each slice of its own size."""
+    rows = np.random.default_rng(5).standard_normal((80, 12, 96)).cumsum(axis=2)
+    return (rows * 10.0 ** np.arange(-6, 6)[None, :, None]).astype("f4")
+
+
+def of_integrals(folder, projections, name, *more):
+    """The volume, the report and what was said."""
+    np.save(folder / "p.npy", projections)
+    out = folder / f"{name}.npy"
+    done = qb("fbp", folder / "p.npy", "--angles", f"0:180:{len(projections)}", "--center", (projections.shape[2] - 1) / 2,
+              "--quantity", "line_integral", "--pixel-size", 0.5, "-o", out, "--json", *more)
+    return np.load(out), json.loads(done.stdout), done.stderr
+
+
+def near_the_cpu(folder, projections, opencl, *more):
+    """Each slice by itself, since each has a scale of its own; what the device said."""
+    want, _, _ = of_integrals(folder, projections, "cpu", "--device", "cpu", "--accuracy", "high", *more)
+    got, report, said = of_integrals(folder, projections, "device", "--device", opencl, "--kernel", HALF, *more)
+    assert report["kernel"] == HALF and "largest filtered value" in said
+    for slice_got, slice_want in zip(got, want):
+        assert np.isfinite(slice_got).all()
+        assert np.linalg.norm(slice_got.astype(float) - slice_want) <= CLASS["normal"] * np.linalg.norm(slice_want.astype(float))
+    return said
+
+
+@pytest.mark.parametrize("factor", [1, 1e-30, 1e30])
+def test_half_precision_of_any_values(opencl, integrals, tmp_path, factor):
+    rows = integrals / np.abs(integrals).max((0, 2))[None, :, None] * np.float32(factor)
+    rows[:, 7] = 0
+    assert "spike" not in near_the_cpu(tmp_path, rows, opencl)
+
+
+def test_half_precision_of_slices_of_any_size(opencl, integrals, tmp_path):
+    assert "spike" not in near_the_cpu(tmp_path, integrals, opencl)
+    near_the_cpu(tmp_path, integrals, opencl, "--filter", "none")
+    near_the_cpu(tmp_path, integrals, opencl, "--pad", "ellipse", "--slices", "1:10:3")
+    (tmp_path / "filter.txt").write_text("\n".join(str(3000 * k) for k in range(65)))
+    near_the_cpu(tmp_path, integrals, opencl, "--filter", tmp_path / "filter.txt")
+
+
+def test_half_precision_by_the_planner(opencl, integrals, tmp_path):
+    np.save(tmp_path / "p.npy", integrals)
+    plan = qb_json("plan", "fbp", tmp_path / "p.npy", "--angles", "0:180:80", "--quantity", "line_integral", "-o",
+                   tmp_path / "x.npy", "--device", opencl, "--accuracy", "normal")
+    verdicts = {row["kernel"]: row["verdict"] for row in plan["why_device"]}
+    assert verdicts[HALF] == "usable"
+
+
+def test_half_precision_beside_a_spike(opencl, integrals, tmp_path):
+    rows = integrals.copy()
+    rows[3, 4, 50] = 1e30
+    rows[9, 2, 10] = np.nan
+    rows[10, 2, 20:25] = np.inf
+    said = near_the_cpu(tmp_path, rows, opencl)
+    assert "79 rows" in said and "spike" in said  # of slice 4, all but its own
+    assert "6 values are NaN or infinite" in said
+
+
+def test_half_precision_however_cut(opencl, integrals, tmp_path):
+    whole, _, _ = of_integrals(tmp_path, integrals, "whole", "--device", opencl, "--kernel", HALF)
+    chunks = set()
+    for cap in ("--max-vram", "360K"), ("--max-vram", "500K"), ("--max-vram", "1M"), ("--max-ram", "60M"):
+        plan = qb_json("plan", "fbp", tmp_path / "p.npy", "--angles", "0:180:80", "--quantity", "line_integral", "-o",
+                       tmp_path / "x.npy", "--device", opencl, "--kernel", HALF, *cap)
+        chunks.add(plan["chunks"])
+        cut, _, _ = of_integrals(tmp_path, integrals, "cut", "--device", opencl, "--kernel", HALF, *cap)
+        assert np.array_equal(cut.view("u4"), whole.view("u4")), cap
+    assert chunks == {4, 12}
+    some, _, _ = of_integrals(tmp_path, integrals, "some", "--device", opencl, "--kernel", HALF, "--slices", "1:12:3")
+    assert np.array_equal(some.view("u4"), whole[1:12:3].view("u4"))
+
+
+def test_half_precision_in_blocks_of_views(opencl, tmp_path):
+    """More filtered rows than a block has: with room for all they are filtered once, else twice; what was
+    mended counts once."""
+    rows = np.random.default_rng(6).random((8400, 1, 2000), dtype="f4")
+    rows[::100, 0, 77] = np.nan
+    rows[8399] *= 1e6  # measured in the last block
+    kernel = ("--size", "8,8", "--device", opencl, "--kernel", HALF)
+    want, _, _ = of_integrals(tmp_path, rows, "cpu", "--size", "8,8", "--device", "cpu", "--accuracy", "high")
+    once, report, _ = of_integrals(tmp_path, rows, "once", *kernel)
+    plan = qb_json("plan", "fbp", tmp_path / "p.npy", "--angles", "0:180:8400", "--quantity", "line_integral", "-o",
+                   tmp_path / "x.npy", *kernel)
+    cap = plan["device_memory_bytes"] - 1
+    plan = qb_json("plan", "fbp", tmp_path / "p.npy", "--angles", "0:180:8400", "--quantity", "line_integral", "-o",
+                   tmp_path / "x.npy", *kernel, "--max-vram", cap)
+    assert plan["chunks"] == 1 and plan["device_memory_bytes"] <= cap
+    twice, again, _ = of_integrals(tmp_path, rows, "twice", *kernel, "--max-vram", cap)
+    assert np.array_equal(once.view("u4"), twice.view("u4"))
+    assert rel_l2(once, want) < CLASS["normal"]
+    assert report["preparation"]["not_finite"] == again["preparation"]["not_finite"] == 84
+
+
 def test_plan_says_why(opencl, scan, tmp_path):
     text = qb("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl, "--why").stdout
     assert "shared memory" in text and "bp_parallel_linear.alu " in text and "texture" in text

@@ -18,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SANITIZER = ["compute-sanitizer", "--error-exitcode", "9", "--report-api-errors", "no", "--tool"]
 P1 = ["--size", "2048,2048,512", "--views", "2048"]
 P2 = ["--size", "1024,1024,256", "--views", "1024"]
+UNITS = ("device", "device_filter", "device_largest")
 # What qb bench is asked for; the name under which the JSON has it.
 BENCHES = {
     "p1": ["backproject", *P1, "--accuracy", "normal"],
@@ -120,7 +121,7 @@ def correctness(check):
     check.beside("variants-sm-75", [check.program("tests/device/variantcheck"), "75"], env={"QB_QUICK": "1"})
     for name in ("missing", "faults", "cache"):
         check.beside(name, [check.program(f"tests/device/device_{name}")])
-    for name in ("device", "device_filter"):
+    for name in UNITS:
         check.beside(name, [check.program(f"tests/unit/unit_{name}")])
     sanitize(check, cuda)
     check.gather()
@@ -139,7 +140,7 @@ def sanitize(check, cuda):
     for tool, trials in (("memcheck", "3"), ("racecheck", "1"), ("synccheck", "1"), ("initcheck", "1")):
         env = {"QB_LIBOPENCL": "", **(fixed if tool == "synccheck" else {})}
         under = [*SANITIZER, tool, *(["--num-cuda-barriers", "1048576"] if tool == "synccheck" else [])]
-        for name in ("device", "device_filter"):
+        for name in UNITS:
             check.beside(f"{tool} {name}", [*under, check.program(f"tests/unit/unit_{name}")], env=env)
         for name in sources:
             check.beside(f"{tool} {name}", [*under, check.program("tests/kernelcheck/kernelcheck"), "--quick",

@@ -52,7 +52,8 @@ typedef struct qb__bp_parallel_device_variant {
     /* Device bytes of a packed pass of `slices` (a multiple of slices_step). */
     size_t (*packed_bytes)(const qb__bp_parallel_problem *problem, unsigned slices,
                            const int *values);
-    /* Compiles and uploads tables of the geometry. The problem's arrays must outlive the plan.
+    /* Compiles and uploads tables of the geometry. The problem's arrays must outlive the plan;
+     * `largest` is of the slices of a pass and is read by pack(), so it may change between passes.
      * `slices`: the most of any pass. */
     qb_status (*plan)(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
                       const int *values, qb__bp_parallel_plan **plan);

@@ -40,9 +40,9 @@ static qb_status refuse_or_leave(qb__fbp *fbp, const qb_env *env, const char *wh
 
 /* Largest values that nobody knows are measured while it runs, at the cost of filtering again at
  * most: little beside what half precision saves, so the choice goes as if they were known. A bound
- * that is known serves even when it is a million times too large: for a scale of 2^12 a half keeps
- * its 11 bits down to 2^-26 of the bound and resolves 2^-37 of it, which is finer than the
- * logarithm of a float near 1 can be. So measuring would gain nothing there. */
+ * that is known serves however loose it is: scaled to 2^12, halves keep their 11 bits down to
+ * 2^-26 of it. Values of counts and transmissions as small as that come from transmissions so
+ * near 1 that their own rounding to float is the larger error, so measuring would gain nothing. */
 static qb_status choose(qb__fbp *fbp, const qb__device_info *info) {
     static const float some = 1;
     qb__fbp_device *gpu = fbp->device;

@@ -105,7 +105,8 @@ out:
 /* A bound on the filtered, weighted rows, which half-precision kernels scale by; generous is good
  * enough, since halves keep their precision over many orders of magnitude. The logarithm of any
  * finite float is within 89; the ramp's taps sum to 1/2 in magnitude, and no window of ours makes
- * that more than 4 times as much. Nothing is known of given line integrals or of a filter file. */
+ * that more than 4 times as much. Nothing is known of given line integrals or of a filter file: devices
+ * then measure (device_pass.h), and the CPU's kernels in half precision do not apply. */
 static qb_status bound_rows(qb__fbp *fbp) {
     double weight = 0, bound = 89;
     size_t most = fbp->grid.n[2] + QB__BP_PARALLEL_MOST_LANES; /* of any pass, lanes padded */

@@ -15,6 +15,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = "regex:^bp_parallel_(alu|texture|direct|linear_tensor)$"
 THROUGHPUT = re.compile(r"^(?:breakdown:)?((?:sm|l1tex|lts|smsp|idc|gpu|dram)__\w+)\.\w+\.pct_of_peak_sustained_\w+$")
 STALL = re.compile(r"^smsp__average_warps_issue_stalled_(\w+)_per_issue_active\.ratio$")
+# ncu's names in words.
+UNITS = {"pipe_tensor": "tensor cores", "pipe_shared": "tensor cores", "data_pipe_lsu": "shared memory",
+         "lsu_": "shared memory", "lsuin": "shared memory", "f_wavefronts": "texture filter",
+         "texin": "texture filter", "data_pipe_tex": "texture data", "tex_writeback": "texture results",
+         "fmaheavy": "fp32 units", "issue": "instructions", "inst_executed": "instructions"}
+STALLS = {"not_selected": "their turn", "short_scoreboard": "shared memory", "long_scoreboard": "loads, texels",
+          "tex_throttle": "the texture queue", "mio_throttle": "the memory queue", "barrier": "the group",
+          "math_pipe_throttle": "arithmetic units", "wait": "a fixed latency", "dispatch": "dispatch",
+          "imc_miss": "constants", "lg_throttle": "the load queue", "no_instruction": "instructions"}
 METRICS = ",".join([
     "gpu__time_duration.sum", "launch__registers_per_thread", "sm__warps_active.avg.pct_of_peak_sustained_active",
     "smsp__inst_executed.sum", "smsp__issue_active.avg.pct_of_peak_sustained_active",
@@ -87,20 +96,29 @@ def profile(build, name, row, size):
     return {"id": name, "values": row["values"] if row else {}, **found}
 
 
+def words(shares, names):
+    """Shares under their plain names, the largest of each."""
+    plain = {}
+    for key, value in shares.items():
+        name = next((word for pattern, word in names.items() if pattern in key), key.split("__")[-1])
+        plain[name] = max(value, plain.get(name, 0))
+    return [(name.replace("_", " "), value) for name, value in sorted(plain.items(), key=lambda item: -item[1])]
+
+
 def table(path):
     found = json.load(open(path))
     for step in found.get("steps", []):
         if step["step"] == "profile":
             found = step["output"]
-    print("| variant | busiest units, % | issue slots, % | occupancy, % | warps wait for, % of their time |\n|---|---|---:|---:|---|")
+    print("| variant | slowest unit | next | occupancy | warps wait for |\n|---|---|---|---:|---|")
     for row in found["variants"]:
         if "failed" in row:
             print(f"| `{row['id']}` | failed | | | |")
             continue
-        both = [", ".join(f"{key.split('__')[-1]} {value:.0f}" for key, value in list(row[part].items())[:3])
-                for part in ("busiest", "stalls_percent")]
-        print(f"| `{row['id'].replace('bp_parallel_', '')}` | {both[0]} | {row['issue_percent']:.0f} | "
-              f"{row['occupancy_percent']:.0f} | {both[1]} |")
+        units = [f"{name} {value:.0f} %" for name, value in words(row["busiest"], UNITS)] + [""]
+        waits = ", ".join(f"{name} {value:.0f} %" for name, value in words(row["stalls_percent"], STALLS)[:2])
+        print(f"| `{row['id'].replace('bp_parallel_', '')}` | {units[0]} | {units[1]} | "
+              f"{row['occupancy_percent']:.0f} % | {waits} |")
 
 
 def main():

@@ -261,26 +261,38 @@ static const char *type_name(qb_dtype dtype) {
     return NULL;
 }
 
+/* What few volumes have: the numbers that integers stand for, the beam of a scan. */
+static void print_rare(const qb_stack *s, char *text, size_t size) {
+    int n = 0;
+    *text = 0;
+    if (!qb_dtype_is_float(s->dtype) && s->scale_high > s->scale_low)
+        n = qb__print(text, size, "QuickbeamScale = %.9g %.9g\n", s->scale_low, s->scale_high);
+    if (n >= 0 && s->beam)
+        qb__print(text + n, size - (size_t)n, "QuickbeamBeam = %s\n",
+                  qb_beam_name((qb_beam)(s->beam - 1)));
+}
+
 /* All keys; the provenance on one line. Lines of blanks fill the room that was left for it. */
 static size_t print_header(const qb_writer *writer, const char *provenance, char *text,
                            size_t size) {
     const qb_stack *s = &writer->stack;
     double d[3], first[3];
+    char rare[160];
     for (int i = 0; i < 3; i++) {
         d[i] = s->voxel[i] > 0.0 ? s->voxel[i] : 1.0;
         first[i] = s->offset[i] - 0.5 * ((double)s->shape[2 - i] - 1.0) * d[i];
     }
+    print_rare(s, rare, sizeof rare);
     int n = qb__print(
         text, size,
         "ObjectType = Image\nNDims = 3\nBinaryData = True\nBinaryDataByteOrderMSB = False\n"
         "CompressedData = False\nTransformMatrix = 1 0 0 0 1 0 0 0 1\n"
         "Offset = %.12g %.12g %.12g\nCenterOfRotation = 0 0 0\n"
         "ElementSpacing = %.12g %.12g %.12g\nDimSize = %zu %zu %zu\nElementType = %s\n"
-        "QuickbeamQuantity = %s\nQuickbeamUnits = %s\nQuickbeamScale = %.9g %.9g\n"
-        "QuickbeamBeam = %s\nQuickbeamProvenance = %s",
+        "QuickbeamQuantity = %s\nQuickbeamUnits = %s\n%sQuickbeamProvenance = %s",
         first[0], first[1], first[2], d[0], d[1], d[2], s->shape[2], s->shape[1], s->shape[0],
-        type_name(s->dtype), s->quantity, s->voxel[0] > 0.0 ? s->units : "1/pixel", s->scale_low,
-        s->scale_high, s->beam ? qb_beam_name((qb_beam)(s->beam - 1)) : "", provenance);
+        type_name(s->dtype), s->quantity, s->voxel[0] > 0.0 ? s->units : "1/pixel", rare,
+        provenance);
     return n < 0 ? size : (size_t)n;
 }
 

@@ -98,6 +98,23 @@ def test_every_format_and_type(scan, volume, tmp_path, name, dtype):
         assert qb_json("compare", *[f"{tmp_path}/{name.replace('%05d', '*')}"] * 2)["max_abs"] == 0
 
 
+def test_mha_says_nothing_that_does_not_hold(scan, tmp_path):
+    """No scale of values that are none, no beam of a volume; data begin where they always did."""
+    def header(*options):
+        qb("fbp", scan, "-o", tmp_path / "v.mha", *GRID, *options)
+        found, keys = read_mha(tmp_path / "v.mha")
+        assert (tmp_path / "v.mha").stat().st_size == 16384 + found.nbytes
+        return {k: v for k, v in keys.items() if k.startswith("Quickbeam")}
+
+    usual = {"QuickbeamQuantity", "QuickbeamUnits", "QuickbeamProvenance"}
+    assert set(header()) == usual
+    integers = header("--dtype", "uint16", "--range", "-0.01,0.06")
+    assert set(integers) == usual | {"QuickbeamScale"} and integers["QuickbeamScale"] == "-0.01 0.06"
+    qb("simulate", "disc", "-o", tmp_path / "s.mha", "--views", "4", "--detector", "8")
+    _, keys = read_mha(tmp_path / "s.mha")
+    assert keys["QuickbeamBeam"] == "parallel" and "QuickbeamScale" not in keys
+
+
 @pytest.mark.parametrize("name", ["v.mha", "v.npy", "v.raw", "v.tif", "v/"])
 def test_every_format_carries_its_provenance(scan, tmp_path, name):
     qb("fbp", scan, "-o", f"{tmp_path}/{name}", *GRID)

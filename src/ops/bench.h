@@ -27,5 +27,9 @@ double qb__bench_now(void); /* monotonic seconds */
 double qb__median(double *values, size_t count);
 /* White noise in -1..1 from a seed, the same everywhere. */
 void qb__noise(float *values, size_t count, unsigned long long seed);
+/* The views of a problem: half a turn in even steps, pixels and voxels of 1 mm, the axis in the
+ * middle. *coefficients is what the problem then points at: the caller's to free, also on failure.
+ */
+qb_status qb__bench_half_turn(qb__bp_parallel_problem *problem, double **coefficients);
 
 #endif

@@ -1,43 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* qb bench backproject: white-noise sinograms, back-projection alone, checked against the oracle. */
 #include <math.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/bp_parallel.h"
 #include "cpu/features.h"
-#include "geometry/parallel.h"
 #include "ops/backproject.h"
 #include "ops/bench.h"
 #include "ops/device_select.h"
-
-double qb__bench_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double qb__median(double *values, size_t count) {
-    qsort(values, count, sizeof *values, ascending);
-    return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
-}
-
-void qb__noise(float *values, size_t count, unsigned long long seed) {
-    for (size_t i = 0; i < count; i++) {
-        unsigned long long z = (seed + i + 1) * 0x9e3779b97f4a7c15ull; /* splitmix64 */
-        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-        z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-        values[i] = (float)((double)((z ^ z >> 31) >> 11) * 0x1p-52 - 1.0);
-    }
-}
 
 typedef struct bench {
     qb__bp_parallel_problem problem;
@@ -105,27 +77,6 @@ out:
     return status;
 }
 
-static qb_status set_geometry(bench *b, double *coefficients) {
-    size_t views = b->problem.views;
-    double *angles = NULL;
-    qb_geometry geometry = {0};
-    qb_status status;
-    QB__TRY(qb__alloc(views, sizeof *angles, &angles));
-    for (size_t v = 0; v < views; v++) angles[v] = M_PI * (double)v / (double)views;
-    QB__TRY(qb_geometry_parallel(views, angles, 1, b->problem.columns, 1.0,
-                                 ((double)b->problem.columns - 1) / 2, &geometry));
-    qb_grid grid = {.n = {b->problem.nx, b->problem.ny, 1}, .voxel = {1, 1, 1}};
-    QB__TRY(qb__parallel_rows(&geometry, &grid, coefficients, coefficients + views,
-                              coefficients + 2 * views));
-    b->problem.ax = coefficients;
-    b->problem.ay = coefficients + views;
-    b->problem.h0 = coefficients + 2 * views;
-out:
-    qb_geometry_destroy(&geometry);
-    qb__free(angles);
-    return status;
-}
-
 static qb_status allocate(bench *b) {
     int threads = qb__pool_threads(b->pool);
     qb_status status;
@@ -180,8 +131,7 @@ static qb_status bench_cpu(const qb_bench_options *options, const qb_env *env, c
         .columns = options->detector.count ? (size_t)options->detector.value[0] : nx,
         .nx = nx,
         .ny = options->size.count > 1 ? (size_t)options->size.value[1] : nx};
-    QB__TRY(qb__alloc(3 * b.problem.views, sizeof *coefficients, &coefficients));
-    QB__TRY(set_geometry(&b, coefficients));
+    QB__TRY(qb__bench_half_turn(&b.problem, &coefficients));
     QB__TRY(qb__alloc(slices, sizeof *b.largest, &b.largest));
     for (size_t i = 0; i < slices; i++) b.largest[i] = 1.0f;
     b.problem.largest = b.largest;

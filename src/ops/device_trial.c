@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/bp_parallel.h"
-#include "geometry/parallel.h"
 #include "ops/bench.h"
 #include "ops/device_backproject.h"
 
@@ -34,28 +33,6 @@ static size_t noise_views(const qb__device_trial *t) {
     return t->problem.views < NOISE_VIEWS ? t->problem.views : NOISE_VIEWS;
 }
 
-static qb_status set_geometry(qb__device_trial *t) {
-    size_t views = t->problem.views;
-    double *angles = NULL;
-    qb_geometry geometry = {0};
-    qb_status status;
-    QB__TRY(qb__alloc(3 * views, sizeof *t->coefficients, &t->coefficients));
-    QB__TRY(qb__alloc(views, sizeof *angles, &angles));
-    for (size_t v = 0; v < views; v++) angles[v] = M_PI * (double)v / (double)views;
-    QB__TRY(qb_geometry_parallel(views, angles, 1, t->problem.columns, 1.0,
-                                 ((double)t->problem.columns - 1) / 2, &geometry));
-    qb_grid grid = {.n = {t->problem.nx, t->problem.ny, 1}, .voxel = {1, 1, 1}};
-    t->problem.ax = t->coefficients;
-    t->problem.ay = t->coefficients + views;
-    t->problem.h0 = t->coefficients + 2 * views;
-    QB__TRY(qb__parallel_rows(&geometry, &grid, t->coefficients, t->coefficients + views,
-                              t->coefficients + 2 * views));
-out:
-    qb_geometry_destroy(&geometry);
-    qb__free(angles);
-    return status;
-}
-
 static qb_status make_noise(qb__device_trial *t) {
     size_t count = noise_views(t) * t->slices * t->problem.columns;
     qb_status status;
@@ -80,7 +57,7 @@ qb_status qb__device_trial_create(qb__device *device, size_t views, size_t colum
     t->device = device;
     t->slices = slices;
     t->problem = (qb__bp_parallel_problem){.views = views, .columns = columns, .nx = nx, .ny = ny};
-    QB__TRY(set_geometry(t));
+    QB__TRY(qb__bench_half_turn(&t->problem, &t->coefficients));
     QB__TRY(qb__queue_create(device, &t->queue));
     QB__TRY(qb__event_create(device, &t->from));
     QB__TRY(qb__event_create(device, &t->to));

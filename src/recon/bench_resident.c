@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/bp_parallel.h"
-#include "geometry/parallel.h"
 #include "kernels/filter_device.h"
 #include "ops/bench.h"
 #include "ops/device_backproject.h"
@@ -58,32 +57,10 @@ static void make_fresh(bench *b) {
     }
 }
 
-static qb_status set_geometry(bench *b) {
-    size_t views = b->problem.views;
-    double *angles = NULL;
-    qb_geometry geometry = {0};
-    qb_status status;
-    QB__TRY(qb__alloc(3 * views, sizeof *b->coefficients, &b->coefficients));
-    QB__TRY(qb__alloc(views, sizeof *angles, &angles));
-    for (size_t v = 0; v < views; v++) angles[v] = M_PI * (double)v / (double)views;
-    QB__TRY(qb_geometry_parallel(views, angles, 1, columns_of(b), 1.0,
-                                 ((double)columns_of(b) - 1) / 2, &geometry));
-    qb_grid grid = {.n = {b->problem.nx, b->problem.ny, 1}, .voxel = {1, 1, 1}};
-    b->problem.ax = b->coefficients;
-    b->problem.ay = b->coefficients + views;
-    b->problem.h0 = b->coefficients + 2 * views;
-    QB__TRY(qb__parallel_rows(&geometry, &grid, b->coefficients, b->coefficients + views,
-                              b->coefficients + 2 * views));
-out:
-    qb_geometry_destroy(&geometry);
-    qb__free(angles);
-    return status;
-}
-
 static qb_status make_host(bench *b) {
     size_t views = b->problem.views;
     qb_status status;
-    QB__TRY(set_geometry(b));
+    QB__TRY(qb__bench_half_turn(&b->problem, &b->coefficients));
     QB__TRY(qb__alloc(b->slices + QB__BP_PARALLEL_MOST_LANES, sizeof(float), &b->largest));
     QB__TRY(qb__alloc(views, sizeof(float), &b->weights));
     QB__TRY(qb__alloc(FRESH_VIEWS * b->slices * columns_of(b), sizeof *b->fresh, &b->fresh));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "quickbeam/bench.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -49,14 +50,15 @@ static const struct {
     run_bench run[2]; /* parallel, cone */
     qb_status (*run_file)(const char *file, const qb_bench_options *options, const qb_env *env,
                           cJSON *result);
+    bool on_devices[2]; /* parallel, cone: measures a device when one is named */
 } benches[] = {
-    {"backproject", {qb__bench_backproject, qb__bench_backproject_cone}, NULL},
-    {"filter", {bench_filter, bench_filter}, NULL},
-    {"fbp", {qb__bench_fbp, NULL}, NULL},
-    {"fdk", {qb__bench_fdk, qb__bench_fdk}, NULL},
-    {"resident", {qb__bench_resident, NULL}, NULL},
-    {"io", {qb__bench_io, qb__bench_io}, NULL},
-    {"rabbitct", {NULL, NULL}, qb__bench_rabbitct},
+    {"backproject", {qb__bench_backproject, qb__bench_backproject_cone}, NULL, {true, false}},
+    {"filter", {bench_filter, bench_filter}, NULL, {true, false}},
+    {"fbp", {qb__bench_fbp, NULL}, NULL, {true, false}},
+    {"fdk", {qb__bench_fdk, qb__bench_fdk}, NULL, {false, false}},
+    {"resident", {qb__bench_resident, NULL}, NULL, {true, false}},
+    {"io", {qb__bench_io, qb__bench_io}, NULL, {false, false}},
+    {"rabbitct", {NULL, NULL}, qb__bench_rabbitct, {false, false}},
 };
 enum { BENCHES = sizeof benches / sizeof benches[0] };
 
@@ -69,18 +71,10 @@ static qb_numbers usual_size(size_t bench, int geometry) {
 }
 
 /* Benchmarks of the CPU alone do not pass for a device's. */
-static bool knows_devices(size_t bench, int geometry) {
-    static const char *const names[] = {"backproject", "filter", "fbp", "resident"};
-    for (size_t i = 0; geometry == 0 && i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(benches[bench].name, names[i]) == 0) return true;
-    }
-    return false;
-}
-
 static qb_status check_device(size_t bench, int geometry, const qb_env *env) {
     const char *device = env ? env->device : NULL;
     if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return QB_OK;
-    if (knows_devices(bench, geometry)) return QB_OK;
+    if (benches[bench].on_devices[geometry]) return QB_OK;
     return qb__fail(QB_UNSUPPORTED,
                     "--device %s: qb bench %s%s measures the CPU only; use auto or cpu", device,
                     benches[bench].name, geometry == 1 ? " of a cone beam" : "");

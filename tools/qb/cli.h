@@ -61,12 +61,19 @@ enum { SECTIONS_MAX = 8, ARGUMENTS_MAX = 8 };
 
 typedef struct cli cli;
 
+/* What a verb can do besides. */
+enum {
+    ON_DEVICES = 1, /* has work for a device; others refuse one that is named */
+    PLANS = 2,      /* --dry-run shows what it would do */
+};
+
 typedef struct verb {
     const char *name;
     const char *arguments; /* "SCAN -o OUT" */
     const char *summary;
     const char *example;
     int fewest, most; /* positional arguments */
+    unsigned abilities;
     qb_status (*run)(cli *c);
     section sections[SECTIONS_MAX]; /* ends with an empty one */
 } verb;

@@ -36,12 +36,9 @@ static void print_failure(const char *verb_name, const char *words, qb_status st
 
 /* Verbs that have no work for a device refuse one that is named. */
 static qb_status check_device(const cli *c) {
-    static qb_status (*const able[])(cli *) = {cmd_fbp, cmd_bench, cmd_tune, cmd_devices};
     const char *device = c->options.run.device;
     if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return QB_OK;
-    for (size_t i = 0; i < sizeof able / sizeof able[0]; i++) {
-        if (c->verb->run == able[i]) return QB_OK;
-    }
+    if (c->verb->abilities & ON_DEVICES) return QB_OK;
     return complain(QB_NO_DEVICE, "--device %s: qb %s computes on the CPU only; use auto or cpu", device,
                     c->verb->name);
 }
@@ -54,8 +51,7 @@ bool same_file(const char *a, const char *b) {
 static qb_status run_verb(cli *c) {
     qb_status status = check_device(c);
     const char *save = c->options.run.save_config;
-    bool plans = c->verb->run == cmd_fbp || c->verb->run == cmd_fdk || c->verb->run == cmd_project;
-    if (status == QB_OK && c->options.run.dry_run && !plans)
+    if (status == QB_OK && c->options.run.dry_run && !(c->verb->abilities & PLANS))
         status = complain(QB_BAD_ARGUMENT, "qb %s has no plan to show; qb fbp, fdk and project have",
                           c->verb->name);
     if (status == QB_OK && c->options.run.why && !c->options.run.dry_run)

@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 QB = os.environ.get("QB", str(ROOT / "build" / "qb"))
 DATA = Path(os.environ.get("QB_DATA", ROOT.parent / "shared" / "data"))
+os.environ.setdefault("QB_TUNING", "")  # also when pytest is run by hand: no tuning of the user's
 QUICK = os.environ.get("QB_QUICK") == "1"
 slow = pytest.mark.skipif(QUICK, reason="slow, and QB_QUICK=1")
 

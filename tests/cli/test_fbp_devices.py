@@ -225,9 +225,19 @@ def test_tune(opencl, scan, tmp_path):
                     "--views", 12, env=env)
     row = next(r for r in json.loads(kept.read_text()) if r["kernel"] == "bp_parallel_linear.texture_zorder")
     assert row["giga_updates_per_second"] > 0 and found["file"] == str(kept)
-    plan = qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl, "--slices", "0:4", "--accuracy", "fast",
-                   env=env)
-    assert any("measured_seconds" in r for r in plan["why_device"])
+    def measured(env):
+        plan = qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl, "--slices", "0:4", "--accuracy",
+                       "fast", env=env)
+        return any("measured_seconds" in r for r in plan["why_device"])
+
+    assert measured(env)
+    home = tmp_path / "config" / "quickbeam" / "tuning.json"
+    home.parent.mkdir(parents=True)
+    home.write_text(kept.read_text())
+    usual = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    assert not measured(usual)  # tests see no tuning of the user's: QB_TUNING is empty
+    del usual["QB_TUNING"]
+    assert measured(usual)
     kept.write_text('[{"device": 3, "slices": 1e300}, [], {"values": "x"}]')  # nothing to go by, and no crash
     qb("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl, env=env)
     fails(2, "tune", "--device", opencl, "--kernel", "nonsense", says=["nonsense"], env=env)

@@ -324,6 +324,19 @@ def test_quiet_says_nothing(scan, tmp_path):
     assert done.stderr == ""
 
 
+def test_quiet_leaves_the_answers(scan, tmp_path):
+    """A run has its file to show, so -q prints nothing; what is asked for is printed all the same."""
+    out, axis = ("-o", tmp_path / "v.h5"), ("--center", "15.5")
+    assert "CPU s" in qb("fbp", scan, *out, *axis).stdout
+    for command in (("fbp", scan, *out, *axis), ("fbp", scan, "-o", tmp_path / "sweep", "--center", "15:16:0.5"),
+                    ("project", tmp_path / "v.h5", "-g", "parallel", "--angles", "0:180:8", "-o", tmp_path / "p.h5"),
+                    ("fdk", scan, "--sod", 500, "--sdd", 600, "--pixel-size", 1, "--angles", "0:360", *out)):
+        assert qb(*command, "-q").stdout == "", command
+    for question in (("plan", "fbp", scan, *out, *axis), ("info", scan), ("center", scan),
+                     ("compare", tmp_path / "v.h5", tmp_path / "v.h5")):
+        assert qb(*question, "-q").stdout != "", question
+
+
 def test_dry_run_writes_nothing(scan, tmp_path):
     before = sorted(tmp_path.iterdir())
     out = ["-o", tmp_path / "v.h5", "--preview", tmp_path / "p.png", "--center", "15.5"]

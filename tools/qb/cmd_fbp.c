@@ -121,6 +121,7 @@ qb_status finish_job(cli *c, qb_job *job) {
     qb_status status = qb_job_run(job, &c->env, &report);
     finish_progress();
     if (status != QB_OK) return status;
+    if (c->options.run.quiet && !c->options.run.json) return QB_OK; /* the output is what was asked for */
     return show(c, report, strstr(report, "\"centers\"") ? print_sweep : print_report);
 }
 

@@ -70,7 +70,7 @@ const qb_param run_params[] = {
     ROW(dry_run, "dry-run", QB_PARAM_FLAG, NULL, "say what would be done and stop", 0),
     ROW(why, "why", QB_PARAM_FLAG, NULL, "with qb plan: every kernel's forecast and what limits it", 0),
     ROW(json, "json", QB_PARAM_FLAG, NULL, "print one JSON object on stdout", 0),
-    ROW(quiet, "quiet", QB_PARAM_FLAG, NULL, "no progress, no remarks; warnings and errors only", 'q'),
+    ROW(quiet, "quiet", QB_PARAM_FLAG, NULL, "no progress, no remarks, no table of times; only warnings, errors and what a verb is asked for", 'q'),
     ROW(verbose, "verbose", QB_PARAM_FLAG, NULL, "more remarks", 'v'),
     ROW(help, "help", QB_PARAM_FLAG, NULL, "this page", 'h'),
     {0},

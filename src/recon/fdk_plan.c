@@ -135,7 +135,8 @@ out:
 static const char *unusable(const qb__fdk *fdk, const qb__bp_cone_variant *row) {
     if (row->features & ~qb__cpu_features()) return "this CPU lacks its instructions";
     if ((int)row->accuracy > fdk->options.accuracy) return "less accurate than asked for";
-    if (row->needs_largest && !fdk->problem.largest) return "the values' size is unknown";
+    if (row->needs_largest && !fdk->problem.largest)
+        return "needs each filtered view's largest value beforehand, which one pass does not know";
     if (row->applicable && !row->applicable(&fdk->problem)) return "does not apply to this geometry";
     return NULL;
 }
@@ -155,7 +156,11 @@ static qb_status decide_kernel(qb__fdk *fdk) {
         cJSON_AddNumberToObject(entry, "core_seconds", updates / (rows[i].speed * 1e9));
         cJSON_AddStringToObject(entry, "verdict", why ? why : "usable");
         cJSON_AddItemToArray(why_list, entry);
-        if (id && strcmp(id, rows[i].id) == 0 && why) return qb__fail(QB_UNSUPPORTED, "kernel %s: %s", id, why);
+        if (id && strcmp(id, rows[i].id) == 0 && why)
+            return qb__fail(QB_UNSUPPORTED,
+                            "kernel %s: %s; leave --kernel out, or take one that qb plan fdk --why "
+                            "calls usable",
+                            id, why);
         if (why || (id && strcmp(id, rows[i].id) != 0)) continue;
         if (!fdk->variant || rows[i].speed > fdk->variant->speed) fdk->variant = &rows[i];
     }

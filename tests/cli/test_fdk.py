@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import data, qb, qb_json, slow, smallest_cap, write_scan
+from qbtest import data, fails, qb, qb_json, slow, smallest_cap, write_scan
 
 CONE = ["--geometry", "cone", "--sod", "500", "--sdd", "800", "--pixel-size", "1.6"]
 SCAN = ["--sod", "500", "--sdd", "800"]
@@ -164,3 +164,13 @@ def test_head(tmp_path):
             assert 0.0210 < np.median(v[z][tissue & (d >= 8) & (d < 35)]) < 0.0222, z
         if z > 100:  # the neck, which no bone surrounds: flat
             assert 0.0206 < np.median(v[z][tissue & (d >= 8) & (d < 35)]) < 0.0220, z
+
+
+def test_a_kernel_that_cannot_be_had_says_why(tmp_path):
+    """The reason and the remedy, and the reason again in the table of all kernels."""
+    scan, kernel = tmp_path / "s.h5", "bp_cone_matrix.avx512vnni"
+    qb("simulate", "ball", *CONE, "--detector", "16,8", "--views", "20", "-o", scan)
+    out = ("-o", tmp_path / "v.h5", "--accuracy", "normal")
+    reasons = {r["kernel"]: r["verdict"] for r in qb_json("plan", "fdk", scan, *SCAN, *out)["why"]}
+    said = fails(3, "fdk", scan, *SCAN, *out, "--kernel", kernel, says=[reasons[kernel], "qb plan fdk --why"])
+    assert "largest value" in said or "instructions" in said

@@ -109,7 +109,13 @@ static qb_status make_circle(qb__simulation *s, const qb_env *env) {
                                          .jitter = o->jitter};
     const qb_detector detector = {
         s->rows, s->columns, s->pixel, s->pixel, -o->center_offset * s->pixel, 0};
-    return qb_geometry_make(&options, s->views, s->angles, &detector, env, &s->geometry);
+    qb__circle fitted;
+    qb_status status =
+        qb_geometry_make(&options, s->views, s->angles, &detector, env, &s->geometry);
+    if (status != QB_OK || s->plain) return status;
+    status = qb__circle_fit(&s->geometry, &fitted);
+    s->center = fitted.column;
+    return status;
 }
 
 /* Views, detector and voxels as the file has them. */

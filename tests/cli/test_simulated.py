@@ -153,3 +153,14 @@ def test_what_a_format_cannot_hold_is_said(tmp_path, kind, photons, says):
     assert ("cannot hold" in done.stderr) == (says is not None)
     if says:
         assert says in done.stderr
+
+
+@pytest.mark.parametrize("faults,column", [((), 31.5), (("--center-offset", "2.25"), 33.75), (("--detector-offset", "6,0px"), 25.5),
+                                           (("--detector-offset", "6px", "--center-offset", "1"), 26.5)])
+def test_the_axis_column_that_is_told(tmp_path, faults, column):
+    """Where the axis falls, whatever moves the detector; what the scan's geometry file says agrees."""
+    g = tmp_path / "g.xml"
+    said = qb("simulate", "disc", "-o", tmp_path / "s.h5", "--geometry", "cone", "--sod", "500", "--sdd", "800", "--pixel-size",
+              "0.8", "--detector", "64,8", "--views", "12", "--geometry-out", g, *faults).stderr
+    assert f"axis at column {column:g}\n" in said
+    assert abs(31.5 - qb_json("info", g)["offset_u_mm"] / 0.8 - column) < 1e-6

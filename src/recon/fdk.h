@@ -73,6 +73,10 @@ void qb__fdk_filter_view(qb__fdk *fdk, const qb__fdk_window *window, size_t view
                          int worker, void *out);
 /* Warn of lengths that are hardly meant. */
 void qb__fdk_warn_doubt(const qb_geometry *geometry, const qb_geometry_info *info, const qb_env *env);
+/* Warn of a usual grid, as wide as the detector, that leaves out much of what a half-fan scan
+ * covers. */
+void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options,
+                         const qb_grid *grid, const qb_env *env);
 /* Refuse a scan that lacks angles, or warn when that is allowed or negligible (fdk_check.c). */
 qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_weights *weights,
                                  bool allow, const qb_env *env);

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "geometry/grid.h"
 #include "geometry/units.h"
 #include "recon/fdk.h"
 
@@ -59,4 +60,16 @@ void qb__fdk_warn_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
                         const qb_env *env) {
     char text[256];
     if (qb__geometry_doubt(geometry, info, text, sizeof text)) qb__warn(env, "%s", text);
+}
+
+void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options,
+                         const qb_grid *grid, const qb_env *env) {
+    double field = qb__grid_field(grid);
+    bool chosen = options->size.count || options->voxel > 0 || options->like;
+    if (chosen || info->weights != QB_REDUNDANCY_WANG || !(field < 0.99 * info->field_radius))
+        return;
+    qb__warn(env,
+             "the volume, as wide as the detector, reaches %.4g mm from the axis; with the "
+             "detector to one side the full turn covers %.4g mm: --size %.0f takes it all in",
+             field, info->field_radius, ceil(2 * info->field_radius / grid->voxel[0]));
 }

@@ -97,6 +97,7 @@ static qb_status decide_weights(qb__fdk *fdk, const qb_env *env) {
                  "the volume reaches %.4g mm from the axis, all views see only %.4g: its rim is "
                  "incomplete",
                  field, info.field_radius);
+    qb__fdk_warn_narrow(&info, &fdk->options, grid, env);
     QB__TRY(qb__fdk_check_coverage(fdk->geometry, &fdk->weights, fdk->options.allow_limited, env));
     cJSON *plan = fdk->job.plan;
     cJSON_AddStringToObject(plan, "redundancy", redundancy_name(fdk->weights.kind));

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The values of FDK against closed forms and exact projections, for every kind of redundancy weights."""
+import re
+
 import numpy as np
 import pytest
 
@@ -81,6 +83,24 @@ def test_mid_plane_with_half_a_fan(tmp_path, offset):
     angles = np.arange(400) * 0.9
     v, said = fdk(tmp_path, circle, circle.project(OBJECT, angles), angles, "--detector-offset=%g,0" % offset)
     assert "Wang" in said and good(v, 0.625, 16)
+
+
+@pytest.mark.parametrize("offset,warned", [(-45.0, True), (30.0, True), (0.0, False)])
+def test_a_grid_narrower_than_what_half_a_fan_covers(tmp_path, offset, warned):
+    """The usual grid is as wide as the detector; what a full turn covers besides is told, with the option for it."""
+    circle = Circle(500, 800, 160, 8, 1.0, offset=(offset, 0))
+    scan = np.zeros((60, 8, 160), np.float32), np.arange(60) * 6.0, "--detector-offset=%g,0" % offset
+    _, said = fdk(tmp_path, circle, *scan)
+    assert ("with the detector to one side" in said) == warned
+    if not warned:
+        return
+    wide = abs(offset) + 79.5
+    radius = 500 * wide / np.hypot(800, wide)
+    told = re.search(r"reaches (\S+) mm .* covers (\S+) mm: --size (\d+) takes", said)
+    assert float(told[1]) == 50 and float(told[2]) == pytest.approx(radius, abs=0.5)
+    assert abs(int(told[3]) - 2 * radius / 0.625) <= 2
+    v, said = fdk(tmp_path, circle, *scan, "--size", told[3])
+    assert v.shape == (8, int(told[3]), int(told[3])) and "warning" not in said
 
 
 def test_off_the_mid_plane(tmp_path):

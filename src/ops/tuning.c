@@ -3,9 +3,11 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -165,7 +167,6 @@ static qb_status save(const cJSON *root) {
     char temporary[1100];
     if (!*path)
         return qb__fail(QB_IO, "there is no home to keep tuning.json in: set QB_TUNING=FILE");
-    make_folders(path);
     snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
     char *text = cJSON_Print(root);
     if (!text) return qb__fail(QB_NO_MEMORY, "no memory for %s", path);
@@ -179,7 +180,21 @@ static qb_status save(const cJSON *root) {
     return qb__fail_errno(error, "writing", path);
 }
 
+/* Reading, changing and writing belong together: two programs that tune at once must not lose one
+ * another's rows. A lock on the file itself would go with it when the new one takes its name. */
+static int lock_file(void) {
+    char name[1100];
+    if (!*qb__tuning_path()) return -1;
+    make_folders(qb__tuning_path());
+    snprintf(name, sizeof name, "%s.lock", qb__tuning_path());
+    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+    }
+    return fd; /* without a lock we write all the same, as file systems without locks need it */
+}
+
 qb_status qb__tuning_store(const qb__tuning_key *key, const qb__tuning_entry *entry) {
+    int lock = lock_file();
     cJSON *root = load();
     if (!root) root = cJSON_CreateArray();
     for (int i = cJSON_GetArraySize(root) - 1; i >= 0; i--) {
@@ -191,5 +206,6 @@ qb_status qb__tuning_store(const qb__tuning_key *key, const qb__tuning_entry *en
     cJSON_AddItemToArray(root, new_row(key, entry));
     qb_status status = save(root);
     cJSON_Delete(root);
+    if (lock >= 0) close(lock);
     return status;
 }

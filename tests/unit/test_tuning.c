@@ -38,8 +38,9 @@ static void test_shipped_values_are_legal(void **state) {
 
 static void test_own_goes_before_shipped(void **state) {
     (void)state;
-    char path[] = "/tmp/quickbeam-tuning-XXXXXX";
+    char path[] = "/tmp/quickbeam-tuning-XXXXXX", lock[sizeof path + 5];
     close(mkstemp(path));
+    snprintf(lock, sizeof lock, "%s.lock", path);
     setenv("QB_TUNING", path, 1);
     qb__tuning_key key = {"NVIDIA H200", "bp_parallel_linear.tensor", 128, 1024};
     qb__tuning_entry shipped, own = {.values = {0, 4, 2, 1}, .giga_updates = 7}, found;
@@ -55,6 +56,7 @@ static void test_own_goes_before_shipped(void **state) {
     key.slices = 128;
     assert_false(qb__tuning_find(&key, &found));
     unlink(path);
+    unlink(lock);
 }
 
 int main(void) {

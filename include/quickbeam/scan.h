@@ -4,6 +4,7 @@
 
 #include "quickbeam/array.h"
 #include "quickbeam/env.h"
+#include "quickbeam/geometry.h"
 #include "quickbeam/param.h"
 
 #ifdef __cplusplus
@@ -49,6 +50,8 @@ typedef struct qb_scan_info {
     size_t chunk_rows;         /* storage comes in pieces of so many rows that are costly to read
                                   twice (compressed chunks); 1 when any rows can be had alone */
     size_t problems;           /* of qb_scan_problem */
+    size_t stored;             /* views in the file: the scan has stored view first_view ... */
+    size_t first_view, view_step; /* ... and every view_step-th from there on (--views) */
 } qb_scan_info;
 
 /* Open and describe; reads metadata, flats, darks and angles but no projections. What is odd but
@@ -63,6 +66,15 @@ QB_API const char *qb_scan_problem(const qb_scan *scan, size_t index);
 /* Look into the data too (a few views): saturated, dead and non-finite pixels, drifting air, a
  * repeated end view. Adds to the problems; what `qb info` does. */
 QB_API qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env);
+
+/* The geometry of a scan: a file's, or a circle of the scan's own angles (QB_BAD_INPUT without
+ * any). A file has a view for each of the scan's, or for each that is stored, of which the same are
+ * chosen. Where the scan has angles too, env is told when they and the file's are more than half a
+ * step apart, whatever zero and sense of rotation each of them has. Otherwise as qb_geometry_make.
+ */
+QB_API qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *options,
+                                  const qb_detector *detector, const qb_env *env,
+                                  qb_geometry *geometry);
 
 /* Read views view0 <= view < view1, rows row0 <= row < row1, all columns, in the scan's own dtype
  * into out[view][row][column]. Thread-safe against itself for contiguous storage; HDF5 serialises. */

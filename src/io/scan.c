@@ -46,6 +46,7 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     qb_status status =
         qb_range_parse(options->views, "--views", scan->stored, &scan->first, &end, &scan->step);
     info->views = (end - scan->first + scan->step - 1) / scan->step;
+    info->stored = scan->stored, info->first_view = scan->first, info->view_step = scan->step;
     if (info->views == 1 && info->rows > 1)
         qb__note(&scan->parts.notes, "one image only: if it is a sinogram, give --as sinogram");
     if (*source->trouble) qb__note(&scan->parts.notes, "%s", source->trouble);

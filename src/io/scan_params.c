@@ -53,8 +53,8 @@ const qb_param qb_scan_params[] = {
      .type = QB_PARAM_TEXT,
      .offset = SCAN(views),
      .meta = "A:B[:S]",
-     .help = "only views A to B, B not included, in steps of S; negative numbers count from the "
-             "end"},
+     .help = "only views A to B, B not included, in steps of S, and the same of a geometry file "
+             "that has all of the scan's; negative numbers count from the end"},
     {.name = "shape",
      .type = QB_PARAM_TEXT,
      .offset = SCAN(shape),

@@ -7,11 +7,7 @@ static qb_status make_geometry(cli *c, const qb_scan_info *info, qb_geometry *ge
                             .columns = info->columns,
                             .pixel_u = info->pixel_size,
                             .pixel_v = info->pixel_size};
-    const double *angles = c->options.geometry.geometry ? NULL : info->angles;
-    if (!c->options.geometry.geometry && !angles)
-        return complain(QB_BAD_INPUT, "%s has no angles: give --angles, or --geometry FILE",
-                        info->path);
-    return qb_geometry_make(&c->options.geometry, info->views, angles, &detector, &c->env, geometry);
+    return qb_scan_geometry(info, &c->options.geometry, &detector, &c->env, geometry);
 }
 
 qb_status cmd_fdk(cli *c) {

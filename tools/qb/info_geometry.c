@@ -92,13 +92,9 @@ static qb_status make_geometry(cli *c, const qb_scan_info *scan, qb_geometry *ge
     qb_status status = find_detector(c, scan, &detector);
     if (status != QB_OK) return status;
     if (!file && !scan) return make_circle(c, &detector, geometry);
-    if (!file && !scan->angles)
-        return complain(QB_BAD_INPUT, "%s has no angles: give --angles, or --geometry FILE",
-                        scan->path);
-    const double *angles = file ? NULL : scan->angles;
-    status = qb_geometry_make(&c->options.geometry, scan ? scan->views : 0, angles, &detector,
-                              &c->env, geometry);
-    if (status != QB_BAD_ARGUMENT || scan) return status;
+    if (scan) return qb_scan_geometry(scan, &c->options.geometry, &detector, &c->env, geometry);
+    status = qb_geometry_make(&c->options.geometry, 0, NULL, &detector, &c->env, geometry);
+    if (status != QB_BAD_ARGUMENT) return status;
     *pixels_known = false;
     return detector.columns ? status : load_without_pixels(c, detector, geometry);
 }

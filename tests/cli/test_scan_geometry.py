@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""A geometry file and the scan that it is for: the same views of both."""
+import pytest
+
+from qbtest import fails, qb, qb_json, read_h5
+
+VIEWS = 48
+CIRCLE = ["--sod", "500", "--sdd", "800"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """s.h5, a scan with its angles, and its geometry in g.json and g.xml."""
+    for name in ("g.json", "g.xml"):
+        qb("simulate", "spheres", "--geometry", "cone", *CIRCLE, "--pixel-size", "1.6", "--detector", "32,16", "--views", VIEWS,
+           "-o", "s.h5", "--geometry-out", name, cwd=tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("views", ["4:44", ":40:2", "1::3"])
+@pytest.mark.parametrize("name", ["g.json", "g.xml"])
+def test_views_are_chosen_from_both(folder, name, views):
+    some = ["s.h5", "--views", views, "--allow-limited"]
+    qb("fdk", *some, *CIRCLE, "-o", "a.h5", cwd=folder)
+    said = qb("fdk", *some, "-g", name, "-o", "b.h5", cwd=folder).stderr
+    count = len(range(VIEWS)[slice(*(int(n) if n else None for n in views.split(":")))])
+    assert f"--views chooses {count} of the {VIEWS} views of {name}" in said and "belong" not in said
+    assert qb_json("compare", "a.h5", "b.h5", cwd=folder)["rel_l2"] < 1e-5
+    assert qb_json("info", *some[:3], "-g", name, cwd=folder)["geometry"]["step_degrees"] == pytest.approx(
+        qb_json("info", *some[:3], *CIRCLE, cwd=folder)["geometry"]["step_degrees"])
+
+
+def test_a_geometry_of_the_chosen_views_is_taken_as_it_is(folder):
+    """It has a view for each of the scan's, and no more can be chosen from it."""
+    qb("simulate", "spheres", "--geometry", "cone", *CIRCLE, "--pixel-size", "1.6", "--detector", "32,16", "--views", VIEWS // 2,
+       "-o", "half.h5", "--geometry-out", "half.json", cwd=folder)
+    said = qb("fdk", "s.h5", "--views", "::2", "-g", "half.json", "-o", "a.h5", cwd=folder).stderr
+    assert "chooses" not in said and "belong" not in said
+    qb("fdk", "s.h5", "--views", "::2", "-g", "g.json", "-o", "b.h5", cwd=folder)
+    assert (read_h5(folder / "a.h5") == read_h5(folder / "b.h5")).all()
+    fails(3, "fdk", "s.h5", "--views", "::3", "-g", "half.json", "-o", "c.h5", cwd=folder, says=["24 views", "are 16"])

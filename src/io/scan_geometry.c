@@ -1,8 +1,58 @@
 /* SPDX-License-Identifier: MIT */
-/* The geometry of a scan. */
+/* The geometry of a scan, and whether the two belong together. */
+#include <math.h>
+
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/status.h"
+#include "geometry/circle.h"
 #include "quickbeam/scan.h"
+
+static const double turn = 2 * M_PI, degrees = 180 / M_PI;
+
+static double wrapped(double radians) {
+    return radians - turn * round(radians / turn);
+}
+
+/* The angle between neighbours, in whatever order the views were taken. */
+static double step_of(size_t views, const double *radians) {
+    double sum = 0;
+    for (size_t i = 1; i < views; i++) sum += fabs(wrapped(radians[i] - radians[i - 1]));
+    return fmin(sum / (double)(views - 1), turn / (double)views);
+}
+
+/* The largest angle between two ways from the first view, and the view where it is. */
+static double apart(size_t views, const double *a, const double *b, double sense, size_t *where) {
+    double most = 0;
+    *where = 0;
+    for (size_t i = 1; i < views; i++) {
+        double d = fabs(wrapped(a[i] - a[0] - sense * (b[i] - b[0])));
+        if (d > most) most = d, *where = i;
+    }
+    return most;
+}
+
+/* Zero and sense of rotation are conventions, and the file's are right; the steps are not. */
+static qb_status compare_angles(const qb_scan_info *scan, const char *path,
+                                const qb_geometry *geometry, const qb_env *env) {
+    double *radians;
+    size_t views = geometry->views, at, other;
+    if (!scan->angles || views < 2) return QB_OK;
+    qb_status status = qb__alloc(views, sizeof *radians, &radians);
+    if (status != QB_OK) return status;
+    qb__view_angles(geometry, radians);
+    double step = step_of(views, radians);
+    double most = apart(views, scan->angles, radians, 1, &at);
+    double mirrored = apart(views, scan->angles, radians, -1, &other);
+    if (mirrored < most) most = mirrored, at = other;
+    if (most > 0.5 * step)
+        qb__warn(env,
+                 "the angles of %s (%s) and of %s are up to %.4g degrees apart (view %zu, counted "
+                 "from the first; a step is %.4g): do they belong together? %s counts",
+                 scan->path, scan->angles_from, path, most * degrees, at, step * degrees, path);
+    qb__free(radians);
+    return QB_OK;
+}
 
 /* Of a view for each stored one, those that the scan has. */
 static qb_status choose_views(const qb_scan_info *scan, const char *path, const qb_env *env,
@@ -30,6 +80,7 @@ qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *
     if (!path) return qb_geometry_make(options, scan->views, scan->angles, detector, env, geometry);
     qb_status status = qb_geometry_make(options, 0, NULL, detector, env, geometry);
     if (status == QB_OK) status = choose_views(scan, path, env, geometry);
+    if (status == QB_OK) status = compare_angles(scan, path, geometry, env);
     if (status != QB_OK) qb_geometry_destroy(geometry);
     return status;
 }

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A geometry file and the scan that it is for: the same views of both."""
+"""A geometry file and the scan that it is for: the same views of both, and angles that belong together."""
+import re
+
+import h5py
+import numpy as np
 import pytest
 
 from qbtest import fails, qb, qb_json, read_h5
@@ -39,3 +43,25 @@ def test_a_geometry_of_the_chosen_views_is_taken_as_it_is(folder):
     qb("fdk", "s.h5", "--views", "::2", "-g", "g.json", "-o", "b.h5", cwd=folder)
     assert (read_h5(folder / "a.h5") == read_h5(folder / "b.h5")).all()
     fails(3, "fdk", "s.h5", "--views", "::3", "-g", "half.json", "-o", "c.h5", cwd=folder, says=["24 views", "are 16"])
+
+
+STEP = 360 / VIEWS
+
+
+@pytest.mark.parametrize("change,apart", [
+    (lambda t: t, None),
+    (lambda t: 77 - t, None),            # another zero, the other sense of rotation
+    (lambda t: np.mod(t + 200, 360), None),
+    (lambda t: t + 0.4 * STEP * np.sin(t), None),
+    (lambda t: t * VIEWS / (VIEWS - 1), STEP),  # the end of the turn counted twice
+    (lambda t: t / 2, 180 - STEP / 2),
+    (lambda t: np.where(np.arange(VIEWS) == 20, t + 50, t), 50),
+])
+def test_angles_that_do_not_fit_are_told(folder, change, apart):
+    with h5py.File(folder / "s.h5", "a") as f:
+        f["/exchange/theta"][...] = change(f["/exchange/theta"][...])
+    said = qb("fdk", "s.h5", "-g", "g.xml", "-o", "v.h5", cwd=folder).stderr
+    found = re.search(r"up to (\S+) degrees apart", said)
+    assert (found is None) == (apart is None), said
+    if apart:
+        assert float(found[1]) == pytest.approx(apart, rel=0.01) and f"a step is {STEP:g}" in said

@@ -22,6 +22,19 @@ QB_API qb_status qb_array_load(const char *path, const char *dataset, qb_array *
 QB_API qb_status qb_array_load_values(const char *path, const char *dataset, qb_array *array,
                                       double voxel[3]);
 
+/* What a file says of the array in it. */
+typedef struct qb_array_info {
+    const char *format; /* "NPY" */
+    qb_dtype dtype;
+    size_t shape[3];            /* slowest first */
+    double voxel[3], offset[3]; /* mm along x, y, z: of a voxel, of the middle; 0 = not said */
+    double scale[2]; /* the values that integers' 0 and maximum stand for; equal = none */
+    char quantity[24], units[24]; /* "attenuation", "1/mm"; "" = not said */
+} qb_array_info;
+
+/* The same files as qb_array_load, and its errors; reads no values. */
+QB_API qb_status qb_array_describe(const char *path, const char *dataset, qb_array_info *info);
+
 /* What is written: a volume [z][y][x], or projections [view][row][column] with their fields. */
 typedef struct qb_stack {
     qb_dtype dtype;

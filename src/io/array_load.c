@@ -28,6 +28,23 @@ qb_status qb_array_load(const char *path, const char *dataset, qb_array *array, 
     return load(path, dataset, array, voxel, NULL);
 }
 
+qb_status qb_array_describe(const char *path, const char *dataset, qb_array_info *info) {
+    qb__source *source;
+    *info = (qb_array_info){0};
+    qb_status status = qb__source_open(path, dataset, &source);
+    if (status != QB_OK) return status;
+    info->format = source->format;
+    info->dtype = source->dtype;
+    memcpy(info->shape, source->shape, sizeof info->shape);
+    memcpy(info->voxel, source->voxel, sizeof info->voxel);
+    memcpy(info->offset, source->offset, sizeof info->offset);
+    memcpy(info->scale, source->scale, sizeof info->scale);
+    memcpy(info->quantity, source->quantity, sizeof info->quantity);
+    memcpy(info->units, source->units, sizeof info->units);
+    qb__source_close(source);
+    return QB_OK;
+}
+
 /* The inverse of qb_convert_from_float. */
 static void spread(qb_array *array, double top, const double scale[2]) {
     float *values = array->data;

@@ -224,6 +224,7 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
     qb_status status = open_dataset(label, &h5, source);
     if (status != QB_OK) return status;
     qb__h5_text(file, path, "quantity", (*source)->quantity, sizeof(*source)->quantity);
+    qb__h5_text(file, path, "units", (*source)->units, sizeof(*source)->units);
     char beam[16];
     if (qb__h5_text(file, path, "beam", beam, sizeof beam)) (*source)->beam = qb__beam_named(beam);
     static const char *const keys[] = {"voxel_size_x", "voxel_size_y", "voxel_size_z", "offset_x",

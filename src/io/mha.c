@@ -252,6 +252,7 @@ qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
     memcpy((*source)->scale, h.scale, sizeof h.scale);
     (*source)->beam = h.beam;
     memcpy((*source)->quantity, h.quantity, sizeof h.quantity);
+    memcpy((*source)->units, h.units, sizeof h.units);
     return QB_OK;
 }
 

@@ -117,6 +117,8 @@ bool qb__sidecar_apply(const char *path, qb__source *source) {
     if (!object) return false;
     const char *quantity = cJSON_GetStringValue(cJSON_GetObjectItem(object, "quantity"));
     if (quantity) snprintf(source->quantity, sizeof source->quantity, "%s", quantity);
+    const char *units = cJSON_GetStringValue(cJSON_GetObjectItem(object, "units"));
+    if (units) snprintf(source->units, sizeof source->units, "%s", units);
     const char *beam = cJSON_GetStringValue(cJSON_GetObjectItem(object, "beam"));
     if (beam) source->beam = qb__beam_named(beam);
     get_voxel(object, source->voxel);

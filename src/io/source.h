@@ -30,6 +30,7 @@ struct qb__source {
     bool turned;       /* the file says that its axes are not x, y, z */
     double scale[2];   /* integers of ours: the values that 0 and the largest stand for; equal = none */
     char quantity[24]; /* as the file states it; "" when it does not */
+    char units[24];    /* likewise, "1/mm" */
     int beam;          /* 1 + qb_beam as the file states it; 0 when it does not */
     char trouble[160]; /* one sentence on what is odd about it; "" */
     /* Dense into out[count][row1 - row0][columns]. Any number of threads at once. */

@@ -130,10 +130,11 @@ static void read_description(TIFF *handle, qb__source *source) {
     if (!TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &text) || !text) return;
     if (strncmp(text, "quickbeam", 9) != 0) return;
     const char *quantity = strstr(text, "\nquantity="), *voxel = strstr(text, "\nvoxel_mm=");
-    const char *beam = strstr(text, "\nbeam=");
+    const char *beam = strstr(text, "\nbeam="), *units = strstr(text, "\nunits=");
     char name[16];
     if (beam && sscanf(beam, "\nbeam=%15s", name) == 1) source->beam = qb__beam_named(name);
     if (quantity) sscanf(quantity, "\nquantity=%23s", source->quantity);
+    if (units) sscanf(units, "\nunits=%23[^\n]", source->units);
     const char *offset = strstr(text, "\noffset_mm="), *scale = strstr(text, "\nscale=");
     if (voxel) qb__read_numbers(voxel + strlen("\nvoxel_mm="), ',', 3, source->voxel, NULL);
     if (offset) qb__read_numbers(offset + strlen("\noffset_mm="), ',', 3, source->offset, NULL);

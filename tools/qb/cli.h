@@ -29,6 +29,7 @@ extern const qb_param info_params[];
 typedef struct compare_options {
     char *dataset;
     double max_rel_l2, max_rmse;
+    bool any_quantity;
 } compare_options;
 extern const qb_param compare_params[];
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
 
@@ -33,11 +35,52 @@ static qb_status judge(const compare_options *limits, const qb_comparison *d) {
     return QB_OK;
 }
 
+static void warn(const cli *c, const char *what, const char *a, const char *b) {
+    char text[512];
+    snprintf(text, sizeof text, "%s differ: %s in %s, %s in %s", what, a, c->argument[0], b,
+             c->argument[1]);
+    c->env.log(NULL, QB_LOG_WARNING, text);
+}
+
+static void warn_of_voxels(const cli *c, const qb_array_info *a, const qb_array_info *b) {
+    char size[2][96];
+    const qb_array_info *info[2] = {a, b};
+    bool differ = false;
+    for (int i = 0; i < 3; i++) {
+        if (!(a->voxel[i] > 0 && b->voxel[i] > 0)) continue; /* one of them does not say */
+        differ = differ || fabs(a->voxel[i] / b->voxel[i] - 1) > 1e-4;
+    }
+    for (int k = 0; k < 2; k++)
+        snprintf(size[k], sizeof size[k], "%.6g x %.6g x %.6g mm", info[k]->voxel[0],
+                 info[k]->voxel[1], info[k]->voxel[2]);
+    if (differ) warn(c, "voxel sizes", size[0], size[1]);
+}
+
+/* What both files state must be the same thing for the numbers to mean much. */
+static qb_status check_meaning(const cli *c) {
+    qb_array_info a, b;
+    const compare_options *wish = &c->options.compare;
+    qb_status status = qb_array_describe(c->argument[0], wish->dataset, &a);
+    if (status == QB_OK) status = qb_array_describe(c->argument[1], wish->dataset, &b);
+    if (status != QB_OK) return status;
+    bool differ = *a.quantity && *b.quantity && strcmp(a.quantity, b.quantity) != 0;
+    if (differ && !wish->any_quantity)
+        return complain(
+            QB_BAD_INPUT,
+            "%s holds %s, %s %s: not the same quantity; --any-quantity compares the numbers all "
+            "the same",
+            c->argument[0], a.quantity, c->argument[1], b.quantity);
+    if (*a.units && *b.units && strcmp(a.units, b.units) != 0) warn(c, "units", a.units, b.units);
+    warn_of_voxels(c, &a, &b);
+    return QB_OK;
+}
+
 qb_status cmd_compare(cli *c) {
     qb_array a = {0}, b = {0};
     qb_comparison difference;
     const char *dataset = c->options.compare.dataset;
-    qb_status status = qb_array_load_values(c->argument[0], dataset, &a, NULL);
+    qb_status status = check_meaning(c);
+    if (status == QB_OK) status = qb_array_load_values(c->argument[0], dataset, &a, NULL);
     if (status == QB_OK) status = qb_array_load_values(c->argument[1], dataset, &b, NULL);
     if (status == QB_OK) status = qb_compare(&a, &b, &difference);
     qb_array_destroy(&a);

@@ -83,5 +83,7 @@ const qb_param compare_params[] = {
      "exit with 1 when the relative L2 difference is larger", 0},
     {"max-rmse", QB_PARAM_DOUBLE, offsetof(compare_options, max_rmse), "X", NULL, NULL, 0, 1e30,
      "exit with 1 when the rmse is larger", 0},
+    {"any-quantity", QB_PARAM_FLAG, offsetof(compare_options, any_quantity), NULL, NULL, NULL, 0, 0,
+     "the numbers alone, also of files that state different quantities", 0},
     {0},
 };

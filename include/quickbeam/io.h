@@ -35,6 +35,10 @@ typedef struct qb_array_info {
 /* The same files as qb_array_load, and its errors; reads no values. */
 QB_API qb_status qb_array_describe(const char *path, const char *dataset, qb_array_info *info);
 
+/* How a file of ours came to be, as qb_writer_commit was told: a JSON object with version, command,
+ * input, plan; NULL when the file does not say. Release with qb_text_free. */
+QB_API qb_status qb_provenance_load(const char *path, char **json);
+
 /* What is written: a volume [z][y][x], or projections [view][row][column] with their fields. */
 typedef struct qb_stack {
     qb_dtype dtype;

@@ -38,6 +38,7 @@ typedef struct qb_scan_info {
     qb_dtype dtype;
     size_t views, rows, columns;
     qb_quantity quantity;
+    const char *stated;        /* the file's own word for that, "attenuation" of a volume; "" */
     const char *quantity_from; /* "stated in the file", "assumed: integer data are counts", ... */
     const double *angles;      /* [views] radians; NULL when the scan has none and none were given */
     const char *angles_from;   /* "/exchange/theta", "--angles 0:180", ... */

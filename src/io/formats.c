@@ -41,6 +41,7 @@ const qb__format qb__formats[] = {
         .open = qb__hdf5_open,
         .scan = qb__hdf5_scan,
         .writer = &qb__hdf5_writer,
+        .provenance = qb__hdf5_provenance,
 #else
         .line = "HDF5 (.h5 .hdf5 .nxs): missing, install libhdf5-dev and build again",
         .package = "libhdf5-dev",
@@ -54,6 +55,7 @@ const qb__format qb__formats[] = {
         .line = "TIFF (.tif .tiff, folders, patterns): reads stacks and multi-page files, 8 to 64 "
                 "bits, compressed, BigTIFF; writes all three",
         .open = qb__tiff_open,
+        .provenance = qb__tiff_provenance,
 #else
         .line = "TIFF (.tif .tiff, folders, patterns): writes; to read, install libtiff-dev and "
                 "build again",
@@ -70,6 +72,7 @@ const qb__format qb__formats[] = {
         .begins = begins_mha,
         .open = qb__mha_open,
         .writer = &qb__mha_writer,
+        .provenance = qb__mha_provenance,
     },
     {
         .name = "NPY",
@@ -79,6 +82,7 @@ const qb__format qb__formats[] = {
         .open = qb__npy_open,
         .scan = qb__sidecar_scan,
         .writer = &qb__npy_writer,
+        .provenance = qb__sidecar_provenance,
     },
     {
         .name = "raw",
@@ -88,6 +92,7 @@ const qb__format qb__formats[] = {
         .open = qb__raw_open,
         .scan = qb__sidecar_scan,
         .writer = &qb__raw_writer,
+        .provenance = qb__sidecar_provenance,
     },
 };
 const size_t qb__format_count = sizeof qb__formats / sizeof qb__formats[0];
@@ -184,4 +189,17 @@ qb_status qb__source_open(const char *path, const char *how, qb__source **source
     *source = NULL;
     qb_status status = qb__format_to_read(path, &format);
     return status == QB_OK ? format->open(path, how, source) : status;
+}
+
+qb_status qb_provenance_load(const char *path, char **json) {
+    const qb__format *format;
+    *json = NULL;
+    qb_status status = qb__format_to_read(path, &format);
+    if (status != QB_OK) return status;
+    cJSON *object = format->provenance(path);
+    if (cJSON_IsObject(object)) *json = cJSON_Print(object);
+    if (cJSON_IsObject(object) && !*json)
+        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its provenance", path);
+    cJSON_Delete(object);
+    return status;
 }

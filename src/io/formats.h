@@ -2,6 +2,8 @@
 #ifndef QB_IO_FORMATS_H
 #define QB_IO_FORMATS_H
 
+#include <cjson/cJSON.h>
+
 #include "io/source.h"
 #include "io/writer.h"
 #include "quickbeam/scan.h"
@@ -19,6 +21,8 @@ typedef struct qb__format {
     /* What open() cannot say: angles, flats, darks. NULL when the format knows only images. */
     qb_status (*scan)(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
     const qb__writer_kind *writer; /* NULL = cannot */
+    /* What the writer was told of a file's making; NULL when there is nothing of the kind. */
+    cJSON *(*provenance)(const char *path);
 } qb__format;
 
 extern const qb__format qb__formats[];
@@ -53,6 +57,10 @@ int qb__natural_compare(const char *a, const char *b);
 bool qb__sidecar_apply(const char *path, qb__source *source);
 /* The shape and type of raw data from there, "" when there is none. */
 void qb__sidecar_shape(const char *path, char *shape, size_t size);
+cJSON *qb__hdf5_provenance(const char *path);
+cJSON *qb__tiff_provenance(const char *path);
+cJSON *qb__mha_provenance(const char *path);
+cJSON *qb__sidecar_provenance(const char *path);
 /* The scan of a format that keeps its angles there. */
 qb_status qb__sidecar_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 

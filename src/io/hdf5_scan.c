@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "io/formats.h"
 #include "io/hdf5.h"
@@ -130,6 +131,23 @@ out:
 leave:
     qb__h5_leave();
     return status;
+}
+
+cJSON *qb__hdf5_provenance(const char *path) {
+    enum { MOST = 1 << 20 };
+    hid_t file;
+    char *text = NULL;
+    cJSON *object = NULL;
+    if (qb__alloc(MOST, 1, &text) != QB_OK) return NULL;
+    qb__h5_enter();
+    if (qb__h5_open(path, &file) == QB_OK) {
+        if (qb__h5_text(file, "/process/quickbeam/provenance", NULL, text, MOST))
+            object = cJSON_Parse(text);
+        H5Fclose(file);
+    }
+    qb__h5_leave();
+    qb__free(text);
+    return object;
 }
 #else
 typedef int qb__no_hdf5;

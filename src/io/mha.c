@@ -32,9 +32,10 @@ typedef struct header {
     double spacing[3], first[3], turn[9], scale[2];
     char quantity[24], units[24];
     char file[512];
+    cJSON *provenance; /* of a header that was asked for it */
     size_t dims, skip;
     int beam;
-    bool skip_back, typed, shaped;
+    bool skip_back, typed, shaped, asked;
     const char *refused; /* why it cannot be read */
 } header;
 
@@ -117,6 +118,10 @@ static void set_units(header *h, const char *value) {
     snprintf(h->units, sizeof h->units, "%.23s", value);
 }
 
+static void set_provenance(header *h, const char *value) {
+    if (h->asked && !h->provenance) h->provenance = cJSON_Parse(value);
+}
+
 static void set_file(header *h, const char *value) {
     snprintf(h->file, sizeof h->file, "%.511s", value);
 }
@@ -145,6 +150,7 @@ static const struct {
     {"QuickbeamUnits", set_units},
     {"QuickbeamBeam", set_beam},
     {"QuickbeamScale", set_scale},
+    {"QuickbeamProvenance", set_provenance},
     {"ElementDataFile", set_file},
 };
 
@@ -254,6 +260,14 @@ qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
     memcpy((*source)->quantity, h.quantity, sizeof h.quantity);
     memcpy((*source)->units, h.units, sizeof h.units);
     return QB_OK;
+}
+
+/* Long ones are in a file of their own. */
+cJSON *qb__mha_provenance(const char *path) {
+    header h = {.path = path, .asked = true};
+    if (read_header(&h) == QB_OK && h.provenance) return h.provenance;
+    cJSON_Delete(h.provenance);
+    return qb__sidecar_provenance(path);
 }
 
 static const char *type_name(qb_dtype dtype) {

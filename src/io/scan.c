@@ -115,6 +115,7 @@ static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
     const char *stated =
         *scan->parts.quantity ? scan->parts.quantity : scan->parts.data.source->quantity;
     const char *why = "stated in the file";
+    info->stated = stated;
     bool fields = options->flats || scan->parts.flats.count;
     if (options->quantity) {
         info->quantity = (qb_quantity)(options->quantity - 1);

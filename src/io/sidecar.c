@@ -128,6 +128,13 @@ bool qb__sidecar_apply(const char *path, qb__source *source) {
     return true;
 }
 
+cJSON *qb__sidecar_provenance(const char *path) {
+    cJSON *object = load(path);
+    cJSON *found = object ? cJSON_DetachItemFromObject(object, "provenance") : NULL;
+    cJSON_Delete(object);
+    return found;
+}
+
 void qb__sidecar_shape(const char *path, char *shape, size_t size) {
     cJSON *object = load(path);
     const cJSON *list = cJSON_GetObjectItem(object, "shape");

@@ -219,6 +219,23 @@ out:
     qb__source_close(&tiff->base);
     return status;
 }
+
+/* Behind our lines the first image's description is JSON: the stack, the provenance in it. */
+cJSON *qb__tiff_provenance(const char *path) {
+    qb__notes files = {0};
+    qb_status status = qb__list_images(path, " .tif .tiff .btf ", &files);
+    TIFF *handle = status == QB_OK ? qb__tiff_handle(files.text[0], &status) : NULL;
+    cJSON *object = NULL, *found = NULL;
+    char *text = NULL;
+    if (handle && TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &text) && text &&
+        strncmp(text, "quickbeam", 9) == 0 && (text = strchr(text, '{')))
+        object = cJSON_Parse(text);
+    if (object) found = cJSON_DetachItemFromObject(object, "provenance");
+    cJSON_Delete(object);
+    if (handle) TIFFClose(handle);
+    qb__notes_release(&files);
+    return found;
+}
 #else
 typedef int qb__no_tiff;
 #endif

@@ -122,6 +122,10 @@ qb_status cmd_info(cli *c);
  * stdout, or as a new object when `root` is not NULL. */
 bool wants_geometry(const cli *c);
 qb_status info_geometry(cli *c, const qb_scan_info *scan, cJSON **root);
+/* info_volume.c: does the file in c->argument[0] say that it is a volume, and is it asked about as
+ * one? Describe it. */
+bool is_volume(const cli *c, const qb_scan_info *info);
+qb_status info_volume(cli *c);
 qb_status cmd_plan(cli *c);
 qb_status cmd_fbp(cli *c);
 qb_status cmd_fdk(cli *c);

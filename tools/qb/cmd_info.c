@@ -19,6 +19,7 @@ static void angle_range(const qb_scan_info *info, double *low, double *high) {
 static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info) {
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "path", info->path);
+    cJSON_AddStringToObject(root, "kind", "scan");
     cJSON_AddStringToObject(root, "format", info->format);
     cJSON_AddStringToObject(root, "dtype", qb_dtype_name(info->dtype));
     cJSON_AddNumberToObject(root, "views", (double)info->views);
@@ -89,8 +90,12 @@ static qb_status info_scan(cli *c) {
     qb_scan *scan;
     qb_status status = qb_scan_open(c->argument[0], &c->options.scan, &c->env, &scan);
     if (status != QB_OK) return status;
-    status = qb_scan_inspect(scan, &c->env);
     const qb_scan_info *info = qb_scan_describe(scan);
+    if (is_volume(c, info)) {
+        qb_scan_close(scan);
+        return info_volume(c);
+    }
+    status = qb_scan_inspect(scan, &c->env);
     if (status == QB_OK && c->options.run.json) {
         status = tell_json(c, scan, info);
     } else if (status == QB_OK) {

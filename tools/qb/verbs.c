@@ -10,7 +10,7 @@
 
 /* clang-format off */
 const verb verbs[] = {
-    {"info", "[SCAN] [-g GEOMETRY]", "what is in a scan or a geometry, and what is wrong with it",
+    {"info", "[SCAN] [-g GEOMETRY]", "what is in a scan, a volume or a geometry, and what is wrong with it",
      "qb info -g geometry.json --preview geometry.png", 0, 1, 0, cmd_info,
      {SCAN, SECTION("Geometry", geometry, qb_geometry_params), SECTION("Its detector and picture", info, info_params),
       SECTION("The volume", grid, qb_grid_params), RUN}},

@@ -113,6 +113,8 @@ typedef struct qb__texture_shape {
     bool half;                    /* 16-bit floating point, else 32 */
     bool linear;                  /* filtering */
 } qb__texture_shape;
+/* What it takes of the device's memory. */
+size_t qb__texture_bytes(const qb__device *device, const qb__texture_shape *shape);
 qb_status qb__texture_create(qb__device *device, const qb__texture_shape *shape,
                              qb__texture **texture);
 void qb__texture_destroy(qb__texture *texture); /* NULL-safe */

@@ -154,11 +154,21 @@ qb_status qb__event_seconds(const qb__event *from, const qb__event *to, double *
     return from->device->backend->event_seconds(from, to, seconds);
 }
 
-static size_t texture_bytes(const qb__texture_shape *shape) {
+static size_t texel_bytes(const qb__texture_shape *shape) {
     size_t layers = shape->layers ? shape->layers : 1, texel = shape->channels * 4, bytes;
     if (shape->half) texel /= 2;
     if (!qb__mul(shape->width, shape->height, layers, &bytes)) return 0;
     return qb__mul(bytes, texel, 1, &bytes) ? bytes : 0;
+}
+
+size_t qb__texture_bytes(const qb__device *device, const qb__texture_shape *shape) {
+    qb__texture_shape stored = *shape;
+    if (device->info.api == QB__API_OPENCL && shape->channels <= 4) {
+        stored.channels = device->stored[shape->half][shape->channels].channels;
+        stored.half = device->stored[shape->half][shape->channels].half;
+    }
+    bool widened = stored.channels != shape->channels || stored.half != shape->half;
+    return texel_bytes(&stored) * (widened ? 2 : 1); /* what is widened is held as well */
 }
 
 static qb_status check_shape(const qb__device_info *info, const qb__texture_shape *shape) {
@@ -169,7 +179,7 @@ static qb_status check_shape(const qb__device_info *info, const qb__texture_shap
     if (!info->images) {
         return qb__fail(QB_UNSUPPORTED, "%s (%s) has no images", info->spec, info->name);
     }
-    if (texture_bytes(shape) && shape->width <= info->image_width &&
+    if (texel_bytes(shape) && shape->width <= info->image_width &&
         shape->height <= info->image_height && shape->layers <= info->image_layers) {
         return QB_OK;
     }
@@ -197,7 +207,7 @@ void qb__texture_destroy(qb__texture *texture) {
 
 qb_status qb__texture_load(qb__queue *queue, qb__texture *texture, const qb__memory *from,
                            size_t offset) {
-    qb_status status = check_range(queue, from, offset, texture_bytes(&texture->shape));
+    qb_status status = check_range(queue, from, offset, texel_bytes(&texture->shape));
     if (status != QB_OK) return status;
     return queue->device->backend->texture_load(queue, texture, from, offset);
 }

@@ -52,6 +52,9 @@ typedef struct qb__bp_parallel_device_variant {
     /* Device bytes of a packed pass of `slices` (a multiple of slices_step). */
     size_t (*packed_bytes)(const qb__bp_parallel_problem *problem, unsigned slices,
                            const int *values);
+    /* Device bytes of the texture that a plan for such passes holds; NULL: it holds none. */
+    size_t (*texture_bytes)(const qb__device *device, const qb__bp_parallel_problem *problem,
+                            unsigned slices, const int *values);
     /* Compiles and uploads tables of the geometry. The problem's arrays must outlive the plan;
      * `largest` is of the slices of a pass and is read by pack(), so it may change between passes.
      * `slices`: the most of any pass. */

@@ -162,37 +162,43 @@ qb_status qb__layout_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb
 
 /* ---- textures ---- */
 
-static qb_status texture_of(qb__bp_parallel_plan *plan, qb__queue *queue, size_t groups,
-                            qb__texture **texture) {
-    const qb__texture_shape shape = {.width = plan->problem.columns,
-                                     .height = plan->problem.views,
-                                     .layers = groups,
-                                     .channels = plan->group,
-                                     .half = plan->half,
-                                     .linear = plan->interp == QB__INTERP_LINEAR};
-    for (int i = 0; i < QB__LAYOUT_TEXTURES; i++)
-        if (plan->textures[i].texture && plan->textures[i].groups == groups) {
-            *texture = plan->textures[i].texture;
-            return QB_OK;
-        }
-    /* The first stays: full passes. The other makes room once nobody reads it. */
-    int slot = plan->textures[0].texture ? 1 : 0;
-    if (plan->textures[slot].texture) {
-        qb_status status = qb__queue_finish(queue);
-        if (status) return status;
-        qb__texture_destroy(plan->textures[slot].texture);
-        plan->textures[slot].texture = NULL;
-    }
-    qb_status status = qb__texture_create(plan->device, &shape, &plan->textures[slot].texture);
+static qb__texture_shape texture_shape(const qb__bp_parallel_problem *problem, unsigned group,
+                                       bool half, qb__interp interp, size_t groups) {
+    return (qb__texture_shape){.width = problem->columns,
+                               .height = problem->views,
+                               .layers = groups,
+                               .channels = group,
+                               .half = half,
+                               .linear = interp == QB__INTERP_LINEAR};
+}
+
+size_t qb__layout_texture_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
+                                unsigned slices, unsigned group, bool half) {
+    const qb__texture_shape shape =
+        texture_shape(problem, group, half, QB__INTERP_LINEAR, qb__ceil_div(slices, group));
+    return qb__texture_bytes(device, &shape);
+}
+
+/* One at a time: a shorter last pass waits for those before it, and theirs makes room. */
+static qb_status texture_of(qb__bp_parallel_plan *plan, qb__queue *queue, size_t groups) {
+    if (plan->texture && plan->texture_groups == groups) return QB_OK;
+    qb_status status = plan->texture ? qb__queue_finish(queue) : QB_OK;
     if (status) return status;
-    plan->textures[slot].groups = groups;
-    *texture = plan->textures[slot].texture;
-    return QB_OK;
+    qb__texture_destroy(plan->texture);
+    const qb__texture_shape shape =
+        texture_shape(&plan->problem, plan->group, plan->half, plan->interp, groups);
+    plan->texture_groups = groups;
+    return qb__texture_create(plan->device, &shape, &plan->texture);
+}
+
+qb_status qb__layout_reserve_texture(qb__bp_parallel_plan *plan) {
+    return texture_of(plan, NULL, qb__ceil_div(plan->slices, plan->group));
 }
 
 qb_status qb__layout_texture(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed,
                              unsigned slices, qb__texture **texture) {
-    qb_status status = texture_of(plan, queue, qb__ceil_div(slices, plan->group), texture);
+    qb_status status = texture_of(plan, queue, qb__ceil_div(slices, plan->group));
+    *texture = plan->texture;
     return status ? status : qb__texture_load(queue, *texture, packed, 0);
 }
 
@@ -232,7 +238,7 @@ qb_status qb__layout_plan(qb__device *device, const qb__bp_parallel_problem *pro
 
 void qb__layout_destroy(qb__bp_parallel_plan *plan) {
     if (!plan) return;
-    for (int i = 0; i < QB__LAYOUT_TEXTURES; i++) qb__texture_destroy(plan->textures[i].texture);
+    qb__texture_destroy(plan->texture);
     if (plan->chunks)
         for (size_t i = 0; i * plan->chunk < plan->problem.views; i++)
             qb__memory_destroy(plan->chunks[i]);

@@ -9,8 +9,7 @@
  * plan that holds them. */
 
 enum {
-    QB__LINES_PADDING = 256, /* the table of views is filled up with zeros to a multiple */
-    QB__LAYOUT_TEXTURES = 2  /* a full pass and a shorter last one */
+    QB__LINES_PADDING = 256 /* the table of views is filled up with zeros to a multiple */
 };
 
 /* A view in the kernels' fixed point, 32 fraction bits: where pixel (0,0) falls, what a step in x
@@ -30,10 +29,8 @@ struct qb__bp_parallel_plan {
     qb__kernel *pack, *kernel;
     qb__memory *lines;    /* of the views, in the form that the kernel wants */
     qb__memory *counters; /* hybrid */
-    struct {
-        qb__texture *texture;
-        size_t groups;
-    } textures[QB__LAYOUT_TEXTURES];
+    qb__texture *texture; /* of so many groups of slices */
+    size_t texture_groups;
     /* Constants that go with the launches, `chunk` views each: on the host, or as memories. */
     void *host_lines;
     size_t line_bytes, chunk;
@@ -76,6 +73,11 @@ qb_status qb__layout_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb
                           size_t view1, unsigned slices, qb__memory *packed);
 /* Where in the packed memory, in floats, the factors stand that undo the scaling of halves. */
 uint64_t qb__layout_undo_at(const qb__bp_parallel_plan *plan, unsigned slices);
+/* texture_bytes() of the contract. */
+size_t qb__layout_texture_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
+                                unsigned slices, unsigned group, bool half);
+/* When planning: the texture of full passes, so that want of memory shows before anything runs. */
+qb_status qb__layout_reserve_texture(qb__bp_parallel_plan *plan);
 /* The texture of a pass, loaded from packed. */
 qb_status qb__layout_texture(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed,
                              unsigned slices, qb__texture **texture);

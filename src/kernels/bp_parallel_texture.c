@@ -53,6 +53,11 @@ static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slic
     return qb__layout_bytes(problem, slices, (unsigned)values[SLICES], values[HALF]);
 }
 
+static size_t texture_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
+                            unsigned slices, const int *values) {
+    return qb__layout_texture_bytes(device, problem, slices, (unsigned)values[SLICES], values[HALF]);
+}
+
 typedef struct float_line {
     float a, b, c, unused;
 } float_line;
@@ -128,6 +133,7 @@ static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *pr
     if (values[CONSTANTS] == CONSTANT_CONSTANTS)
         p->chunk = values[INTERP] ? CHUNK_NEAREST : CHUNK_LINEAR;
     status = constants(p);
+    if (!status) status = qb__layout_reserve_texture(p);
     if (!status) return QB_OK;
     qb__layout_destroy(p);
     *plan = NULL;
@@ -183,7 +189,8 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
         .id = name, .interp = kind, .apis = QB__API_CUDA | QB__API_OPENCL, .accuracy = class,      \
         .method = how, .slices_step = 1, .slices_max = 2048,                                       \
         .parameters = {P("INTERP", kind), __VA_ARGS__, P("BLOCKS", 4, 1, 2, 6)},                   \
-        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes, .plan = make_plan,       \
+        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes,                              \
+        .texture_bytes = texture_bytes, .plan = make_plan,                                         \
         .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy                         \
     }
 

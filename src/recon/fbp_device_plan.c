@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which device and kernel a filtered back-projection takes, and in what chunks. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -96,6 +97,14 @@ static size_t measure_bytes(const qb__fbp *fbp, size_t slices) {
     return fbp->device->measure ? qb__rows_largest_bytes(fbp->info->views, (unsigned)slices) : 0;
 }
 
+static size_t texture_bytes(const qb__fbp *fbp, size_t slices) {
+    const qb__device_choice *choice = &fbp->device->choice;
+    if (!choice->variant->texture_bytes) return 0;
+    return choice->variant->texture_bytes(fbp->device->part[0].device, &fbp->problem,
+                                          qb__device_padded(choice->variant, slices),
+                                          choice->values);
+}
+
 /* Bytes on a device for so many slices of its own. */
 static size_t device_bytes(const qb__fbp *fbp, size_t slices, unsigned slots) {
     const qb__fbp_device *gpu = fbp->device;
@@ -103,7 +112,7 @@ static size_t device_bytes(const qb__fbp *fbp, size_t slices, unsigned slots) {
     size_t views = fbp->info->views, columns = fbp->info->columns;
     size_t raw = views * columns * qb_dtype_size(fbp->info->dtype);
     size_t slab = fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
-    return slices * slots * (raw + slab) + filter_bytes(fbp) +
+    return slices * slots * (raw + slab) + filter_bytes(fbp) + texture_bytes(fbp, slices) +
            gpu->block * slices * qb__fbp_row_stride(fbp) * sizeof(float) +
            measure_bytes(fbp, slices) +
            variant->packed_bytes(&fbp->problem, qb__device_padded(variant, slices),
@@ -148,15 +157,28 @@ static size_t most_slices(const qb__fbp *fbp) {
 }
 
 /* What only a device can do is not the CPU's to take over. */
-static qb_status no_room(qb__fbp *fbp, const qb_env *env, size_t need, size_t have) {
+static qb_status stay_or_leave(qb__fbp *fbp, const qb_env *env) {
     bool stay = fbp->device->set.named || fbp->options.kernel ||
                 fbp->options.interp == QB_INTERP_OVERSAMPLE;
-    qb_status status = qb__fail(
-        QB_NO_MEMORY,
-        "even one slice needs %.3g MiB on the device and %.3g may be used: a smaller "
-        "--size, or --device cpu",
-        (double)need / 1048576.0, (double)have / 1048576.0);
-    return stay ? status : refuse_or_leave(fbp, env, qb_detail(), false);
+    return stay ? QB_NO_MEMORY : refuse_or_leave(fbp, env, qb_detail(), false);
+}
+
+static qb_status no_room(qb__fbp *fbp, const qb_env *env, size_t need, size_t have) {
+    qb__fail(QB_NO_MEMORY,
+             "even one slice needs %.3g MiB on the device and %.3g may be used: a smaller "
+             "--size, or --device cpu",
+             (double)need / 1048576.0, (double)have / 1048576.0);
+    return stay_or_leave(fbp, env);
+}
+
+qb_status qb__fbp_device_leave(qb__fbp *fbp, const qb_env *env) {
+    char why[512];
+    snprintf(why, sizeof why, "%s", qb_detail());
+    qb__fail(QB_NO_MEMORY,
+             "even one slice needs %.3g MiB on the device, which has no room for them (%s): a smaller "
+             "--size, or --device cpu",
+             (double)device_bytes(fbp, 1, 1) / 1048576.0, why);
+    return stay_or_leave(fbp, env);
 }
 
 /* Views filtered at a time. */

@@ -12,18 +12,6 @@ static qb_status open_one(const char *spec, qb__device_set *set) {
     return status;
 }
 
-static qb_status open_all_cuda(qb__device_set *set) {
-    const qb__device_info *list;
-    size_t count;
-    qb_status status = qb__device_list(&list, &count);
-    for (size_t i = 0; status == QB_OK && i < count && set->count < QB__DEVICES_MAX; i++) {
-        if (list[i].api == QB__API_CUDA) status = open_one(list[i].spec, set);
-    }
-    if (status == QB_OK && set->count == 0)
-        status = qb__fail(QB_NO_DEVICE, "--device cuda:all: %s", qb__device_missing(QB__API_CUDA));
-    return status;
-}
-
 static const qb__device_info *first_gpu(qb__device_api api) {
     const qb__device_info *list;
     size_t count;
@@ -32,6 +20,33 @@ static const qb__device_info *first_gpu(qb__device_api api) {
         if (list[i].api == api && !list[i].is_cpu) return &list[i];
     }
     return NULL;
+}
+
+static const qb__device_info *first(qb__device_api api) {
+    const qb__device_info *list, *gpu = first_gpu(api);
+    size_t count;
+    if (gpu || qb__device_list(&list, &count) != QB_OK) return gpu;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].api == api) return &list[i];
+    }
+    return NULL;
+}
+
+/* Devices share a job in equal parts and with one kernel. CUDA's are all taken; OpenCL may list the
+ * CPU beside the GPUs, and a GPU once for each driver: those like the first GPU are taken, or like the
+ * first device where there is no GPU. */
+static qb_status open_all(qb__device_api api, const char *spec, qb__device_set *set) {
+    const qb__device_info *list, *model = first(api);
+    size_t count;
+    if (!model)
+        return qb__fail(QB_NO_DEVICE, "--device %s: %s", spec, qb__device_missing(api));
+    qb_status status = qb__device_list(&list, &count);
+    for (size_t i = 0; status == QB_OK && i < count && set->count < QB__DEVICES_MAX; i++) {
+        bool alike = api == QB__API_CUDA || (strcmp(list[i].name, model->name) == 0 &&
+                                             strcmp(list[i].driver, model->driver) == 0);
+        if (list[i].api == api && alike) status = open_one(list[i].spec, set);
+    }
+    return status;
 }
 
 /* A device that nobody asked for may fail to open: the CPU computes then. */
@@ -48,7 +63,9 @@ qb_status qb__device_set_open(const qb_env *env, qb__device_set *set) {
     *set = (qb__device_set){.named = spec && strcmp(spec, "auto") != 0};
     if (!set->named) return open_auto(env, set);
     if (strcmp(spec, "cpu") == 0) return QB_OK;
-    qb_status status = strcmp(spec, "cuda:all") == 0 ? open_all_cuda(set) : open_one(spec, set);
+    qb_status status = strcmp(spec, "cuda:all") == 0     ? open_all(QB__API_CUDA, spec, set)
+                       : strcmp(spec, "opencl:all") == 0 ? open_all(QB__API_OPENCL, spec, set)
+                                                         : open_one(spec, set);
     if (status != QB_OK) qb__device_set_close(set);
     return status;
 }

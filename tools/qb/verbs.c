@@ -61,7 +61,7 @@ const qb_param run_params[] = {
      "computing threads; 0 = one per CPU", 't'},
     ROW(max_ram, "max-ram", QB_PARAM_BYTES, "SIZE",
         "memory the whole process may hold, like 8G; default: 3/4 of what is free", 0),
-    {"device", QB_PARAM_TEXT, offsetof(run_options, device), "auto|cpu|cuda[:N|:all]|opencl[:N]", "auto",
+    {"device", QB_PARAM_TEXT, offsetof(run_options, device), "auto|cpu|cuda[:N|:all]|opencl[:N|:all]", "auto",
      NULL, 0, 0, "what computes; auto takes a GPU where there is one and a kernel for it", 0},
     ROW(max_vram, "max-vram", QB_PARAM_BYTES, "SIZE",
         "memory to hold on each device; default: 9/10 of what is free", 0),

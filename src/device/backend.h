@@ -17,7 +17,9 @@ struct qb__device {
     const qb__backend *backend;
     qb__device_info info;
     int opened;           /* how many times; the slot stays in the list, guarded by device.c */
-    atomic_int lost;      /* set once, by the first error that the device does not survive */
+    atomic_int lost;      /* set once, by the first error that the device does not survive ... */
+    atomic_int losing;    /* ... which one thread writes down */
+    char lost_to[256];
     pthread_mutex_t lock; /* programs, pinned, and whatever the api keeps */
     qb__program *programs;
     char compiler[64];     /* identity for the cache's key */
@@ -146,5 +148,7 @@ extern const qb__backend qb__cuda_backend, qb__opencl_backend;
 
 /* QB_NO_DEVICE again, once the device is lost. */
 qb_status qb__device_check(const qb__device *device);
+/* The device is lost to `why`; fails with that and the remedy. */
+qb_status qb__device_lose(qb__device *device, const char *why);
 
 #endif

@@ -55,11 +55,9 @@ qb_status qb__cuda_status(qb__device *device, qb__cu_result result, const char *
         return qb__fail(status, "%s: %s: %s (%d)%s", device->info.spec, doing, name, result,
                         remedy);
     }
-    device->lost = 1;
-    return qb__fail(status,
-                    "%s (%s) was lost: %s: %s (%d)%s; end this process and start again, or go on "
-                    "with --device cpu",
-                    device->info.spec, device->info.name, doing, name, result, remedy);
+    char why[256];
+    snprintf(why, sizeof why, "%s: %s (%d)%s", doing, name, result, remedy);
+    return qb__device_lose(device, why);
 }
 
 qb_status qb__cuda_enter(qb__device *device) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "device/device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +81,7 @@ static qb_status find_spec(const char *spec, qb__device **device) {
         return qb__fail(QB_NO_DEVICE, "%s: there %s %zu, numbered from 0; see qb devices", spec,
                         found[b].count == 1 ? "is" : "are", found[b].count);
     }
-    return qb__fail(QB_BAD_ARGUMENT, "%s is no device: auto, cpu, cuda, cuda:N, cuda:all, opencl or opencl:N", spec);
+    return qb__fail(QB_BAD_ARGUMENT, "%s is no device: auto, cpu, cuda, cuda:N, cuda:all, opencl, opencl:N or opencl:all", spec);
 }
 
 qb_status qb__device_open(const char *spec, qb__device **device) {
@@ -91,7 +92,7 @@ qb_status qb__device_open(const char *spec, qb__device **device) {
     if (status != QB_OK) return status;
     pthread_mutex_lock(&open_lock);
     if (!wanted->opened) {
-        wanted->lost = 0;
+        wanted->lost = wanted->losing = 0;
         status = wanted->backend->open(wanted);
     }
     if (status == QB_OK) {
@@ -116,9 +117,21 @@ const qb__device_info *qb__device_info_of(const qb__device *device) {
 qb_status qb__device_check(const qb__device *device) {
     if (!device->lost) return QB_OK;
     return qb__fail(QB_NO_DEVICE,
-                    "%s was lost to an earlier failure: end this process and start again, or "
+                    "%s was lost to an earlier failure (%s); end this process and start again, or "
                     "go on with --device cpu",
-                    device->info.spec);
+                    device->info.spec, device->lost_to);
+}
+
+/* Several threads may hear of it at once; the first says why. */
+qb_status qb__device_lose(qb__device *device, const char *why) {
+    if (!atomic_exchange(&device->losing, 1)) {
+        snprintf(device->lost_to, sizeof device->lost_to, "%s", why);
+        device->lost = 1;
+    }
+    return qb__fail(QB_NO_DEVICE,
+                    "%s (%s) was lost: %s; end this process and start again, or go on with "
+                    "--device cpu",
+                    device->info.spec, device->info.name, why);
 }
 
 qb_status qb__device_free_bytes(qb__device *device, size_t *bytes) {

@@ -40,6 +40,12 @@ static const struct {
     [QB__CL_RUNS] = {QB_NO_DEVICE, true},
 };
 
+/* Drivers also answer "out of resources" to everything once the device is gone: then the device's own
+ * queue, where nothing can fail, fails too. */
+static bool is_gone(const qb__device *device) {
+    return device->service && qb__opencl.finish(device->service);
+}
+
 qb_status qb__opencl_status(qb__device *device, qb__cl_result result, qb__cl_call call,
                             const char *doing) {
     if (!result) return QB_OK;
@@ -47,6 +53,7 @@ qb_status qb__opencl_status(qb__device *device, qb__cl_result result, qb__cl_cal
     qb_status status = QB_INTERNAL;
     bool lasting = false;
     if (result == -5) {
+        if (is_gone(device)) call = QB__CL_RUNS;
         name = "CL_OUT_OF_RESOURCES";
         status = out_of_resources[call].status;
         lasting = out_of_resources[call].lasting;
@@ -60,11 +67,9 @@ qb_status qb__opencl_status(qb__device *device, qb__cl_result result, qb__cl_cal
     if (!lasting) {
         return qb__fail(status, "%s: %s: %s (%d)", device->info.spec, doing, name, result);
     }
-    device->lost = 1;
-    return qb__fail(status,
-                    "%s (%s) was lost: %s: %s (%d); end this process and start again, or go on "
-                    "with --device cpu",
-                    device->info.spec, device->info.name, doing, name, result);
+    char why[256];
+    snprintf(why, sizeof why, "%s: %s (%d)", doing, name, result);
+    return qb__device_lose(device, why);
 }
 
 static void close_device(qb__device *device) {

@@ -42,7 +42,7 @@ qb_status qb__opencl_memory_create(qb__memory *memory) {
         count(device, memory->bytes, 0);
         return QB_OK;
     }
-    snprintf(doing, sizeof doing, "taking %.1f MiB", (double)memory->bytes / 1048576);
+    snprintf(doing, sizeof doing, "taking %.3g MiB", (double)memory->bytes / 1048576);
     return qb__opencl_status(device, result, QB__CL_ALLOCATES, doing);
 }
 

@@ -60,6 +60,21 @@ out:
     return status;
 }
 
+/* As for buffers (opencl_memory.c): one texel is used at once, or want of memory shows too late. */
+static qb__cl_result touch(qb__device *device, void *image) {
+    enum { TEXEL_BYTES = 16 };
+    const size_t origin[3] = {0, 0, 0}, region[3] = {1, 1, 1};
+    qb__cl_result result;
+    void *texel = qb__opencl.buffer_create(device->context, QB__CL_MEMORY_READ_WRITE, TEXEL_BYTES,
+                                           NULL, &result);
+    if (!texel) return result;
+    result = qb__opencl.copy_to_image(device->service, texel, image, 0, origin, region, 0, NULL,
+                                      NULL);
+    if (!result) result = qb__opencl.finish(device->service);
+    qb__opencl.memory_release(texel);
+    return result;
+}
+
 qb_status qb__opencl_texture_create(qb__texture *texture) {
     const qb__texture_shape *shape = &texture->shape;
     qb__device *device = texture->device;
@@ -79,6 +94,7 @@ qb_status qb__opencl_texture_create(qb__texture *texture) {
     qb__cl_result result;
     texture->array = qb__opencl.image_create(device->context, QB__CL_MEMORY_READ_ONLY, &format,
                                              &image, NULL, &result);
+    if (!result && !device->info.is_cpu) result = touch(device, texture->array);
     if (!result) {
         void *sampler = qb__opencl.sampler_create(
             device->context, 0, QB__CL_ADDRESS_CLAMP,

@@ -141,6 +141,12 @@ static qb_status finish_output(qb__fbp *fbp) {
     return status;
 }
 
+/* Before anything else is held: what follows depends on how much fits, and on who computes. */
+static qb_status take_device(qb__fbp *fbp, const qb_env *env) {
+    qb_status status = qb__fbp_device_open(fbp, env);
+    return status == QB_OK && !fbp->device ? qb__fbp_decide_without_device(fbp, env) : status;
+}
+
 static qb_status run(qb_job *job, const qb_env *env) {
     qb__fbp *fbp = (qb__fbp *)job;
     qb__pool *pool = NULL;
@@ -150,6 +156,7 @@ static qb_status run(qb_job *job, const qb_env *env) {
                                fbp->first_row + (fbp->grid.n[2] - 1) * fbp->step + 1, env,
                                &fbp->prepare));
     QB__TRY(qb__fbp_aim(fbp, fbp->center));
+    if (fbp->device) QB__TRY(take_device(fbp, env));
     QB__TRY(allocate(fbp));
     QB__TRY(qb__pool_create(fbp->threads, &pool));
     if (fbp->sweep) {
@@ -157,7 +164,6 @@ static qb_status run(qb_job *job, const qb_env *env) {
         goto out;
     }
     QB__TRY(open_output(fbp, pool, env));
-    if (fbp->device) QB__TRY(qb__fbp_device_open(fbp, env));
     QB__TRY(stream(fbp, pool, env));
     qb__volume_report(&fbp->volume, job->report, env);
     cJSON_AddStringToObject(job->report, "output", fbp->output.output);

@@ -2,6 +2,8 @@
 /* What a filtered back-projection on devices holds and does; decided in fbp_device_plan.c. */
 #include "recon/fbp_device.h"
 
+#include <stdio.h>
+
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -22,6 +24,24 @@ static size_t share(const qb__fbp *fbp, size_t slices, size_t p, size_t *first) 
 
 /* ---- stages ---- */
 
+enum { UP, COMPUTE, DOWN };
+
+/* Wait for the queue of every part, after a failure as well: what is still on its way uses buffers
+ * that are about to go. The first failure's words stay. */
+static qb_status finish(const qb__fbp *fbp, qb_status status, int which) {
+    char said[1024];
+    if (status != QB_OK) snprintf(said, sizeof said, "%s", qb_detail());
+    for (size_t p = 0; p < fbp->parts; p++) {
+        const qb__fbp_part *part = &fbp->device->part[p];
+        qb__queue *const queues[] = {[UP] = part->up, [COMPUTE] = part->compute, [DOWN] = part->down};
+        qb_status done = qb__queue_finish(queues[which]);
+        if (status != QB_OK || done == QB_OK) continue;
+        status = done;
+        snprintf(said, sizeof said, "%s", qb_detail());
+    }
+    return status == QB_OK ? QB_OK : qb__fail(status, "%s", said);
+}
+
 static qb_status upload_run(void *job, size_t chunk, size_t task, int worker, const void *in,
                             void *out) {
     (void)task, (void)worker, (void)out;
@@ -36,9 +56,7 @@ static qb_status upload_run(void *job, size_t chunk, size_t task, int worker, co
         status = qb__memory_upload(part->up, part->raw[chunk % fbp->partition.slots], 0,
                                    (const char *)in + first * slice_bytes, n * slice_bytes);
     }
-    for (size_t p = 0; p < fbp->parts && status == QB_OK; p++)
-        status = qb__queue_finish(fbp->device->part[p].up);
-    return status;
+    return finish(fbp, status, UP);
 }
 
 /* What a part has to do of a chunk. */
@@ -84,9 +102,7 @@ static qb_status reconstruct_run(void *job, size_t chunk, size_t task, int worke
             status = variant->run(w.part->pass.plan, w.part->compute, w.part->pass.packed, w.slices,
                                   w.part->slab[chunk % fbp->partition.slots], 0);
     }
-    for (size_t p = 0; p < fbp->parts && status == QB_OK; p++)
-        status = qb__queue_finish(fbp->device->part[p].compute);
-    return status;
+    return finish(fbp, status, COMPUTE);
 }
 
 static qb_status download_run(void *job, size_t chunk, size_t task, int worker, const void *in,
@@ -103,19 +119,31 @@ static qb_status download_run(void *job, size_t chunk, size_t task, int worker, 
         status = qb__memory_download(part->down, part->slab[chunk % fbp->partition.slots], 0,
                                      (char *)out + first * slice_bytes, n * slice_bytes);
     }
-    for (size_t p = 0; p < fbp->parts && status == QB_OK; p++)
-        status = qb__queue_finish(fbp->device->part[p].down);
-    return status;
+    return finish(fbp, status, DOWN);
 }
 
+/* Where no more memory can be page-locked, transfers are slower and results the same. */
 qb_status qb__fbp_device_ring(void *job, size_t bytes, void **ring) {
     qb__fbp *fbp = job;
-    return qb__host_create(fbp->device->part[0].device, bytes, ring);
+    qb__fbp_device *gpu = fbp->device;
+    qb_status status = qb__host_create(gpu->part[0].device, bytes, ring);
+    if (status != QB_NO_MEMORY) return status;
+    qb__warn(gpu->env, "transfers are slower: %s", qb_detail());
+    status = qb__alloc(bytes, 1, ring);
+    gpu->plain[gpu->plain[0] != NULL] = *ring;
+    return status;
 }
 
 void qb__fbp_device_free_ring(void *job, void *ring) {
     qb__fbp *fbp = job;
-    qb__host_destroy(fbp->device->part[0].device, ring);
+    qb__fbp_device *gpu = fbp->device;
+    void **plain = gpu->plain[0] == ring ? &gpu->plain[0] : &gpu->plain[1];
+    if (*plain != ring) {
+        qb__host_destroy(gpu->part[0].device, ring);
+        return;
+    }
+    qb__free(ring);
+    *plain = NULL;
 }
 
 /* The device stages hand over memory that stays on the device: their rings only count. */
@@ -235,17 +263,46 @@ static qb_status open_parts(qb__fbp *fbp) {
     return status;
 }
 
-qb_status qb__fbp_device_open(qb__fbp *fbp, const qb_env *env) {
-    qb_status status = open_parts(fbp);
-    while (status == QB_NO_MEMORY && fbp->partition.slices_per_chunk > fbp->parts) {
-        size_t slices = (fbp->partition.slices_per_chunk + 1) / 2;
-        qb__warn(env, "the device has no room for %zu slices at a time (%s); now with %zu",
-                 fbp->partition.slices_per_chunk, qb_detail(), slices);
-        fbp->partition.slices_per_chunk = slices;
-        fbp->partition.chunks = (fbp->grid.n[2] + slices - 1) / slices;
-        status = open_parts(fbp);
+/* Rows read ahead are whole chunks, or all there are (fbp_stages.c). */
+static void fit_cache(qb__fbp *fbp) {
+    size_t chunk = fbp->partition.slices_per_chunk * fbp->step;
+    size_t all = (fbp->grid.n[2] - 1) * fbp->step + 1;
+    if (fbp->cache_rows < all) fbp->cache_rows -= fbp->cache_rows % chunk;
+}
+
+static void fewer_slices(qb__fbp *fbp) {
+    qb__partition *now = &fbp->partition;
+    now->slices_per_chunk = (now->slices_per_chunk + 1) / 2;
+    now->chunks = (fbp->grid.n[2] + now->slices_per_chunk - 1) / now->slices_per_chunk;
+    fit_cache(fbp);
+}
+
+/* Less at a time: slices, then buffers, then views filtered. False when nothing is left to take away. */
+static bool shrink(qb__fbp *fbp, const qb_env *env) {
+    qb__partition *now = &fbp->partition;
+    size_t slices = now->slices_per_chunk, *views = &fbp->device->block;
+    if (slices > fbp->parts) {
+        fewer_slices(fbp);
+        qb__warn(env, "the device has no room for %zu slices at a time (%s); now with %zu", slices,
+                 qb_detail(), now->slices_per_chunk);
+    } else if (now->slots > 1) {
+        now->slots = 1;
+        qb__warn(env, "the device has no room for two buffers (%s); now with one", qb_detail());
+    } else if (*views > 1) {
+        *views = (*views + 1) / 2;
+        qb__warn(env, "the device has no room for so many views at a time (%s); now with %zu",
+                 qb_detail(), *views);
+    } else {
+        return false;
     }
-    return status;
+    return true;
+}
+
+qb_status qb__fbp_device_open(qb__fbp *fbp, const qb_env *env) {
+    fbp->device->env = env;
+    qb_status status = open_parts(fbp);
+    while (status == QB_NO_MEMORY && shrink(fbp, env)) status = open_parts(fbp);
+    return status == QB_NO_MEMORY ? qb__fbp_device_leave(fbp, env) : status;
 }
 
 void qb__fbp_device_close(qb__fbp *fbp) {

@@ -29,6 +29,8 @@ struct qb__fbp_device {
     bool measure;                    /* they are not, the kernel needs them: each pass finds them */
     size_t block;                    /* views filtered at a time */
     size_t bytes;                    /* of the largest share, forecast for each device */
+    const qb_env *env;               /* while running */
+    void *plain[2];                  /* rings that are not page-locked */
     qb__fbp_part part[QB__DEVICES_MAX];
 };
 
@@ -38,8 +40,10 @@ qb_status qb__fbp_device_decide(qb__fbp *fbp, const qb_env *env);
  * left to itself: fbp->device is NULL then. */
 qb_status qb__fbp_device_chunks(qb__fbp *fbp, const qb_env *env);
 /* Before the pipeline runs, after fbp->prepare is there; a device that runs out of memory gets
- * smaller chunks. */
+ * smaller chunks, and when nothing fits is left as in qb__fbp_device_chunks. */
 qb_status qb__fbp_device_open(qb__fbp *fbp, const qb_env *env);
+/* It ran out of memory, and why is in the detail: an error, or fbp->device is NULL. */
+qb_status qb__fbp_device_leave(qb__fbp *fbp, const qb_env *env);
 /* What the devices had to mend, added to *counts; what half precision could not hold is said. */
 qb_status qb__fbp_device_counts(qb__fbp *fbp, const qb_env *env, qb__prep_counts *counts);
 void qb__fbp_device_close(qb__fbp *fbp);   /* what open made; NULL-safe */

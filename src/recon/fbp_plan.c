@@ -290,3 +290,18 @@ qb_status qb__fbp_decide(qb__fbp *fbp, const qb_env *env) {
 out:
     return status;
 }
+
+qb_status qb__fbp_decide_without_device(qb__fbp *fbp, const qb_env *env) {
+    size_t cap = qb__memory_cap(env);
+    qb_status status = cpu_chunks(fbp, cap);
+    if (status != QB_OK) return status;
+    fbp->cache_rows = 0;
+    decide_cache(fbp, cap);
+    fbp->memory = fbp->partition.bytes;
+    cJSON *plan = cJSON_CreateObject();
+    cJSON_AddItemToObject(plan, "angles", cJSON_DetachItemFromObject(fbp->job.plan, "angles"));
+    cJSON_Delete(fbp->job.plan);
+    fbp->job.plan = plan;
+    describe(fbp);
+    return QB_OK;
+}

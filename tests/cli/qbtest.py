@@ -62,6 +62,39 @@ def fails(code, *args, says=(), **more):
     return done.stderr
 
 
+# ---- a device that fails as it is told ----
+
+SHIM = os.environ.get("QB_SHIM_OPENCL", str(Path(QB).parent / "tests" / "device" / "libshim_opencl.so"))
+
+
+@pytest.fixture(scope="session")
+def opencl():
+    """An OpenCL device, reached through the shim of tests/device/mock/shim_opencl.h."""
+    if not Path(SHIM).exists():
+        pytest.skip("the shim is not built")
+    found = qb_json("devices", env={**os.environ, "QB_LIBOPENCL": SHIM})["devices"]
+    if not any(d["device"] == "opencl:0" for d in found):
+        pytest.skip("there is no OpenCL device")
+    return "opencl:0"
+
+
+class Shim:
+    """What the shim is told (bytes=N for SHIM_BYTES=N), as an environment, and what it counted."""
+
+    def __init__(self, folder, **orders):
+        self.path = Path(folder) / "shim-report"
+        self.env = {**os.environ, "QB_LIBOPENCL": SHIM, "SHIM_REPORT": str(self.path),
+                    **{f"SHIM_{name.upper()}": str(value) for name, value in orders.items()}}
+
+    def counted(self):
+        """{} where OpenCL was never opened."""
+        if not self.path.exists():
+            return {}
+        lines = self.path.read_text().split("\n")
+        self.path.unlink()
+        return {key: int(number) for key, number in map(str.split, filter(None, lines))}
+
+
 # ---- files ----
 
 

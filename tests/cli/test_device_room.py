@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""A device that runs out of memory while buffers are taken: less at a time and the same bits, until nothing fits."""
+import re
+
+import h5py
+import numpy as np
+import pytest
+
+from qbtest import Shim, fails, leftovers, opencl, qb, qb_json, read_h5  # noqa: F401 (opencl is a fixture)
+
+CENTER = ("--center", 47.5)
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory):
+    path = tmp_path_factory.mktemp("scan") / "scan.h5"
+    qb("simulate", "spheres", "-o", path, "--views", 90, "--detector", "96,33", "--photons", 20000, "--seed", 3, "-q")
+    return path
+
+
+def run(scan, out, shim, *more):
+    """Reconstruct through the shim: voxels, what was said, what the shim counted."""
+    said = qb("fbp", scan, "-o", out, *CENTER, *more, env=shim.env).stderr
+    return read_h5(out), said, shim.counted()
+
+
+def refused(scan, folder, shim, *more):
+    """Nothing fits: the message, and no file besides those there were."""
+    before = leftovers(folder)
+    said = fails(1, "fbp", scan, "-o", folder / "none.h5", *CENTER, *more, env=shim.env)
+    assert shim.counted()["live_bytes"] == 0
+    assert leftovers(folder) == before
+    return said
+
+
+def least(scan, folder, most, *more):
+    """The fewest bytes that one slice can be made with, to 3 %: too few, enough."""
+    low, high = 0, most
+    while high - low > high // 30:
+        some = (low + high) // 2
+        try:
+            run(scan, folder / "least.h5", Shim(folder, bytes=some), *more)
+            high = some
+        except AssertionError:
+            low = some
+    return low, high
+
+
+@pytest.mark.parametrize("kernel", ["alu", "texture"])
+def test_smaller_until_nothing_fits(opencl, scan, tmp_path, kernel):
+    more = ("--device", opencl, "--kernel", f"bp_parallel_linear.{kernel}")
+    whole, said, counted = run(scan, tmp_path / "all.h5", Shim(tmp_path), *more)
+    assert "no room" not in said and counted["refused"] == 0 and counted["live_bytes"] == 0
+    need = counted["peak_bytes"]
+    too_little, enough = least(scan, tmp_path, need, *more)
+    assert enough < need / 3
+    for room in (need, need // 2, (need // 2 + enough) // 2, enough):
+        got, said, counted = run(scan, tmp_path / "cut.h5", Shim(tmp_path, bytes=room), *more)
+        assert np.array_equal(got, whole)
+        assert counted["peak_bytes"] <= room and counted["live_bytes"] == 0
+        assert (counted["refused"] > 0) == ("the device has no room for" in said) == (room < need)
+    assert "now with 1\n" in said and "now with one\n" in said and "so many views at a time" in said
+    for room in (too_little, 1000, 0):
+        said = refused(scan, tmp_path, Shim(tmp_path, bytes=room), *more)
+        found = re.search(r"even one slice needs ([\d.]+) MiB on the device.*--size, or --device cpu", said)
+        assert 0.5 < float(found.group(1)) * 2 ** 20 / enough < 2
+
+
+@pytest.mark.parametrize("orders", [{"error": -5}, {"error": -61}, {"gpu": 1, "deferred": 1},
+                                    {"gpu": 1, "deferred": 1, "error": -5}],
+                         ids=["resources", "size", "deferred", "deferred-resources"])
+@pytest.mark.parametrize("kernel", ["alu", "texture"])
+def test_however_the_driver_says_so(opencl, scan, tmp_path, orders, kernel):
+    """Many drivers say yes and fail when the memory is first used."""
+    more = ("--device", opencl, "--kernel", f"bp_parallel_linear.{kernel}")
+    whole, _, counted = run(scan, tmp_path / "all.h5", Shim(tmp_path, **orders), *more)
+    for part in (2, 3):
+        room = counted["peak_bytes"] // part
+        got, said, now = run(scan, tmp_path / "cut.h5", Shim(tmp_path, bytes=room, **orders), *more)
+        assert np.array_equal(got, whole) and "no room for" in said and now["peak_bytes"] <= room
+    assert "even one slice" in refused(scan, tmp_path, Shim(tmp_path, bytes=1000, **orders), *more)
+
+
+@pytest.mark.parametrize("kernel", ["alu", "alu_split", "texture", "texture_half", "hybrid"])
+def test_the_plan_knows_what_is_held(opencl, scan, tmp_path, kernel):
+    more = ("--device", opencl, "--kernel", f"bp_parallel_linear.{kernel}")
+    for cap in ((), ("--max-vram", "1M")):
+        plan = qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", *CENTER, *more, *cap)
+        _, _, counted = run(scan, tmp_path / "v.h5", Shim(tmp_path), *more, *cap)
+        assert abs(plan["device_memory_bytes"] / counted["peak_bytes"] - 1) < 0.05
+
+
+def test_auto_goes_to_the_cpu(opencl, scan, tmp_path):
+    """A device that nobody named is left to itself; what only it can do is refused."""
+    none = {"gpu": 1, "bytes": 1000}
+    got, said, _ = run(scan, tmp_path / "a.h5", Shim(tmp_path, **none))
+    assert "--device auto: the CPU computes: even one slice needs" in said
+    want, _, _ = run(scan, tmp_path / "b.h5", Shim(tmp_path), "--device", "cpu")
+    assert np.array_equal(got, want)
+    with h5py.File(tmp_path / "a.h5") as a, h5py.File(tmp_path / "b.h5") as b:
+        told, meant = (f["/process/quickbeam/provenance"][()].decode() for f in (a, b))
+    assert re.search(r'"kernel":\s*"[^"]*"', told).group() == re.search(r'"kernel":\s*"[^"]*"', meant).group()
+    assert '"device":\t"cpu"' in told or '"device": "cpu"' in told
+    refused(scan, tmp_path, Shim(tmp_path, **none), "--kernel", "bp_parallel_linear.alu")
+    refused(scan, tmp_path, Shim(tmp_path, **none), "--interp", "oversample")
+
+
+def test_integers_and_preview_without_room(opencl, scan, tmp_path):
+    more = ("--dtype", "uint16", "--preview", tmp_path / "p.png")
+    got, said, _ = run(scan, tmp_path / "a.h5", Shim(tmp_path, gpu=1, bytes=1000), *more)
+    want, _, _ = run(scan, tmp_path / "b.h5", Shim(tmp_path), "--device", "cpu", *more)
+    assert "the CPU computes" in said and np.array_equal(got, want)
+
+
+def test_no_page_locked_memory(opencl, scan, tmp_path):
+    want, _, _ = run(scan, tmp_path / "a.h5", Shim(tmp_path), "--device", opencl)
+    got, said, _ = run(scan, tmp_path / "b.h5", Shim(tmp_path, host_fails=1), "--device", opencl)
+    assert np.array_equal(got, want) and said.count("transfers are slower") == 2
+
+
+def test_rows_read_ahead(opencl, tmp_path):
+    """Storage in pieces of many rows is read ahead in whole chunks, smaller chunks as well."""
+    rng = np.random.default_rng(1)
+    scan = tmp_path / "scan.h5"
+    with h5py.File(scan, "w") as f:
+        f.create_dataset("/exchange/data", data=rng.integers(5000, 6000, (400, 77, 96), np.uint16),
+                         chunks=(20, 20, 96), compression="gzip")
+        f["/exchange/data_white"] = np.full((1, 77, 96), 10000, np.uint16)
+        f["/exchange/data_dark"] = np.zeros((1, 77, 96), np.uint16)
+        f["/exchange/theta"] = np.arange(400) * .45
+    more = ("--device", opencl, "--size", "32,32", "--kernel", "bp_parallel_linear.alu")
+    whole, _, counted = run(scan, tmp_path / "whole.h5", Shim(tmp_path), *more)
+    seen = set()
+    for mib in range(14, 40):
+        plan = qb_json_or_none("plan", "fbp", scan, "-o", tmp_path / "x.h5", *CENTER, *more, "--max-ram", f"{mib}M")
+        shape = plan and (plan["slices_per_chunk"], plan["rows_read_ahead"])
+        if not shape or shape in seen or not 0 < shape[1] < 77:
+            continue
+        seen.add(shape)
+        for part in (2, 3, 5):
+            shim = Shim(tmp_path, bytes=counted["peak_bytes"] // part)
+            got, _, _ = run(scan, tmp_path / "cut.h5", shim, *more, "--max-ram", f"{mib}M")
+            assert np.array_equal(got, whole), (shape, part)
+    assert seen
+
+
+def qb_json_or_none(*args):
+    try:
+        return qb_json(*args)
+    except AssertionError:
+        return None
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_several_devices(opencl, scan, tmp_path, count):
+    """As many devices as PoCL is told to make share every chunk, with room or without."""
+    kernel = ("--kernel", "bp_parallel_linear.alu")
+
+    def shim(**orders):
+        made = Shim(tmp_path, **orders)
+        made.env["POCL_DEVICES"] = " ".join(["basic"] * count)
+        return made
+
+    whole, _, _ = run(scan, tmp_path / "one.h5", shim(), "--device", opencl, *kernel)
+    plan = qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", *CENTER, "--device", "opencl:all", env=shim().env)
+    if plan["devices"] != count:
+        pytest.skip("this OpenCL cannot play several devices")
+    got, _, counted = run(scan, tmp_path / "all.h5", shim(), "--device", "opencl:all", *kernel)
+    assert np.array_equal(got, whole)
+    for share in (0.8, 0.6):
+        room = int(counted["peak_bytes"] * share)
+        got, said, now = run(scan, tmp_path / "cut.h5", shim(bytes=room), "--device", "opencl:all", *kernel)
+        assert np.array_equal(got, whole) and "no room" in said and now["peak_bytes"] <= room
+    refused(scan, tmp_path, shim(bytes=1000), "--device", "opencl:all", *kernel)

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "mock/beside.h"
 #include "mock/mock_cuda.h"
 
 /* Libraries are opened once a process, so each scenario runs in a child of its own: `body` returns
@@ -33,11 +34,11 @@ static inline void in_child(scenario body, const char *cache) {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        setenv("QB_LIBCUDA", MOCK_CUDA_PATH, 1);
-        setenv("QB_LIBNVRTC", MOCK_CUDA_PATH, 1);
+        setenv("QB_LIBCUDA", mock_cuda_path(), 1);
+        setenv("QB_LIBNVRTC", mock_cuda_path(), 1);
         setenv("QB_LIBOPENCL", "", 1);
         setenv("QB_CACHE_DIR", cache, 1);
-        void *library = dlopen(MOCK_CUDA_PATH, RTLD_NOW);
+        void *library = dlopen(mock_cuda_path(), RTLD_NOW);
         const char *wrong = library ? body(dlsym(library, "mock_cuda")) : dlerror();
         if (wrong) fprintf(stderr, "%s (last: %s)\n", wrong, qb_detail());
         fflush(NULL);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* A kernel that writes where nothing is, on real GPUs: the device is lost with a clear message and
  * the program goes on. One device a run, since nothing else can be done with it: test_lost [SPEC].
- * Exit code 77 where there is no GPU. */
+ * Without a CUDA device the shim takes an OpenCL device away when that kernel is launched. Exit
+ * code 77 where there is neither. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "device/device.h"
+#include "mock/beside.h"
 
 #define EXPECT(condition)                                                                          \
     do {                                                                                           \
@@ -44,6 +47,17 @@ static int lose(const char *spec) {
     return 0;
 }
 
+/* Starts anew, since the loader is opened once a process. Memory on a GPU is touched with a
+ * command. */
+static int lose_through_shim(const qb__device_info *info, char **argv) {
+    char *const again[] = {argv[0], (char *)info->spec, NULL};
+    setenv("QB_LIBOPENCL", shim_opencl_path(), 1);
+    setenv("SHIM_LOSE_AFTER", info->is_cpu ? "0" : "1", 1);
+    execv("/proc/self/exe", again);
+    perror("starting again");
+    return 1;
+}
+
 int main(int argc, char **argv) {
     const qb__device_info *list;
     size_t count;
@@ -52,6 +66,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < count; i++) {
         if (list[i].api == QB__API_CUDA) return lose(list[i].spec);
     }
+    if (count > 0) return lose_through_shim(&list[0], argv);
     printf("not run: %s\n", qb__device_missing(QB__API_CUDA));
     return 77;
 }

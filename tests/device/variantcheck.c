@@ -14,6 +14,7 @@
 #include "cpu/features.h"
 #include "device/cuda_api.h"
 #include "kernels/bp_parallel_device.h"
+#include "mock/beside.h"
 #include "mock/mock_cuda.h"
 
 enum { VIEWS = 48, COLUMNS = 64, SLICES = 8, WORKERS_MAX = 64 };
@@ -81,7 +82,7 @@ static int work(int worker, int workers, int arch, const char *filter) {
     tally t = {0};
     qb__device *device;
     size_t count;
-    void *mock = dlopen(MOCK_CUDA_PATH, RTLD_NOW);
+    void *mock = dlopen(mock_cuda_path(), RTLD_NOW);
     mock_cuda_state *state = mock ? dlsym(mock, "mock_cuda") : NULL;
     if (!state) return 1;
     state->arch = arch;
@@ -111,7 +112,7 @@ int main(int argc, char **argv) {
     }
     if (workers > WORKERS_MAX) workers = WORKERS_MAX;
     make_problem();
-    setenv("QB_LIBCUDA", MOCK_CUDA_PATH, 1);
+    setenv("QB_LIBCUDA", mock_cuda_path(), 1);
     setenv("QB_LIBOPENCL", "", 1);
     setenv("QB_CACHE_DIR", "", 1);
     for (int w = 0; w < workers; w++) {

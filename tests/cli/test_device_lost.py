@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""A device that is gone after so many commands: one clear message, no crash, nothing left behind."""
+import os
+import subprocess
+
+import numpy as np
+import pytest
+
+from qbtest import QB, QUICK, Shim, leftovers, opencl, qb, read_h5  # noqa: F401 (opencl is a fixture)
+
+CODES = {"not-available": -2, "resources": -5, "invalid-queue": -36}
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory):
+    path = tmp_path_factory.mktemp("scan") / "scan.h5"
+    qb("simulate", "spheres", "-o", path, "--views", 24, "--detector", "48,12", "--photons", 20000, "--seed", 3, "-q")
+    return path
+
+
+def command(scan, out, *more):
+    return ["fbp", scan, "-o", out, "--center", 23.5, "-q", *more]
+
+
+def lose(scan, folder, after, *more, devices=None, **orders):
+    """A run that loses the device; what it said."""
+    shim = Shim(folder, lose_after=after, **orders)
+    if devices:
+        shim.env["POCL_DEVICES"] = devices
+    done = subprocess.run([QB, *map(str, command(scan, folder / "out.h5", *more))], env=shim.env, capture_output=True,
+                          text=True, timeout=120)
+    where = f"after {after} commands: {done.stdout}{done.stderr}"
+    assert done.returncode == 1, f"exit code {done.returncode} {where}"
+    assert done.stdout == "" and leftovers(folder, "shim-report") == [], where
+    last = done.stderr.strip().split("\n")[-1]
+    assert last.startswith("qb fbp: ") and "was lost" in last and "--device cpu" in last, where
+    assert "OpenCL error" not in last and "CL_" in last, where
+    assert shim.counted()["lost"] == 1
+    return last
+
+
+def commands(scan, folder, *more, devices=None):
+    """How many a whole run takes; after the last of them nothing can be lost any more."""
+    shim = Shim(folder)
+    if devices:
+        shim.env["POCL_DEVICES"] = devices
+    qb(*command(scan, folder / "whole.h5", *more), env=shim.env)
+    (folder / "whole.h5").unlink()
+    return shim.counted()["commands"]
+
+
+def moments(count):
+    """All of the first 60, every seventh after; fewer when there is no time."""
+    every = range(0, min(count, 60), 5 if QUICK else 1)
+    return [*every, *range(60, count, 7)]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_at_any_moment(opencl, scan, tmp_path, code):
+    more = ("--device", opencl, "--kernel", "bp_parallel_linear.alu", "--max-vram", "60K")
+    count = commands(scan, tmp_path, *more)
+    assert count > 60
+    # The last commands unmap the rings, when the volume is there; they do not count.
+    for after in moments(count - 2):
+        lose(scan, tmp_path, after, *more, lose_with=CODES[code])
+
+
+def test_with_textures_on_a_gpu(opencl, scan, tmp_path):
+    """Buffers are touched when they are taken, textures loaded by commands: other moments to lose it."""
+    more = ("--device", opencl, "--kernel", "bp_parallel_linear.texture", "--max-vram", "160K")
+    count = commands(scan, tmp_path, *more)
+    for after in moments(count - 2)[::3]:
+        for code in (-2, -5):
+            lose(scan, tmp_path, after, *more, gpu=1, lose_with=code)
+
+
+def test_one_of_two(opencl, scan, tmp_path):
+    more = ("--device", "opencl:all", "--kernel", "bp_parallel_linear.alu")
+    two = "basic basic"
+    count = commands(scan, tmp_path, *more, devices=two)
+    for after in moments(count - 4)[::4]:
+        lose(scan, tmp_path, after, *more, devices=two)
+
+
+def test_not_lost(opencl, scan, tmp_path):
+    """The same run with a limit that is not reached."""
+    more = ("--device", opencl, "--kernel", "bp_parallel_linear.alu")
+    shim = Shim(tmp_path, lose_after=100000)
+    qb(*command(scan, tmp_path / "a.h5", *more), env=shim.env)
+    assert shim.counted()["lost"] == 0
+    qb(*command(scan, tmp_path / "b.h5", *more), env=dict(os.environ))
+    assert np.array_equal(read_h5(tmp_path / "a.h5"), read_h5(tmp_path / "b.h5"))
+
+
+def test_auto_does_not_hide_it(opencl, scan, tmp_path):
+    """Falling back in mid-run would be silent: it is an error whoever chose the device."""
+    for after in (5, 20):
+        lose(scan, tmp_path, after, gpu=1)

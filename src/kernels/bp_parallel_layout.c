@@ -92,72 +92,18 @@ bool qb__layout_float_coordinates(const qb__bp_parallel_problem *problem) {
 
 size_t qb__layout_bytes(const qb__bp_parallel_problem *problem, unsigned slices, unsigned group,
                         bool half) {
-    size_t groups = qb__ceil_div(slices, group), bytes;
-    if (!qb__mul(groups * group, problem->views, problem->columns, &bytes)) return SIZE_MAX / 2;
-    bytes *= half ? 2 : 4;
-    return qb__ceil_div(bytes, 256) * 256 + groups * group * sizeof(float);
+    return qb__pack_bytes(problem, slices, group, half);
 }
 
 uint64_t qb__layout_undo_at(const qb__bp_parallel_plan *plan, unsigned slices) {
-    size_t groups = qb__ceil_div(slices, plan->group);
-    size_t bytes = qb__layout_bytes(&plan->problem, slices, plan->group, plan->half);
-    return bytes / sizeof(float) - groups * plan->group;
-}
-
-/* A power of two that brings the slice's largest value below 2^12: eight of them sum in half. */
-static float scale_of(const qb__bp_parallel_plan *plan, size_t slice, unsigned slices) {
-    float largest = slice < slices ? plan->problem.largest[slice] : 0.0f;
-    int exponent;
-    if (!(largest > 0.0f && largest < INFINITY)) return 1.0f;
-    frexpf(largest, &exponent);
-    exponent = 12 - exponent;
-    exponent = exponent > 120 ? 120 : exponent < -120 ? -120 : exponent;
-    return ldexpf(1.0f, exponent);
-}
-
-/* The scales of one launch, as the kernel takes them. */
-enum { SCALES = 64 };
-typedef struct scales {
-    float of[SCALES];
-} scales;
-
-/* The groups from group0 on, as many as one launch takes. */
-static qb_status pack_groups(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows,
-                             const uint64_t at[3], size_t view0, size_t view1, size_t group0,
-                             size_t groups, unsigned slices, qb__memory *packed) {
-    const int32_t columns = (int32_t)plan->problem.columns, views = (int32_t)plan->problem.views;
-    const int32_t first = (int32_t)view0, end = (int32_t)view1, group = (int32_t)group0;
-    const int32_t all = (int32_t)slices;
-    const uint64_t undo_at = qb__layout_undo_at(plan, slices);
-    const size_t batch = 8 / (plan->group < 4 ? plan->group : 4), rounds = view1 - view0;
-    const size_t grid[3] = {qb__ceil_div(plan->problem.columns, 256),
-                            qb__ceil_div(rounds < 65535 ? rounds : 65535, batch), groups};
-    const size_t items[3] = {256, 1, 1};
-    scales scale;
-    for (size_t s = 0; s < SCALES; s++)
-        scale.of[s] = plan->half ? scale_of(plan, group0 * plan->group + s, slices) : 1.0f;
-    const qb__arg args[] = {
-        QB__MEMORY(rows),   QB__VALUE(at[0]),   QB__VALUE(at[1]), QB__VALUE(at[2]),
-        QB__VALUE(columns), QB__VALUE(views),   QB__VALUE(first), QB__VALUE(end),
-        QB__VALUE(group),   QB__VALUE(all),     QB__VALUE(scale), QB__MEMORY(packed),
-        QB__MEMORY(packed), QB__VALUE(undo_at),
-    };
-    return qb__kernel_launch(plan->pack, queue, grid, items, args, sizeof args / sizeof *args);
+    return qb__pack_undo_at(&plan->problem, slices, plan->group, plan->half);
 }
 
 qb_status qb__layout_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *rows,
                           size_t offset, size_t view_stride, size_t slice_stride, size_t view0,
                           size_t view1, unsigned slices, qb__memory *packed) {
-    const uint64_t at[3] = {offset / sizeof(float), view_stride, slice_stride};
-    const size_t groups = qb__ceil_div(slices, plan->group);
-    const size_t most = plan->half ? SCALES / plan->group : 32768;
-    qb_status status = QB_OK;
-    if (view0 >= view1 || !slices) return QB_OK;
-    for (size_t g = 0; g < groups && !status; g += most) {
-        const size_t n = groups - g < most ? groups - g : most;
-        status = pack_groups(plan, queue, rows, at, view0, view1, g, n, slices, packed);
-    }
-    return status;
+    return qb__pack_run(&plan->pack, queue, &plan->problem, rows, offset, view_stride, slice_stride,
+                        view0, view1, slices, packed);
 }
 
 /* ---- textures ---- */
@@ -206,12 +152,7 @@ qb_status qb__layout_texture(qb__bp_parallel_plan *plan, qb__queue *queue, const
 
 static qb_status build(qb__bp_parallel_plan *plan, const char *source, const char *entry,
                        const char *const *macros) {
-    qb__macros pack = {.count = 0};
-    qb__macros_add(&pack, "SLICES", (int)plan->group);
-    qb__macros_add(&pack, "HALF", plan->half);
-    qb_status status =
-        qb__program_build(plan->device, "bp_parallel_pack.cl", pack.list, &plan->pack_program);
-    if (!status) status = qb__kernel_get(plan->pack_program, "bp_parallel_pack", &plan->pack);
+    qb_status status = qb__pack_create(plan->device, plan->group, plan->half, NULL, &plan->pack);
     if (!status) status = qb__program_build(plan->device, source, macros, &plan->program);
     if (!status) status = qb__kernel_get(plan->program, entry, &plan->kernel);
     return status;
@@ -247,6 +188,6 @@ void qb__layout_destroy(qb__bp_parallel_plan *plan) {
     qb__memory_destroy(plan->lines);
     qb__memory_destroy(plan->counters);
     qb__program_release(plan->program);
-    qb__program_release(plan->pack_program);
+    qb__pack_destroy(&plan->pack);
     qb__free(plan);
 }

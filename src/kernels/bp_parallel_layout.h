@@ -3,6 +3,7 @@
 #define QB_KERNELS_BP_PARALLEL_LAYOUT_H
 
 #include "bp_parallel_device.h"
+#include "bp_parallel_pack.h"
 
 /* What the families texture, alu, hybrid and direct share: sinograms packed in groups of slices,
  * [group][view][column][slice of the group] as float or half; the views' lines in fixed point; the
@@ -25,8 +26,9 @@ struct qb__bp_parallel_plan {
     unsigned group;  /* slices that lie together */
     bool half;
     qb__interp interp;
-    qb__program *pack_program, *program;
-    qb__kernel *pack, *kernel;
+    qb__pack pack;
+    qb__program *program;
+    qb__kernel *kernel;
     qb__memory *lines;    /* of the views, in the form that the kernel wants */
     qb__memory *counters; /* hybrid */
     qb__texture *texture; /* of so many groups of slices */

@@ -31,7 +31,7 @@ qb__pack_shape qb__pack_shape_of(unsigned group, bool half) {
     const int element = half ? 2 : 4, column = (int)group * element;
     const int columns = column < PIECE_BYTES ? PIECE_BYTES / column : 1;
     const int batch = 16 / (columns * (int)group);
-    return (qb__pack_shape){columns, batch > 0 ? batch : 1, 32, 1};
+    return (qb__pack_shape){columns, batch > 0 ? batch : 1, 32, 4, 1};
 }
 
 qb_status qb__pack_create(qb__device *device, unsigned group, bool half,
@@ -44,6 +44,7 @@ qb_status qb__pack_create(qb__device *device, unsigned group, bool half,
     qb__macros_add(&macros, "COLUMNS", pack->shape.columns);
     qb__macros_add(&macros, "BATCH", pack->shape.batch);
     qb__macros_add(&macros, "LANES", pack->shape.lanes);
+    qb__macros_add(&macros, "BLOCKS", pack->shape.blocks);
     qb__macros_add(&macros, "STREAM", pack->shape.stream);
     qb_status status =
         qb__program_build(device, "bp_parallel_pack.cl", macros.list, &pack->program);

@@ -6,7 +6,8 @@
  *
  * An item packs COLUMNS neighbours of BATCH rows of each slice of a group: whole pieces of 16 bytes
  * to write, and all it reads is under way before the first is used. Where rows do not begin at
- * whole pieces (`wide` is 0), neighbouring items take neighbouring columns, one at a time. */
+ * whole pieces (`wide` is 0), for the last rows, and for a group whose slices are not all there,
+ * neighbouring items take neighbouring columns, row by row. */
 #ifndef SLICES
 #define SLICES 4 /* of a group */
 #endif
@@ -22,6 +23,9 @@
 #endif
 #ifndef LANES
 #define LANES 32 /* items side by side along a row */
+#endif
+#ifndef BLOCKS
+#define BLOCKS 4 /* groups that a multiprocessor should hold */
 #endif
 #ifndef STREAM
 #define STREAM 0 /* bits: 1 what is read, 2 what is written is not kept in caches */
@@ -70,59 +74,58 @@ typedef struct scales {
     float of[SCALES];
 } scales;
 
-/* What an item does: rows of a group's slices, from `column` on. */
+/* What an item does: rows of a group's slices, COLUMNS columns from `first` on. */
 typedef struct task {
     GLOBAL const float *rows; /* of the first view */
-    ulong view_stride, slice_at[SLICES];
+    GLOBAL STORED *packed;    /* likewise */
+    ulong view_stride, slice_stride;
     float factor[SLICES];
-    int slices; /* that exist, 1 or more */
-    int column, columns, views;
+    int slices, columns; /* that there are */
+    int first, lane;
 } task;
 
-FUNCTION void load(const task *t, GLOBAL const float *row, float *value, int wide) {
-    row += t->column;
-    if (wide) {
-        UNROLL for (int c = 0; c < COLUMNS; c += LOADED)
-            UNPACK_LOADED(value + c, READ((GLOBAL const LOADED_TYPE *)(row + c)));
-        return;
+FUNCTION void load(GLOBAL const float *row, float *value) {
+    UNROLL for (int c = 0; c < COLUMNS; c += LOADED)
+        UNPACK_LOADED(value + c, READ((GLOBAL const LOADED_TYPE *)(row + c)));
+}
+
+FUNCTION void store(const task *t, GLOBAL STORED *row, float value[SLICES][COLUMNS]) {
+    UNROLL for (int p = 0; p < PIECES; p++) {
+        float v[ELEMENTS];
+        UNROLL for (int e = 0; e < ELEMENTS; e++) {
+            const int s = (p * ELEMENTS + e) % SLICES, c = (p * ELEMENTS + e) / SLICES;
+            v[e] = HALF ? value[s][c] * t->factor[s] : value[s][c];
+        }
+        WRITE((GLOBAL PIECE *)row + p, PACK_PIECE(v));
     }
-    const int last = t->columns - 1 - t->column;
-    UNROLL for (int c = 0; c < COLUMNS; c++) value[c] =
-        READ(row + (c * LANES < last ? c * LANES : last));
 }
 
-/* Element e of those that are stored one after the other. */
-FUNCTION float element(const task *t, float value[SLICES][COLUMNS], int e) {
-    const int s = e % SLICES;
-    if (s >= t->slices) return 0.0f;
-    return HALF ? value[s][e / SLICES] * t->factor[s] : value[s][e / SLICES];
-}
-
-FUNCTION void store(const task *t, GLOBAL STORED *row, float value[SLICES][COLUMNS], int wide) {
-    float v[PIECES * ELEMENTS];
-    UNROLL for (int e = 0; e < PIECES * ELEMENTS; e++) v[e] = element(t, value, e);
-    row += t->column;
-    if (wide) {
-        UNROLL for (int p = 0; p < PIECES; p++)
-            WRITE((GLOBAL PIECE *)row + p, PACK_PIECE(v + p * ELEMENTS));
-        return;
-    }
-    UNROLL for (int c = 0; c < COLUMNS; c++) if (t->column + c * LANES < t->columns)
-        row[c * LANES] = PACK_STORED(v + c * SLICES);
-}
-
-/* The rows first, first + ROWS, ... of the task's views. Loads of rows that there are not become
- * loads of the last: without conditions all of them leave at once. */
-FUNCTION void pack(const task *t, int first, GLOBAL STORED *packed, int wide) {
+/* The rows v, v + ROWS, ...: no conditions, so that all loads leave before the first store. */
+FUNCTION void pack_rows(const task *t, int v) {
+    const int column = t->first + t->lane * COLUMNS;
     float value[BATCH][SLICES][COLUMNS];
+    if (column >= t->columns) return;
     UNROLL for (int i = 0; i < BATCH; i++) {
-        const int v = first + i * ROWS, last = t->views - 1;
-        GLOBAL const float *row = t->rows + (ulong)(v < last ? v : last) * t->view_stride;
-        UNROLL for (int s = 0; s < SLICES; s++) load(t, row + t->slice_at[s], value[i][s], wide);
+        GLOBAL const float *row = t->rows + (ulong)(v + i * ROWS) * t->view_stride + (ulong)column;
+        UNROLL for (int s = 0; s < SLICES; s++) load(row + (ulong)s * t->slice_stride, value[i][s]);
     }
-    UNROLL for (int i = 0; i < BATCH; i++) {
-        const int v = first + i * ROWS;
-        if (v < t->views) store(t, packed + (ulong)v * (ulong)t->columns, value[i], wide);
+    UNROLL for (int i = 0; i < BATCH; i++)
+        store(t, t->packed + ((ulong)(v + i * ROWS) * (ulong)t->columns + (ulong)column), value[i]);
+}
+
+/* Row v, whatever there is of it. */
+FUNCTION void pack_row(const task *t, int v) {
+    float value[COLUMNS][SLICES];
+    GLOBAL const float *row = t->rows + (ulong)v * t->view_stride;
+    GLOBAL STORED *to = t->packed + (ulong)v * (ulong)t->columns;
+    UNROLL for (int c = 0; c < COLUMNS; c++) UNROLL for (int s = 0; s < SLICES; s++) {
+        const int column = t->first + c * LANES + t->lane;
+        const int there = column < t->columns && s < t->slices;
+        value[c][s] = there ? row[(ulong)s * t->slice_stride + (ulong)column] * t->factor[s] : 0.0f;
+    }
+    UNROLL for (int c = 0; c < COLUMNS; c++) {
+        const int column = t->first + c * LANES + t->lane;
+        if (column < t->columns) to[column] = PACK_STORED(value[c]);
     }
 }
 
@@ -130,31 +133,27 @@ FUNCTION void pack(const task *t, int first, GLOBAL STORED *packed, int wide) {
  * floats. Groups: x over columns, y over views, z over the groups of slices from `group0`. undo:
  * the packed memory again, the factors from undo_at on. wide: columns are a multiple of COLUMNS,
  * and rows begin at multiples of LOADED floats. */
-KERNEL GROUPS_OF(ITEMS, 1) void bp_parallel_pack(GLOBAL const float *RESTRICT rows, ulong offset,
-                                                 ulong view_stride, ulong slice_stride, int columns,
-                                                 int views, int view0, int view1, int group0,
-                                                 int slices, const scales scale, int wide,
-                                                 GLOBAL STORED *RESTRICT packed,
-                                                 GLOBAL float *RESTRICT undo, ulong undo_at) {
-    const int lane = (int)(local_id(0) % LANES), row = (int)(local_id(0) / LANES);
+KERNEL GROUPS_OF(ITEMS, BLOCKS) void bp_parallel_pack(
+    GLOBAL const float *RESTRICT rows, ulong offset, ulong view_stride, ulong slice_stride,
+    int columns, int views, int view0, int view1, int group0, int slices, const scales scale,
+    int wide, GLOBAL STORED *RESTRICT packed, GLOBAL float *RESTRICT undo, ulong undo_at) {
+    const int row = (int)(local_id(0) / LANES), there = view1 - view0;
     const int group = group0 + (int)group_id(2), step = (int)group_count(1) * ROWS * BATCH;
     task t;
     t.rows = rows + offset + (ulong)(group * SLICES) * slice_stride;
-    t.view_stride = view_stride, t.slices = slices - group * SLICES;
-    t.columns = columns, t.views = view1 - view0;
-    t.column = (int)group_id(0) * LANES * COLUMNS + lane * (wide ? COLUMNS : 1);
+    t.packed = packed + ((ulong)group * (ulong)views + (ulong)view0) * (ulong)columns;
+    t.view_stride = view_stride, t.slice_stride = slice_stride;
+    t.slices = slices - group * SLICES, t.columns = columns;
+    t.first = (int)group_id(0) * LANES * COLUMNS, t.lane = (int)(local_id(0) % LANES);
     UNROLL for (int s = 0; s < SLICES; s++) {
-        t.slice_at[s] = (ulong)(s < t.slices ? s : t.slices - 1) * slice_stride;
         t.factor[s] = HALF ? scale.of[(int)group_id(2) * SLICES + s] : 1.0f;
-        if (HALF && t.column == 0 && group_id(1) == 0 && row == 0)
+        if (HALF && group_id(0) == 0 && group_id(1) == 0 && local_id(0) == 0)
             undo[undo_at + (ulong)(group * SLICES + s)] = 1.0f / t.factor[s];
     }
-    if (t.column >= columns) return;
-    packed += ((ulong)group * (ulong)views + (ulong)view0) * (ulong)columns;
-    for (int v = (int)group_id(1) * ROWS * BATCH + row; v < t.views; v += step) {
-        if (wide)
-            pack(&t, v, packed, 1);
+    for (int v = (int)group_id(1) * ROWS * BATCH + row; v < there; v += step) {
+        if (wide && t.slices >= SLICES && v + (BATCH - 1) * ROWS < there)
+            pack_rows(&t, v);
         else
-            pack(&t, v, packed, 0);
+            for (int i = v; i < there && i < v + BATCH * ROWS; i += ROWS) pack_row(&t, i);
     }
 }

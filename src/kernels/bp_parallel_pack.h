@@ -8,10 +8,10 @@
  * hybrid and direct share. */
 
 /* How the work is dealt out; the macros of the same names in the kernel. An item packs `columns`
- * neighbours of `batch` rows, `lanes` items stand side by side along a row; stream: bits, 1 what is
- * read, 2 what is written passes the caches. */
+ * neighbours of `batch` rows, `lanes` items stand side by side along a row, a multiprocessor should
+ * hold `blocks` groups; stream: bits, 1 what is read, 2 what is written passes the caches. */
 typedef struct qb__pack_shape {
-    int columns, batch, lanes, stream;
+    int columns, batch, lanes, blocks, stream;
 } qb__pack_shape;
 
 typedef struct qb__pack {

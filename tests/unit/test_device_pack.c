@@ -138,9 +138,9 @@ static void layouts(void **state) {
 /* How the work is dealt out changes nothing. */
 static void shapes(void **state) {
     (void)state;
-    try_all(1, true, &(qb__pack_shape){16, 1, 64, 0});
-    try_all(2, false, &(qb__pack_shape){4, 3, 128, 2});
-    try_all(4, true, &(qb__pack_shape){4, 4, 256, 3});
+    try_all(1, true, &(qb__pack_shape){16, 1, 64, 1, 0});
+    try_all(2, false, &(qb__pack_shape){4, 3, 128, 8, 2});
+    try_all(4, true, &(qb__pack_shape){4, 4, 256, 4, 3});
 }
 
 int main(int argc, char **argv) {

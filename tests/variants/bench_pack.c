@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* Times packing of rows into the layouts of the device variants beside a copy of as many bytes.
+ *   bench_pack DEVICE VIEWS COLUMNS SLICES [--search]
+ * A line a layout: giga-bytes/s read and written, those of the copy (as many bytes read and
+ * written, taken just before and after), the share. --search deals the work out otherwise, one
+ * number after the other, twice, and prints all that it tries; the last line is the best. Last come
+ * the variants that pack for themselves. Exit code 1 where something failed. */
+#include "trial.h"
+
+#include "base/status.h"
+#include "kernels/bp_parallel_layout.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNS = 5, REPEATS = 10 };
+
+typedef struct bench {
+    trial trial;
+    qb__device *device;
+    qb__queue *queue;
+    qb__event *begin, *end;
+    qb__memory *rows, *packed;
+    int repeats;
+} bench;
+
+/* What is packed, by which of the two; or copied: neither. */
+typedef struct job {
+    const qb__pack *pack;
+    const qb__bp_parallel_device_variant *variant;
+    qb__bp_parallel_plan *plan;
+    size_t bytes; /* read and written */
+} job;
+
+static qb_status enqueue(bench *b, const job *j) {
+    const qb__bp_parallel_problem *p = &b->trial.problem;
+    const size_t slice = p->views * p->columns;
+    const unsigned slices = b->trial.slices;
+    if (j->pack)
+        return qb__pack_run(j->pack, b->queue, p, b->rows, 0, p->columns, slice, 0, p->views,
+                            slices, b->packed);
+    if (j->variant)
+        return j->variant->pack(j->plan, b->queue, b->rows, 0, p->columns, slice, 0, p->views,
+                                slices, b->packed);
+    return qb__memory_copy(b->queue, b->packed, 0, b->rows, 0, j->bytes / 2);
+}
+
+/* The fastest of a few runs, giga-bytes/s. */
+static qb_status rate(bench *b, const job *j, double *gigabytes) {
+    double least = INFINITY;
+    qb_status status;
+    QB__TRY(enqueue(b, j));
+    for (int i = 0; i < RUNS; i++) {
+        double seconds;
+        QB__TRY(qb__event_record(b->begin, b->queue));
+        for (int r = 0; r < b->repeats; r++) QB__TRY(enqueue(b, j));
+        QB__TRY(qb__event_record(b->end, b->queue));
+        QB__TRY(qb__queue_finish(b->queue));
+        QB__TRY(qb__event_seconds(b->begin, b->end, &seconds));
+        least = fmin(least, seconds / b->repeats);
+    }
+    *gigabytes = (double)j->bytes / least * 1e-9;
+out:
+    return status;
+}
+
+/* The better of the two copies counts. */
+static qb_status share(bench *b, const job *j, double *gigabytes, double *copied) {
+    const job copy = {.bytes = j->bytes};
+    double again;
+    qb_status status;
+    QB__TRY(rate(b, &copy, copied));
+    QB__TRY(rate(b, j, gigabytes));
+    QB__TRY(rate(b, &copy, &again));
+    *copied = fmax(*copied, again);
+out:
+    return status;
+}
+
+static void print(double gigabytes, double copied) {
+    printf("\"gigabytes_per_second\": %.0f, \"copy\": %.0f, \"share\": %.3f}\n", gigabytes, copied,
+           gigabytes / copied);
+    fflush(stdout);
+}
+
+static size_t bytes_read(const bench *b) {
+    return b->trial.slices * b->trial.problem.views * b->trial.problem.columns * sizeof(float);
+}
+
+/* ---- layouts ---- */
+
+static qb_status measure(bench *b, unsigned group, bool half, qb__pack_shape shape, double *best) {
+    qb__pack pack;
+    double gigabytes, copied;
+    qb_status status = qb__pack_create(b->device, group, half, &shape, &pack);
+    if (status) return status;
+    const job j = {.pack = &pack,
+                   .bytes = bytes_read(b) +
+                            qb__pack_bytes(&b->trial.problem, b->trial.slices, group, half)};
+    QB__TRY(share(b, &j, &gigabytes, &copied));
+    *best = gigabytes / copied;
+    printf("{\"layout\": \"%u %s\", \"columns\": %d, \"batch\": %d, \"lanes\": %d, \"blocks\": %d, "
+           "\"stream\": %d, ",
+           group, half ? "halves" : "floats", shape.columns, shape.batch, shape.lanes, shape.blocks,
+           shape.stream);
+    print(gigabytes, copied);
+out:
+    qb__pack_destroy(&pack);
+    return status;
+}
+
+/* What to try of each number of a shape; `columns` are multiples of those that a layout has. */
+enum { NUMBERS = 5, CHOICES = 4, VALUES_MOST = 64 };
+static const int choices[NUMBERS][CHOICES] = {
+    {1, 2, 4, 8}, {1, 2, 4, 8}, {32, 64, 128, 256}, {1, 4, 6, 8}, {0, 1, 2, 3}};
+
+static qb__pack_shape changed(qb__pack_shape shape, int number, int value) {
+    int *const numbers[NUMBERS] = {&shape.columns, &shape.batch, &shape.lanes, &shape.blocks,
+                                   &shape.stream};
+    *numbers[number] = value;
+    return shape;
+}
+
+static qb_status search(bench *b, unsigned group, bool half, qb__pack_shape *best, double *most) {
+    const int columns = qb__pack_shape_of(group, half).columns;
+    qb_status status = QB_OK;
+    for (int n = 0; n < 2 * NUMBERS; n++)
+        for (int i = 0; i < CHOICES; i++) {
+            const int number = n % NUMBERS, choice = choices[number][i];
+            const qb__pack_shape shape = changed(*best, number, number ? choice : columns * choice);
+            double found;
+            if (!memcmp(&shape, best, sizeof shape) ||
+                shape.columns * shape.batch * (int)group > VALUES_MOST)
+                continue;
+            QB__TRY(measure(b, group, half, shape, &found));
+            if (found > *most) *most = found, *best = shape;
+        }
+out:
+    return status;
+}
+
+static qb_status layout(bench *b, unsigned group, bool half, bool searching) {
+    qb__pack_shape shape = qb__pack_shape_of(group, half);
+    double most;
+    qb_status status;
+    QB__TRY(measure(b, group, half, shape, &most));
+    if (!searching) goto out;
+    QB__TRY(search(b, group, half, &shape, &most));
+    QB__TRY(measure(b, group, half, shape, &most));
+out:
+    return status;
+}
+
+/* ---- variants of their own ---- */
+
+static qb_status variant(bench *b, const qb__bp_parallel_device_variant *v) {
+    const qb__bp_parallel_problem *p = &b->trial.problem;
+    const unsigned padded =
+        (b->trial.slices + v->slices_step - 1) / v->slices_step * v->slices_step;
+    int values[QB__PARAMETERS_MAX] = {0};
+    double gigabytes, copied;
+    job j = {.variant = v};
+    qb_status status;
+    for (int i = 0; i < QB__PARAMETERS_MAX && v->parameters[i].name; i++)
+        values[i] = v->parameters[i].values[0];
+    if (v->unusable(qb__device_info_of(b->device), p, values)) return QB_OK;
+    j.bytes = bytes_read(b) + v->packed_bytes(p, padded, values);
+    if (j.bytes - bytes_read(b) > qb__memory_bytes(b->packed) || j.bytes > 2 * bytes_read(b))
+        return QB_OK;
+    QB__TRY(v->plan(b->device, p, padded, values, &j.plan));
+    QB__TRY(share(b, &j, &gigabytes, &copied));
+    printf("{\"layout\": \"%s\", ", v->id);
+    print(gigabytes, copied);
+out:
+    v->destroy(j.plan);
+    return status;
+}
+
+static qb_status all(bench *b, bool searching) {
+    const qb__device_info *info = qb__device_info_of(b->device);
+    const size_t room = bytes_read(b) + (size_t)b->trial.slices * 16 + 4096;
+    size_t count;
+    qb_status status;
+    b->repeats = info->is_cpu ? 1 : REPEATS;
+    QB__TRY(qb__queue_create(b->device, &b->queue));
+    QB__TRY(qb__event_create(b->device, &b->begin));
+    QB__TRY(qb__event_create(b->device, &b->end));
+    QB__TRY(qb__memory_create(b->device, room, &b->rows));
+    QB__TRY(qb__memory_create(b->device, room, &b->packed));
+    QB__TRY(qb__memory_upload(b->queue, b->rows, 0, b->trial.rows, bytes_read(b)));
+    for (unsigned group = 1; group <= 8; group *= 2)
+        for (int half = 0; half < 2; half++)
+            if (half || group < 8) QB__TRY(layout(b, group, half, searching));
+    const qb__bp_parallel_device_variant *const *rows = qb__bp_parallel_device_variants(&count);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i]->pack != qb__layout_pack && (rows[i]->apis & info->api))
+            QB__TRY(variant(b, rows[i]));
+out:
+    qb__memory_destroy(b->rows), qb__memory_destroy(b->packed);
+    qb__event_destroy(b->begin), qb__event_destroy(b->end);
+    qb__queue_destroy(b->queue);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    bench b = {0};
+    if (argc < 5) {
+        fprintf(stderr, "bench_pack DEVICE VIEWS COLUMNS SLICES [--search]\n");
+        return 2;
+    }
+    b.trial =
+        trial_ordinary((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), (unsigned)atoi(argv[4]), 1);
+    qb_status status = qb__device_open(argv[1], &b.device);
+    if (!status) status = all(&b, argc > 5 && !strcmp(argv[5], "--search"));
+    if (status) fprintf(stderr, "%s: %s\n", qb_status_text(status), qb_detail());
+    qb__device_close(b.device);
+    trial_free(&b.trial);
+    return status != QB_OK;
+}

@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SANITIZER = ["compute-sanitizer", "--error-exitcode", "9", "--report-api-errors", "no", "--tool"]
 P1 = ["--size", "2048,2048,512", "--views", "2048"]
 P2 = ["--size", "1024,1024,256", "--views", "1024"]
-UNITS = ("device", "device_filter", "device_largest")
+UNITS = ("device", "device_filter", "device_largest", "device_pack")
 # What qb bench is asked for; the name under which the JSON has it.
 BENCHES = {
     "p1": ["backproject", *P1, "--accuracy", "normal"],
@@ -181,6 +181,7 @@ def speed(check):
     check.alone("kernels", [*kernelcheck, "@cuda:0"], kind="json")
     if kernels(check, "@opencl:0"):
         check.alone("kernels-opencl", [*kernelcheck, "@opencl:0", "--quick"], kind="json")
+    check.alone("packing", [check.program("tests/variants/bench_pack"), "cuda", "1024", "1024", "64"], kind="lines")
     profiler = [sys.executable, str(ROOT / "scripts/profile-kernels.py"), "--build", str(check.build)]
     check.alone("profile", profiler, kind="json")
 

@@ -10,9 +10,9 @@
  * has the engine's 8-bit weights, hence the class; nearest is exact. */
 
 /* The parameters of every row, in this order. */
-enum { INTERP, SLICES, HALF, ZORDER, PIXELS, TOGETHER, REDUCE, CONSTANTS, BLOCKS, WIDTH };
+enum { INTERP, SLICES, HALF, ZORDER, PIXELS, TOGETHER, REDUCE, CONSTANTS, BLOCKS };
 
-enum { THREADS = 256, CHUNK_LINEAR = 240, CHUNK_NEAREST = 120 };
+enum { AREA = 16, THREADS = 256, CHUNK_LINEAR = 240, CHUNK_NEAREST = 120 };
 enum { GLOBAL_CONSTANTS, CONSTANT_CONSTANTS, SHARED_CONSTANTS };
 
 static const char *unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem,
@@ -29,8 +29,8 @@ static const char *unusable(const qb__device_info *device, const qb__bp_parallel
     return NULL;
 }
 
-/* Fetches of 16 bytes run at a quarter of the rate, of the nearest at half; rows of 16 pixels and
- * more fetch 8 bytes a pixel from too many places. Where the pixels of a thread share what a view
+/* Fetches of 16 bytes run at a quarter of the rate, of the nearest at half; a row of 16 pixels
+ * fetches 8 bytes a pixel from too many places. Where the pixels of a thread share what a view
  * costs, so does the rest. */
 static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
                  qb__kernel_cost *cost) {
@@ -38,7 +38,7 @@ static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const 
     const double s = values[SLICES], pixels = values[PIXELS];
     const bool wide = s == 4 && whole, eight_bytes = s == (whole ? 2 : 4);
     double fetch = wide ? (nearest ? 2.0 : 4.0) : 1.0;
-    if (eight_bytes && !nearest && !values[ZORDER] && values[WIDTH] >= 16) fetch = 1.35;
+    if (eight_bytes && !nearest && !values[ZORDER]) fetch = 1.35;
     *cost = (qb__kernel_cost){
         .texels = fetch / s,
         .arithmetic = ((nearest ? 8.0 : 3.0) + (nearest ? 8.0 : 4.0) / pixels) / s + 1.0,
@@ -96,7 +96,7 @@ static qb_status upload_chunks(qb__bp_parallel_plan *plan) {
 static qb_status constants(qb__bp_parallel_plan *plan) {
     qb__fixed_line *fixed;
     size_t count;
-    qb_status status = qb__layout_lines(&plan->problem, plan->interp, plan->area, &fixed, &count);
+    qb_status status = qb__layout_lines(&plan->problem, plan->interp, AREA, &fixed, &count);
     if (status) return status;
     const int where = plan->values[CONSTANTS];
     if (where == SHARED_CONSTANTS) {
@@ -118,17 +118,17 @@ static qb_status constants(qb__bp_parallel_plan *plan) {
 static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem,
                            unsigned slices, const int *values, qb__bp_parallel_plan **plan) {
     static const char *const names[] = {"INTERP",   "SLICES", "HALF",      "ZORDER", "PIXELS",
-                                        "TOGETHER", "REDUCE", "CONSTANTS", "BLOCKS", "WIDTH"};
+                                        "TOGETHER", "REDUCE", "CONSTANTS", "BLOCKS"};
     qb__macros macros = {.count = 0};
-    for (int i = 0; i <= WIDTH; i++) qb__macros_add(&macros, names[i], values[i]);
+    for (int i = 0; i <= BLOCKS; i++) qb__macros_add(&macros, names[i], values[i]);
     qb_status status = qb__layout_plan(
         device, problem, slices, (unsigned)values[SLICES], values[HALF], (qb__interp)values[INTERP],
         "bp_parallel_texture.cl", "bp_parallel_texture", macros.list, plan);
     if (status) return status;
     qb__bp_parallel_plan *p = *plan;
-    memcpy(p->values, values, (WIDTH + 1) * sizeof *values);
-    p->area = (size_t)values[WIDTH];
-    p->height = (size_t)(THREADS * values[PIXELS] / (values[WIDTH] * values[TOGETHER]));
+    memcpy(p->values, values, (BLOCKS + 1) * sizeof *values);
+    p->area = AREA;
+    p->height = values[TOGETHER] > 1 ? AREA : (size_t)(AREA * values[PIXELS]);
     p->chunk = problem->views;
     if (values[CONSTANTS] == CONSTANT_CONSTANTS)
         p->chunk = values[INTERP] ? CHUNK_NEAREST : CHUNK_LINEAR;
@@ -188,24 +188,21 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
     {                                                                                              \
         .id = name, .interp = kind, .apis = QB__API_CUDA | QB__API_OPENCL, .accuracy = class,      \
         .method = how, .slices_step = 1, .slices_max = 2048,                                       \
-        .parameters = {P("INTERP", kind), __VA_ARGS__}, .unusable = unusable, .cost = cost,        \
-        .packed_bytes = packed_bytes, .texture_bytes = texture_bytes, .plan = make_plan,           \
+        .parameters = {P("INTERP", kind), __VA_ARGS__, P("BLOCKS", 4, 1, 2, 6)},                   \
+        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes,                              \
+        .texture_bytes = texture_bytes, .plan = make_plan,                                         \
         .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy                         \
     }
 
 /* The three mappings, each for whole and for half-precision texels. */
-#define HELD P("BLOCKS", 4, 1, 2, 6)
 #define WHOLE P("SLICES", 2, 1, 4), P("HALF", 0)
 #define HALVES P("SLICES", 4, 2, 1), P("HALF", 1)
 #define PLAIN                                                                                      \
-    P("ZORDER", 0), P("PIXELS", 1), P("TOGETHER", 1), P("REDUCE", 0), P("CONSTANTS", 2, 0, 1),     \
-        HELD, P("WIDTH", 16, 8, 4, 32)
+    P("ZORDER", 0), P("PIXELS", 1), P("TOGETHER", 1), P("REDUCE", 0), P("CONSTANTS", 2, 0, 1)
 #define ZORDERED                                                                                   \
-    P("ZORDER", 1), P("PIXELS", 4, 1, 2), P("TOGETHER", 1), P("REDUCE", 0),                        \
-        P("CONSTANTS", 2, 0, 1), HELD, P("WIDTH", 16)
+    P("ZORDER", 1), P("PIXELS", 4, 1, 2), P("TOGETHER", 1), P("REDUCE", 0), P("CONSTANTS", 2, 0, 1)
 #define FOUR_VIEWS                                                                                 \
-    P("ZORDER", 1), P("PIXELS", 4), P("TOGETHER", 4), P("REDUCE", 0, 1), P("CONSTANTS", 2, 0, 1),  \
-        HELD, P("WIDTH", 16)
+    P("ZORDER", 1), P("PIXELS", 4), P("TOGETHER", 4), P("REDUCE", 0, 1), P("CONSTANTS", 2, 0, 1)
 #define ROWS(name, kind, whole, half)                                                              \
     ROW(name ".texture", kind, whole, "Algorithm 1: texture engine", WHOLE, PLAIN),                \
         ROW(name ".texture_half", kind, half,                                                      \

@@ -2,9 +2,7 @@
 /* Parallel-beam back-projection by the texture engine, 1, 2 or 4 slices a fetch (interleaved
  * sinograms), one layer of the texture a group of slices.
  *
- * Plain: a thread a pixel, areas of WIDTH columns: threads that fetch together (a half or a quarter
- * of a warp) lie in a row of 16, in 8x2 or in 4x4 pixels, and the fewer texels apart they are the
- * fewer lines they need. ZORDER maps each 16 threads to 4x4 pixels along a
+ * Plain: a thread a pixel, areas of 16x16. ZORDER maps each 16 threads to 4x4 pixels along a
  * Z-order curve, so that neighbours fetch neighbours. TOGETHER = 4 gives four views at once to four
  * teams of 64 threads, each thread 4 pixels of a view in four, and reduces the four partial sums
  * through shared memory (REDUCE 0) or shuffles (REDUCE 1). The constants of the views come from
@@ -40,14 +38,10 @@
 #define BLOCKS 1
 #endif
 
-#ifndef WIDTH
-#define WIDTH 16 /* of an area; 16 unless plain */
-#endif
-
 #define THREADS 256
-#define AREA 16                           /* pixels on a side, where sums are reduced */
-#define ROWS (THREADS / WIDTH / TOGETHER) /* of pixels that all threads cover at once */
-#define HEIGHT (TOGETHER > 1 ? AREA : ROWS * PIXELS)
+#define AREA 16
+#define ROWS (AREA / TOGETHER) /* of pixels that all threads cover at once */
+#define HEIGHT (TOGETHER > 1 ? AREA : AREA * PIXELS)
 #define CACHED 256
 #define UNPACK JOIN(UNPACK_FLOATS_, SLICES)
 #define FIXED_UNIT 2.3283064365386963e-10f /* 2^-32 */
@@ -128,10 +122,10 @@ KERNEL GROUPS_OF(THREADS,
     const int x_in_area = (square & 3) * 4 + z_order_x(in_square);
     const int y_in_area = (TOGETHER > 1 ? 0 : (square >> 2) * 4) + z_order_y(in_square);
 #else
-    const int x_in_area = item % WIDTH, y_in_area = item / WIDTH;
+    const int x_in_area = item & 15, y_in_area = item >> 4;
 #endif
     const int team = TOGETHER > 1 ? item >> 6 : 0;
-    const int x0 = (int)group_id(0) * WIDTH, y0 = (int)group_id(1) * HEIGHT,
+    const int x0 = (int)group_id(0) * AREA, y0 = (int)group_id(1) * HEIGHT,
               layer = (int)group_id(2);
 
     float sum[PIXELS][SLICES];

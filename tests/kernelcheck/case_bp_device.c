@@ -117,8 +117,6 @@ static scan random_scan(rng *r, unsigned slices, bool quick, bool slow) {
         columns = nx = 16384;
         ny = 1 + rng_below(r, 4);
         break;
-    case 5:
-    case 6: columns = 8 * (1 + columns / 8); break; /* whole vectors */
     }
     double budget = slow ? 2e7 : 2e9;
     while (views > 1 && (double)views * (double)(nx * ny) * slices > budget) views /= 2;
@@ -184,9 +182,7 @@ static qb_status run_pass(trial *t, rng *r, pass *p) {
     const device_variant *v = t->variant;
     size_t packed_bytes = v->packed_bytes(&problem, qb__device_padded(v, p->slices), t->values);
     size_t bytes = p->slices * problem.nx * problem.ny * sizeof(float);
-    size_t block = 1 + rng_below(r, problem.views);
-    size_t stride = rng_below(r, 2) ? (problem.columns + 15) / 16 * 16 /* as qb fbp has it */
-                                    : problem.columns + rng_below(r, 9);
+    size_t stride = problem.columns + rng_below(r, 9), block = 1 + rng_below(r, problem.views);
     qb__bp_parallel_plan *plan = NULL;
     qb__memory *packed = NULL, *out = NULL;
     qb_status status;

@@ -14,7 +14,16 @@ typedef struct qb__alu {
 /* NULL when it runs there. */
 const char *qb__alu_unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem,
                              const qb__alu *alu);
-void qb__alu_cost(const qb__bp_parallel_problem *problem, const qb__alu *alu,
+/* Threads that cache a view; of a group. */
+size_t qb__alu_team(const qb__alu *alu);
+size_t qb__alu_threads(const qb__alu *alu);
+/* Samples of a view that an area may touch, and bytes of one of a thread's elements. */
+size_t qb__alu_bins(const qb__bp_parallel_problem *problem, const qb__alu *alu);
+size_t qb__alu_element_bytes(const qb__alu *alu);
+/* Local memory of one group, upper bound. */
+double qb__alu_local_bytes(const qb__bp_parallel_problem *problem, const qb__alu *alu);
+/* `slices`: of the pass. */
+void qb__alu_cost(const qb__bp_parallel_problem *problem, unsigned slices, const qb__alu *alu,
                   qb__kernel_cost *cost);
 qb_status qb__alu_plan(qb__device *device, const qb__bp_parallel_problem *problem, unsigned slices,
                        const qb__alu *alu, qb__bp_parallel_plan **plan);

@@ -28,7 +28,7 @@ static const char *unusable(const qb__device_info *device, const qb__bp_parallel
 static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
                  qb__kernel_cost *cost) {
     const qb__alu alu = alu_of(values);
-    qb__alu_cost(problem, &alu, cost);
+    qb__alu_cost(problem, slices, &alu, cost);
     qb__cost_scale(cost, qb__layout_waste(slices, (unsigned)alu.slices));
 }
 

@@ -22,6 +22,20 @@ typedef struct qb__kernel_parameter {
     int count, values[QB__PARAMETER_VALUES_MAX];
 } qb__kernel_parameter;
 
+/* How a kernel's work is cut into groups that load, wait and compute in turns, for what a
+ * multiprocessor can have under way at once. All zero: it never waits. */
+typedef struct qb__kernel_groups {
+    double count;           /* of a launch */
+    double items;           /* of a group */
+    double local_bytes;     /* of a group */
+    double registers;       /* that the compiler takes for an item when it may ... */
+    double registers_least; /* ... and below which sums leave registers */
+    double sums;            /* of an item */
+    int blocks;             /* groups that a multiprocessor is asked to hold, 0 for no wish */
+    double round;           /* updates of a group between two waits */
+    double wait;            /* clocks of one: barriers, trips to memory */
+} qb__kernel_groups;
+
 /* Operations and bytes of one update (one voxel, one view), by the unit that does them. */
 typedef struct qb__kernel_cost {
     double texels;       /* texture fetches (of any width up to 8 bytes; 16 bytes count four) */
@@ -29,6 +43,9 @@ typedef struct qb__kernel_cost {
     double arithmetic;   /* fp32 lane instructions: FMA, add, convert, integer */
     double tensor_flops; /* of matrix products, dense */
     double l2_bytes, memory_bytes;
+    double texture_apart; /* share of the texture engine's time in which other units rest */
+    double launches;      /* of a pass */
+    qb__kernel_groups groups;
 } qb__kernel_cost;
 
 typedef struct qb__bp_parallel_plan qb__bp_parallel_plan; /* the variant's own */

@@ -23,7 +23,8 @@ static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const 
     const double s = values[SLICES];
     *cost = (qb__kernel_cost){.local_bytes = values[INTERP] ? 4.0 : 8.0,
                               .arithmetic = (values[INTERP] ? 1.0 : 3.0) + 12.0 / s,
-                              .memory_bytes = 4.0 / (double)problem->views};
+                              .memory_bytes = 4.0 / (double)problem->views,
+                              .launches = 1.0};
     qb__cost_scale(cost, qb__layout_waste(slices, (unsigned)values[SLICES]));
 }
 

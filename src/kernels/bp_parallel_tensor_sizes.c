@@ -72,7 +72,7 @@ void qb__tensor_cost(const qb__bp_parallel_problem *problem, unsigned slices, co
                           filled(problem->ny, QB__TENSOR_GROUP_Y);
     const double streamed = rows * planes * QB__TENSOR_ROW_BYTES / (pixels * QB__TENSOR_SLICES);
     const double table = blocks * 256 * planes / (pixels * QB__TENSOR_SLICES);
-    cost->texels = 0;
+    *cost = (qb__kernel_cost){.launches = 1.0};
     /* A product's issue slots and those of its weights exclude each other: the units reach 0.7 of
      * their rate, measured, and no more. */
     cost->tensor_flops = padded * blocks * (values[QB__TENSOR_SPLIT] ? 48 : 16) / 0.7;

@@ -29,21 +29,41 @@ static const char *unusable(const qb__device_info *device, const qb__bp_parallel
     return NULL;
 }
 
+/* Views of a launch: what constant memory holds. */
+static size_t chunk_of(size_t views, const int *values) {
+    if (values[CONSTANTS] != CONSTANT_CONSTANTS) return views ? views : 1;
+    return values[INTERP] ? CHUNK_NEAREST : CHUNK_LINEAR;
+}
+
+/* What a view's constants cost an item, in texels of the same time: loads from global memory pass
+ * through the texture unit too; constant memory's first cache holds half of a launch's lines, and
+ * four views at once, each its own line, thrash it. Shared memory has a place of its own. */
+static double constants_cost(const int *values) {
+    const bool nearest = values[INTERP] == QB__INTERP_NEAREST;
+    if (values[CONSTANTS] == GLOBAL_CONSTANTS) return nearest ? 0.42 : 0.27;
+    if (values[CONSTANTS] == SHARED_CONSTANTS) return 0.0;
+    return (nearest ? 1.2 : 0.9) * (values[TOGETHER] > 1 ? 2.2 : 1.0);
+}
+
 /* Fetches of 16 bytes run at a quarter of the rate, of the nearest at half; a row of 16 pixels
  * fetches 8 bytes a pixel from too many places. Where the pixels of a thread share what a view
  * costs, so does the rest. */
 static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
                  qb__kernel_cost *cost) {
     const bool nearest = values[INTERP] == QB__INTERP_NEAREST, whole = !values[HALF];
-    const double s = values[SLICES], pixels = values[PIXELS];
+    const double s = values[SLICES], pixels = values[PIXELS], views = (double)problem->views;
     const bool wide = s == 4 && whole, eight_bytes = s == (whole ? 2 : 4);
     double fetch = wide ? (nearest ? 2.0 : 4.0) : 1.0;
     if (eight_bytes && !nearest && !values[ZORDER]) fetch = 1.35;
+    /* A fetch that is slow for its width leaves time for the constants. */
+    const double entering = 1.0 + constants_cost(values) / pixels;
+    const double launches = (double)qb__ceil_div(problem->views, chunk_of(problem->views, values));
     *cost = (qb__kernel_cost){
-        .texels = fetch / s,
+        .texels = (fetch > entering ? fetch : entering) / s,
         .arithmetic = ((nearest ? 8.0 : 3.0) + (nearest ? 8.0 : 4.0) / pixels) / s + 1.0,
         .local_bytes = values[CONSTANTS] == SHARED_CONSTANTS ? 0.5 / (pixels * s) : 0.0,
-        .memory_bytes = 8.0 / (double)problem->views,
+        .memory_bytes = 8.0 * launches / views, /* later launches add to what is there */
+        .launches = launches,
     };
     qb__cost_scale(cost, qb__layout_waste(slices, (unsigned)values[SLICES]));
 }
@@ -129,9 +149,7 @@ static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *pr
     memcpy(p->values, values, (BLOCKS + 1) * sizeof *values);
     p->area = AREA;
     p->height = values[TOGETHER] > 1 ? AREA : (size_t)(AREA * values[PIXELS]);
-    p->chunk = problem->views;
-    if (values[CONSTANTS] == CONSTANT_CONSTANTS)
-        p->chunk = values[INTERP] ? CHUNK_NEAREST : CHUNK_LINEAR;
+    p->chunk = chunk_of(problem->views, values);
     status = constants(p);
     if (!status) status = qb__layout_reserve_texture(p);
     if (!status) return QB_OK;

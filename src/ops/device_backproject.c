@@ -44,6 +44,22 @@ unsigned qb__device_padded(const row *variant, size_t slices) {
     return (unsigned)((slices + step - 1) / step * step);
 }
 
+double qb__device_forecast(const qb__device_info *device, const row *variant,
+                           const qb__bp_parallel_problem *problem, size_t slices, const int *values,
+                           double seconds[QB__UNITS], int *bottleneck) {
+    qb__device_model model;
+    qb__kernel_cost cost = {0};
+    const unsigned padded = qb__device_padded(variant, slices);
+    const unsigned pass =
+        variant->slices_max && padded > variant->slices_max ? variant->slices_max : padded;
+    const double updates =
+        (double)problem->nx * (double)problem->ny * (double)problem->views * padded;
+    qb__device_model_of(device, &model);
+    variant->cost(problem, pass, values, &cost);
+    cost.launches *= (double)((padded + pass - 1) / (pass ? pass : 1));
+    return qb__device_predict(&model, &cost, updates, seconds, bottleneck);
+}
+
 static const char *unusable(const row *variant, const qb__device_info *device,
                             const qb__bp_parallel_problem *problem, const int *values) {
     if (!(variant->apis & (unsigned)device->api))
@@ -98,21 +114,15 @@ const char *qb__device_estimate(const row *variant, const qb__device_info *devic
     else
         why = first_usable(variant, device, problem, choice->values);
     if (why) return why;
-    qb__device_model model;
-    qb__kernel_cost cost = {0};
-    qb__device_model_of(device, &model);
-    unsigned pass =
-        variant->slices_max && padded > variant->slices_max ? variant->slices_max : padded;
-    variant->cost(problem, pass, choice->values, &cost);
-    choice->predicted =
-        qb__device_predict(&model, &cost, updates * padded, NULL, &choice->bottleneck);
+    choice->predicted = qb__device_forecast(device, variant, problem, slices, choice->values, NULL,
+                                            &choice->bottleneck);
     choice->seconds =
         choice->measured ? updates * padded / (entry.giga_updates * 1e9) : choice->predicted;
     return NULL;
 }
 
-/* How much longer than forecast the measured kernels of this device take, on average: what nobody has
- * measured is not believed more than they are. 1 when none is measured. */
+/* How much longer than forecast the measured kernels of this device take, on average: what nobody
+ * has measured is not believed more than they are. 1 when none is measured. */
 static double doubt(const qb__device_info *device, const qb__bp_parallel_problem *problem,
                     size_t slices) {
     size_t count, measured = 0;
@@ -159,15 +169,7 @@ static cJSON *limits_json(const row *variant, const qb__device_info *device,
     cJSON *limits = cJSON_CreateObject();
     double seconds[QB__UNITS];
     int bottleneck;
-    qb__device_model model;
-    qb__kernel_cost cost = {0};
-    unsigned padded = qb__device_padded(variant, slices);
-    qb__device_model_of(device, &model);
-    unsigned pass =
-        variant->slices_max && padded > variant->slices_max ? variant->slices_max : padded;
-    variant->cost(problem, pass, values, &cost);
-    double updates = (double)problem->nx * (double)problem->ny * (double)problem->views * padded;
-    qb__device_predict(&model, &cost, updates, seconds, &bottleneck);
+    qb__device_forecast(device, variant, problem, slices, values, seconds, &bottleneck);
     for (int unit = 0; unit < QB__UNITS; unit++)
         if (seconds[unit] > 0) cJSON_AddNumberToObject(limits, qb__unit_names[unit], seconds[unit]);
     return limits;

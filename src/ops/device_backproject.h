@@ -37,6 +37,13 @@ const char *qb__device_estimate(const qb__bp_parallel_device_variant *variant,
                                 const qb__bp_parallel_problem *problem, size_t slices,
                                 qb__device_choice *choice);
 
+/* Seconds that the model expects of all slices with these parameters; what each unit would take
+ * alone in seconds[], which may be NULL, and the unit that decides in *bottleneck. */
+double qb__device_forecast(const qb__device_info *device,
+                           const qb__bp_parallel_device_variant *variant,
+                           const qb__bp_parallel_problem *problem, size_t slices, const int *values,
+                           double seconds[QB__UNITS], int *bottleneck);
+
 /* What a device is called in the tuning file: the same chip behaves differently through OpenCL. */
 enum { QB__TUNING_NAME = 160 };
 const char *qb__tuning_device(const qb__device_info *device, char *name, size_t size);

@@ -1,30 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #include "ops/device_model.h"
 
+#include <math.h>
 #include <stddef.h>
 
 const char *const qb__unit_names[QB__UNITS] = {
-    "texture", "shared memory", "arithmetic", "tensor core", "L2", "memory"};
+    "texture", "shared memory", "arithmetic", "tensor core", "L2", "memory", "waiting"};
 
 /* Per multiprocessor and clock: texels fetched with bilinear filtering, bytes of shared memory,
  * fp32 lane instructions, dense FLOP of fp16 products summed in fp32 as mma.sync issues them; then
  * L2 bytes per multiprocessor and clock, and memory bytes a second of the card that ships most.
- * Vendors' architecture tables; sm_90 measured (docs/performance-devices.md). */
+ * Vendors' architecture tables; sm_90 measured (docs/performance-devices.md). Then what a
+ * multiprocessor holds: items, groups, KiB of shared memory, KiB of that and level-1 cache. */
 typedef struct chip {
     int arch;
     double texels, local, lanes, tensor, l2, memory;
+    double items, groups, shared, near;
 } chip;
 
 static const chip chips[] = {
-    {75, 4, 64, 64, 512, 32, 0.6e12},    {80, 4, 128, 64, 2048, 48, 1.4e12},
-    {86, 4, 128, 128, 512, 32, 0.8e12},  {89, 4, 128, 128, 512, 32, 0.9e12},
-    {90, 4, 128, 128, 2220, 32, 4.1e12}, {100, 4, 128, 128, 2220, 48, 7.0e12},
-    {120, 4, 128, 128, 512, 32, 1.6e12},
+    {75, 4, 64, 64, 512, 32, 0.6e12, 1024, 16, 64, 96},
+    {80, 4, 128, 64, 2048, 48, 1.4e12, 2048, 32, 164, 192},
+    {86, 4, 128, 128, 512, 32, 0.8e12, 1536, 16, 100, 128},
+    {89, 4, 128, 128, 512, 32, 0.9e12, 1536, 24, 100, 128},
+    {90, 4, 128, 128, 2220, 32, 4.1e12, 2048, 32, 228, 256},
+    {100, 4, 128, 128, 2220, 48, 7.0e12, 2048, 32, 228, 256},
+    {120, 4, 128, 128, 512, 32, 1.6e12, 1536, 24, 100, 128},
 };
 /* A GPU that nobody listed, and a CPU's core seen through OpenCL: 8 lanes wide, filtering textures
- * in software. */
-static const chip some_gpu = {0, 4, 64, 64, 0, 32, 0.3e12};
-static const chip some_cpu = {0, 0.03, 32, 8, 0, 16, 2e10};
+ * in software, and keeping no groups under way beside each other. */
+static const chip some_gpu = {0, 4, 64, 64, 0, 32, 0.3e12, 2048, 16, 64, 80};
+static const chip some_cpu = {0, 0.03, 32, 8, 0, 16, 2e10, 0, 0, 0, 0};
+enum { REGISTERS = 65536 }; /* a multiprocessor's, of every chip listed */
+/* From one launch to the next on the device, without a host in between. */
+static const double launch_seconds = 4e-6;
 
 static const chip *find_chip(const qb__device_info *device, bool *known) {
     const chip *best = device->is_cpu ? &some_cpu : &some_gpu;
@@ -47,19 +56,60 @@ void qb__device_model_of(const qb__device_info *device, qb__device_model *model)
     model->rate[QB__UNIT_TENSOR] = c->tensor * all;
     model->rate[QB__UNIT_L2] = c->l2 * all;
     model->rate[QB__UNIT_MEMORY] = c->memory;
+    model->rate[QB__UNIT_WAITING] = 0;
+    model->asks = device->api == QB__API_CUDA;
+    model->clock = clocks;
+    model->multiprocessors = device->multiprocessors ? device->multiprocessors : 1;
+    model->registers = c->items > 0 ? REGISTERS : 0;
+    model->items = c->items;
+    model->groups = c->groups;
+    model->shared_bytes = c->shared * 1024;
+    model->near_bytes = c->near * 1024;
+}
+
+/* The busiest of the units from `first` to `last`. */
+static double longest(const double *seconds, int first, int last, int *which) {
+    double most = 0;
+    *which = QB__UNIT_ARITHMETIC;
+    for (int unit = first; unit <= last; unit++)
+        if (seconds[unit] > most) most = seconds[unit], *which = unit;
+    return most;
+}
+
+/* Groups that compute and wait in turns, and the multiprocessors that have one more than others. */
+static double with_groups(const qb__device_model *model, const qb__kernel_groups *g,
+                          const qb__occupancy *o, double updates, double seconds[QB__UNITS],
+                          double busiest) {
+    if (model->registers <= 0 || g->round <= 0 || busiest <= 0) return busiest;
+    const double busy = busiest / updates * g->round * model->multiprocessors;
+    const double wait = g->wait / model->clock, each = g->count / model->multiprocessors;
+    const double uneven = g->count > 0 ? ceil(each) / each : 1;
+    seconds[QB__UNIT_WAITING] = busiest * uneven * (busy + wait) / (busy * o->groups);
+    return busiest * uneven * qb__device_turns(o->groups, busy, wait);
 }
 
 double qb__device_predict(const qb__device_model *model, const qb__kernel_cost *cost,
                           double updates, double seconds[QB__UNITS], int *bottleneck) {
-    const double work[QB__UNITS] = {cost->texels,       cost->local_bytes, cost->arithmetic,
-                                    cost->tensor_flops, cost->l2_bytes,    cost->memory_bytes};
-    double longest = 0;
-    *bottleneck = QB__UNIT_ARITHMETIC;
+    const qb__occupancy o = qb__device_occupancy(model, &cost->groups);
+    const double work[QB__UNITS] = {cost->texels,
+                                    cost->local_bytes + o.spilled_bytes,
+                                    cost->arithmetic,
+                                    cost->tensor_flops,
+                                    cost->l2_bytes + o.spilled_bytes * o.spilled_far,
+                                    cost->memory_bytes,
+                                    0};
+    double own[QB__UNITS], *all = seconds ? seconds : own;
     for (int unit = 0; unit < QB__UNITS; unit++) {
         double rate = model->rate[unit];
-        double t = work[unit] > 0 ? (rate > 0 ? work[unit] * updates / rate : 1e30) : 0;
-        if (seconds) seconds[unit] = t;
-        if (t > longest) longest = t, *bottleneck = unit;
+        all[unit] = work[unit] > 0 ? (rate > 0 ? work[unit] * updates / rate : 1e30) : 0;
     }
-    return longest;
+    const double texture = all[QB__UNIT_TEXTURE];
+    /* Ways that take turns wait for memory only in the part that has groups of its own. */
+    const int first = cost->texture_apart > 0 ? QB__UNIT_LOCAL : QB__UNIT_TEXTURE;
+    double time = longest(all, first, QB__UNIT_MEMORY, bottleneck);
+    time = with_groups(model, &cost->groups, &o, updates, all, time);
+    const double shorter = time < texture ? time : texture;
+    if (time < texture) time = texture;
+    longest(all, QB__UNIT_TEXTURE, QB__UNIT_WAITING, bottleneck);
+    return time + cost->texture_apart * shorter + cost->launches * launch_seconds;
 }

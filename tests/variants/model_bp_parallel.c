@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* The performance model against recorded measurements of an H200.
+ *   model_bp_parallel [--least-share S] [--list] FILE
+ * FILE: bench/results/NVIDIA-H200-bp-parallel-sets.json. Prints, with --list, prediction over
+ * measurement of every parameter set with the unit that decides, then how far they lie apart; fails
+ * when the best set of a variant and number of slices is forecast by more than 20 % wrong, or when
+ * a smaller share of all sets than S lies within 20 %. Sets that a variant has come to refuse are
+ * forecast like others. */
+#include "trial.h"
+
+#include "ops/device_backproject.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What was measured there, and on what: see the file. */
+enum { VIEWS = 1024, COLUMNS = 1024, SLICES = 64, BESTS_MAX = 128 };
+static const double within = 0.2;
+static const qb__device_info h200 = {.api = QB__API_CUDA,
+                                     .name = "NVIDIA H200",
+                                     .spec = "cuda:0",
+                                     .arch = 90,
+                                     .arch_specific = true,
+                                     .half_arithmetic = true,
+                                     .images = true,
+                                     .subgroups = true,
+                                     .warp = 32,
+                                     .multiprocessors = 132,
+                                     .local_bytes = 227 << 10,
+                                     .group_size = 1024,
+                                     .image_width = 131072,
+                                     .image_height = 65536,
+                                     .image_layers = 2048,
+                                     .clock_hz = 1.98e9};
+
+typedef struct best {
+    const char *id;
+    int slices;
+    double rate, ratio;
+} best;
+
+typedef struct totals {
+    const qb__bp_parallel_problem *problem;
+    bool list;
+    int sets, close, refused, faults, best_count;
+    best bests[BESTS_MAX];
+} totals;
+
+static const qb__bp_parallel_device_variant *variant_of(const char *id) {
+    size_t count;
+    const qb__bp_parallel_device_variant *const *rows = qb__bp_parallel_device_variants(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rows[i]->id, id) == 0) return rows[i];
+    return NULL;
+}
+
+/* The fastest set of each variant and number of slices a fetch. */
+static void keep_best(totals *t, best b) {
+    for (int i = 0; i < t->best_count; i++) {
+        best *old = &t->bests[i];
+        if (strcmp(old->id, b.id) || old->slices != b.slices) continue;
+        if (b.rate > old->rate) *old = b;
+        return;
+    }
+    if (t->best_count < BESTS_MAX) t->bests[t->best_count++] = b;
+}
+
+static void print_set(const qb__bp_parallel_device_variant *v, const int *values, double rate,
+                      double predicted, int unit) {
+    printf("%5.2f %8.0f %8.0f %-13s %s", predicted / rate, rate, predicted, qb__unit_names[unit],
+           v->id);
+    for (int i = 0; i < qb__parameter_count(v); i++)
+        if (v->parameters[i].count > 1) printf(" %s=%d", v->parameters[i].name, values[i]);
+    printf("\n");
+}
+
+/* Row: values in the variant's order, then giga-updates/s. */
+static void one_set(totals *t, const qb__bp_parallel_device_variant *v, const cJSON *row) {
+    const int count = qb__parameter_count(v);
+    int values[QB__PARAMETERS_MAX] = {0}, slices = 0, unit;
+    if (cJSON_GetArraySize(row) != count + 1) {
+        t->faults++;
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        values[i] = cJSON_GetArrayItem(row, i)->valueint;
+        if (!strcmp(v->parameters[i].name, "SLICES")) slices = values[i];
+    }
+    const double rate = cJSON_GetArrayItem(row, count)->valuedouble;
+    const double updates = (double)COLUMNS * COLUMNS * SLICES * VIEWS;
+    const double seconds = qb__device_forecast(&h200, v, t->problem, SLICES, values, NULL, &unit);
+    const double predicted = updates / seconds * 1e-9, ratio = predicted / rate;
+    t->sets++;
+    if (fabs(ratio - 1) <= within) t->close++;
+    if (v->unusable(&h200, t->problem, values)) t->refused++;
+    keep_best(t, (best){v->id, slices, rate, ratio});
+    if (t->list) print_set(v, values, rate, predicted, unit);
+}
+
+static int report(const totals *t, double least_share) {
+    double low = 1e9, high = 0, share = t->sets ? (double)t->close / t->sets : 0;
+    int bad = 0;
+    for (int i = 0; i < t->best_count; i++) {
+        const best *b = &t->bests[i];
+        if (b->ratio < low) low = b->ratio;
+        if (b->ratio > high) high = b->ratio;
+        if (fabs(b->ratio - 1) <= within) continue;
+        printf("%s, %d slices: %.2f of %.0f\n", b->id, b->slices, b->ratio, b->rate);
+        bad++;
+    }
+    printf("%d best sets: %.2f to %.2f of what was measured; %.1f %% of %d sets (%d refused since) "
+           "within 20 %%\n",
+           t->best_count, low, high, 100 * share, t->sets, t->refused);
+    if (t->faults) printf("%d kernels or sets that do not exist\n", t->faults);
+    return bad || t->faults || share < least_share || !t->best_count;
+}
+
+static cJSON *load(const char *path) {
+    enum { MOST = 1 << 20 };
+    char *text = calloc(MOST + 1, 1);
+    FILE *file = fopen(path, "rb");
+    cJSON *root = file && text && fread(text, 1, MOST, file) ? cJSON_Parse(text) : NULL;
+    if (file) fclose(file);
+    free(text);
+    return root;
+}
+
+int main(int argc, char **argv) {
+    double least_share = 0;
+    cJSON *root = argc > 1 ? load(argv[argc - 1]) : NULL;
+    if (!root) {
+        fprintf(stderr, "model_bp_parallel [--least-share S] [--list] FILE\n");
+        return 2;
+    }
+    trial ordinary = trial_ordinary(VIEWS, COLUMNS, 1, 1);
+    totals t = {.problem = &ordinary.problem};
+    for (int i = 1; i < argc - 1; i++) {
+        if (!strcmp(argv[i], "--list")) t.list = true;
+        if (!strcmp(argv[i], "--least-share") && i + 2 < argc) least_share = atof(argv[i + 1]);
+    }
+    const cJSON *kernel, *row;
+    cJSON_ArrayForEach(kernel, cJSON_GetObjectItem(root, "kernels")) {
+        const char *id = cJSON_GetStringValue(cJSON_GetObjectItem(kernel, "id"));
+        const qb__bp_parallel_device_variant *v = id ? variant_of(id) : NULL;
+        if (!v) t.faults++;
+        cJSON_ArrayForEach(row, cJSON_GetObjectItem(kernel, "rows")) if (v) one_set(&t, v, row);
+    }
+    const int status = report(&t, least_share);
+    trial_free(&ordinary);
+    cJSON_Delete(root);
+    return status;
+}

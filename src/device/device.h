@@ -20,7 +20,7 @@ typedef struct qb__device_info {
     char name[128];
     char driver[64];      /* driver version, and the compiler's */
     char spec[24];        /* "cuda:0", "opencl:1" */
-    int arch;             /* CUDA compute capability, 90 = 9.0; 0 for OpenCL */
+    int arch;             /* compute capability, 90 = 9.0; 0: none is known */
     bool arch_specific;   /* CUDA: code for exactly this chip (sm_90a) can be had */
     bool is_cpu;          /* an OpenCL device that is the host's processor (PoCL) */
     bool local_is_cache;  /* local memory is ordinary memory (CPU devices) */

@@ -40,6 +40,8 @@ enum {
     QB__CL_DEVICE_VERSION = 0x102f,
     QB__CL_DEVICE_EXTENSIONS = 0x1030,
     QB__CL_DEVICE_IMAGE_LAYERS = 0x1041,
+    QB__CL_NVIDIA_MAJOR = 0x4000, /* cl_nv_device_attribute_query */
+    QB__CL_NVIDIA_MINOR = 0x4001,
     QB__CL_NVIDIA_WARP = 0x4003,
     QB__CL_AMD_WAVEFRONT = 0x4043,
     QB__CL_LOCAL_IS_LOCAL = 1,

@@ -73,6 +73,8 @@ static void describe(qb__device *device, int index) {
                       strstr(extensions, "cl_intel_subgroups") != NULL;
     uint64_t warp = number(id, QB__CL_NVIDIA_WARP);
     device->nvidia = warp != 0;
+    if (strstr(extensions, "cl_nv_device_attribute_query"))
+        info->arch = (int)(number(id, QB__CL_NVIDIA_MAJOR) * 10 + number(id, QB__CL_NVIDIA_MINOR));
     if (!warp) warp = number(id, QB__CL_AMD_WAVEFRONT);
     info->warp = warp && warp <= 128 ? (unsigned)warp : 1;
     info->multiprocessors = (unsigned)number(id, QB__CL_DEVICE_UNITS);

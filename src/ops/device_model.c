@@ -53,7 +53,8 @@ void qb__device_model_of(const qb__device_info *device, qb__device_model *model)
     model->rate[QB__UNIT_TEXTURE] = c->texels * all;
     model->rate[QB__UNIT_LOCAL] = c->local * all;
     model->rate[QB__UNIT_ARITHMETIC] = c->lanes * all;
-    model->rate[QB__UNIT_TENSOR] = c->tensor * all;
+    /* OpenCL has no way to them. */
+    model->rate[QB__UNIT_TENSOR] = device->api == QB__API_CUDA ? c->tensor * all : 0;
     model->rate[QB__UNIT_L2] = c->l2 * all;
     model->rate[QB__UNIT_MEMORY] = c->memory;
     model->rate[QB__UNIT_WAITING] = 0;

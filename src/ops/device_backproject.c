@@ -180,6 +180,7 @@ cJSON *qb__device_why(const qb__device_info *device, const qb__bp_parallel_probl
     size_t count;
     const row *const *rows = qb__bp_parallel_device_variants(&count);
     cJSON *list = cJSON_CreateArray();
+    const double factor = doubt(device, problem, slices);
     for (size_t i = 0; i < count; i++) {
         if ((int)rows[i]->interp != (int)interp) continue;
         qb__device_choice c;
@@ -198,7 +199,11 @@ cJSON *qb__device_why(const qb__device_info *device, const qb__bp_parallel_probl
         cJSON_AddStringToObject(entry, "bottleneck", qb__unit_names[c.bottleneck]);
         cJSON_AddItemToObject(entry, "limits",
                               limits_json(rows[i], device, problem, slices, c.values));
-        if (c.measured) cJSON_AddNumberToObject(entry, "measured_seconds", c.seconds);
+        if (c.measured)
+            cJSON_AddNumberToObject(entry, "measured_seconds", c.seconds);
+        else
+            cJSON_AddNumberToObject(entry, "doubt", factor);
+        cJSON_AddNumberToObject(entry, "expected_seconds", c.seconds * (c.measured ? 1 : factor));
     }
     return list;
 }

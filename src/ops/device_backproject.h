@@ -26,7 +26,8 @@ qb_status qb__device_choose(const qb__device_info *device, const qb__bp_parallel
                             qb__device_choice *choice);
 
 /* The table behind the choice: [{kernel, method, accuracy, verdict, parameters, predicted_seconds,
- * bottleneck, limits: {unit: seconds}, measured_seconds}, ...]. */
+ * bottleneck, limits: {unit: seconds}, measured_seconds, expected_seconds, doubt}, ...]. What is
+ * expected decides: the measured time, else the forecast times `doubt`. */
 cJSON *qb__device_why(const qb__device_info *device, const qb__bp_parallel_problem *problem,
                       size_t slices, qb_interp interp, qb_accuracy accuracy);
 

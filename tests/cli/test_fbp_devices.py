@@ -213,9 +213,16 @@ def test_plan_says_why(opencl, scan, tmp_path):
     plan = qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl)
     usable = [row for row in plan["why_device"] if row["verdict"] == "usable"]
     assert plan["kernel"] in [row["kernel"] for row in usable]
-    best = min(usable, key=lambda row: row.get("measured_seconds", row["predicted_seconds"]))
-    assert plan["kernel"] == best["kernel"]
+    assert plan["kernel"] == min(usable, key=lambda row: row["expected_seconds"])["kernel"]
+    assert f"* {plan['kernel']} " in text and text.count("; chosen") == 1
+    # Nothing is measured here: the forecast itself decides.
+    assert all(row["doubt"] == 1 and row["expected_seconds"] == row["predicted_seconds"] for row in usable)
     fails(2, "fbp", scan, "-o", tmp_path / "x.h5", "--why", says=["qb plan"])
+
+
+def split_by_measured(plan):
+    rows = [r for r in plan["why_device"] if "predicted_seconds" in r]
+    return [r for r in rows if "measured_seconds" in r], [r for r in rows if "measured_seconds" not in r]
 
 
 def test_tune(opencl, scan, tmp_path):
@@ -225,19 +232,33 @@ def test_tune(opencl, scan, tmp_path):
                     "--views", 12, env=env)
     row = next(r for r in json.loads(kept.read_text()) if r["kernel"] == "bp_parallel_linear.texture_zorder")
     assert row["giga_updates_per_second"] > 0 and found["file"] == str(kept)
-    def measured(env):
+    def is_measured(env):
         plan = qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl, "--slices", "0:4", "--accuracy",
                        "fast", env=env)
         return any("measured_seconds" in r for r in plan["why_device"])
 
-    assert measured(env)
+    assert is_measured(env)
     home = tmp_path / "config" / "quickbeam" / "tuning.json"
     home.parent.mkdir(parents=True)
     home.write_text(kept.read_text())
     usual = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")}
-    assert not measured(usual)  # tests see no tuning of the user's: QB_TUNING is empty
+    assert not is_measured(usual)  # tests see no tuning of the user's: QB_TUNING is empty
     del usual["QB_TUNING"]
-    assert measured(usual)
+    assert is_measured(usual)
+    plan = qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl, "--slices", "0:4", "--accuracy", "fast",
+                   env=env)
+    measured, forecast = split_by_measured(plan)
+    assert [r["kernel"] for r in measured] == ["bp_parallel_linear.texture_zorder"]
+    assert measured[0]["expected_seconds"] == measured[0]["measured_seconds"]
+    # Ten times slower than the model thinks: no other kernel is believed either.
+    row["giga_updates_per_second"] *= measured[0]["measured_seconds"] / measured[0]["predicted_seconds"] / 10
+    kept.write_text(json.dumps([row]))
+    args = ("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl, "--slices", "0:4", "--accuracy", "fast")
+    measured, forecast = split_by_measured(qb_json(*args, env=env))
+    assert abs(measured[0]["measured_seconds"] / measured[0]["predicted_seconds"] - 10) < 1e-6
+    assert forecast and all(abs(r["doubt"] - 10) < 1e-6 for r in forecast)
+    assert all(abs(r["expected_seconds"] / r["predicted_seconds"] - 10) < 1e-6 for r in forecast)
+    assert "x 10.00 of doubt" in qb(*args, "--why", env=env).stdout
     kept.write_text('[{"device": 3, "slices": 1e300}, [], {"values": "x"}]')  # nothing to go by, and no crash
     qb("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl, env=env)
     fails(2, "tune", "--device", opencl, "--kernel", "nonsense", says=["nonsense"], env=env)

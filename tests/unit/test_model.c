@@ -44,6 +44,23 @@ static void test_only_cuda_can_ask(void **state) {
     assert_true(occupancy(&opencl, g).groups == 1);
 }
 
+/* The chip's own rates by either way, but no matrix products through OpenCL. */
+static void test_opencl_on_a_known_chip(void **state) {
+    (void)state;
+    qb__device_info opencl = h200;
+    qb__device_model cuda, other;
+    opencl.api = QB__API_OPENCL;
+    qb__device_model_of(&h200, &cuda);
+    qb__device_model_of(&opencl, &other);
+    assert_true(cuda.known && other.known);
+    assert_true(other.rate[QB__UNIT_LOCAL] == 132 * 128 * 2e9);
+    assert_true(other.rate[QB__UNIT_MEMORY] == cuda.rate[QB__UNIT_MEMORY]);
+    assert_true(cuda.rate[QB__UNIT_TENSOR] > 0 && other.rate[QB__UNIT_TENSOR] == 0);
+    opencl.arch = 0; /* nobody said which */
+    qb__device_model_of(&opencl, &other);
+    assert_true(!other.known && other.rate[QB__UNIT_LOCAL] < cuda.rate[QB__UNIT_LOCAL]);
+}
+
 /* 64 sums and what else must be there in 64 registers: 48 are outside, read and written at each of
  * 64 updates; 192 bytes of each of 1,024 items fit beside little shared memory, not beside much. */
 static void test_sums_that_leave_registers(void **state) {
@@ -103,9 +120,11 @@ static void test_prediction(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_a_multiprocessor_holds),
-        cmocka_unit_test(test_only_cuda_can_ask), cmocka_unit_test(test_sums_that_leave_registers),
-        cmocka_unit_test(test_turns), cmocka_unit_test(test_prediction)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_a_multiprocessor_holds),
+                                       cmocka_unit_test(test_only_cuda_can_ask),
+                                       cmocka_unit_test(test_opencl_on_a_known_chip),
+                                       cmocka_unit_test(test_sums_that_leave_registers),
+                                       cmocka_unit_test(test_turns),
+                                       cmocka_unit_test(test_prediction)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

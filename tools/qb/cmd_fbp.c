@@ -27,16 +27,30 @@ static void print_why(const cJSON *plan, FILE *out) {
     }
 }
 
-/* The device's table: what each unit would take alone, the bottleneck, prediction, measurement. */
+/* The seconds that a kernel is chosen by, and where they come from. */
+static void print_expected(const cJSON *row, FILE *out) {
+    if (!cJSON_GetObjectItem(row, "expected_seconds")) return;
+    fprintf(out, "%9.4g s ", number(row, "expected_seconds"));
+    if (cJSON_GetObjectItem(row, "measured_seconds"))
+        fprintf(out, "measured, forecast %.4g by %s; ", number(row, "predicted_seconds"),
+                text(row, "bottleneck"));
+    else if (number(row, "doubt") > 1)
+        fprintf(out, "forecast %.4g by %s x %.2f of doubt; ", number(row, "predicted_seconds"),
+                text(row, "bottleneck"), number(row, "doubt"));
+    else
+        fprintf(out, "forecast by %s; ", text(row, "bottleneck"));
+}
+
+/* The device's table, what is chosen marked: the seconds that decide, prediction and measurement,
+ * the bottleneck, and what each unit would take alone. */
 static void print_why_device(const cJSON *plan, FILE *out) {
     const cJSON *row, *limit;
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(plan, "why_device")) {
-        fprintf(out, "             %-36s %-7s ", text(row, "kernel"), text(row, "accuracy"));
-        if (cJSON_GetObjectItem(row, "predicted_seconds"))
-            fprintf(out, "%9.4g s by %s; ", number(row, "predicted_seconds"), text(row, "bottleneck"));
-        if (cJSON_GetObjectItem(row, "measured_seconds"))
-            fprintf(out, "%.4g s measured; ", number(row, "measured_seconds"));
-        fprintf(out, "%s", text(row, "verdict"));
+        const bool chosen = strcmp(text(row, "kernel"), text(plan, "kernel")) == 0;
+        fprintf(out, "           %s %-36s %-7s ", chosen ? "*" : " ", text(row, "kernel"),
+                text(row, "accuracy"));
+        print_expected(row, out);
+        fprintf(out, "%s", chosen ? "chosen" : text(row, "verdict"));
         const char *between = " (";
         cJSON_ArrayForEach(limit, cJSON_GetObjectItem(row, "limits")) {
             fprintf(out, "%s%s %.3g", between, limit->string, limit->valuedouble);

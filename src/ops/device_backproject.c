@@ -96,20 +96,33 @@ const char *qb__tuning_device(const qb__device_info *device, char *name, size_t 
     return name;
 }
 
-const char *qb__device_estimate(const row *variant, const qb__device_info *device,
-                                const qb__bp_parallel_problem *problem, size_t slices,
-                                qb__device_choice *choice) {
+/* What is known of this device: parameters and a speed; of its architecture: parameters. */
+static bool known_parameters(const row *variant, const qb__device_info *device,
+                             const qb__bp_parallel_problem *problem, size_t slices,
+                             qb__tuning_entry *entry) {
     char name[QB__TUNING_NAME];
     qb__tuning_key key = {qb__tuning_device(device, name, sizeof name), variant->id, slices,
                           problem->columns};
-    qb__tuning_entry entry;
+    bool found = qb__tuning_find(&key, entry);
+    if (!found && (key.device = qb__tuning_paper_card(device)) != NULL) {
+        found = qb__tuning_find(&key, entry);
+        entry->giga_updates = 0;
+    }
+    return found && legal(variant, entry->values) &&
+           !unusable(variant, device, problem, entry->values);
+}
+
+const char *qb__device_estimate(const row *variant, const qb__device_info *device,
+                                const qb__bp_parallel_problem *problem, size_t slices,
+                                qb__device_choice *choice) {
+    qb__tuning_entry entry = {.giga_updates = 0};
     double updates = (double)problem->nx * (double)problem->ny * (double)problem->views;
     unsigned padded = qb__device_padded(variant, slices);
     *choice = (qb__device_choice){.variant = variant};
-    choice->measured = qb__tuning_find(&key, &entry) && legal(variant, entry.values) &&
-                       !unusable(variant, device, problem, entry.values);
+    const bool known = known_parameters(variant, device, problem, slices, &entry);
+    choice->measured = known && entry.giga_updates > 0;
     const char *why = NULL;
-    if (choice->measured)
+    if (known)
         memcpy(choice->values, entry.values, sizeof choice->values);
     else
         why = first_usable(variant, device, problem, choice->values);

@@ -10,28 +10,35 @@ const char *const qb__unit_names[QB__UNITS] = {
 /* Per multiprocessor and clock: texels fetched with bilinear filtering, bytes of shared memory,
  * fp32 lane instructions, dense FLOP of fp16 products summed in fp32 as mma.sync issues them; then
  * L2 bytes per multiprocessor and clock, and memory bytes a second of the card that ships most.
- * Vendors' architecture tables; sm_90 measured (docs/performance-devices.md). Then what a
- * multiprocessor holds: items, groups, KiB of shared memory, KiB of that and level-1 cache. */
+ * Vendors' architecture tables, below 70 Table 10 of the parallel back-projection paper; sm_90
+ * measured (docs/performance-devices.md). Kepler has 192 lanes but without two instructions a
+ * clock to a warp uses 128. Then what a multiprocessor holds: items, groups, KiB of
+ * shared memory, KiB of that and level-1 cache, registers in 1024s. */
 typedef struct chip {
     int arch;
     double texels, local, lanes, tensor, l2, memory;
-    double items, groups, shared, near;
+    double items, groups, shared, near, registers;
 } chip;
 
 static const chip chips[] = {
-    {75, 4, 64, 64, 512, 32, 0.6e12, 1024, 16, 64, 96},
-    {80, 4, 128, 64, 2048, 48, 1.4e12, 2048, 32, 164, 192},
-    {86, 4, 128, 128, 512, 32, 0.8e12, 1536, 16, 100, 128},
-    {89, 4, 128, 128, 512, 32, 0.9e12, 1536, 24, 100, 128},
-    {90, 4, 128, 128, 2220, 32, 4.1e12, 2048, 32, 228, 256},
-    {100, 4, 128, 128, 2220, 48, 7.0e12, 2048, 32, 228, 256},
-    {120, 4, 128, 128, 512, 32, 1.6e12, 1536, 24, 100, 128},
+    {20, 4, 64, 32, 0, 12, 0.19e12, 1536, 8, 48, 64, 32},
+    {30, 16, 256, 128, 0, 64, 0.19e12, 2048, 16, 48, 64, 64},
+    {35, 16, 256, 128, 0, 55, 0.29e12, 2048, 16, 48, 64, 64},
+    {52, 8, 128, 128, 0, 32, 0.22e12, 2048, 32, 96, 120, 64},
+    {61, 8, 128, 128, 0, 27, 0.48e12, 2048, 32, 96, 120, 64},
+    {70, 4, 128, 64, 0, 32, 0.75e12, 2048, 32, 96, 128, 64},
+    {75, 4, 64, 64, 512, 32, 0.6e12, 1024, 16, 64, 96, 64},
+    {80, 4, 128, 64, 2048, 48, 1.4e12, 2048, 32, 164, 192, 64},
+    {86, 4, 128, 128, 512, 32, 0.8e12, 1536, 16, 100, 128, 64},
+    {89, 4, 128, 128, 512, 32, 0.9e12, 1536, 24, 100, 128, 64},
+    {90, 4, 128, 128, 2220, 32, 4.1e12, 2048, 32, 228, 256, 64},
+    {100, 4, 128, 128, 2220, 48, 7.0e12, 2048, 32, 228, 256, 64},
+    {120, 4, 128, 128, 512, 32, 1.6e12, 1536, 24, 100, 128, 64},
 };
 /* A GPU that nobody listed, and a CPU's core seen through OpenCL: 8 lanes wide, filtering textures
  * in software, and keeping no groups under way beside each other. */
-static const chip some_gpu = {0, 4, 64, 64, 0, 32, 0.3e12, 2048, 16, 64, 80};
-static const chip some_cpu = {0, 0.03, 32, 8, 0, 16, 2e10, 0, 0, 0, 0};
-enum { REGISTERS = 65536 }; /* a multiprocessor's, of every chip listed */
+static const chip some_gpu = {0, 4, 64, 64, 0, 32, 0.3e12, 2048, 16, 64, 80, 64};
+static const chip some_cpu = {0, 0.03, 32, 8, 0, 16, 2e10, 0, 0, 0, 0, 0};
 /* From one launch to the next on the device, without a host in between. */
 static const double launch_seconds = 4e-6;
 
@@ -61,7 +68,7 @@ void qb__device_model_of(const qb__device_info *device, qb__device_model *model)
     model->asks = device->api == QB__API_CUDA;
     model->clock = clocks;
     model->multiprocessors = device->multiprocessors ? device->multiprocessors : 1;
-    model->registers = c->items > 0 ? REGISTERS : 0;
+    model->registers = c->registers * 1024;
     model->items = c->items;
     model->groups = c->groups;
     model->shared_bytes = c->shared * 1024;

@@ -137,7 +137,7 @@ bool qb__tuning_find(const qb__tuning_key *key, qb__tuning_entry *entry) {
         int d = distance((double)row->key.slices, (double)row->key.columns, key);
         if (d < least) least = d, *entry = row->entry;
     }
-    return least < TOO_FAR;
+    return least < TOO_FAR || qb__tuning_paper_find(key, slices_class(key) < FEW_SLICES, entry);
 }
 
 static cJSON *new_row(const qb__tuning_key *key, const qb__tuning_entry *entry) {

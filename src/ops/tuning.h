@@ -25,9 +25,12 @@ typedef struct qb__tuning_entry {
     double giga_updates; /* a second */
 } qb__tuning_entry;
 
-/* The entry of the same device and variant whose shape class is closest (slices first); false when
- * there is none or the file cannot be read. */
+/* The entry of the same device and variant whose shape class is closest (slices first): the file's,
+ * else what is shipped. A speed of 0 is not known. False when there is none. */
 bool qb__tuning_find(const qb__tuning_key *key, qb__tuning_entry *entry);
+/* The card that stands for this device's architecture, as `device` of a key: its parameters are a
+ * good guess. NULL where nothing older than our own defaults fits better than they do. */
+const char *qb__tuning_paper_card(const qb__device_info *device);
 /* Adds or replaces; the file changes as a whole. */
 qb_status qb__tuning_store(const qb__tuning_key *key, const qb__tuning_entry *entry);
 /* The user's file; empty when there is no home. */

@@ -2,6 +2,8 @@
 /* The tuning file and what is shipped in its place. */
 #include "check.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,22 +20,173 @@ static const qb__bp_parallel_device_variant *variant_of(const char *id) {
     return NULL;
 }
 
+static void check_legal(const qb__tuning_shipped *row) {
+    const qb__bp_parallel_device_variant *variant = variant_of(row->key.variant);
+    assert_non_null(variant);
+    for (int p = 0; p < qb__parameter_count(variant); p++) {
+        bool legal = false;
+        for (int j = 0; j < variant->parameters[p].count; j++)
+            legal |= variant->parameters[p].values[j] == row->entry.values[p];
+        if (!legal)
+            fail_msg("%s on %s: %s=%d", row->key.variant, row->key.device,
+                     variant->parameters[p].name, row->entry.values[p]);
+    }
+    /* A value too many would be the speed's neighbour. */
+    for (int p = qb__parameter_count(variant); p < QB__TUNING_VALUES; p++)
+        assert_int_equal(row->entry.values[p], 0);
+}
+
 static void test_shipped_values_are_legal(void **state) {
     (void)state;
     for (size_t i = 0; i < qb__tuning_shipped_count; i++) {
-        const qb__tuning_shipped *row = &qb__tuning_shipped_rows[i];
-        const qb__bp_parallel_device_variant *variant = variant_of(row->key.variant);
-        assert_non_null(variant);
-        assert_true(row->entry.giga_updates > 0);
-        for (int p = 0; p < qb__parameter_count(variant); p++) {
-            bool legal = false;
-            for (int j = 0; j < variant->parameters[p].count; j++)
-                legal |= variant->parameters[p].values[j] == row->entry.values[p];
-            if (!legal)
-                fail_msg("row %zu, %s on %s: %s=%d", i, row->key.variant, row->key.device,
-                         variant->parameters[p].name, row->entry.values[p]);
-        }
+        check_legal(&qb__tuning_shipped_rows[i]);
+        assert_true(qb__tuning_shipped_rows[i].entry.giga_updates > 0);
     }
+    for (size_t i = 0; i < qb__tuning_paper_count; i++) {
+        const qb__tuning_shipped *row = &qb__tuning_paper_rows[i];
+        check_legal(row);
+        assert_int_equal(row->key.slices, row->entry.values[1]); /* a fetch's */
+        assert_true(row->entry.giga_updates > 0 || strstr(row->key.variant, "oversample"));
+    }
+}
+
+/* Each card and kernel of the paper once a number of slices. */
+static void test_paper_rows_are_told_apart(void **state) {
+    (void)state;
+    for (size_t i = 0; i < qb__tuning_paper_count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const qb__tuning_key *a = &qb__tuning_paper_rows[i].key,
+                                 *b = &qb__tuning_paper_rows[j].key;
+            assert_false(!strcmp(a->device, b->device) && !strcmp(a->variant, b->variant) &&
+                         a->slices == b->slices);
+        }
+}
+
+enum { VIEWS = 512, SIZE = 2048 };
+static double ax[VIEWS], ay[VIEWS], h0[VIEWS];
+static float largest[128];
+
+static qb__bp_parallel_problem problem(void) {
+    for (int v = 0; v < VIEWS; v++) {
+        const double angle = 3.141592653589793 * v / VIEWS;
+        ax[v] = cos(angle), ay[v] = sin(angle);
+        h0[v] = (SIZE - 1) / 2.0 * (1 - ax[v] - ay[v]);
+    }
+    for (size_t s = 0; s < sizeof largest / sizeof *largest; s++) largest[s] = 1;
+    return (qb__bp_parallel_problem){.views = VIEWS,
+                                     .columns = SIZE,
+                                     .nx = SIZE,
+                                     .ny = SIZE,
+                                     .ax = ax,
+                                     .ay = ay,
+                                     .h0 = h0,
+                                     .largest = largest};
+}
+
+static qb__device_info card(const char *name, qb__device_api api, int arch, unsigned parts,
+                            double clock) {
+    qb__device_info info = {.api = api,
+                            .arch = arch,
+                            .images = true,
+                            .subgroups = api == QB__API_CUDA,
+                            .warp = 32,
+                            .multiprocessors = parts,
+                            .local_bytes = 48 << 10,
+                            .group_size = 1024,
+                            .image_width = 16384,
+                            .image_height = 32768,
+                            .image_layers = 2048,
+                            .clock_hz = clock};
+    snprintf(info.name, sizeof info.name, "%s", name);
+    return info;
+}
+
+/* What is chosen on the paper's cards is what its Table 25 advises for precise results: linear
+ * single and multi, nearest. Where that is 4 slices by arithmetic, half precision is not let in. */
+static void test_table_25(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int api, arch;
+        unsigned parts;
+        double clock;
+        size_t slices;
+        int interp;
+        const char *kernel;
+    } advice[] = {
+        {"NVIDIA GeForce GTX 980", QB__API_CUDA, 52, 16, 1.252e9, 1, QB__INTERP_LINEAR, "hybrid"},
+        {"NVIDIA GeForce GTX 980", QB__API_CUDA, 52, 16, 1.252e9, 2, QB__INTERP_LINEAR, "hybrid"},
+        {"NVIDIA TITAN X (Pascal)", QB__API_CUDA, 61, 28, 1.759e9, 1, QB__INTERP_LINEAR, "hybrid"},
+        {"NVIDIA TITAN X (Pascal)", QB__API_CUDA, 61, 28, 1.759e9, 2, QB__INTERP_LINEAR, "hybrid"},
+        {"NVIDIA TITAN X (Pascal)", QB__API_CUDA, 61, 28, 1.759e9, 1, QB__INTERP_NEAREST, "alu"},
+        {"GeForce GTX TITAN", QB__API_CUDA, 35, 14, 0.993e9, 1, QB__INTERP_LINEAR, "texture"},
+        {"GeForce GTX TITAN", QB__API_CUDA, 35, 14, 0.993e9, 2, QB__INTERP_LINEAR, "texture"},
+        {"GeForce GTX TITAN", QB__API_OPENCL, 35, 14, 0.993e9, 1, QB__INTERP_NEAREST, "alu"},
+        {"GeForce GTX 580", QB__API_OPENCL, 20, 16, 1.544e9, 4, QB__INTERP_LINEAR, "alu"},
+        {"GeForce GTX 580", QB__API_OPENCL, 20, 16, 1.544e9, 4, QB__INTERP_NEAREST, "alu"},
+        {"Hawaii", QB__API_OPENCL, 0, 40, 0.947e9, 4, QB__INTERP_LINEAR, "alu"},
+        {"Hawaii", QB__API_OPENCL, 0, 40, 0.947e9, 4, QB__INTERP_NEAREST, "alu"},
+    };
+    const qb__bp_parallel_problem p = problem();
+    setenv("QB_TUNING", "", 1);
+    for (size_t i = 0; i < sizeof advice / sizeof *advice; i++) {
+        qb__device_info info = card(advice[i].name, (qb__device_api)advice[i].api, advice[i].arch,
+                                    advice[i].parts, advice[i].clock);
+        qb__device_choice choice;
+        assert_int_equal(
+            qb__device_choose(&info, &p, advice[i].slices, (qb_interp)advice[i].interp,
+                              advice[i].slices == 4 ? QB_ACCURACY_HIGH : QB_ACCURACY_FAST, NULL,
+                              &choice),
+            QB_OK);
+        const char *family = strchr(choice.variant->id, '.') + 1;
+        if (strncmp(family, advice[i].kernel, strlen(advice[i].kernel)) != 0)
+            fail_msg("%s, %zu slices, %s: %s and not %s", advice[i].name, advice[i].slices,
+                     advice[i].interp ? "nearest" : "linear", choice.variant->id, advice[i].kernel);
+    }
+}
+
+/* A card of a known architecture takes the parameters but not the speed; one of ours the first. */
+static void test_architectures(void **state) {
+    (void)state;
+    const qb__bp_parallel_problem p = problem();
+    const qb__bp_parallel_device_variant *alu = variant_of("bp_parallel_nearest.alu");
+    setenv("QB_TUNING", "", 1);
+    qb__device_choice itself, cousin, newer;
+    qb__device_info info = card("NVIDIA TITAN X (Pascal)", QB__API_OPENCL, 61, 28, 1.7e9);
+    assert_null(qb__device_estimate(alu, &info, &p, 1, &itself));
+    assert_true(itself.measured && itself.seconds != itself.predicted);
+    info = card("NVIDIA GeForce GTX 1080", QB__API_OPENCL, 61, 20, 1.7e9);
+    assert_null(qb__device_estimate(alu, &info, &p, 1, &cousin));
+    assert_false(cousin.measured);
+    assert_true(cousin.seconds == cousin.predicted);
+    assert_memory_equal(cousin.values, itself.values, sizeof itself.values);
+    info = card("NVIDIA GeForce RTX 4090", QB__API_OPENCL, 89, 128, 2.5e9);
+    assert_null(qb__device_estimate(alu, &info, &p, 1, &newer));
+    for (int i = 0; i < qb__parameter_count(alu); i++)
+        assert_int_equal(newer.values[i], alu->parameters[i].values[0]);
+    info = card("Pitcairn", QB__API_OPENCL, 0, 20, 1e9);
+    assert_string_equal(qb__tuning_paper_card(&info), "Tahiti");
+    assert_null(
+        qb__device_estimate(variant_of("bp_parallel_linear.alu_split"), &info, &p, 4, &cousin));
+    assert_int_equal(cousin.values[7], 4); /* pixels a thread */
+}
+
+/* Many slices: the fastest of what the paper has, not the last or the first. */
+static void test_many_slices(void **state) {
+    (void)state;
+    setenv("QB_TUNING", "", 1);
+    qb__tuning_key key = {"GeForce GTX 980", "bp_parallel_linear.hybrid", 500, 2048};
+    qb__tuning_entry entry;
+    assert_true(qb__tuning_find(&key, &entry));
+    assert_true(entry.giga_updates == 389 && entry.values[1] == 2);
+    key.slices = 1;
+    assert_true(qb__tuning_find(&key, &entry));
+    assert_true(entry.giga_updates == 266 && entry.values[1] == 1);
+    key.slices = 4; /* not among those measured */
+    assert_false(qb__tuning_find(&key, &entry));
+    key.device = "GeForce GTX 980 Ti";
+    key.slices = 1;
+    assert_false(qb__tuning_find(&key, &entry));
 }
 
 static void test_own_goes_before_shipped(void **state) {
@@ -61,6 +214,10 @@ static void test_own_goes_before_shipped(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_shipped_values_are_legal),
+                                       cmocka_unit_test(test_paper_rows_are_told_apart),
+                                       cmocka_unit_test(test_table_25),
+                                       cmocka_unit_test(test_architectures),
+                                       cmocka_unit_test(test_many_slices),
                                        cmocka_unit_test(test_own_goes_before_shipped)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

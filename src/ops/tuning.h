@@ -29,7 +29,7 @@ typedef struct qb__tuning_entry {
  * else what is shipped. A speed of 0 is not known. False when there is none. */
 bool qb__tuning_find(const qb__tuning_key *key, qb__tuning_entry *entry);
 /* The card that stands for this device's architecture, as `device` of a key: its parameters are a
- * good guess. NULL where nothing older than our own defaults fits better than they do. */
+ * good guess. NULL where our own defaults, the first values, are as good. */
 const char *qb__tuning_paper_card(const qb__device_info *device);
 /* Adds or replaces; the file changes as a whole. */
 qb_status qb__tuning_store(const qb__tuning_key *key, const qb__tuning_entry *entry);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The performance model against recorded measurements of an H200.
- *   model_bp_parallel [--least-share S] [--list] FILE
+ *   model_bp_parallel [--least-share S] [--list] [--shipped] FILE
  * FILE: bench/results/NVIDIA-H200-bp-parallel-sets.json. Prints, with --list, prediction over
  * measurement of every parameter set with the unit that decides, then how far they lie apart; fails
  * when the best set of a variant and number of slices is forecast by more than 20 % wrong, or when
  * a smaller share of all sets than S lies within 20 %. Sets that a variant has come to refuse are
- * forecast like others. */
+ * forecast like others. --shipped lists the same for the shipped parameters: other cards, and
+ * OpenCL, none of which the model was fitted to. */
 #include "trial.h"
 
 #include "ops/device_backproject.h"
+#include "ops/tuning_shipped.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -118,6 +120,42 @@ static int report(const totals *t, double least_share) {
     return bad || t->faults || share < least_share || !t->best_count;
 }
 
+/* The cards that speeds are shipped for, their multiprocessors and clocks: the paper's Table 10. */
+static const struct {
+    const char *name;
+    qb__device_api api;
+    int arch;
+    unsigned multiprocessors;
+    double clock_hz;
+} cards[] = {
+    {"NVIDIA H200 (OpenCL)", QB__API_OPENCL, 90, 132, 1.98e9},
+    {"GeForce GTX 580", QB__API_CUDA, 20, 16, 1.544e9},
+    {"GeForce GTX 680", QB__API_CUDA, 30, 8, 1.006e9},
+    {"GeForce GTX TITAN", QB__API_CUDA, 35, 14, 0.993e9},
+    {"GeForce GTX 980", QB__API_CUDA, 52, 16, 1.252e9},
+    {"TITAN X (Pascal)", QB__API_CUDA, 61, 28, 1.759e9},
+};
+
+static void list_shipped(const qb__tuning_shipped *row) {
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
+        if (strcmp(cards[i].name, row->key.device) || !(row->entry.giga_updates > 0)) continue;
+        const qb__device_info info = {.api = cards[i].api,
+                                      .arch = cards[i].arch,
+                                      .multiprocessors = cards[i].multiprocessors,
+                                      .clock_hz = cards[i].clock_hz};
+        const size_t n = row->key.columns, slices = row->key.slices;
+        trial t = trial_ordinary(n, n, 1, 1);
+        int unit;
+        const double seconds = qb__device_forecast(&info, variant_of(row->key.variant), &t.problem,
+                                                   slices, row->entry.values, NULL, &unit);
+        const double predicted = (double)(n * n) * (double)(n * slices) / seconds * 1e-9;
+        printf("%5.2f %8.0f %8.0f %-13s %s, %s, %zu slices\n", predicted / row->entry.giga_updates,
+               row->entry.giga_updates, predicted, qb__unit_names[unit], row->key.device,
+               row->key.variant, slices);
+        trial_free(&t);
+    }
+}
+
 static cJSON *load(const char *path) {
     enum { MOST = 1 << 20 };
     char *text = calloc(MOST + 1, 1);
@@ -130,15 +168,17 @@ static cJSON *load(const char *path) {
 
 int main(int argc, char **argv) {
     double least_share = 0;
+    bool shipped = false;
     cJSON *root = argc > 1 ? load(argv[argc - 1]) : NULL;
     if (!root) {
-        fprintf(stderr, "model_bp_parallel [--least-share S] [--list] FILE\n");
+        fprintf(stderr, "model_bp_parallel [--least-share S] [--list] [--shipped] FILE\n");
         return 2;
     }
     trial ordinary = trial_ordinary(VIEWS, COLUMNS, 1, 1);
     totals t = {.problem = &ordinary.problem};
     for (int i = 1; i < argc - 1; i++) {
         if (!strcmp(argv[i], "--list")) t.list = true;
+        if (!strcmp(argv[i], "--shipped")) shipped = true;
         if (!strcmp(argv[i], "--least-share") && i + 2 < argc) least_share = atof(argv[i + 1]);
     }
     const cJSON *kernel, *row;
@@ -148,6 +188,10 @@ int main(int argc, char **argv) {
         if (!v) t.faults++;
         cJSON_ArrayForEach(row, cJSON_GetObjectItem(kernel, "rows")) if (v) one_set(&t, v, row);
     }
+    for (size_t i = 0; shipped && i < qb__tuning_shipped_count; i++)
+        list_shipped(&qb__tuning_shipped_rows[i]);
+    for (size_t i = 0; shipped && i < qb__tuning_paper_count; i++)
+        list_shipped(&qb__tuning_paper_rows[i]);
     const int status = report(&t, least_share);
     trial_free(&ordinary);
     cJSON_Delete(root);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ops/tuning_shipped.h"
 
-/* Measured here, 1024 x 1024 pixels, 1024 views, 128 slices; through CUDA as `qb tune` found them. */
+/* Measured here: 1024 x 1024 pixels, 1024 views, 128 slices; through CUDA as `qb tune` found. */
 #define ROW(device, kernel, slices, columns, speed, ...)                                           \
     {{device, kernel, slices, columns}, {{__VA_ARGS__}, speed}}
 

@@ -27,6 +27,7 @@ struct qb__device {
     void *id;              /* cl_device_id */
     void *context;         /* CUcontext, cl_context */
     bool nvidia;           /* OpenCL: NVIDIA's */
+    bool lesser_arch;      /* CUDA: treated as an older chip (QB_CUDA_ARCH) */
     void *service;         /* OpenCL: a queue of the device's own, for mapping */
     struct pinned *pinned; /* OpenCL: mapped host memory */
     size_t used_bytes;     /* OpenCL: what we took of its memory */

@@ -151,10 +151,16 @@ extern int qb__cuda_driver; /* 13000 = CUDA 13.0 */
 /* Opens the newest NVRTC whose major version the driver supports; any, when driver is 0. The
  * reason for a failure in `why`. */
 bool qb__nvrtc_open(int driver, char *why, size_t why_size);
+typedef enum qb__code {
+    QB__CODE_COMMON,
+    QB__CODE_SPECIFIC, /* may use what only this very chip has (sm_90a) */
+    QB__CODE_PTX       /* for the driver to translate, also for younger chips */
+} qb__code;
+
 /* Machine code for compute capability `arch` where this NVRTC knows the chip, else PTX for the
  * newest one it knows below. `options` beyond the architecture are given; `log` gets the compiler's
- * words. `specific`: may use what only this very chip has (sm_90a). */
-qb_status qb__nvrtc_compile(const char *name, const char *text, int arch, bool specific,
+ * words. */
+qb_status qb__nvrtc_compile(const char *name, const char *text, int arch, qb__code code,
                             const char *const *options, size_t option_count, qb__binary *binary);
 /* Whether code for exactly this chip (the "a" targets) can be had. */
 bool qb__nvrtc_specific(int arch);

@@ -68,6 +68,15 @@ static int attribute(int device, int which) {
     return qb__cuda.device_attribute(&value, which, device) || value < 0 ? 0 : value;
 }
 
+/* For work on kernels: QB_CUDA_ARCH=80 makes of a younger chip one of compute capability 8.0. */
+static bool wished_arch(int *arch) {
+    const char *wish = getenv("QB_CUDA_ARCH");
+    int wished = wish ? atoi(wish) : 0;
+    if (wished <= 0 || wished >= *arch) return false;
+    *arch = wished;
+    return true;
+}
+
 static void describe(qb__device *device, int index) {
     enum {
         GROUP_SIZE = 1,
@@ -90,7 +99,8 @@ static void describe(qb__device *device, int index) {
     if (qb__cuda.device_name(info->name, sizeof info->name - 1, id)) strcpy(info->name, "?");
     snprintf(info->spec, sizeof info->spec, "cuda:%d", index);
     info->arch = attribute(id, MAJOR) * 10 + attribute(id, MINOR);
-    info->arch_specific = qb__nvrtc_specific(info->arch);
+    device->lesser_arch = wished_arch(&info->arch);
+    info->arch_specific = !device->lesser_arch && qb__nvrtc_specific(info->arch);
     info->half_arithmetic = info->arch >= 53;
     info->images = true;
     info->subgroups = true;

@@ -147,10 +147,10 @@ static qb_status take(void *program, bool cubin, qb__binary *binary) {
     return status;
 }
 
-qb_status qb__nvrtc_compile(const char *name, const char *text, int arch, bool specific,
+qb_status qb__nvrtc_compile(const char *name, const char *text, int arch, qb__code code,
                             const char *const *options, size_t option_count, qb__binary *binary) {
     int below;
-    bool cubin = known(arch, &below);
+    bool cubin = known(arch, &below) && code != QB__CODE_PTX;
     char target[32];
     const char **all = NULL;
     void *program = NULL;
@@ -160,7 +160,7 @@ qb_status qb__nvrtc_compile(const char *name, const char *text, int arch, bool s
                         qb__nvrtc.major, qb__nvrtc.minor, arch / 10, arch % 10);
     }
     snprintf(target, sizeof target, cubin ? "-arch=sm_%d%s" : "-arch=compute_%d%s",
-             cubin ? arch : below, cubin && specific ? "a" : "");
+             cubin ? arch : below, cubin && code == QB__CODE_SPECIFIC ? "a" : "");
     QB__TRY(qb__alloc(option_count + 2, sizeof *all, &all));
     all[0] = target;
     all[1] = "--std=c++17";

@@ -24,8 +24,11 @@ qb_status qb__cuda_build(qb__program *program, const char *text, const char *con
         return qb__fail(QB_NO_DEVICE, "%s: %s", info->spec, qb__device_missing(QB__API_CUDA));
     }
     QB__TRY(qb__nvrtc_options(macros, &options, &count));
-    QB__TRY(qb__nvrtc_compile(program->name, text, info->arch, info->arch_specific,
-                              (const char *const *)options, count, binary));
+    qb__code code = program->device->lesser_arch ? QB__CODE_PTX
+                    : info->arch_specific         ? QB__CODE_SPECIFIC
+                                                  : QB__CODE_COMMON;
+    QB__TRY(qb__nvrtc_compile(program->name, text, info->arch, code, (const char *const *)options,
+                              count, binary));
     status = qb__cuda_load(program, binary);
 out:
     qb__options_free(options, count);

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -95,19 +94,6 @@ out:
     return status;
 }
 
-/* For work on kernels: a macro that the sources know and users do not need. */
-static qb_status put_wish(writer *w) {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-    const char *wish = getenv("QB_KERNEL_DEFINE");
-    char text[NAME_MAX_BYTES + 16];
-    if (!wish || !*wish) return QB_OK;
-    if (strlen(wish) > NAME_MAX_BYTES || wish[strspn(wish, letters)])
-        return qb__fail(QB_BAD_ARGUMENT, "QB_KERNEL_DEFINE=%.99s: one macro's name, in capitals",
-                        wish);
-    int n = snprintf(text, sizeof text, "#define %s 1\n", wish);
-    return put(w, text, (size_t)n);
-}
-
 qb_status qb__kernel_source_text(const char *name, char **text) {
     writer w = {0};
     const qb__kernel_source *dialect = qb__kernel_source_find("dialect.h");
@@ -118,7 +104,6 @@ qb_status qb__kernel_source_text(const char *name, char **text) {
         return qb__fail(QB_NOT_FOUND, "the library has no kernel source %s",
                         source ? "dialect.h" : name);
     }
-    QB__TRY(put_wish(&w));
     QB__TRY(put_file(&w, dialect));
     QB__TRY(put_file(&w, source));
     *text = w.text;

@@ -17,7 +17,7 @@ extern const qb__kernel_source qb__kernel_sources[]; /* ended by name NULL, sort
 const qb__kernel_source *qb__kernel_source_find(const char *name);
 
 /* The dialect, then the source; each `#include "NAME"` of an embedded file is replaced by its text,
- * once. The environment's QB_KERNEL_DEFINE=NAME goes before it as a macro. Release with qb__free. */
+ * once. Release with qb__free. */
 qb_status qb__kernel_source_text(const char *name, char **text);
 
 #endif

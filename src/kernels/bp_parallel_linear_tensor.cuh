@@ -46,14 +46,10 @@ enum { unrolled = PAIRS_UNROLLED };
  * instructions; elsewhere one warp produces. */
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define PRODUCERS 4
-#else
-#define PRODUCERS 1
-#define FIXED_REGISTERS /* also by QB_KERNEL_DEFINE, for tools that add code of their own */
-#endif
-#ifndef FIXED_REGISTERS
 #define TAKE_REGISTERS asm volatile("setmaxnreg.inc.sync.aligned.u32 224;")
 #define GIVE_REGISTERS asm volatile("setmaxnreg.dec.sync.aligned.u32 56;")
 #else
+#define PRODUCERS 1
 #define TAKE_REGISTERS
 #define GIVE_REGISTERS
 #endif

@@ -65,7 +65,8 @@ static int check(const qb__kernel_source *source, bool quick) {
             printf("      - ");
             continue;
         }
-        if (qb__nvrtc_compile(source->name, text, chips[c].arch, chips[c].specific, NULL, 0,
+        if (qb__nvrtc_compile(source->name, text, chips[c].arch,
+                              chips[c].specific ? QB__CODE_SPECIFIC : QB__CODE_COMMON, NULL, 0,
                               &binary) != QB_OK) {
             if (!failures++) snprintf(said, sizeof said, "%s: %s", chips[c].name, qb_detail());
             printf(" FAILED ");

@@ -152,7 +152,7 @@ qb_status qb__layout_texture(qb__bp_parallel_plan *plan, qb__queue *queue, const
 
 static qb_status build(qb__bp_parallel_plan *plan, const char *source, const char *entry,
                        const char *const *macros) {
-    qb_status status = qb__pack_create(plan->device, plan->group, plan->half, NULL, &plan->pack);
+    qb_status status = qb__pack_create(plan->device, plan->group, plan->half, &plan->pack);
     if (!status) status = qb__program_build(plan->device, source, macros, &plan->program);
     if (!status) status = qb__kernel_get(plan->program, entry, &plan->kernel);
     return status;

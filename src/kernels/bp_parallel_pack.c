@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { ITEMS = 256, PIECE_BYTES = 16, GROUPS_MOST = 65535 };
+enum { ITEMS = 256, LANES = 32, PIECE_BYTES = 16, GROUPS_MOST = 65535 };
 
 /* ---- the packed memory ---- */
 
@@ -27,25 +27,17 @@ uint64_t qb__pack_undo_at(const qb__bp_parallel_problem *problem, unsigned slice
 /* ---- the kernel ---- */
 
 /* Columns that fill a piece, and rows that make 16 values under way in each item. */
-qb__pack_shape qb__pack_shape_of(unsigned group, bool half) {
+qb_status qb__pack_create(qb__device *device, unsigned group, bool half, qb__pack *pack) {
     const int element = half ? 2 : 4, column = (int)group * element;
     const int columns = column < PIECE_BYTES ? PIECE_BYTES / column : 1;
     const int batch = 16 / (columns * (int)group);
-    return (qb__pack_shape){columns, batch > 0 ? batch : 1, 32, 4, 1};
-}
-
-qb_status qb__pack_create(qb__device *device, unsigned group, bool half,
-                          const qb__pack_shape *shape, qb__pack *pack) {
-    *pack = (qb__pack){.group = group, .half = half};
-    pack->shape = shape ? *shape : qb__pack_shape_of(group, half);
+    *pack = (qb__pack){
+        .group = group, .half = half, .columns = columns, .batch = batch > 0 ? batch : 1};
     qb__macros macros = {.count = 0};
     qb__macros_add(&macros, "SLICES", (int)group);
     qb__macros_add(&macros, "HALF", half);
-    qb__macros_add(&macros, "COLUMNS", pack->shape.columns);
-    qb__macros_add(&macros, "BATCH", pack->shape.batch);
-    qb__macros_add(&macros, "LANES", pack->shape.lanes);
-    qb__macros_add(&macros, "BLOCKS", pack->shape.blocks);
-    qb__macros_add(&macros, "STREAM", pack->shape.stream);
+    qb__macros_add(&macros, "COLUMNS", pack->columns);
+    qb__macros_add(&macros, "BATCH", pack->batch);
     qb_status status =
         qb__program_build(device, "bp_parallel_pack.cl", macros.list, &pack->program);
     if (!status) status = qb__kernel_get(pack->program, "bp_parallel_pack", &pack->kernel);
@@ -88,9 +80,9 @@ typedef struct rows_of {
 
 /* Whether all that items read and write begins at whole vectors. */
 static bool wide(const qb__pack *pack, const rows_of *rows, size_t columns) {
-    const uint64_t loaded = pack->shape.columns < 4 ? (uint64_t)pack->shape.columns : 4;
+    const uint64_t loaded = pack->columns < 4 ? (uint64_t)pack->columns : 4;
     const uint64_t places = rows->offset | rows->view_stride | rows->slice_stride;
-    return columns % (size_t)pack->shape.columns == 0 && places % loaded == 0;
+    return columns % (size_t)pack->columns == 0 && places % loaded == 0;
 }
 
 /* The groups from group0 on, as many as one launch takes. */
@@ -102,10 +94,9 @@ static qb_status pack_groups(const qb__pack *pack, qb__queue *queue,
     const int32_t group = (int32_t)group0, all = (int32_t)rows->slices;
     const int32_t whole = wide(pack, rows, problem->columns);
     const uint64_t undo_at = qb__pack_undo_at(problem, rows->slices, pack->group, pack->half);
-    const qb__pack_shape s = pack->shape;
     const size_t high =
-        qb__ceil_div(rows->view1 - rows->view0, (size_t)(ITEMS / s.lanes * s.batch));
-    const size_t grid[3] = {qb__ceil_div(problem->columns, (size_t)(s.lanes * s.columns)),
+        qb__ceil_div(rows->view1 - rows->view0, (size_t)(ITEMS / LANES * pack->batch));
+    const size_t grid[3] = {qb__ceil_div(problem->columns, (size_t)(LANES * pack->columns)),
                             high < GROUPS_MOST ? high : GROUPS_MOST, groups};
     const size_t items[3] = {ITEMS, 1, 1};
     scales scale;

@@ -21,16 +21,8 @@
 #ifndef BATCH
 #define BATCH 2
 #endif
-#ifndef LANES
 #define LANES 32 /* items side by side along a row */
-#endif
-#ifndef BLOCKS
 #define BLOCKS 4 /* groups that a multiprocessor should hold */
-#endif
-#ifndef STREAM
-#define STREAM 0 /* bits: 1 what is read, 2 what is written is not kept in caches */
-#endif
-
 #define ITEMS 256
 #define ROWS (ITEMS / LANES) /* that a group has at once */
 #define PIECES (COLUMNS * SLICES / ELEMENTS)
@@ -57,17 +49,6 @@
 #define PACK_PIECE PACK_FLOATS_4
 #endif
 
-#if STREAM & 1
-#define READ(pointer) READ_ONCE(pointer)
-#else
-#define READ(pointer) (*(pointer))
-#endif
-#if STREAM & 2
-#define WRITE(pointer, value) WRITE_ONCE(pointer, value)
-#else
-#define WRITE(pointer, value) (*(pointer) = (value))
-#endif
-
 /* Scales of the slices of one launch. */
 #define SCALES 64
 typedef struct scales {
@@ -86,7 +67,7 @@ typedef struct task {
 
 FUNCTION void load(GLOBAL const float *row, float *value) {
     UNROLL for (int c = 0; c < COLUMNS; c += LOADED)
-        UNPACK_LOADED(value + c, READ((GLOBAL const LOADED_TYPE *)(row + c)));
+        UNPACK_LOADED(value + c, *(GLOBAL const LOADED_TYPE *)(row + c));
 }
 
 FUNCTION void store(const task *t, GLOBAL STORED *row, float value[SLICES][COLUMNS]) {
@@ -96,7 +77,7 @@ FUNCTION void store(const task *t, GLOBAL STORED *row, float value[SLICES][COLUM
             const int s = (p * ELEMENTS + e) % SLICES, c = (p * ELEMENTS + e) / SLICES;
             v[e] = HALF ? value[s][c] * t->factor[s] : value[s][c];
         }
-        WRITE((GLOBAL PIECE *)row + p, PACK_PIECE(v));
+        ((GLOBAL PIECE *)row)[p] = PACK_PIECE(v);
     }
 }
 

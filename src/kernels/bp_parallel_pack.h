@@ -7,26 +7,16 @@
 /* Packing of plain rows into groups of slices, bp_parallel_pack.cl: what the families texture, alu,
  * hybrid and direct share. */
 
-/* How the work is dealt out; the macros of the same names in the kernel. An item packs `columns`
- * neighbours of `batch` rows, `lanes` items stand side by side along a row, a multiprocessor should
- * hold `blocks` groups; stream: bits, 1 what is read, 2 what is written passes the caches. */
-typedef struct qb__pack_shape {
-    int columns, batch, lanes, blocks, stream;
-} qb__pack_shape;
-
 typedef struct qb__pack {
     unsigned group; /* slices that lie together */
     bool half;
-    qb__pack_shape shape;
+    int columns, batch; /* neighbours of so many rows that an item packs */
     qb__program *program;
     qb__kernel *kernel;
 } qb__pack;
 
-/* The shape that a layout has unless told. */
-qb__pack_shape qb__pack_shape_of(unsigned group, bool half);
-/* shape: NULL for that one. On failure nothing is left. */
-qb_status qb__pack_create(qb__device *device, unsigned group, bool half,
-                          const qb__pack_shape *shape, qb__pack *pack);
+/* On failure nothing is left. */
+qb_status qb__pack_create(qb__device *device, unsigned group, bool half, qb__pack *pack);
 void qb__pack_destroy(qb__pack *pack); /* zeros are fine */
 
 /* Bytes of a packed pass, and where in it, in floats, the factors stand that undo the scaling of

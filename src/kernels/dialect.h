@@ -67,8 +67,6 @@ FUNCTION half_bits float_to_half(float value) {
 #define STORE_HALF(value, index, pointer) ((pointer)[index] = float_to_half(value))
 
 /* What is read, or written, and not looked at again soon: caches need not keep it. */
-#define READ_ONCE(pointer) __ldcs(pointer)
-#define WRITE_ONCE(pointer, value) __stcs(pointer, value)
 
 /* A texture argument, and reading it: coordinates in texels, centres at +0.5. A plain image is read
  * with TEXTURE_READ, a layered one with TEXTURE_READ_LAYER; both give what the shape holds in the
@@ -119,8 +117,6 @@ typedef ushort half_bits;
 #define LOAD_HALF(index, pointer) vload_half(index, (const __global half *)(pointer))
 #define STORE_HALF(value, index, pointer) vstore_half_rte(value, index, (__global half *)(pointer))
 
-#define READ_ONCE(pointer) (*(pointer))
-#define WRITE_ONCE(pointer, value) (*(pointer) = (value))
 
 #define TEXTURE(name) __read_only image2d_t name, sampler_t name##_sampler
 #define TEXTURE_LAYERED(name) __read_only image2d_array_t name, sampler_t name##_sampler

@@ -138,6 +138,11 @@ static const char *old_compiler(mock_cuda_state *mock) {
     return option_for(mock, 90, "-arch=sm_90 ");
 }
 
+static const char *treated_as_older(mock_cuda_state *mock) {
+    setenv("QB_CUDA_ARCH", "75", 1);
+    return option_for(mock, 90, "-arch=compute_75 ");
+}
+
 static const char *older_chip(mock_cuda_state *mock) {
     qb__device *device;
     qb__program *program;
@@ -166,7 +171,7 @@ static const char *compiler_complains(mock_cuda_state *mock) {
     X(no_driver)                                                                                   \
     X(not_a_driver) X(old_driver) X(no_device) X(mismatched_driver) X(too_few)                     \
         X(driver_older_than_nvrtc) X(no_nvrtc) X(known_chip) X(this_very_chip) X(newer_chip)       \
-            X(old_compiler) X(older_chip) X(compiler_complains)
+            X(old_compiler) X(treated_as_older) X(older_chip) X(compiler_complains)
 SCENARIOS(SCENARIO)
 
 int main(void) {

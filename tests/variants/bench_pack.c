@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Times packing of rows into the layouts of the device variants beside a copy of as many bytes.
- *   bench_pack DEVICE VIEWS COLUMNS SLICES [--search]
+ *   bench_pack DEVICE VIEWS COLUMNS SLICES
  * A line a layout: giga-bytes/s read and written, those of the copy (as many bytes read and
- * written, taken just before and after), the share. --search deals the work out otherwise, one
- * number after the other, twice, and prints all that it tries; the last line is the best. Last come
- * the variants that pack for themselves. Exit code 1 where something failed. */
+ * written, taken just before and after), the share. Last come the variants that pack for
+ * themselves. Exit code 1 where something failed. */
 #include "trial.h"
 
 #include "base/status.h"
@@ -13,7 +12,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { RUNS = 5, REPEATS = 10 };
 
@@ -91,65 +89,20 @@ static size_t bytes_read(const bench *b) {
 
 /* ---- layouts ---- */
 
-static qb_status measure(bench *b, unsigned group, bool half, qb__pack_shape shape, double *speed) {
+static qb_status layout(bench *b, unsigned group, bool half) {
     qb__pack pack;
     double gigabytes, copied;
-    qb_status status = qb__pack_create(b->device, group, half, &shape, &pack);
+    qb_status status = qb__pack_create(b->device, group, half, &pack);
     if (status) return status;
     const job j = {.pack = &pack,
                    .bytes = bytes_read(b) +
                             qb__pack_bytes(&b->trial.problem, b->trial.slices, group, half)};
     QB__TRY(share(b, &j, &gigabytes, &copied));
-    *speed = gigabytes;
-    printf("{\"layout\": \"%u %s\", \"columns\": %d, \"batch\": %d, \"lanes\": %d, \"blocks\": %d, "
-           "\"stream\": %d, ",
-           group, half ? "halves" : "floats", shape.columns, shape.batch, shape.lanes, shape.blocks,
-           shape.stream);
+    printf("{\"layout\": \"%u %s\", ",
+           group, half ? "halves" : "floats");
     print(gigabytes, copied);
 out:
     qb__pack_destroy(&pack);
-    return status;
-}
-
-/* What to try of each number of a shape; `columns` are multiples of those that a layout has. */
-enum { NUMBERS = 5, CHOICES = 4, VALUES_MOST = 64 };
-static const int choices[NUMBERS][CHOICES] = {
-    {1, 2, 4, 8}, {1, 2, 4, 8}, {32, 64, 128, 256}, {1, 4, 6, 8}, {0, 1, 2, 3}};
-
-static qb__pack_shape changed(qb__pack_shape shape, int number, int value) {
-    int *const numbers[NUMBERS] = {&shape.columns, &shape.batch, &shape.lanes, &shape.blocks,
-                                   &shape.stream};
-    *numbers[number] = value;
-    return shape;
-}
-
-static qb_status search(bench *b, unsigned group, bool half, qb__pack_shape *best, double *most) {
-    const int columns = qb__pack_shape_of(group, half).columns;
-    qb_status status = QB_OK;
-    for (int n = 0; n < 2 * NUMBERS; n++)
-        for (int i = 0; i < CHOICES; i++) {
-            const int number = n % NUMBERS, choice = choices[number][i];
-            const qb__pack_shape shape = changed(*best, number, number ? choice : columns * choice);
-            double found;
-            if (!memcmp(&shape, best, sizeof shape) ||
-                shape.columns * shape.batch * (int)group > VALUES_MOST)
-                continue;
-            QB__TRY(measure(b, group, half, shape, &found));
-            if (found > *most) *most = found, *best = shape;
-        }
-out:
-    return status;
-}
-
-static qb_status layout(bench *b, unsigned group, bool half, bool searching) {
-    qb__pack_shape shape = qb__pack_shape_of(group, half);
-    double most;
-    qb_status status;
-    QB__TRY(measure(b, group, half, shape, &most));
-    if (!searching) goto out;
-    QB__TRY(search(b, group, half, &shape, &most));
-    QB__TRY(measure(b, group, half, shape, &most));
-out:
     return status;
 }
 
@@ -177,7 +130,7 @@ out:
     return status;
 }
 
-static qb_status all(bench *b, bool searching) {
+static qb_status all(bench *b) {
     const qb__device_info *info = qb__device_info_of(b->device);
     /* Two halves for each value and some padding: what the variant with split data takes. */
     const size_t room = bytes_read(b) + bytes_read(b) / 2 + (1 << 20);
@@ -192,7 +145,7 @@ static qb_status all(bench *b, bool searching) {
     QB__TRY(qb__memory_upload(b->queue, b->rows, 0, b->trial.rows, bytes_read(b)));
     for (unsigned group = 1; group <= 8; group *= 2)
         for (int half = 0; half < 2; half++)
-            if (half || group < 8) QB__TRY(layout(b, group, half, searching));
+            if (half || group < 8) QB__TRY(layout(b, group, half));
     const qb__bp_parallel_device_variant *const *rows = qb__bp_parallel_device_variants(&count);
     for (size_t i = 0; i < count; i++)
         if (rows[i]->pack != qb__layout_pack && (rows[i]->apis & info->api))
@@ -207,13 +160,13 @@ out:
 int main(int argc, char **argv) {
     bench b = {0};
     if (argc < 5) {
-        fprintf(stderr, "bench_pack DEVICE VIEWS COLUMNS SLICES [--search]\n");
+        fprintf(stderr, "bench_pack DEVICE VIEWS COLUMNS SLICES\n");
         return 2;
     }
     b.trial =
         trial_ordinary((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), (unsigned)atoi(argv[4]), 1);
     qb_status status = qb__device_open(argv[1], &b.device);
-    if (!status) status = all(&b, argc > 5 && !strcmp(argv[5], "--search"));
+    if (!status) status = all(&b);
     if (status) fprintf(stderr, "%s: %s\n", qb_status_text(status), qb_detail());
     qb__device_close(b.device);
     trial_free(&b.trial);

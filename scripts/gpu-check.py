@@ -208,7 +208,7 @@ def write(check, gpu):
     with open(out, "w") as file:
         file.write(json.dumps(head)[:-1] + ',\n"steps": [\n')
         file.write(",\n".join(json.dumps(step) for step in check.steps) + "\n]}\n")
-    print(f"everything in {out}")
+    return out
 
 
 def main():
@@ -228,7 +228,8 @@ def main():
         for part in (correctness, agreement, speed):
             if options.only in (None, part.__name__):
                 part(check)
-        write(check, gpu)
+                out = write(check, gpu)
+        print(f"everything in {out}")
     finally:
         shutil.rmtree(check.work, ignore_errors=True)
     failed = [step["step"] for step in check.steps if step["result"] == "failed"]

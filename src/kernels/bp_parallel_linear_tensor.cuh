@@ -69,9 +69,11 @@ typedef unsigned long long u64;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define BULK 1
 #define FULL_ARRIVALS 32
+#define TRY "try_wait" /* sleeps a while */
 #else
 #define BULK 0
 #define FULL_ARRIVALS 64
+#define TRY "test_wait"
 #endif
 
 /* One view, in the order of summation; the host makes it. */
@@ -114,23 +116,12 @@ __device__ __forceinline__ void barrier_arrive(u32 barrier) {
 __device__ __forceinline__ void barrier_wait(u32 barrier, u32 phase) {
     u32 done;
     do {
-#if BULK
         asm volatile("{\n.reg .pred p;\n"
-                     "mbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n"
+                     "mbarrier." TRY ".parity.shared.b64 p, [%1], %2;\n"
                      "selp.u32 %0, 1, 0, p;\n}"
                      : "=r"(done)
                      : "r"(barrier), "r"(phase)
                      : "memory");
-#else
-        /* test_wait.parity is younger than the chips served here: the state is read as a word whose
-         * sign is the parity of the phase under way. */
-        asm volatile("{\n.reg .b64 s;\nld.volatile.shared.b64 s, [%1];\n"
-                     "shr.u64 s, s, 63;\ncvt.u32.u64 %0, s;\n}"
-                     : "=r"(done)
-                     : "r"(barrier)
-                     : "memory");
-        done = done != phase;
-#endif
     } while (!done);
 }
 

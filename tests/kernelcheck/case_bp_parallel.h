@@ -30,7 +30,7 @@ double accuracy_bound(qb__accuracy accuracy);
 typedef struct errors {
     size_t distinct, views; /* sampled voxels whose errors are independent; of the problem */
     double error2, norm2, worst;
-    size_t seen; /* samples that some view reaches; the others tell nothing */
+    size_t samples, seen; /* all; that some view reaches: the others tell nothing */
 } errors;
 void errors_add(errors *e, double got, double want);
 /* Whether they keep the class; else o->why says by how much not. */

@@ -92,6 +92,7 @@ void errors_add(errors *e, double got, double want) {
     double error = fabs(got - want);
     e->error2 += error * error;
     e->norm2 += want * want;
+    e->samples++;
     e->seen += want != 0;
     if (!(error <= e->worst)) e->worst = error;
 }
@@ -101,7 +102,8 @@ bool errors_within(const errors *e, qb__accuracy accuracy, outcome *o) {
     /* Voxels that no view reaches tell nothing. The bound is about many voxels of noise: few may
      * all lie near a zero crossing or beyond the detector's edge, where the values are small and
      * the weights' errors are not, and their error scatters. */
-    const double n = fmax(1.0, (double)(e->seen < e->distinct ? e->seen : e->distinct));
+    const double reached = (double)e->distinct * (double)e->seen / (double)e->samples;
+    const double n = fmax(1.0, fmin((double)e->seen, reached));
     double rms = sqrt(e->norm2 / fmax(1.0, (double)e->seen)), slack = 1.0;
     if (n < 1000) {
         rms = fmax(rms, 0.3 * sqrt((double)e->views));

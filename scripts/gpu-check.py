@@ -160,7 +160,7 @@ def agreement(check):
         if not kernels(check, f"@{device.split(':')[0]}:0"):
             check.not_run(f"fbp {device}", f"qb devices lists none for {device}")
             continue
-        for accuracy, bound in (("high", "1e-5"), ("normal", "1e-3")):
+        for accuracy, bound in (("high", "5e-5"), ("normal", "1e-3")):
             out = str(check.work / f"{device.replace(':', '-')}-{accuracy}.h5")
             check.alone(f"fbp {device} {accuracy}", [qb, "fbp", scan, "-o", out, "--device", device,
                                                      "--accuracy", accuracy, "--quiet"])

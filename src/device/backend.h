@@ -13,24 +13,32 @@
 
 typedef struct qb__backend qb__backend;
 
+/* Page-locked host memory that takes more than its address to give back. */
+typedef struct qb__pinned {
+    struct qb__pinned *next;
+    void *host;
+    size_t bytes; /* CUDA: mapped by us and registered */
+    void *buffer; /* OpenCL: whose mapping it is */
+} qb__pinned;
+
 struct qb__device {
     const qb__backend *backend;
     qb__device_info info;
-    int opened;           /* how many times; the slot stays in the list, guarded by device.c */
-    atomic_int lost;      /* set once, by the first error that the device does not survive ... */
-    atomic_int losing;    /* ... which one thread writes down */
+    int opened;        /* how many times; the slot stays in the list, guarded by device.c */
+    atomic_int lost;   /* set once, by the first error that the device does not survive ... */
+    atomic_int losing; /* ... which one thread writes down */
     char lost_to[256];
     pthread_mutex_t lock; /* programs, pinned, and whatever the api keeps */
     qb__program *programs;
-    char compiler[64];     /* identity for the cache's key */
-    int number;            /* CUdevice */
-    void *id;              /* cl_device_id */
-    void *context;         /* CUcontext, cl_context */
-    bool nvidia;           /* OpenCL: NVIDIA's */
-    bool lesser_arch;      /* CUDA: treated as an older chip (QB_CUDA_ARCH) */
-    void *service;         /* OpenCL: a queue of the device's own, for mapping */
-    struct pinned *pinned; /* OpenCL: mapped host memory */
-    size_t used_bytes;     /* OpenCL: what we took of its memory */
+    char compiler[64];  /* identity for the cache's key */
+    int number;         /* CUdevice */
+    void *id;           /* cl_device_id */
+    void *context;      /* CUcontext, cl_context */
+    bool nvidia;        /* OpenCL: NVIDIA's */
+    bool lesser_arch;   /* CUDA: treated as an older chip (QB_CUDA_ARCH) */
+    void *service;      /* OpenCL: a queue of the device's own, for mapping */
+    qb__pinned *pinned; /* host memory: memory.c */
+    size_t used_bytes;  /* OpenCL: what we took of its memory */
     struct { /* OpenCL: how an image of [half][channels] is stored; no channels = not at all */
         unsigned channels;
         bool half;
@@ -146,6 +154,11 @@ struct qb__backend {
 };
 
 extern const qb__backend qb__cuda_backend, qb__opencl_backend;
+
+/* The device remembers page-locked memory; take gives it back to the caller, NULL for an address
+ * that is not among it. */
+void qb__pinned_keep(qb__device *device, qb__pinned *pinned);
+qb__pinned *qb__pinned_take(qb__device *device, const void *host);
 
 /* QB_NO_DEVICE again, once the device is lost. */
 qb_status qb__device_check(const qb__device *device);

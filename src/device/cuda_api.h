@@ -85,6 +85,8 @@ enum {
     X(memory_free, "cuMemFree_v2", (qb__cu_pointer))                                               \
     X(host_alloc, "cuMemHostAlloc", (void **, size_t, unsigned))                                   \
     X(host_free, "cuMemFreeHost", (void *))                                                        \
+    X(host_register, "?cuMemHostRegister_v2", (void *, size_t, unsigned))                          \
+    X(host_unregister, "?cuMemHostUnregister", (void *))                                           \
     X(upload, "cuMemcpyHtoDAsync_v2", (qb__cu_pointer, const void *, size_t, void *))              \
     X(download, "cuMemcpyDtoHAsync_v2", (void *, qb__cu_pointer, size_t, void *))                  \
     X(copy, "cuMemcpyDtoDAsync_v2", (qb__cu_pointer, qb__cu_pointer, size_t, void *))              \

@@ -3,7 +3,7 @@
 
 #include "device/cuda_api.h"
 
-/* Linear memory, page-locked host memory, transfers, textures. */
+/* Linear memory, transfers, textures. */
 
 qb_status qb__cuda_memory_create(qb__memory *memory) {
     qb__device *device = memory->device;
@@ -28,18 +28,6 @@ void qb__cuda_memory_destroy(qb__memory *memory) {
     if (qb__cuda_enter(memory->device) != QB_OK) return;
     qb__cuda.memory_free(memory->native);
     qb__cuda_leave(memory->device);
-}
-
-qb_status qb__cuda_host_create(qb__device *device, size_t bytes, void **host) {
-    QB__CUDA_CALL(device, "taking page-locked memory",
-                  qb__cuda.host_alloc(host, bytes, QB__CU_HOST_PORTABLE));
-    return QB_OK;
-}
-
-void qb__cuda_host_destroy(qb__device *device, void *host) {
-    if (qb__cuda_enter(device) != QB_OK) return;
-    qb__cuda.host_free(host);
-    qb__cuda_leave(device);
 }
 
 qb_status qb__cuda_upload(qb__queue *queue, qb__memory *to, size_t offset, const void *host,

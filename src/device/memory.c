@@ -54,6 +54,23 @@ void qb__host_destroy(qb__device *device, void *host) {
     if (host) device->backend->host_destroy(device, host);
 }
 
+void qb__pinned_keep(qb__device *device, qb__pinned *pinned) {
+    pthread_mutex_lock(&device->lock);
+    pinned->next = device->pinned;
+    device->pinned = pinned;
+    pthread_mutex_unlock(&device->lock);
+}
+
+qb__pinned *qb__pinned_take(qb__device *device, const void *host) {
+    pthread_mutex_lock(&device->lock);
+    qb__pinned **slot = &device->pinned;
+    while (*slot && (*slot)->host != host) slot = &(*slot)->next;
+    qb__pinned *pinned = *slot;
+    if (pinned) *slot = pinned->next;
+    pthread_mutex_unlock(&device->lock);
+    return pinned;
+}
+
 qb_status qb__queue_create(qb__device *device, qb__queue **queue) {
     *queue = NULL;
     MAKE(queue, device);

@@ -52,13 +52,8 @@ void qb__opencl_memory_destroy(qb__memory *memory) {
 }
 
 /* Memory that the driver allocates and keeps mapped is page-locked where that means something. */
-struct pinned {
-    struct pinned *next;
-    void *host, *buffer;
-};
-
 qb_status qb__opencl_host_create(qb__device *device, size_t bytes, void **host) {
-    struct pinned *pinned;
+    qb__pinned *pinned;
     qb__cl_result result;
     qb_status status = qb__alloc(1, sizeof *pinned, &pinned);
     if (status != QB_OK) return status;
@@ -74,21 +69,13 @@ qb_status qb__opencl_host_create(qb__device *device, size_t bytes, void **host) 
         return qb__opencl_status(device, result ? result : -4, QB__CL_ALLOCATES,
                                  "taking page-locked memory");
     }
-    pthread_mutex_lock(&device->lock);
-    pinned->next = device->pinned;
-    device->pinned = pinned;
-    pthread_mutex_unlock(&device->lock);
     *host = pinned->host;
+    qb__pinned_keep(device, pinned);
     return QB_OK;
 }
 
 void qb__opencl_host_destroy(qb__device *device, void *host) {
-    pthread_mutex_lock(&device->lock);
-    struct pinned **slot = &device->pinned;
-    while (*slot && (*slot)->host != host) slot = &(*slot)->next;
-    struct pinned *pinned = *slot;
-    if (pinned) *slot = pinned->next;
-    pthread_mutex_unlock(&device->lock);
+    qb__pinned *pinned = qb__pinned_take(device, host);
     if (!pinned) return;
     qb__opencl.unmap(device->service, pinned->buffer, pinned->host, 0, NULL, NULL);
     qb__opencl.finish(device->service);

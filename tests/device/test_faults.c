@@ -3,8 +3,10 @@
 #include "child.h"
 
 #include "base/memory.h"
-#include "device/device.h"
+#include "device/cuda_api.h"
 #include "device/rates.h"
+
+#include <sys/mman.h>
 
 /* ---- in mid-run ---- */
 
@@ -113,9 +115,97 @@ static const char *measured(mock_cuda_state *mock) {
     return NULL;
 }
 
+/* ---- page-locked memory ---- */
+
+static bool is_mapped(void *page) {
+    unsigned char there;
+    return mincore(page, 1, &there) == 0;
+}
+
+static const char *large_is_registered(mock_cuda_state *mock) {
+    enum { SIZE = (70 << 20) + 100 };
+    qb__device *device;
+    void *large, *other, *small;
+    EXPECT(qb__device_open("cuda", &device) == QB_OK);
+    EXPECT(qb__host_create(device, SIZE, &large) == QB_OK);
+    EXPECT(mock->registered == 1 && mock->pinned == 0 && mock->locked_flags == 1);
+    EXPECT(mock->absent_pages == 0 && (uintptr_t)large % (2 << 20) == 0);
+    EXPECT(mock->locked[0].bytes >= SIZE && mock->locked[0].bytes < SIZE + 65536);
+    EXPECT(qb__host_create(device, 4 << 20, &other) == QB_OK && mock->registered == 2);
+    EXPECT(qb__host_create(device, 4096, &small) == QB_OK);
+    EXPECT(mock->registered == 2 && mock->pinned == 1);
+    memset(large, 1, SIZE);
+    qb__host_destroy(device, large);
+    EXPECT(mock->registered == 1 && !is_mapped(large) && is_mapped(other));
+    qb__host_destroy(device, small);
+    EXPECT(mock->registered == 1 && mock->pinned == 0);
+    qb__host_destroy(device, other);
+    EXPECT(mock->registered == 0 && !is_mapped(other));
+    qb__device_close(device);
+    EXPECT(mock->current == 0);
+    return NULL;
+}
+
+static const char *not_registered(mock_cuda_state *mock) {
+    const size_t size = 64 << 20;
+    qb__device *device;
+    void *host;
+    EXPECT(qb__device_open("cuda", &device) == QB_OK);
+    size_t held = qb__resident_bytes();
+    mock->fail_name = "cuMemHostRegister_v2";
+    mock->fail_with = 2; /* no memory is no memory */
+    EXPECT(qb__host_create(device, size, &host) == QB_NO_MEMORY && !host);
+    EXPECT_SAYS(qb_detail(), "page-locking memory");
+    EXPECT(mock->pinned == 0 && qb__resident_bytes() < held + size / 2);
+    mock->fail_with = 801; /* cannot be done here: the driver's own */
+    EXPECT(qb__host_create(device, size, &host) == QB_OK && mock->pinned == 1);
+    EXPECT(qb__resident_bytes() < held + size / 2);
+    qb__host_destroy(device, host);
+    EXPECT(mock->pinned == 0);
+    mock->fail_name = "cuCtxPushCurrent_v2";
+    EXPECT(qb__host_create(device, size, &host) != QB_OK && !host);
+    EXPECT(qb__resident_bytes() < held + size / 2);
+    mock->fail_name = NULL;
+    qb__cuda.host_register = NULL; /* a driver without it */
+    EXPECT(qb__host_create(device, size, &host) == QB_OK && mock->pinned == 1);
+    qb__host_destroy(device, host);
+    qb__device_close(device);
+    EXPECT(mock->registered == 0 && mock->pinned == 0 && mock->current == 0);
+    return NULL;
+}
+
+static const char *more_than_there_is(mock_cuda_state *mock) {
+    qb__device *device;
+    void *host;
+    EXPECT(qb__device_open("cuda", &device) == QB_OK);
+    int calls = mock->calls;
+    EXPECT(qb__host_create(device, (size_t)1 << 46, &host) == QB_NO_MEMORY && !host);
+    EXPECT_SAYS(qb_detail(), "67108864.0 MiB of page-locked memory");
+    EXPECT(qb__host_create(device, SIZE_MAX - 5, &host) == QB_NO_MEMORY && !host);
+    EXPECT(mock->calls == calls); /* neither the driver nor the system is asked */
+    qb__device_close(device);
+    return NULL;
+}
+
+static const char *registered_and_lost(mock_cuda_state *mock) {
+    qb__device *device;
+    void *host;
+    EXPECT(qb__device_open("cuda", &device) == QB_OK);
+    EXPECT(qb__host_create(device, 8 << 20, &host) == QB_OK && is_mapped(host));
+    mock->fail_name = "cuCtxPushCurrent_v2";
+    mock->fail_with = 700;
+    qb__host_destroy(device, host);
+    EXPECT(!is_mapped(host));
+    qb__device_close(device);
+    return NULL;
+}
+
 /* ---- any call may fail ---- */
 
-static qb_status tour(void) {
+/* Large host memory is registered; where that fails, the driver's own does. */
+enum { SMALL_HOST = 1024, LARGE_HOST = 40 << 20 };
+
+static qb_status tour(size_t host_bytes) {
     qb__device *device = NULL;
     qb__queue *queue = NULL;
     qb__memory *memory = NULL;
@@ -133,7 +223,7 @@ static qb_status tour(void) {
     if (status != QB_OK) return status;
     if ((status = qb__queue_create(device, &queue)) == QB_OK &&
         (status = qb__memory_create(device, 1024, &memory)) == QB_OK &&
-        (status = qb__host_create(device, 1024, &host)) == QB_OK &&
+        (status = qb__host_create(device, host_bytes, &host)) == QB_OK &&
         (status = qb__device_free_bytes(device, &bytes)) == QB_OK &&
         (status = qb__event_create(device, &event)) == QB_OK &&
         (status = qb__texture_create(device, &shape, &texture)) == QB_OK &&
@@ -164,6 +254,7 @@ static qb_status tour(void) {
 
 static const char *nothing_is_left(const mock_cuda_state *mock) {
     EXPECT(mock->contexts == 0 && mock->current == 0 && mock->allocations == 0);
+    EXPECT(mock->registered == 0);
     EXPECT(mock->pinned == 0 && mock->streams == 0 && mock->events == 0 && mock->arrays == 0);
     EXPECT(mock->textures == 0 && mock->modules == 0 && mock->programs == 0);
     return NULL;
@@ -172,7 +263,7 @@ static const char *nothing_is_left(const mock_cuda_state *mock) {
 static const char *any_call_fails(mock_cuda_state *mock) {
     EXPECT(*qb__device_missing(QB__API_CUDA) == '\0');
     mock->calls = 0;
-    EXPECT(tour() == QB_OK);
+    EXPECT(tour(SMALL_HOST) == QB_OK);
     const char *left = nothing_is_left(mock);
     if (left) return left;
     int calls = mock->calls;
@@ -182,7 +273,7 @@ static const char *any_call_fails(mock_cuda_state *mock) {
         qb__fail_allocation(0);
         mock->fail_after = n;
         mock->fail_with = 304;
-        qb_status status = tour();
+        qb_status status = tour(SMALL_HOST);
         bool ended = mock->fail_after > 0; /* the n-th call was one of the last, in giving back */
         mock->fail_after = 0;
         if (status == QB_OK && !ended && n < calls - 8) return "a failed call went unnoticed";
@@ -204,7 +295,7 @@ static const char *any_allocation_fails(mock_cuda_state *mock) {
     for (size_t n = 1; n < 200; n++) {
         size_t before = qb__allocations_failed();
         qb__fail_allocation(n);
-        qb_status status = tour();
+        qb_status status = tour(LARGE_HOST);
         bool failed = qb__allocations_failed() > before;
         qb__fail_allocation(0);
         EXPECT(status == QB_OK || status == QB_NO_MEMORY);
@@ -220,7 +311,12 @@ static const char *any_allocation_fails(mock_cuda_state *mock) {
 
 #define SCENARIOS(X)                                                                               \
     X(out_of_memory)                                                                               \
-    X(device_lost) X(launches) X(measured) X(any_call_fails) X(any_allocation_fails)
+    X(device_lost)                                                                                 \
+    X(launches)                                                                                    \
+    X(measured)                                                                                    \
+    X(large_is_registered)                                                                         \
+    X(not_registered)                                                                              \
+    X(more_than_there_is) X(registered_and_lost) X(any_call_fails) X(any_allocation_fails)
 SCENARIOS(SCENARIO)
 
 int main(void) {

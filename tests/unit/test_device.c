@@ -87,18 +87,23 @@ static void too_much_memory(void **state) {
 
 static void host_memory(void **state) {
     (void)state;
-    void *host, *other;
-    assert_ok(qb__host_create(device, 1 << 20, &host));
-    assert_ok(qb__host_create(device, 100, &other));
-    memset(host, 7, 1 << 20);
-    memset(other, 8, 100);
-    qb__memory *memory = memory_of(host, 1 << 20);
-    memset(host, 0, 1 << 20);
-    fetch(memory, host, 1 << 20);
-    for (size_t i = 0; i < 1 << 20; i++) assert_int_equal(((char *)host)[i], 7);
-    qb__memory_destroy(memory);
-    qb__host_destroy(device, host);
-    qb__host_destroy(device, other);
+    enum { SIZES = 3 };
+    const size_t size[SIZES] = {100, 1 << 20, (9 << 20) + 100};
+    void *host[SIZES];
+    for (int i = 0; i < SIZES; i++) {
+        assert_ok(qb__host_create(device, size[i], &host[i]));
+        memset(host[i], 7 + i, size[i]);
+    }
+    for (int i = 0; i < SIZES; i++) {
+        qb__memory *memory = memory_of(host[i], size[i]);
+        memset(host[i], 0, size[i]);
+        fetch(memory, host[i], size[i]);
+        size_t wrong = 0;
+        for (size_t k = 0; k < size[i]; k++) wrong += ((char *)host[i])[k] != 7 + i;
+        assert_int_equal(wrong, 0);
+        qb__memory_destroy(memory);
+    }
+    for (int i = 0; i < SIZES; i++) qb__host_destroy(device, host[i]);
     qb__host_destroy(device, NULL);
 }
 

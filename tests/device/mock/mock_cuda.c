@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -145,6 +147,41 @@ EXPORT int cuMemFreeHost(void *host) {
     free(host);
     M.pinned--;
     return 0;
+}
+/* How many pages are not there, all of them where one is not mapped. */
+static size_t absent_pages(void *host, size_t bytes) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), count = (bytes + page - 1) / page, absent = 0;
+    unsigned char *there = calloc(count, 1);
+    int failed = !there || mincore(host, bytes, there);
+    for (size_t i = 0; i < count; i++) absent += failed || !(there[i] & 1);
+    free(there);
+    return absent;
+}
+EXPORT int cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags) {
+    CALL_IN_CONTEXT;
+    size_t used = sizeof M.locked / sizeof *M.locked;
+    for (size_t i = 0; i < used; i++) {
+        if (M.locked[i].host) continue;
+        M.locked[i].host = host;
+        M.locked[i].bytes = bytes;
+        M.locked_flags = flags;
+        M.absent_pages = absent_pages(host, bytes);
+        for (size_t k = 0; k < bytes; k += 4096) ((volatile char *)host)[k] = 0; /* now there */
+        M.registered++;
+        return 0;
+    }
+    return 2;
+}
+EXPORT int cuMemHostUnregister(void *host) {
+    if (M.current < 1) return 201;
+    for (size_t i = 0; i < sizeof M.locked / sizeof *M.locked; i++) {
+        if (M.locked[i].host != host) continue;
+        if (absent_pages(host, M.locked[i].bytes)) return 713; /* given back too early */
+        M.locked[i].host = NULL;
+        M.registered--;
+        return 0;
+    }
+    return 713;
 }
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
     (void)stream;

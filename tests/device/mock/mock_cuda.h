@@ -16,7 +16,14 @@ typedef struct mock_cuda_state {
     float elapsed_ms;      /* between any two events: 20 */
 
     /* what lives: all 0 again after a clean end */
-    int contexts, current, allocations, pinned, streams, events, arrays, textures, modules;
+    int contexts, current, allocations, pinned, registered, streams, events, arrays, textures;
+    int modules;
+    struct {
+        void *host;
+        size_t bytes;
+    } locked[4];           /* host memory registered now */
+    unsigned locked_flags; /* of the last registration, and pages that it found not taken yet */
+    size_t absent_pages;
     int any_code; /* modules of the real compiler are taken too */
     int launches;
     unsigned grid[3], block[3], shared;

@@ -86,17 +86,22 @@ char *qb__strdup(const char *text) {
     return copy;
 }
 
-/* The number after `key` in a /proc file of "Key:   123 kB" lines; SIZE_MAX when absent. */
-static size_t proc_bytes(const char *path, const char *key) {
+/* The number after `key` in a file of "key 123" lines; SIZE_MAX when absent. */
+static size_t number_after(const char *path, const char *key) {
     FILE *file = fopen(path, "re");
     if (!file) return SIZE_MAX;
     char line[256];
-    size_t kib = SIZE_MAX;
-    while (kib == SIZE_MAX && fgets(line, sizeof line, file)) {
-        size_t n = strlen(key);
-        if (strncmp(line, key, n) == 0) kib = strtoull(line + n, NULL, 10);
+    size_t number = SIZE_MAX, n = strlen(key);
+    while (number == SIZE_MAX && fgets(line, sizeof line, file)) {
+        if (strncmp(line, key, n) == 0) number = strtoull(line + n, NULL, 10);
     }
     fclose(file);
+    return number;
+}
+
+/* In /proc these are "Key:   123 kB". */
+static size_t proc_bytes(const char *path, const char *key) {
+    size_t kib = number_after(path, key);
     return kib == SIZE_MAX ? SIZE_MAX : kib * 1024;
 }
 
@@ -114,14 +119,22 @@ static size_t number_in(const char *path) {
     return got == 1 ? (size_t)n : SIZE_MAX;
 }
 
+size_t qb__cgroup_room(const char *folder) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/memory.max", folder);
+    size_t limit = number_in(path);
+    snprintf(path, sizeof path, "%s/memory.current", folder);
+    size_t used = number_in(path);
+    if (limit == SIZE_MAX || used == SIZE_MAX) return SIZE_MAX;
+    snprintf(path, sizeof path, "%s/memory.stat", folder);
+    size_t cached = number_after(path, "inactive_file ");
+    if (cached != SIZE_MAX) used -= cached < used ? cached : used;
+    return limit > used ? limit - used : 0;
+}
+
 size_t qb__available_bytes(void) {
     size_t available = proc_bytes("/proc/meminfo", "MemAvailable:");
     if (available == SIZE_MAX) available = (size_t)1 << 30;
-    size_t limit = number_in("/sys/fs/cgroup/memory.max");
-    size_t used = number_in("/sys/fs/cgroup/memory.current");
-    if (limit != SIZE_MAX && used != SIZE_MAX) {
-        size_t room = limit > used ? limit - used : 0;
-        if (room < available) available = room;
-    }
-    return available;
+    size_t room = qb__cgroup_room("/sys/fs/cgroup");
+    return room < available ? room : available;
 }

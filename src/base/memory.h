@@ -29,5 +29,9 @@ void qb__fail_allocation(size_t n);
 size_t qb__resident_bytes(void);
 /* Bytes this process could still take: the smaller of free memory and the cgroup's limit. */
 size_t qb__available_bytes(void);
+/* What the limit of the cgroup in that folder leaves; SIZE_MAX without one. File pages that nobody
+ * used lately count in memory.current and give way, so they are room: without them a scan just
+ * written or read would be taken for memory in use. */
+size_t qb__cgroup_room(const char *folder);
 
 #endif

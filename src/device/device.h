@@ -73,8 +73,8 @@ void qb__memory_destroy(
 size_t qb__memory_bytes(const qb__memory *memory);
 /* The CUdeviceptr or cl_mem, for libraries (cuFFT). */
 uint64_t qb__memory_native(const qb__memory *memory);
-/* Page-locked host memory where the api has it, else plain aligned memory. QB_NO_MEMORY when more is
- * asked for than is free or can be locked. */
+/* Page-locked host memory where the api has it, else plain aligned memory. QB_NO_MEMORY when more
+ * is asked for than is free or can be locked. */
 qb_status qb__host_create(qb__device *device, size_t bytes, void **host);
 void qb__host_destroy(qb__device *device, void *host); /* NULL-safe */
 

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "base/half.h"
 #include "base/memory.h"
@@ -51,6 +52,41 @@ static void allocation(void **state) {
 }
 
 /* All 65,536 halves survive the way to float and back; floats round to the nearest. */
+static void put(const char *folder, const char *name, const char *text) {
+    char path[64];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* File pages that give way are room, others are not. */
+static void cgroup(void **state) {
+    (void)state;
+    char folder[] = "/tmp/qb-cgroup-XXXXXX", path[64];
+    static const char *const files[] = {"memory.max", "memory.current", "memory.stat"};
+    assert_non_null(mkdtemp(folder));
+    assert_true(qb__cgroup_room(folder) == SIZE_MAX);
+    put(folder, "memory.max", "1000000\n");
+    put(folder, "memory.current", "900000\n");
+    assert_int_equal(qb__cgroup_room(folder), 100000);
+    put(folder, "memory.stat", "anon 100\nfile 700000\nactive_file 9\ninactive_file 600000\n");
+    assert_int_equal(qb__cgroup_room(folder), 700000);
+    put(folder, "memory.current", "500000\n"); /* read a moment apart, they need not fit */
+    assert_int_equal(qb__cgroup_room(folder), 1000000);
+    put(folder, "memory.stat", "anon 100\n");
+    put(folder, "memory.current", "1000100\n");
+    assert_int_equal(qb__cgroup_room(folder), 0);
+    put(folder, "memory.max", "max\n");
+    assert_true(qb__cgroup_room(folder) == SIZE_MAX);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
 static void halves(void **state) {
     (void)state;
     for (unsigned i = 0; i < 65536; i++) {
@@ -185,7 +221,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes), cmocka_unit_test(details),    cmocka_unit_test(allocation),
         cmocka_unit_test(halves),     cmocka_unit_test(conversion), cmocka_unit_test(parameters),
-        cmocka_unit_test(pool),
+        cmocka_unit_test(pool),       cmocka_unit_test(cgroup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,7 +106,6 @@ __device__ __forceinline__ void produce(const u8 *packed, const struct view *vie
     const u32 steps = job.views / VIEWS;
     u32 step = threadIdx.x / 32 - WARPS, stage = step;
     bool used = false; /* whether the stage has been filled before */
-    u32 phase = 1;     /* of that filling */
     for (u32 work = blockIdx.x; work < works; work += gridDim.x) {
         const struct place at = place_of(work, job);
         for (; step < steps; step += TURNS) {
@@ -115,10 +114,7 @@ __device__ __forceinline__ void produce(const u8 *packed, const struct view *vie
             const struct columns c = columns_of(view, at, job, packed, buffer + mine * VIEW_BYTES);
             const u32 full = shared_address(&shared->full[stage]);
             const bool none = __all_sync(~0u, c.none);
-            if (used) {
-                empty_wait(stage);
-                barrier_wait(full, phase); /* over long ago: who arrives again has waited */
-            }
+            if (used) empty_wait(stage);
             if (lane == 0) shared->shape[stage] = none ? -1 : view.shape;
             if (!none) {
                 copy_stage(c, plane_stride, buffer + VIEWS * VIEW_BYTES,
@@ -136,7 +132,6 @@ __device__ __forceinline__ void produce(const u8 *packed, const struct view *vie
             if (stage >= STAGES) {
                 stage -= STAGES;
                 used = true;
-                phase ^= 1;
             }
         }
         step -= steps;

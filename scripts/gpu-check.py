@@ -156,21 +156,22 @@ def sanitize(check, cuda):
 
 
 def agreement(check):
-    """Whole reconstructions of a simulated scan on every kind of device against the CPU's."""
-    qb, scan = check.program("qb"), str(check.work / "scan.h5")
-    check.alone("simulate", [qb, "simulate", "shepp-logan", "-o", scan, "--size", "512,512,64", "--views", "720",
-                             "--photons", "1e5", "--quiet"])
-    check.alone("fbp cpu", [qb, "fbp", scan, "-o", str(check.work / "cpu.h5"), "--accuracy", "high", "--quiet"])
-    for device in ("cuda", "cuda:all", "opencl"):
-        if not kernels(check, f"@{device.split(':')[0]}:0"):
-            check.not_run(f"fbp {device}", f"qb devices lists none for {device}")
-            continue
-        for accuracy, bound in (("high", "5e-5"), ("normal", "1e-3")):
-            out = str(check.work / f"{device.replace(':', '-')}-{accuracy}.h5")
-            check.alone(f"fbp {device} {accuracy}", [qb, "fbp", scan, "-o", out, "--device", device,
-                                                     "--accuracy", accuracy, "--quiet"])
-            check.alone(f"compare {device} {accuracy}", [qb, "compare", out, str(check.work / "cpu.h5"),
-                                                         "--max-rel-l2", bound])
+    """Whole reconstructions of simulated scans on every kind of device against the CPU's."""
+    qb = check.program("qb")
+    for scan, size, views in (("usual", "512,512,64", "720"), ("tall", "64,64,600", "90")):
+        file, cpu = str(check.work / f"{scan}.h5"), str(check.work / f"{scan}-cpu.h5")
+        check.alone(f"simulate {scan}", [qb, "simulate", "shepp-logan", "-o", file, "--size", size, "--views", views,
+                                         "--photons", "1e5", "--quiet"])
+        check.alone(f"fbp {scan} cpu", [qb, "fbp", file, "-o", cpu, "--accuracy", "high", "--quiet"])
+        for device in ("cuda", "cuda:all", "opencl"):
+            if not kernels(check, f"@{device.split(':')[0]}:0"):
+                check.not_run(f"fbp {scan} {device}", f"qb devices lists none for {device}")
+                continue
+            for accuracy, bound in (("high", "5e-5"), ("normal", "1e-3")):
+                out = str(check.work / f"{device.replace(':', '-')}-{accuracy}.h5")
+                check.alone(f"fbp {scan} {device} {accuracy}", [qb, "fbp", file, "-o", out, "--device", device,
+                                                                "--accuracy", accuracy, "--quiet"])
+                check.alone(f"compare {scan} {device} {accuracy}", [qb, "compare", out, cpu, "--max-rel-l2", bound])
     for path in check.work.glob("*.h5"):
         path.unlink()
 

@@ -19,6 +19,7 @@
 /* Groups begin at multiples of COLUMNS columns, so that rows are read in whole lines. */
 #define SHIFT ((COLUMNS - PAD % COLUMNS) % COLUMNS)
 #define ROW_BYTES 144
+#define GROUPS 8 /* of slices, in one launch at most */
 
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -27,7 +28,7 @@ typedef unsigned long long u64;
 struct pack_job {
     u64 view_stride, slice_stride, offset, scales_at; /* of the rows in floats; bytes */
     u32 view0, packed_views, columns, slices, group, unused;
-    float scale[64];
+    float scale[GROUPS][64]; /* of the groups of this launch, the first of them `group` */
 };
 
 __device__ __forceinline__ u32 half_pair(float low, float high) {
@@ -50,6 +51,8 @@ extern "C" __global__ void __launch_bounds__(256)
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const u32 view = blockIdx.y, padded = job.columns + 2 * PAD;
     const u32 row0 = COLUMNS * blockIdx.x - SHIFT; /* may wrap below zero, columns too */
+    const u32 group = job.group + blockIdx.z;
+    const float *scale = job.scale[blockIdx.z];
     const float *from = rows + job.offset + view * job.view_stride;
     float value[HALVES][4][2];
 #pragma unroll
@@ -58,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(256)
         for (u32 odd = 0; odd < 2; odd++)
 #pragma unroll
             for (u32 h = 0; h < HALVES; h++) {
-                const u32 slice = 64 * job.group + 2 * (warp + 8 * i) + odd;
+                const u32 slice = 64 * group + 2 * (warp + 8 * i) + odd;
                 const u32 column = row0 + 32 * h + lane - PAD;
                 value[h][i][odd] = slice < job.slices && column < job.columns
                                        ? __ldcs(from + slice * job.slice_stride + column)
@@ -69,8 +72,8 @@ extern "C" __global__ void __launch_bounds__(256)
 #pragma unroll
         for (u32 i = 0; i < 4; i++) {
             const u32 pair = warp + 8 * i, column = 32 * h + lane;
-            const float low = value[h][i][0] * job.scale[2 * pair];
-            const float high = value[h][i][1] * job.scale[2 * pair + 1];
+            const float low = value[h][i][0] * scale[2 * pair];
+            const float high = value[h][i][1] * scale[2 * pair + 1];
             const u32 rounded = half_pair(low, high);
             tile[0][column][pair] = rounded;
 #if SPLIT
@@ -78,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(256)
 #endif
         }
     __syncthreads();
-    u8 *to = packed + ((u64)job.group * job.packed_views + job.view0 + view) * PLANES *
+    u8 *to = packed + ((u64)group * job.packed_views + job.view0 + view) * PLANES *
                           ((u64)padded * ROW_BYTES);
 #pragma unroll
     for (u32 plane = 0; plane < PLANES; plane++)
@@ -90,5 +93,5 @@ extern "C" __global__ void __launch_bounds__(256)
                     piece < 8 ? make_uint4(w[0], w[1], w[2], w[3]) : make_uint4(0, 0, 0, 0);
         }
     if (blockIdx.x == 0 && view == 0 && threadIdx.x < 64)
-        ((float *)(packed + job.scales_at))[64 * job.group + threadIdx.x] = job.scale[threadIdx.x];
+        ((float *)(packed + job.scales_at))[64 * group + threadIdx.x] = scale[threadIdx.x];
 }

@@ -15,6 +15,7 @@ enum {
     PACK_ITEMS = 256,
     PACK_COLUMNS = 64,
     PACK_VIEWS_MAX = 32768, /* of a launch */
+    PACK_GROUPS = 8,        /* likewise; the kernel's GROUPS */
 };
 
 /* As in the kernels. */
@@ -26,7 +27,7 @@ typedef struct run_job {
 typedef struct pack_job {
     uint64_t view_stride, slice_stride, offset, scales_at;
     uint32_t view0, packed_views, columns, slices, group, unused;
-    float scale[QB__TENSOR_SLICES];
+    float scale[PACK_GROUPS][QB__TENSOR_SLICES];
 } pack_job;
 
 typedef struct tensor_plan {
@@ -137,6 +138,14 @@ static size_t plan_group_bytes(const tensor_plan *plan) {
            QB__TENSOR_ROW_BYTES;
 }
 
+/* Of the slices from the job's first group on. */
+static void set_scales(pack_job *job, const float *largest, size_t slices) {
+    size_t slice = (size_t)job->group * QB__TENSOR_SLICES;
+    for (size_t g = 0; g < PACK_GROUPS; g++)
+        for (size_t s = 0; s < QB__TENSOR_SLICES; s++, slice++)
+            job->scale[g][s] = slice < slices ? scale_of(largest[slice]) : 1;
+}
+
 static qb_status pack(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__memory *rows,
                       size_t offset, size_t view_stride, size_t slice_stride, size_t view0,
                       size_t view1, unsigned slices, qb__memory *packed) {
@@ -155,15 +164,13 @@ static qb_status pack(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__
                     .slices = slices};
     const qb__arg args[] = {QB__MEMORY(rows), QB__MEMORY(packed), QB__VALUE(job)};
     qb_status status = QB_OK;
-    for (size_t g = 0; g < groups && !status; g++) {
+    for (size_t g = 0; g < groups && !status; g += PACK_GROUPS) {
+        const size_t some = groups - g < PACK_GROUPS ? groups - g : PACK_GROUPS;
         job.group = (uint32_t)g;
-        for (size_t s = 0; s < QB__TENSOR_SLICES; s++)
-            job.scale[s] = g * QB__TENSOR_SLICES + s < slices
-                               ? scale_of(plan->problem.largest[g * QB__TENSOR_SLICES + s])
-                               : 1;
+        set_scales(&job, plan->problem.largest, slices);
         for (size_t v = view0; v < view1 && !status; v += PACK_VIEWS_MAX) {
             const size_t count = view1 - v < PACK_VIEWS_MAX ? view1 - v : PACK_VIEWS_MAX;
-            const size_t grid[3] = {across, count, 1};
+            const size_t grid[3] = {across, count, some};
             job.view0 = (uint32_t)v;
             job.offset = offset / sizeof(float) + (v - view0) * view_stride;
             status = qb__kernel_launch(plan->pack, queue, grid, items, args, 3);

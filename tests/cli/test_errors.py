@@ -2,6 +2,7 @@
 """Bad input and bad luck: the right exit code, a message with the file and the number, nothing left behind."""
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -341,7 +342,9 @@ def test_dry_run_writes_nothing(scan, tmp_path):
     before = sorted(tmp_path.iterdir())
     out = ["-o", tmp_path / "v.h5", "--preview", tmp_path / "p.png", "--center", "15.5"]
     plan = qb("plan", "fbp", scan, *out).stdout
-    assert plan == qb("fbp", scan, *out, "--dry-run").stdout
+    dry = qb("fbp", scan, *out, "--dry-run").stdout
+    weight = re.compile(r"(memory +)[\d.]+")  # what the process itself weighs differs from run to run
+    assert weight.sub(r"\1", plan) == weight.sub(r"\1", dry)
     for word in ("memory", "disk", "chunks", "kernel", "time"):
         assert word in plan
     qb("fbp", scan, "-o", tmp_path / "sweep", "--center", "10:20:1", "--dry-run")

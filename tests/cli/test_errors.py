@@ -250,6 +250,20 @@ def test_compare_limits(tmp_path):
     assert "0.5" in qb("compare", tmp_path / "a.npy", tmp_path / "b.npy", "--max-rel-l2", "0.4", code=1).stderr
 
 
+@pytest.mark.parametrize("limit", ["--max-rel-l2", "--max-rmse"])
+def test_compare_limit_of_nothing(tmp_path, limit):
+    a = np.linspace(1, 2, 120, dtype="f4").reshape(4, 5, 6)
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "same.npy", a)
+    a[3, 4, 5] = np.nextafter(a[3, 4, 5], np.float32(3))  # the last bit of one number
+    np.save(tmp_path / "near.npy", a)
+    qb("compare", tmp_path / "a.npy", tmp_path / "same.npy", limit, "0")
+    qb("compare", tmp_path / "a.npy", tmp_path / "near.npy")
+    assert f"above {limit} 0" in qb("compare", tmp_path / "a.npy", tmp_path / "near.npy", limit, "0", code=1).stderr
+    fails(2, "compare", tmp_path / "a.npy", tmp_path / "same.npy", limit, "0,1", says=["one number"])
+    fails(2, "compare", tmp_path / "a.npy", tmp_path / "same.npy", limit, "-1", says=[limit])
+
+
 # ---- output: 1 ----
 
 

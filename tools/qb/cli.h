@@ -28,7 +28,7 @@ extern const qb_param info_params[];
 /* Options of `qb compare` alone. */
 typedef struct compare_options {
     char *dataset;
-    double max_rel_l2, max_rmse;
+    qb_numbers max_rel_l2, max_rmse; /* none: no limit; 0 is one */
     bool any_quantity;
 } compare_options;
 extern const qb_param compare_params[];

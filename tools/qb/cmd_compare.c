@@ -26,13 +26,20 @@ static qb_status as_json(cli *c, const qb_comparison *d) {
     return give_result(c, text);
 }
 
+static qb_status check_limits(const compare_options *limits) {
+    if (limits->max_rel_l2.count <= 1 && limits->max_rmse.count <= 1) return QB_OK;
+    return complain(QB_BAD_ARGUMENT, "--max-rel-l2 and --max-rmse take one number each");
+}
+
+static qb_status judge_one(const char *name, const char *flag, double value,
+                           const qb_numbers *most) {
+    if (!most->count || value <= most->value[0]) return QB_OK;
+    return complain(QB_INTERNAL, "%s %g is above %s %g", name, value, flag, most->value[0]);
+}
+
 static qb_status judge(const compare_options *limits, const qb_comparison *d) {
-    if (limits->max_rel_l2 > 0 && !(d->rel_l2 <= limits->max_rel_l2))
-        return complain(QB_INTERNAL, "rel_l2 %g is above --max-rel-l2 %g", d->rel_l2,
-                        limits->max_rel_l2);
-    if (limits->max_rmse > 0 && !(d->rmse <= limits->max_rmse))
-        return complain(QB_INTERNAL, "rmse %g is above --max-rmse %g", d->rmse, limits->max_rmse);
-    return QB_OK;
+    qb_status status = judge_one("rel_l2", "--max-rel-l2", d->rel_l2, &limits->max_rel_l2);
+    return status == QB_OK ? judge_one("rmse", "--max-rmse", d->rmse, &limits->max_rmse) : status;
 }
 
 static void warn(const cli *c, const char *what, const char *a, const char *b) {
@@ -79,7 +86,8 @@ qb_status cmd_compare(cli *c) {
     qb_array a = {0}, b = {0};
     qb_comparison difference;
     const char *dataset = c->options.compare.dataset;
-    qb_status status = check_meaning(c);
+    qb_status status = check_limits(&c->options.compare);
+    if (status == QB_OK) status = check_meaning(c);
     if (status == QB_OK) status = qb_array_load_values(c->argument[0], dataset, &a, NULL);
     if (status == QB_OK) status = qb_array_load_values(c->argument[1], dataset, &b, NULL);
     if (status == QB_OK) status = qb_compare(&a, &b, &difference);

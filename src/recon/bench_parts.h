@@ -26,7 +26,8 @@ qb_status qb__bench_io(const qb_bench_options *options, const qb_env *env, cJSON
 
 double qb__bench_number(const cJSON *object, const char *name); /* 0 when it is not there */
 /* The least a run could have taken, from its report: the larger of all CPU seconds / threads and of the
- * slowest stage alone (its CPU seconds on all threads, or on its own thread when it is I/O). */
+ * slowest stage alone: its CPU seconds on all threads, or on its own thread when it is I/O; the seconds
+ * that a device had a chunk in hand. */
 double qb__bench_bound(const cJSON *report);
 /* The same in parts: stage_seconds_alone, cpu_seconds, bound_seconds. */
 void qb__bench_add_stages(const cJSON *report, cJSON *result);

@@ -8,10 +8,19 @@ double qb__bench_number(const cJSON *object, const char *name) {
     return item ? item->valuedouble : 0;
 }
 
+static bool is_one_of(const char *name, const char *const *list) {
+    while (*list && strcmp(*list, name) != 0) list++;
+    return *list != NULL;
+}
+
+/* What a device does costs its stage's thread next to nothing: it waits. */
 static double alone(const cJSON *report, const cJSON *stage) {
+    static const char *const io[] = {"read", "write", NULL},
+                             *const device[] = {"upload", "reconstruct", "download", NULL};
     const char *name = cJSON_GetObjectItem(stage, "name")->valuestring;
-    const bool io = strcmp(name, "read") == 0 || strcmp(name, "write") == 0;
-    return qb__bench_number(stage, "cpu_seconds") / (io ? 1 : qb__bench_number(report, "threads"));
+    if (is_one_of(name, device)) return qb__bench_number(stage, "busy_seconds");
+    return qb__bench_number(stage, "cpu_seconds") /
+           (is_one_of(name, io) ? 1 : qb__bench_number(report, "threads"));
 }
 
 double qb__bench_bound(const cJSON *report) {

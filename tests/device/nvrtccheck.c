@@ -2,7 +2,7 @@
 /* nvrtccheck [SOURCE...]: compiles the embedded kernel sources (or those named) with NVRTC for each
  * chip (with QB_QUICK=1 the oldest and one of its own kind), with no macro at all. A source whose
  * first line (or the one after the SPDX line) says "arch: 80" is skipped for chips below. Exit code
- * 77 where there is no NVRTC. */
+ * 77 where there is no NVRTC, 2 for a name that no source has. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,12 +37,37 @@ static void least(const char *text, int *arch, bool *specific) {
     *specific = *after == 'a';
 }
 
+static bool is_kernel(const char *name) {
+    return ends(name, ".cl") || ends(name, ".cu");
+}
+
 static bool wanted(const char *name, int argc, char **argv) {
-    if (!ends(name, ".cl") && !ends(name, ".cu")) return false;
+    if (!is_kernel(name)) return false;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], name)) return true;
     }
     return argc < 2;
+}
+
+static bool is_there(const char *name) {
+    for (const qb__kernel_source *s = qb__kernel_sources; s->name; s++)
+        if (is_kernel(s->name) && !strcmp(s->name, name)) return true;
+    return false;
+}
+
+/* A name that nothing answers to would pass for a source without failures. */
+static bool all_there(int argc, char **argv) {
+    bool all = true;
+    for (int i = 1; i < argc; i++) {
+        if (is_there(argv[i])) continue;
+        fprintf(stderr, "there is no source %s\n", argv[i]);
+        all = false;
+    }
+    if (all) return true;
+    fprintf(stderr, "there are:\n");
+    for (const qb__kernel_source *s = qb__kernel_sources; s->name; s++)
+        if (is_kernel(s->name)) fprintf(stderr, "  %s\n", s->name);
+    return false;
 }
 
 /* Failures among the chips; prints one line. */
@@ -86,6 +111,7 @@ int main(int argc, char **argv) {
     const char *flag = getenv("QB_QUICK");
     bool quick = flag && !strcmp(flag, "1");
     int failures = 0, sources = 0;
+    if (!all_there(argc, argv)) return 2;
     if (!qb__nvrtc_open(0, why, sizeof why)) {
         printf("not run: %s\n", why);
         return 77;

@@ -2,13 +2,15 @@
 /* variantcheck [ARCH [FILTER]]: plans every device variant of back-projection with each legal value
  * of each parameter (one changed at a time; with QB_QUICK=1 the first values alone) on the played
  * CUDA driver, so that the real NVRTC compiles each of them for the chip ARCH (90). What a tuner
- * may choose must at least compile. Exit code 77 where there is no NVRTC. */
+ * may choose must at least compile. One line for each variant when it is done. Exit code 77 where
+ * there is no NVRTC. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cpu/features.h"
@@ -60,7 +62,7 @@ static void try_values(qb__device *device, const variant *row, const int *values
     printf(": %s\n", qb_detail());
 }
 
-static void try_variant(qb__device *device, const variant *row, bool quick, tally *t) {
+static void try_all_values(qb__device *device, const variant *row, bool quick, tally *t) {
     int values[QB__PARAMETERS_MAX] = {0};
     for (int p = 0; p < QB__PARAMETERS_MAX && row->parameters[p].name; p++) {
         values[p] = row->parameters[p].values[0];
@@ -73,6 +75,22 @@ static void try_variant(qb__device *device, const variant *row, bool quick, tall
         }
         values[p] = row->parameters[p].values[0];
     }
+}
+
+/* A variant takes up to minutes: each says when it is done. */
+static void try_variant(qb__device *device, const variant *row, bool quick, tally *all) {
+    struct timespec from, to;
+    tally t = {0};
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    try_all_values(device, row, quick, &t);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    printf("%-44s %4d compiled, %4d unusable, %d failed, %5.1f s\n", row->id, t.compiled,
+           t.unusable, t.failed,
+           (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec));
+    fflush(stdout);
+    all->compiled += t.compiled;
+    all->unusable += t.unusable;
+    all->failed += t.failed;
 }
 
 /* The worker's share of the variants; its exit code. */

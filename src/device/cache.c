@@ -55,11 +55,28 @@ static bool path_of(const uint64_t key[2], char path[PATH_MAX_BYTES]) {
     return n > 0 && n < PATH_MAX_BYTES;
 }
 
-/* Programs run with our rights: they are taken only from a folder that nobody else can write. */
+/* Programs run with our rights: they are taken only from a folder that nobody else can write. Why
+ * this one, which is there, is not used; NULL = it is. */
+static const char *not_ours(const struct stat *st) {
+    if (!S_ISDIR(st->st_mode)) return "it is no folder; move it away";
+    if (st->st_uid != geteuid()) return "it belongs to another user; set QB_CACHE_DIR";
+    if (st->st_mode & (S_IWGRP | S_IWOTH)) return "others may write to it; chmod go-w mends that";
+    return NULL;
+}
+
 static bool folder_is_ours(const char *folder) {
     struct stat st;
-    return stat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-           !(st.st_mode & (S_IWGRP | S_IWOTH));
+    return stat(folder, &st) == 0 && !not_ours(&st);
+}
+
+const char *qb__program_cache_problem(void) {
+    static _Thread_local char text[PATH_MAX_BYTES + 128];
+    const char *folder = qb__program_cache_folder(), *why = NULL;
+    struct stat st;
+    if (*folder && stat(folder, &st) == 0) why = not_ours(&st);
+    text[0] = '\0';
+    if (why) snprintf(text, sizeof text, "compiled kernels are not kept in %s: %s", folder, why);
+    return text;
 }
 
 static bool make_folder(const char *folder) {
@@ -101,9 +118,9 @@ static bool write_all(int fd, const void *from, size_t count) {
 static bool read_file(int fd, const uint64_t key[2], qb__binary *binary) {
     header h;
     struct stat st;
-    if (!read_all(fd, &h, sizeof h) || memcmp(h.magic, magic, sizeof magic) != 0 ||
-        memcmp(h.key, key, sizeof h.key) != 0 || !h.bytes || h.bytes > bytes_max ||
-        fstat(fd, &st) || (uint64_t)st.st_size != h.bytes + sizeof h) {
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !read_all(fd, &h, sizeof h) ||
+        memcmp(h.magic, magic, sizeof magic) != 0 || memcmp(h.key, key, sizeof h.key) != 0 ||
+        !h.bytes || h.bytes > bytes_max || (uint64_t)st.st_size != h.bytes + sizeof h) {
         return false;
     }
     if (qb__alloc((size_t)h.bytes, 1, &binary->bytes) != QB_OK) return false;
@@ -122,7 +139,8 @@ bool qb__cache_read(const uint64_t key[2], qb__binary *binary) {
     char path[PATH_MAX_BYTES];
     *binary = (qb__binary){0};
     if (!path_of(key, path) || !folder_is_ours(qb__program_cache_folder())) return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* Opening a pipe would wait for a writer; what a link leads to is not ours to vouch for. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (fd < 0) return false;
     bool good = read_file(fd, key, binary);
     close(fd);

@@ -167,5 +167,7 @@ qb_status qb__kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t g
 /* Where compiled programs are kept: QB_CACHE_DIR, else XDG_CACHE_HOME/quickbeam, else
  * ~/.cache/quickbeam; private to the user, files appear whole. QB_CACHE_DIR="" keeps none. */
 const char *qb__program_cache_folder(void);
+/* Why that folder, which is there, is not used, and the remedy; "" when it is, or would be made. */
+const char *qb__program_cache_problem(void);
 
 #endif

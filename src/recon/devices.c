@@ -181,6 +181,8 @@ static void add_missing(cJSON *root) {
         const char *text = qb__device_missing(apis[i]);
         if (*text) cJSON_AddItemToArray(list, cJSON_CreateString(text));
     }
+    const char *cache = qb__program_cache_problem();
+    if (*cache) cJSON_AddItemToArray(list, cJSON_CreateString(cache));
 }
 
 qb_status qb_devices_describe(const qb_env *env, char **json) {

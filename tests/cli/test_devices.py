@@ -22,6 +22,16 @@ def test_what_is_missing_is_said():
     assert "nvidia-driver" in text and "/nowhere" in text and "ocl-icd-libopencl1" in text
 
 
+def test_a_folder_of_kernels_that_is_not_used_is_said(tmp_path):
+    env = without(QB_CACHE_DIR=str(tmp_path))
+    tmp_path.chmod(0o700)
+    assert len(qb_json("devices", env=env)["missing"]) == 2
+    tmp_path.chmod(0o770)
+    said = qb_json("devices", env=env)["missing"][2]
+    assert str(tmp_path) in said and "not kept" in said and "chmod go-w" in said
+    assert said in qb("devices", env=env).stdout
+
+
 def test_devices_have_rates(tmp_path):
     found = qb_json("devices", env={**os.environ, "QB_CACHE_DIR": str(tmp_path / "cache")})
     assert found["devices"][0]["device"] == "cpu"

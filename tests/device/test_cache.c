@@ -117,11 +117,34 @@ static const char *driver_refuses(mock_cuda_state *mock) {
 }
 
 static const char *writable_by_others(mock_cuda_state *mock) {
+    EXPECT(!*qb__program_cache_problem()); /* it is not there yet */
     EXPECT(compiles(mock) == 1 && only_file());
+    EXPECT(!*qb__program_cache_problem());
     EXPECT(chmod(folder, 0777) == 0);
+    EXPECT(strstr(qb__program_cache_problem(), folder) != NULL);
+    EXPECT_SAYS(qb__program_cache_problem(), "chmod go-w");
     EXPECT(compiles(mock) == 1); /* neither read ... */
     EXPECT(unlink(file) == 0 && compiles(mock) == 1);
     EXPECT(!only_file()); /* ... nor written */
+    return NULL;
+}
+
+/* What stands in a program's place: nobody waits for a pipe's writer, no link is followed; both
+ * make way. */
+static const char *not_a_file(mock_cuda_state *mock) {
+    char elsewhere[600];
+    struct stat st;
+    EXPECT(compiles(mock) == 1 && only_file());
+    EXPECT(unlink(file) == 0 && mkfifo(file, 0600) == 0);
+    alarm(20);
+    EXPECT(compiles(mock) == 1 && compiles(mock) == 0);
+    alarm(0);
+    EXPECT(lstat(file, &st) == 0 && S_ISREG(st.st_mode));
+    snprintf(elsewhere, sizeof elsewhere, "%s/../elsewhere", folder);
+    EXPECT(rename(file, elsewhere) == 0 && symlink("../elsewhere", file) == 0);
+    EXPECT(compiles(mock) == 1 && compiles(mock) == 0);
+    EXPECT(lstat(file, &st) == 0 && S_ISREG(st.st_mode));
+    EXPECT(unlink(elsewhere) == 0);
     return NULL;
 }
 
@@ -135,6 +158,10 @@ static const char *cannot_be_written(mock_cuda_state *mock) {
     EXPECT(compiles(mock) == 1);
     EXPECT(!*qb__program_cache_folder());
     setenv("HOME", "/dev/null", 1);
+    EXPECT(compiles(mock) == 1);
+    EXPECT(!*qb__program_cache_problem());
+    setenv("QB_CACHE_DIR", "/dev/null", 1);
+    EXPECT_SAYS(qb__program_cache_problem(), "no folder");
     EXPECT(compiles(mock) == 1);
     setenv("QB_CACHE_DIR", "", 1);
     EXPECT(compiles(mock) == 1);
@@ -190,6 +217,7 @@ static void start_empty(void) {
 ALONE(corrupted)
 ALONE(driver_refuses)
 ALONE(writable_by_others)
+ALONE(not_a_file)
 ALONE(cannot_be_written)
 ALONE(where_it_lies)
 ALONE(macros_and_sharing)
@@ -209,13 +237,10 @@ int main(void) {
     if (!mkdtemp(base)) return 1;
     snprintf(folder, sizeof folder, "%s/a/b", base);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_corrupted),
-        cmocka_unit_test(test_driver_refuses),
-        cmocka_unit_test(test_writable_by_others),
-        cmocka_unit_test(test_cannot_be_written),
-        cmocka_unit_test(test_where_it_lies),
-        cmocka_unit_test(test_macros_and_sharing),
-        cmocka_unit_test(test_in_turn),
+        cmocka_unit_test(test_corrupted),          cmocka_unit_test(test_driver_refuses),
+        cmocka_unit_test(test_writable_by_others), cmocka_unit_test(test_not_a_file),
+        cmocka_unit_test(test_cannot_be_written),  cmocka_unit_test(test_where_it_lies),
+        cmocka_unit_test(test_macros_and_sharing), cmocka_unit_test(test_in_turn),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char command[128];

@@ -10,6 +10,7 @@
 #include "ops/backproject.h"
 #include "ops/bench.h"
 #include "ops/device_select.h"
+#include "ops/tuning.h"
 
 typedef struct bench {
     qb__bp_parallel_problem problem;
@@ -165,6 +166,7 @@ qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *e
     qb__device_set set;
     qb_status status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;
+    if (set.count) qb__tuning_warn(env);
     status = set.count ? qb__bench_backproject_device(options, set.device[0], result)
                        : bench_cpu(options, env, result);
     qb__device_set_close(&set);

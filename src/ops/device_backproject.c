@@ -96,6 +96,17 @@ const char *qb__tuning_device(const qb__device_info *device, char *name, size_t 
     return name;
 }
 
+typedef struct question {
+    const row *variant;
+    const qb__device_info *device;
+    const qb__bp_parallel_problem *problem;
+} question;
+
+static bool serves(const void *context, const int *values) {
+    const question *q = context;
+    return legal(q->variant, values) && !unusable(q->variant, q->device, q->problem, values);
+}
+
 /* What is known of this device: parameters and a speed; of its architecture: parameters. */
 static bool known_parameters(const row *variant, const qb__device_info *device,
                              const qb__bp_parallel_problem *problem, size_t slices,
@@ -103,13 +114,14 @@ static bool known_parameters(const row *variant, const qb__device_info *device,
     char name[QB__TUNING_NAME];
     qb__tuning_key key = {qb__tuning_device(device, name, sizeof name), variant->id, slices,
                           problem->columns};
-    bool found = qb__tuning_find(&key, entry);
+    const question q = {variant, device, problem};
+    const qb__tuning_test test = {serves, &q};
+    bool found = qb__tuning_find(&key, &test, entry);
     if (!found && (key.device = qb__tuning_paper_card(device)) != NULL) {
-        found = qb__tuning_find(&key, entry);
+        found = qb__tuning_find(&key, &test, entry);
         entry->giga_updates = 0;
     }
-    return found && legal(variant, entry->values) &&
-           !unusable(variant, device, problem, entry->values);
+    return found && serves(&q, entry->values);
 }
 
 const char *qb__device_estimate(const row *variant, const qb__device_info *device,

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "kernels/bp_parallel_device.h"
+#include "quickbeam/env.h"
 
 /* What `qb tune` measured: per device, variant and shape class, the best parameters and their
  * speed. One JSON file of the user (QB_TUNING, else XDG_CONFIG_HOME/quickbeam/tuning.json, else
@@ -25,14 +26,27 @@ typedef struct qb__tuning_entry {
     double giga_updates; /* a second */
 } qb__tuning_entry;
 
+/* Whether parameters serve; of the file's rows, which may hold anything, only these count. */
+typedef struct qb__tuning_test {
+    bool (*test)(const void *context, const int *values);
+    const void *context;
+} qb__tuning_test;
+
 /* The entry of the same device and variant whose shape class is closest (slices first): the file's,
- * else what is shipped. A speed of 0 is not known. False when there is none. */
-bool qb__tuning_find(const qb__tuning_key *key, qb__tuning_entry *entry);
+ * else what is shipped. A speed of 0 is not known. False when there is none. `serves` may be NULL.
+ */
+bool qb__tuning_find(const qb__tuning_key *key, const qb__tuning_test *serves,
+                     qb__tuning_entry *entry);
 /* The card that stands for this device's architecture, as `device` of a key: its parameters are a
  * good guess. NULL where our own defaults, the first values, are as good. */
 const char *qb__tuning_paper_card(const qb__device_info *device);
-/* Adds or replaces; the file changes as a whole. */
+/* Adds or replaces; the file changes as a whole. QB_BAD_INPUT when what is there cannot be used: it
+ * stays as it is. */
 qb_status qb__tuning_store(const qb__tuning_key *key, const qb__tuning_entry *entry);
+/* Whether qb__tuning_store could: asked before anything is measured. */
+qb_status qb__tuning_check(void);
+/* A planner's one warning of a file that is there but cannot be used. */
+void qb__tuning_warn(const qb_env *env);
 /* The user's file; empty when there is no home. */
 const char *qb__tuning_path(void);
 

@@ -14,6 +14,7 @@
 #include "ops/bench.h"
 #include "ops/device_backproject.h"
 #include "ops/device_select.h"
+#include "ops/tuning.h"
 #include "ops/filter.h"
 #include "recon/bench_parts.h"
 #include "recon/device_pass.h"
@@ -312,6 +313,7 @@ qb_status qb__bench_resident(const qb_bench_options *options, const qb_env *env,
         return qb__fail(QB_NO_DEVICE,
                         "qb bench resident measures a device: give --device cuda or opencl");
     b.device = set.device[0];
+    qb__tuning_warn(env);
     status = bench_on(options, &b, env, result);
     release(&b);
     qb__device_set_close(&set);

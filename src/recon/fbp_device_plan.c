@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "ops/backproject.h"
+#include "ops/tuning.h"
 #include "recon/fbp_device.h"
 
 enum {
@@ -59,6 +60,13 @@ static qb_status choose(qb__fbp *fbp, const qb__device_info *info) {
     return QB_OK;
 }
 
+/* What lies there and is not used: said once, before it costs time. */
+static void warn_of_files(const qb_env *env) {
+    const char *cache = qb__program_cache_problem();
+    qb__tuning_warn(env);
+    if (*cache) qb__warn(env, "%s", cache);
+}
+
 qb_status qb__fbp_device_decide(qb__fbp *fbp, const qb_env *env) {
     qb__device_set set;
     qb_status status = qb__device_set_open(env, &set);
@@ -72,6 +80,7 @@ qb_status qb__fbp_device_decide(qb__fbp *fbp, const qb_env *env) {
     const char *why = not_for_devices(fbp);
     if (why) return refuse_or_leave(fbp, env, why, set.named);
     const qb__device_info *info = qb__device_info_of(set.device[0]);
+    warn_of_files(env);
     status = choose(fbp, info);
     if (status == QB_UNSUPPORTED && !set.named)
         return refuse_or_leave(fbp, env, qb_detail(), false);

@@ -177,16 +177,39 @@ static void test_many_slices(void **state) {
     setenv("QB_TUNING", "", 1);
     qb__tuning_key key = {"GeForce GTX 980", "bp_parallel_linear.hybrid", 500, 2048};
     qb__tuning_entry entry;
-    assert_true(qb__tuning_find(&key, &entry));
+    assert_true(qb__tuning_find(&key, NULL, &entry));
     assert_true(entry.giga_updates == 389 && entry.values[1] == 2);
     key.slices = 1;
-    assert_true(qb__tuning_find(&key, &entry));
+    assert_true(qb__tuning_find(&key, NULL, &entry));
     assert_true(entry.giga_updates == 266 && entry.values[1] == 1);
     key.slices = 4; /* not among those measured */
-    assert_false(qb__tuning_find(&key, &entry));
+    assert_false(qb__tuning_find(&key, NULL, &entry));
     key.device = "GeForce GTX 980 Ti";
     key.slices = 1;
-    assert_false(qb__tuning_find(&key, &entry));
+    assert_false(qb__tuning_find(&key, NULL, &entry));
+}
+
+/* A file with values that the kernel does not have leaves the planner what is shipped. */
+static void test_illegal_values_hide_nothing(void **state) {
+    (void)state;
+    const qb__bp_parallel_problem p = problem();
+    const qb__bp_parallel_device_variant *alu = variant_of("bp_parallel_nearest.alu");
+    const qb__device_info info = card("NVIDIA TITAN X (Pascal)", QB__API_OPENCL, 61, 28, 1.7e9);
+    char path[] = "/tmp/quickbeam-tuning-XXXXXX", lock[sizeof path + 5], name[QB__TUNING_NAME];
+    qb__device_choice shipped, choice;
+    setenv("QB_TUNING", "", 1);
+    assert_null(qb__device_estimate(alu, &info, &p, 1, &shipped));
+    close(mkstemp(path));
+    snprintf(lock, sizeof lock, "%s.lock", path);
+    setenv("QB_TUNING", path, 1);
+    const qb__tuning_key key = {qb__tuning_device(&info, name, sizeof name), alu->id, 1, SIZE};
+    const qb__tuning_entry wrong = {.values = {-77}, .giga_updates = 5000};
+    assert_int_equal(qb__tuning_store(&key, &wrong), QB_OK);
+    assert_null(qb__device_estimate(alu, &info, &p, 1, &choice));
+    assert_true(choice.measured && choice.seconds == shipped.seconds);
+    assert_memory_equal(choice.values, shipped.values, sizeof shipped.values);
+    unlink(path);
+    unlink(lock);
 }
 
 static void test_own_goes_before_shipped(void **state) {
@@ -197,17 +220,17 @@ static void test_own_goes_before_shipped(void **state) {
     setenv("QB_TUNING", path, 1);
     qb__tuning_key key = {"NVIDIA H200", "bp_parallel_linear.tensor", 128, 1024};
     qb__tuning_entry shipped, own = {.values = {0, 4, 2, 1}, .giga_updates = 7}, found;
-    assert_true(qb__tuning_find(&key, &shipped));
+    assert_true(qb__tuning_find(&key, NULL, &shipped));
     assert_int_equal(qb__tuning_store(&key, &own), QB_OK);
-    assert_true(qb__tuning_find(&key, &found));
+    assert_true(qb__tuning_find(&key, NULL, &found));
     assert_true(found.giga_updates == 7 && found.values[1] == 4);
     key.columns = 700; /* the closest class serves */
-    assert_true(qb__tuning_find(&key, &found));
+    assert_true(qb__tuning_find(&key, NULL, &found));
     key.slices = 1; /* many slices say nothing of one */
-    assert_false(qb__tuning_find(&key, &found));
+    assert_false(qb__tuning_find(&key, NULL, &found));
     key.device = "another";
     key.slices = 128;
-    assert_false(qb__tuning_find(&key, &found));
+    assert_false(qb__tuning_find(&key, NULL, &found));
     unlink(path);
     unlink(lock);
 }
@@ -218,6 +241,7 @@ int main(void) {
                                        cmocka_unit_test(test_table_25),
                                        cmocka_unit_test(test_architectures),
                                        cmocka_unit_test(test_many_slices),
+                                       cmocka_unit_test(test_illegal_values_hide_nothing),
                                        cmocka_unit_test(test_own_goes_before_shipped)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,9 +24,11 @@ typedef struct qb_tune_options {
 } qb_tune_options;
 QB_API extern const qb_param qb_tune_params[];
 
-/* Measures on env->device, checks every candidate's output against the double-precision oracle, keeps
- * the best in the user's tuning file, which planners read from then on. *json: what was tried and
- * found, released with qb_text_free. */
+/* Measures on env->device, checks every candidate's output against the double-precision oracle,
+ * keeps the best in the user's tuning file, which planners read from then on. Kernels that planners
+ * took before are measured once, as they are, where `kernel` leaves them out. QB_BAD_INPUT when
+ * that file is there but cannot be used: it is not written over. *json: what was tried and found,
+ * released with qb_text_free. */
 QB_API qb_status qb_tune(const qb_tune_options *options, const qb_env *env, char **json);
 
 #ifdef __cplusplus

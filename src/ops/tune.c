@@ -8,13 +8,13 @@
 #include "ops/bench.h"
 #include "ops/device_backproject.h"
 #include "ops/device_select.h"
-#include "ops/device_trial.h"
+#include "ops/tune_search.h"
 #include "ops/tuning.h"
 #include "quickbeam/device.h"
 
 const qb_param qb_tune_params[] = {
     {"kernel", QB_PARAM_TEXT, offsetof(qb_tune_options, kernel), "TEXT", NULL, NULL, 0, 0,
-     "only kernels whose id contains TEXT", 0},
+     "only kernels whose id contains TEXT, and what the planner would take instead, once", 0},
     {"seconds", QB_PARAM_DOUBLE, offsetof(qb_tune_options, seconds), "S", "60", NULL, 0.1, 86400,
      "time to spend on the device", 0},
     {"size", QB_PARAM_NUMBERS, offsetof(qb_tune_options, size), "NX[,NY,NZ]", "1024,1024,64", NULL,
@@ -24,144 +24,180 @@ const qb_param qb_tune_params[] = {
     {0},
 };
 
-typedef struct search {
-    qb__device_trial *trial;
-    const qb__device_info *device;
-    const qb__bp_parallel_device_variant *variant;
-    unsigned slices;
-    const qb_env *env;
-    double deadline;
-    int tried, wrong;
-    qb__tuning_entry best; /* giga_updates 0 = nothing yet */
-    double first;          /* giga-updates/s of the values that the search began with */
-} search;
+typedef qb__bp_parallel_device_variant variant;
 
-static double bound_of(qb__accuracy accuracy) {
-    static const double bounds[] = {5e-5, 1e-3, 6e-3};
-    return bounds[accuracy];
+enum { INTERPS = QB__INTERP_OVERSAMPLE + 1, CLASSES = QB_ACCURACY_FAST + 1 };
+
+typedef struct tuner {
+    qb__tune_place place;
+    const char *text; /* --kernel */
+    double end;
+    size_t wanted;
+    cJSON *list;
+    /* What the planner took before, in each mode that a wanted kernel may serve; else NULL. */
+    const variant *planned[INTERPS][CLASSES];
+} tuner;
+
+static bool is_wanted(const tuner *t, const variant *row) {
+    return !t->text || strstr(row->id, t->text) != NULL;
 }
 
-/* Measure one candidate; better than the best, and right: the new best. A candidate that does not
- * compile or run on this device is passed over. */
-static qb_status try_values(search *s, const int *values) {
-    const qb__bp_parallel_problem *problem = qb__device_trial_problem(s->trial);
-    if (s->variant->unusable(s->device, problem, values)) return QB_OK;
-    qb__device_result result;
-    qb_status status = qb__check_cancel(s->env);
-    if (status != QB_OK) return status;
-    s->tried++;
-    status = qb__device_trial_run(s->trial, s->variant, values, s->slices, 3, &result);
-    if (status == QB_NO_DEVICE) return status; /* lost */
-    if (status != QB_OK || !(result.rel_l2 < bound_of(s->variant->accuracy))) {
-        s->wrong++;
-        qb__warn(s->env, "%s: a candidate is left out: %s", s->variant->id,
-                 status != QB_OK ? qb_detail() : "its error is above the bound");
-        return QB_OK;
+static cJSON *new_row(const tuner *t) {
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddItemToArray(t->list, row);
+    return row;
+}
+
+static bool is_listed(const tuner *t, const variant *row) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, t->list) {
+        const cJSON *kernel = cJSON_GetObjectItem(item, "kernel");
+        if (kernel && strcmp(kernel->valuestring, row->id) == 0) return true;
     }
-    if (s->first == 0) s->first = result.giga_updates;
-    if (result.giga_updates > s->best.giga_updates) {
-        s->best.giga_updates = result.giga_updates;
-        memcpy(s->best.values, values, sizeof s->best.values);
+    return false;
+}
+
+/* Compiling takes its time too: what comes too late is not half done. */
+static void add_unreached(const tuner *t) {
+    size_t count;
+    const variant *const *rows = qb__bp_parallel_device_variants(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_wanted(t, rows[i]) || is_listed(t, rows[i])) continue;
+        cJSON *row = new_row(t);
+        cJSON_AddStringToObject(row, "kernel", rows[i]->id);
+        cJSON_AddStringToObject(row, "not_run", "the time was over: give more --seconds");
+    }
+}
+
+/* ---- the planner's own choices ----
+ * The planner prefers what is measured, at a speed that nobody doubts, to what is forecast. So
+ * where only some kernels are tuned, those that it would take instead are measured too, or a slower
+ * kernel would win by being known. */
+
+static const variant *choice_of(const tuner *t, int interp, int accuracy, bool *measured) {
+    qb__device_choice choice;
+    *measured = false;
+    if (qb__device_choose(t->place.device, qb__device_trial_problem(t->place.trial),
+                          t->place.slices, (qb_interp)interp, (qb_accuracy)accuracy, NULL,
+                          &choice) != QB_OK)
+        return NULL;
+    *measured = choice.measured;
+    return choice.variant;
+}
+
+static void note_planned(tuner *t) {
+    size_t count;
+    bool measured;
+    const variant *const *rows = qb__bp_parallel_device_variants(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_wanted(t, rows[i]) || !(rows[i]->apis & (unsigned)t->place.device->api)) continue;
+        const int interp = (int)rows[i]->interp;
+        for (int a = (int)rows[i]->accuracy; a < CLASSES; a++)
+            if (!t->planned[interp][a]) t->planned[interp][a] = choice_of(t, interp, a, &measured);
+    }
+}
+
+/* Once, as the planner would run it, unless a measurement is there. */
+static qb_status measure_once(tuner *t, const variant *row) {
+    qb__device_choice known;
+    if (is_listed(t, row)) return QB_OK;
+    qb__device_estimate(row, t->place.device, qb__device_trial_problem(t->place.trial),
+                        t->place.slices, &known);
+    if (known.measured) return QB_OK;
+    cJSON *entry = new_row(t);
+    cJSON_AddBoolToObject(entry, "for_comparison", true);
+    return qb__tune_variant(&t->place, row, 0, entry);
+}
+
+/* What is not to be tuned goes first: an interrupted search must not leave it forecast. */
+static qb_status measure_others(tuner *t) {
+    qb_status status = QB_OK;
+    for (int m = 0; m < INTERPS * CLASSES && status == QB_OK; m++) {
+        const variant *row = t->planned[m / CLASSES][m % CLASSES];
+        if (row && !is_wanted(t, row)) status = measure_once(t, row);
+    }
+    return status;
+}
+
+/* What the search did not reach, and what is chosen now. */
+static qb_status measure_chosen(tuner *t, int interp, int accuracy) {
+    bool measured;
+    const variant *row = t->planned[interp][accuracy];
+    if (!row) return QB_OK;
+    qb_status status = measure_once(t, row);
+    row = choice_of(t, interp, accuracy, &measured);
+    return status == QB_OK && row && !measured ? measure_once(t, row) : status;
+}
+
+/* Each measurement may change each mode's choice: by its own speed, and by what it makes of the
+ * forecasts. */
+static qb_status measure_until_settled(tuner *t) {
+    int before;
+    do {
+        before = cJSON_GetArraySize(t->list);
+        for (int m = 0; m < INTERPS * CLASSES; m++) {
+            qb_status status = measure_chosen(t, m / CLASSES, m % CLASSES);
+            if (status != QB_OK) return status;
+        }
+    } while (cJSON_GetArraySize(t->list) > before);
+    return QB_OK;
+}
+
+/* ---- all of it ---- */
+
+static qb_status search_all(tuner *t) {
+    size_t count, done = 0;
+    const variant *const *rows = qb__bp_parallel_device_variants(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_wanted(t, rows[i])) continue;
+        const double now = qb__bench_now();
+        if (now <= t->end) {
+            const double deadline = now + (t->end - now) / (double)(t->wanted - done);
+            qb_status status = qb__tune_variant(&t->place, rows[i], deadline, new_row(t));
+            if (status != QB_OK) return status;
+        }
+        qb__progress(t->place.env, "tuning", ++done, t->wanted + 1);
     }
     return QB_OK;
 }
 
-/* One parameter after the other, each at its best while the others stand; again until a whole round
- * brings nothing, or the time is over. */
-static qb_status descend(search *s, const int *start) {
-    qb_status status = try_values(s, start);
-    bool better = true;
-    while (status == QB_OK && better) {
-        better = false;
-        for (int p = 0; p < qb__parameter_count(s->variant); p++) {
-            double before = s->best.giga_updates;
-            int values[QB__PARAMETERS_MAX], held;
-            memcpy(values, before > 0 ? s->best.values : start, sizeof values);
-            held = values[p];
-            for (int i = 0; i < s->variant->parameters[p].count && status == QB_OK; i++) {
-                if (qb__bench_now() > s->deadline) return QB_OK;
-                values[p] = s->variant->parameters[p].values[i];
-                if (values[p] != held) status = try_values(s, values);
-            }
-            better |= s->best.giga_updates > before * 1.01;
-        }
-    }
-    return status;
+static qb_status count_wanted(tuner *t) {
+    size_t count;
+    const variant *const *rows = qb__bp_parallel_device_variants(&count);
+    for (size_t i = 0; i < count; i++) t->wanted += is_wanted(t, rows[i]);
+    if (t->wanted) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--kernel %s: no device kernel's id contains that", t->text);
 }
 
-static qb_status tune_variant(search *s, cJSON *list) {
-    const qb__bp_parallel_problem *problem = qb__device_trial_problem(s->trial);
-    qb__device_choice start;
-    cJSON *row = cJSON_CreateObject();
-    cJSON_AddItemToArray(list, row);
-    cJSON_AddStringToObject(row, "kernel", s->variant->id);
-    const char *why = !(s->variant->apis & (unsigned)s->device->api)
-                          ? "for another api"
-                          : qb__device_estimate(s->variant, s->device, problem, s->slices, &start);
-    if (why) {
-        cJSON_AddStringToObject(row, "not_run", why);
-        return QB_OK;
-    }
-    qb_status status = descend(s, start.values);
-    if (status != QB_OK) return status;
-    cJSON_AddNumberToObject(row, "tried", s->tried);
-    cJSON_AddNumberToObject(row, "left_out", s->wrong);
-    if (s->best.giga_updates == 0) return QB_OK;
-    cJSON_AddItemToObject(row, "parameters", qb__parameters_json(s->variant, s->best.values));
-    cJSON_AddNumberToObject(row, "giga_updates_per_second", s->best.giga_updates);
-    cJSON_AddNumberToObject(row, "ratio_to_start", s->best.giga_updates / s->first);
-    char name[QB__TUNING_NAME];
-    qb__tuning_key key = {qb__tuning_device(s->device, name, sizeof name), s->variant->id,
-                          s->slices, problem->columns};
-    return qb__tuning_store(&key, &s->best);
-}
-
-/* Compiling takes its time too: what comes too late is not half done. */
-static void add_unreached(const qb__bp_parallel_device_variant *variant, cJSON *list) {
-    cJSON *row = cJSON_CreateObject();
-    cJSON_AddItemToArray(list, row);
-    cJSON_AddStringToObject(row, "kernel", variant->id);
-    cJSON_AddStringToObject(row, "not_run", "the time was over: give more --seconds");
-}
-
-static qb_status tune_all(const qb_tune_options *options, const qb_env *env, qb__device *device,
-                          cJSON *list) {
-    size_t count, wanted = 0, done = 0;
-    const qb__bp_parallel_device_variant *const *rows = qb__bp_parallel_device_variants(&count);
+static qb_status tune_all(tuner *t, const qb_tune_options *options, qb__device *device) {
     size_t n[3] = {1024, 1024, 64};
     for (int i = 0; i < options->size.count && i < 3; i++) n[i] = (size_t)options->size.value[i];
     if (options->size.count == 1) n[1] = n[0];
-    qb__device_trial *trial = NULL;
+    t->place.slices = (unsigned)n[2];
     qb_status status;
+    QB__TRY(count_wanted(t));
     QB__TRY(qb__device_trial_create(device, (size_t)options->views, n[0], n[0], n[1],
-                                    (unsigned)n[2], &trial));
-    for (size_t i = 0; i < count; i++)
-        wanted += !options->kernel || strstr(rows[i]->id, options->kernel);
-    if (wanted == 0) {
-        status = qb__fail(QB_BAD_ARGUMENT, "--kernel %s: no device kernel's id contains that",
-                          options->kernel);
-        goto out;
-    }
-    double end = qb__bench_now() + options->seconds;
-    for (size_t i = 0; i < count; i++) {
-        if (options->kernel && !strstr(rows[i]->id, options->kernel)) continue;
-        double now = qb__bench_now();
-        if (now > end) {
-            add_unreached(rows[i], list);
-            continue;
-        }
-        search s = {.trial = trial,
-                    .device = qb__device_info_of(device),
-                    .variant = rows[i],
-                    .slices = (unsigned)n[2],
-                    .env = env,
-                    .deadline = now + (end - now) / (double)(wanted - done)};
-        QB__TRY(tune_variant(&s, list));
-        qb__progress(env, "tuning", ++done, wanted);
-    }
+                                    t->place.slices, &t->place.trial));
+    t->end = qb__bench_now() + options->seconds;
+    note_planned(t);
+    QB__TRY(measure_others(t));
+    QB__TRY(search_all(t));
+    QB__TRY(measure_until_settled(t));
+    add_unreached(t);
+    qb__progress(t->place.env, "tuning", t->wanted + 1, t->wanted + 1);
 out:
-    qb__device_trial_destroy(trial);
+    qb__device_trial_destroy(t->place.trial);
     return status;
+}
+
+/* What it tunes is told to who asked for something else. */
+static qb_status no_device(bool named) {
+    return qb__fail(
+        QB_NO_DEVICE,
+        "%s: qb tune measures the kernels of CUDA and OpenCL devices, and the CPU's have "
+        "no parameters; a device is named by --device cuda or opencl, and qb devices "
+        "lists them",
+        named ? "--device cpu" : "there is no GPU to tune");
 }
 
 qb_status qb_tune(const qb_tune_options *options, const qb_env *env, char **json) {
@@ -169,16 +205,15 @@ qb_status qb_tune(const qb_tune_options *options, const qb_env *env, char **json
     *json = NULL;
     qb_status status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;
-    if (set.count == 0)
-        return qb__fail(
-            QB_NO_DEVICE,
-            "there is no GPU to tune; a device is named by --device cuda or opencl, and qb "
-            "devices lists them");
+    if (set.count == 0) return no_device(set.named);
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "device", qb__device_info_of(set.device[0])->name);
+    tuner t = {.place = {.device = qb__device_info_of(set.device[0]), .env = env},
+               .text = options->kernel};
+    cJSON_AddStringToObject(root, "device", t.place.device->name);
     cJSON_AddStringToObject(root, "file", qb__tuning_path());
-    cJSON *list = cJSON_AddArrayToObject(root, "kernels");
-    status = tune_all(options, env, set.device[0], list);
+    t.list = cJSON_AddArrayToObject(root, "kernels");
+    status = qb__tuning_check();
+    if (status == QB_OK) status = tune_all(&t, options, set.device[0]);
     if (status == QB_OK) *json = cJSON_Print(root);
     if (status == QB_OK && !*json) status = qb__fail(QB_NO_MEMORY, "no memory for the result");
     cJSON_Delete(root);

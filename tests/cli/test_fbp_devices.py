@@ -248,6 +248,12 @@ def test_tune(opencl, scan, tmp_path):
     plan = qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl, "--slices", "0:4", "--accuracy", "fast",
                    env=env)
     measured, forecast = split_by_measured(plan)
+    fast = {r["kernel"] for r in found["kernels"] if "giga_updates_per_second" in r}
+    assert {r["kernel"] for r in measured} == fast >= {"bp_parallel_linear.texture_zorder"}
+    assert all(r["expected_seconds"] == r["measured_seconds"] for r in measured)
+    kept.write_text(json.dumps([row]))
+    measured, forecast = split_by_measured(qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl,
+                                                   "--slices", "0:4", "--accuracy", "fast", env=env))
     assert [r["kernel"] for r in measured] == ["bp_parallel_linear.texture_zorder"]
     assert measured[0]["expected_seconds"] == measured[0]["measured_seconds"]
     # Ten times slower than the model thinks: no other kernel is believed either.
@@ -262,6 +268,38 @@ def test_tune(opencl, scan, tmp_path):
     kept.write_text('[{"device": 3, "slices": 1e300}, [], {"values": "x"}]')  # nothing to go by, and no crash
     qb("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl, env=env)
     fails(2, "tune", "--device", opencl, "--kernel", "nonsense", says=["nonsense"], env=env)
+
+
+def test_tune_measures_what_the_planner_took(opencl, tmp_path):
+    """Else a kernel tuned on its own would win by being known."""
+    env = {**os.environ, "QB_TUNING": str(tmp_path / "tuning.json")}
+    problem = ("--device", opencl, "--size", "256,256,8", "--views", 64)
+    before = {a: qb_json("bench", "backproject", *problem, "--repeat", 1, "--accuracy", a)["kernel"] for a in CLASS}
+    done = qb("tune", *problem, "--kernel", "linear.alu", "--seconds", 0.1, env=env)
+    kept = {row["kernel"] for row in json.loads((tmp_path / "tuning.json").read_text())}
+    assert set(before.values()) <= kept
+    other = {kernel for kernel in kept if "linear.alu" not in kernel}
+    assert all(f"{kernel} " in done.stdout for kernel in kept) and done.stdout.count("for comparison") >= len(other)
+    # What is chosen now is measured as well, and the progress has an end where the time had one before.
+    for a in CLASS:
+        assert qb_json("bench", "backproject", *problem, "--repeat", 1, "--accuracy", a, env=env)["kernel"] in kept
+    assert [line for line in done.stderr.splitlines() if "tuning: " in line][-1].startswith("tuning: 100 %")
+
+
+def test_a_tuning_file_that_cannot_be_used(opencl, scan, tmp_path):
+    kept = tmp_path / "tuning.json"
+    env = {**os.environ, "QB_TUNING": str(kept)}
+    kept.write_text('[{"device": "mine", ')
+    fails(3, "tune", "--device", opencl, "--kernel", "linear.direct", "--seconds", 1, "--size", "48,48,4", "--views", 12,
+          env=env, says=[str(kept), "move it away"])
+    assert kept.read_text() == '[{"device": "mine", '
+    for args in (("plan", "fbp", scan, "-o", tmp_path / "x.h5"), ("bench", "backproject", "--size", "32", "--repeat", 1)):
+        assert qb(*args, "--device", opencl, env=env).stderr.count(f"{kept} is not the JSON array") == 1
+    assert str(kept) not in qb("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", "cpu", env=env).stderr
+
+
+def test_tune_says_what_it_tunes():
+    fails(1, "tune", "--device", "cpu", says=["--device cpu", "CUDA and OpenCL devices"])
 
 
 def test_what_cannot_be_had(opencl, scan, tmp_path):

@@ -21,7 +21,7 @@ static void print_row(const cJSON *row) {
            cJSON_GetObjectItem(row, "ratio_to_start")->valuedouble);
     cJSON_ArrayForEach(value, cJSON_GetObjectItem(row, "parameters"))
         printf(" %s=%g", value->string, value->valuedouble);
-    putchar('\n');
+    puts(cJSON_GetObjectItem(row, "for_comparison") ? " (for comparison)" : "");
 }
 
 qb_status cmd_tune(cli *c) {

@@ -33,7 +33,8 @@ static qb_status try_values(search *s, const int *values) {
     qb_status status = qb__check_cancel(s->place->env);
     if (status != QB_OK) return status;
     s->tried++;
-    status = qb__device_trial_run(s->place->trial, s->variant, values, s->place->slices, 3, &result);
+    status =
+        qb__device_trial_run(s->place->trial, s->variant, values, s->place->slices, 3, &result);
     if (status == QB_NO_DEVICE) return status; /* lost */
     if (status != QB_OK || !(result.rel_l2 < bound_of(s->variant->accuracy))) {
         s->wrong++;

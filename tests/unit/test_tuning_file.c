@@ -83,8 +83,12 @@ static void test_broken_text_stays(void **state) {
     static const struct {
         const char *text;
         size_t count;
-    } broken[] = {{"[{\"device\": \"mine\"},", 20}, {"{\"rows\": []}", 12}, {"[] and more", 11},
-                  {"[]\0[1]", 6},                   {"\0", 1},               {"\n", 1}};
+    } broken[] = {{"[{\"device\": \"mine\"},", 20},
+                  {"{\"rows\": []}", 12},
+                  {"[] and more", 11},
+                  {"[]\0[1]", 6},
+                  {"\0", 1},
+                  {"\n", 1}};
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         put(broken[i].text, broken[i].count);
         check_unusable("JSON array");
@@ -162,10 +166,11 @@ static void test_link_stays(void **state) {
 
 static void put_row(const char *speed, int first) {
     char text[256];
-    int n = snprintf(text, sizeof text,
-                     "[{\"device\": \"%s\", \"kernel\": \"%s\", \"slices\": 128, \"columns\": 1024, "
-                     "\"values\": [%d, 4, 2, 1], \"giga_updates_per_second\": %s}]",
-                     key.device, key.variant, first, speed);
+    int n =
+        snprintf(text, sizeof text,
+                 "[{\"device\": \"%s\", \"kernel\": \"%s\", \"slices\": 128, \"columns\": 1024, "
+                 "\"values\": [%d, 4, 2, 1], \"giga_updates_per_second\": %s}]",
+                 key.device, key.variant, first, speed);
     put(text, (size_t)n);
 }
 
@@ -208,9 +213,12 @@ static void test_what_does_not_serve_hides_nothing(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, begin, end)
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(broken_text_stays), TEST(large_file_stays),
-                                       TEST(no_file_at_all),    TEST(absent_or_empty),
-                                       TEST(link_stays),        TEST(speeds),
+    const struct CMUnitTest tests[] = {TEST(broken_text_stays),
+                                       TEST(large_file_stays),
+                                       TEST(no_file_at_all),
+                                       TEST(absent_or_empty),
+                                       TEST(link_stays),
+                                       TEST(speeds),
                                        TEST(what_does_not_serve_hides_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

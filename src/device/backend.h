@@ -28,8 +28,11 @@ struct qb__device {
     atomic_int lost;   /* set once, by the first error that the device does not survive ... */
     atomic_int losing; /* ... which one thread writes down */
     char lost_to[256];
-    pthread_mutex_t lock; /* programs, pinned, and whatever the api keeps */
+    pthread_mutex_t lock; /* programs, builds, listener, pinned, and whatever the api keeps */
     qb__program *programs;
+    qb__builds builds;
+    qb__build_listener listener;
+    void *listener_user;
     char compiler[64];  /* identity for the cache's key */
     int number;         /* CUdevice */
     void *id;           /* cl_device_id */

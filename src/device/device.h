@@ -164,6 +164,20 @@ typedef struct qb__arg {
 qb_status qb__kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t groups[3],
                             const size_t group[3], const qb__arg *args, size_t count);
 
+/* What was compiled for this device in this process so far; what came from the cache does not
+ * count. */
+typedef struct qb__builds {
+    unsigned programs;
+    double seconds;
+} qb__builds;
+qb__builds qb__device_builds(qb__device *device);
+/* Have `say` called before each program that is compiled for this device, by the thread that
+ * compiles; it must not use the device. One listener a device: the first stays until it leaves;
+ * `user` tells them apart, and no call of a listener is under way once it has left. */
+typedef void (*qb__build_listener)(void *user, const qb__device_info *info);
+void qb__device_listen(qb__device *device, qb__build_listener say, void *user);
+void qb__device_unlisten(qb__device *device, const void *user);
+
 /* Where compiled programs are kept: QB_CACHE_DIR, else XDG_CACHE_HOME/quickbeam, else
  * ~/.cache/quickbeam; private to the user, files appear whole. QB_CACHE_DIR="" keeps none. */
 const char *qb__program_cache_folder(void);

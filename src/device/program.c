@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "device/backend.h"
@@ -50,6 +51,53 @@ static qb__program *share(qb__device *device, const uint64_t key[2]) {
     return NULL;
 }
 
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Told before, counted after: a compiler that works for seconds does so in nobody's silence. */
+static qb_status build(qb__program *program, const char *text, const char *const *macros,
+                       qb__binary *binary) {
+    qb__device *device = program->device;
+    pthread_mutex_lock(&device->lock);
+    if (device->listener) device->listener(device->listener_user, &device->info);
+    pthread_mutex_unlock(&device->lock);
+    const double from = now();
+    qb_status status = device->backend->build(program, text, macros, binary);
+    pthread_mutex_lock(&device->lock);
+    device->builds.programs += status == QB_OK;
+    device->builds.seconds += now() - from;
+    pthread_mutex_unlock(&device->lock);
+    return status;
+}
+
+qb__builds qb__device_builds(qb__device *device) {
+    pthread_mutex_lock(&device->lock);
+    qb__builds builds = device->builds;
+    pthread_mutex_unlock(&device->lock);
+    return builds;
+}
+
+void qb__device_listen(qb__device *device, qb__build_listener say, void *user) {
+    pthread_mutex_lock(&device->lock);
+    if (!device->listener) {
+        device->listener = say;
+        device->listener_user = user;
+    }
+    pthread_mutex_unlock(&device->lock);
+}
+
+void qb__device_unlisten(qb__device *device, const void *user) {
+    pthread_mutex_lock(&device->lock);
+    if (device->listener_user == user) {
+        device->listener = NULL;
+        device->listener_user = NULL;
+    }
+    pthread_mutex_unlock(&device->lock);
+}
+
 static qb_status load_or_build(qb__program *program, const char *text, const char *const *macros) {
     const qb__backend *backend = program->device->backend;
     qb__binary binary = {0};
@@ -61,7 +109,7 @@ static qb_status load_or_build(qb__program *program, const char *text, const cha
         if (status == QB_OK || program->device->lost) return status;
         qb__cache_remove(program->key);
     }
-    status = backend->build(program, text, macros, &binary);
+    status = build(program, text, macros, &binary);
     if (status == QB_OK) qb__cache_write(program->key, &binary);
     qb__free(binary.bytes);
     return status;

@@ -167,8 +167,10 @@ qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *e
     qb_status status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;
     if (set.count) qb__tuning_warn(env);
+    qb__compile_watch(&set, env);
     status = set.count ? qb__bench_backproject_device(options, set.device[0], result)
                        : bench_cpu(options, env, result);
+    qb__compile_done(&set, result);
     qb__device_set_close(&set);
     return status;
 }

@@ -58,10 +58,20 @@ static qb_status open_auto(const qb_env *env, qb__device_set *set) {
     return QB_OK;
 }
 
-qb_status qb__device_set_open(const qb_env *env, qb__device_set *set) {
-    const char *spec = env ? env->device : NULL;
-    *set = (qb__device_set){.named = spec && strcmp(spec, "auto") != 0};
-    if (!set->named) return open_auto(env, set);
+/* A limit that limits nothing is a slip. */
+static void tell_max_vram(const qb_env *env, const qb__device_set *set) {
+    if (!env || !env->max_vram) return;
+    if (set->count == 0) qb__info(env, "--max-vram has no effect: the CPU computes");
+    for (int i = 0; i < set->count; i++) {
+        const qb__device_info *info = qb__device_info_of(set->device[i]);
+        if (env->max_vram > info->memory_bytes)
+            qb__info(env, "--max-vram of %.1f GiB is more than %s has: %.1f GiB",
+                     (double)env->max_vram / 1073741824.0, info->spec,
+                     (double)info->memory_bytes / 1073741824.0);
+    }
+}
+
+static qb_status open_named(const char *spec, qb__device_set *set) {
     if (strcmp(spec, "cpu") == 0) return QB_OK;
     qb_status status = strcmp(spec, "cuda:all") == 0     ? open_all(QB__API_CUDA, spec, set)
                        : strcmp(spec, "opencl:all") == 0 ? open_all(QB__API_OPENCL, spec, set)
@@ -70,7 +80,16 @@ qb_status qb__device_set_open(const qb_env *env, qb__device_set *set) {
     return status;
 }
 
+qb_status qb__device_set_open(const qb_env *env, qb__device_set *set) {
+    const char *spec = env ? env->device : NULL;
+    *set = (qb__device_set){.named = spec && strcmp(spec, "auto") != 0};
+    qb_status status = set->named ? open_named(spec, set) : open_auto(env, set);
+    if (status == QB_OK) tell_max_vram(env, set);
+    return status;
+}
+
 void qb__device_set_close(qb__device_set *set) {
+    qb__compile_done(set, NULL);
     for (int i = 0; i < set->count; i++) qb__device_close(set->device[i]);
     set->count = 0;
 }

@@ -213,7 +213,9 @@ qb_status qb_tune(const qb_tune_options *options, const qb_env *env, char **json
     cJSON_AddStringToObject(root, "file", qb__tuning_path());
     t.list = cJSON_AddArrayToObject(root, "kernels");
     status = qb__tuning_check();
+    qb__compile_watch(&set, env);
     if (status == QB_OK) status = tune_all(&t, options, set.device[0]);
+    qb__compile_done(&set, root);
     if (status == QB_OK) *json = cJSON_Print(root);
     if (status == QB_OK && !*json) status = qb__fail(QB_NO_MEMORY, "no memory for the result");
     cJSON_Delete(root);

@@ -310,11 +310,12 @@ qb_status qb__bench_resident(const qb_bench_options *options, const qb_env *env,
     qb_status status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;
     if (set.count == 0)
-        return qb__fail(QB_NO_DEVICE,
-                        "qb bench resident measures a device: give --device cuda or opencl");
+        return qb__fail(QB_NO_DEVICE, "resident measures a device: give --device cuda or opencl");
     b.device = set.device[0];
     qb__tuning_warn(env);
+    qb__compile_watch(&set, env);
     status = bench_on(options, &b, env, result);
+    qb__compile_done(&set, result);
     release(&b);
     qb__device_set_close(&set);
     return status;

@@ -48,6 +48,7 @@ out:
 }
 
 static void release(qb__fbp *fbp) {
+    if (fbp->device) qb__compile_done(&fbp->device->set, NULL); /* after a failure */
     qb__fbp_device_close(fbp);
     for (int i = 0; fbp->scratch && i < fbp->threads; i++) qb__free(fbp->scratch[i]);
     qb__free(fbp->scratch);
@@ -131,6 +132,7 @@ static qb_status stream(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
     if (status != QB_OK) return status;
     qb__prepare_report(fbp->prepare, fbp->counts, fbp->threads, fbp->job.report, env);
     qb__report_stages(fbp->job.report, &times, fbp->threads);
+    if (fbp->device) qb__compile_done(&fbp->device->set, fbp->job.report);
     return QB_OK;
 }
 
@@ -143,6 +145,7 @@ static qb_status finish_output(qb__fbp *fbp) {
 
 /* Before anything else is held: what follows depends on how much fits, and on who computes. */
 static qb_status take_device(qb__fbp *fbp, const qb_env *env) {
+    qb__compile_watch(&fbp->device->set, env);
     qb_status status = qb__fbp_device_open(fbp, env);
     return status == QB_OK && !fbp->device ? qb__fbp_decide_without_device(fbp, env) : status;
 }

@@ -54,6 +54,32 @@ static const char *compiled_once(mock_cuda_state *mock) {
     return NULL;
 }
 
+/* What the device layer counts is what the compiler did; listeners are told before each, until they
+ * leave. */
+static void count_call(void *user, const qb__device_info *info) {
+    *(int *)user += strcmp(info->spec, "cuda:0") == 0;
+}
+
+static const char *counted_and_told(mock_cuda_state *mock) {
+    int told = 0, second = 0;
+    qb__device *device;
+    EXPECT(qb__device_open("cuda", &device) == QB_OK);
+    qb__device_listen(device, count_call, &told);
+    qb__device_listen(device, count_call, &second); /* the first stays */
+    EXPECT(qb__device_builds(device).programs == 0);
+    EXPECT(compiles(mock) == 1 && told == 1);
+    EXPECT(qb__device_builds(device).programs == 1 && qb__device_builds(device).seconds > 0);
+    EXPECT(compiles(mock) == 0 && told == 1 && qb__device_builds(device).programs == 1);
+    qb__device_unlisten(device, &second); /* was never heard, and ends nothing */
+    EXPECT(only_file() && unlink(file) == 0);
+    EXPECT(compiles(mock) == 1 && told == 2 && second == 0);
+    qb__device_unlisten(device, &told);
+    EXPECT(unlink(file) == 0 && compiles(mock) == 1 && told == 2);
+    EXPECT(qb__device_builds(device).programs == 3);
+    qb__device_close(device);
+    return NULL;
+}
+
 static const char *found_by_the_next(mock_cuda_state *mock) {
     EXPECT(compiles(mock) == 0);
     return NULL;
@@ -214,6 +240,7 @@ static void start_empty(void) {
         in_child(name, folder);                                                                    \
         chmod(folder, 0700);                                                                       \
     }
+ALONE(counted_and_told)
 ALONE(corrupted)
 ALONE(driver_refuses)
 ALONE(writable_by_others)
@@ -237,8 +264,9 @@ int main(void) {
     if (!mkdtemp(base)) return 1;
     snprintf(folder, sizeof folder, "%s/a/b", base);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_corrupted),          cmocka_unit_test(test_driver_refuses),
-        cmocka_unit_test(test_writable_by_others), cmocka_unit_test(test_not_a_file),
+        cmocka_unit_test(test_counted_and_told),   cmocka_unit_test(test_corrupted),
+        cmocka_unit_test(test_driver_refuses),     cmocka_unit_test(test_writable_by_others),
+        cmocka_unit_test(test_not_a_file),
         cmocka_unit_test(test_cannot_be_written),  cmocka_unit_test(test_where_it_lies),
         cmocka_unit_test(test_macros_and_sharing), cmocka_unit_test(test_in_turn),
     };

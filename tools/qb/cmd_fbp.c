@@ -73,7 +73,7 @@ static void print_plan(const cJSON *plan, FILE *out) {
     fprintf(out, "kernel       %s, accuracy %s, %.0f threads\n", text(plan, "kernel"),
             text(plan, "accuracy"), number(plan, "threads"));
     if (cJSON_GetObjectItem(plan, "device_name"))
-        fprintf(out, "device       %s, %s; %.1f MiB there\n", text(plan, "device"),
+        fprintf(out, "device       %s, %s; %.1f MiB of device memory\n", text(plan, "device"),
                 text(plan, "device_name"), number(plan, "device_memory_bytes") / 1048576.0);
     if (with_why) {
         print_why(plan, out);
@@ -91,7 +91,10 @@ static void print_report(const cJSON *report, FILE *out) {
     if (cJSON_GetObjectItem(report, "column"))
         fprintf(out, "axis at column %.3f, ", number(report, "column"));
     fprintf(out, "kernel %s\n", text(report, "kernel"));
-    const cJSON *stage;
+    const cJSON *stage, *compile = cJSON_GetObjectItem(report, "compile");
+    if (number(compile, "kernels") > 0)
+        fprintf(out, "  %-12s %8s        %8.2f s, before the rest: %.0f kernels\n", "compile", "",
+                number(compile, "seconds"), number(compile, "kernels"));
     cJSON_ArrayForEach(stage, cJSON_GetObjectItem(report, "stages")) {
         fprintf(out, "  %-12s %8.2f CPU s  %8.2f s busy\n", text(stage, "name"),
                 number(stage, "cpu_seconds"), number(stage, "busy_seconds"));

@@ -20,7 +20,13 @@ typedef enum qb_pad {
     QB_PAD_TAPER,
     QB_PAD_ELLIPSE
 } qb_pad;
-typedef enum qb_interp { QB_INTERP_LINEAR, QB_INTERP_NEAREST, QB_INTERP_OVERSAMPLE } qb_interp;
+/* Auto is what the kernel that is named does, else linear. */
+typedef enum qb_interp {
+    QB_INTERP_LINEAR,
+    QB_INTERP_NEAREST,
+    QB_INTERP_OVERSAMPLE, /* on devices only */
+    QB_INTERP_AUTO
+} qb_interp;
 typedef enum qb_accuracy { QB_ACCURACY_HIGH, QB_ACCURACY_NORMAL, QB_ACCURACY_FAST } qb_accuracy;
 
 /* How counts become line integrals. */

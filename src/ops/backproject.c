@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "cpu/features.h"
+#include "ops/kernel_name.h"
 
 const char *qb__accuracy_name(qb_accuracy accuracy) {
     static const char *const names[] = {"high", "normal", "fast"};
@@ -14,7 +15,7 @@ const char *qb__accuracy_name(qb_accuracy accuracy) {
 }
 
 const char *qb__interp_name(qb_interp interp) {
-    static const char *const names[] = {"linear", "nearest", "oversample"};
+    static const char *const names[] = {"linear", "nearest", "oversample", "auto"};
     return names[interp];
 }
 
@@ -49,7 +50,10 @@ qb_status qb__bp_parallel_choose(const qb__bp_parallel_problem *problem, size_t 
             *variant = &rows[i];
     }
     if (*variant) return QB_OK;
-    if (id) return qb__fail(QB_BAD_ARGUMENT, "there is no kernel %s: qb devices lists them", id);
+    if (id) return qb__kernel_refuse(id);
+    if (interp == QB_INTERP_OVERSAMPLE)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--interp oversample is computed on devices only: --device cuda or opencl");
     return qb__fail(QB_UNSUPPORTED, "no CPU kernel back-projects with --interp %s at --accuracy %s",
                     qb__interp_name(interp), qb__accuracy_name(accuracy));
 }

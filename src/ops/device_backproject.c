@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "ops/backproject.h"
+#include "ops/kernel_name.h"
 #include "ops/tuning.h"
 
 typedef qb__bp_parallel_device_variant row;
@@ -181,8 +182,7 @@ qb_status qb__device_choose(const qb__device_info *device, const qb__bp_parallel
         if (!why && (!choice->variant || c.seconds < choice->seconds)) *choice = c;
     }
     if (choice->variant) return QB_OK;
-    if (id)
-        return qb__fail(QB_BAD_ARGUMENT, "there is no device kernel %s: qb devices lists them", id);
+    if (id) return qb__kernel_refuse(id);
     return qb__fail(QB_UNSUPPORTED,
                     "no kernel on %s back-projects with --interp %s at --accuracy %s", device->spec,
                     qb__interp_name(interp), qb__accuracy_name(accuracy));

@@ -10,6 +10,7 @@
 #include "cpu/features.h"
 #include "geometry/bend.h"
 #include "geometry/check.h"
+#include "ops/kernel_name.h"
 
 static qb_status choose(const char *id, const qb__joseph_variant **variant) {
     size_t count;
@@ -23,7 +24,7 @@ static qb_status choose(const char *id, const qb__joseph_variant **variant) {
         if (runs && (!*variant || rows[i].speed > (*variant)->speed)) *variant = &rows[i];
     }
     if (*variant) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "there is no kernel %s: qb devices lists them", id);
+    return qb__kernel_refuse(id);
 }
 
 static qb_status check_grid(const qb_grid *grid) {

@@ -8,6 +8,7 @@
 #include "ops/bench.h"
 #include "ops/bench_cone.h"
 #include "ops/device_select.h"
+#include "ops/kernel_name.h"
 #include "quickbeam/device.h"
 #include "recon/bench_parts.h"
 
@@ -22,8 +23,9 @@ const qb_param qb_bench_params[] = {
      NULL, 2, 65536, "detector pixels; default: NX columns, NZ rows", 0},
     {"accuracy", QB_PARAM_CHOICE, offsetof(qb_bench_options, accuracy), NULL, "high",
      "high|normal|fast", 0, 0, "bound on the error", 0},
-    {"interp", QB_PARAM_CHOICE, offsetof(qb_bench_options, interp), NULL, "linear",
-     "linear|nearest|oversample", 0, 0, "interpolation between columns", 0},
+    {"interp", QB_PARAM_CHOICE, offsetof(qb_bench_options, interp), NULL, "auto",
+     "linear|nearest|oversample|auto", 0, 0,
+     "interpolation between columns; auto is that of --kernel, else linear", 0},
     {"kernel", QB_PARAM_TEXT, offsetof(qb_bench_options, kernel), "ID", NULL, NULL, 0, 0,
      "the kernel to time; default: the planner's choice", 0},
     {"reference", QB_PARAM_TEXT, offsetof(qb_bench_options, reference), "FILE", NULL, NULL, 0, 0,
@@ -39,8 +41,10 @@ static qb_status bench_filter(const qb_bench_options *options, const qb_env *env
     qb__device_set set;
     qb_status status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;
+    qb__compile_watch(&set, env);
     status = set.count ? qb__bench_filter_device(options, set.device[0], env, result)
                        : qb__bench_filter(options, env, result);
+    qb__compile_done(&set, result);
     qb__device_set_close(&set);
     return status;
 }
@@ -75,9 +79,8 @@ static qb_status check_device(size_t bench, int geometry, const qb_env *env) {
     const char *device = env ? env->device : NULL;
     if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return QB_OK;
     if (benches[bench].on_devices[geometry]) return QB_OK;
-    return qb__fail(QB_UNSUPPORTED,
-                    "--device %s: qb bench %s%s measures the CPU only; use auto or cpu", device,
-                    benches[bench].name, geometry == 1 ? " of a cone beam" : "");
+    return qb__fail(QB_BAD_ARGUMENT, "--device %s: %s%s computes on the CPU only; use auto or cpu",
+                    device, benches[bench].name, geometry == 1 ? " of a cone beam" : "");
 }
 
 static qb_status run(size_t bench, const char *file, const qb_bench_options *options,
@@ -86,18 +89,21 @@ static qb_status run(size_t bench, const char *file, const qb_bench_options *opt
     qb_bench_options all = *options;
     qb_status able = check_device(bench, options->geometry, env);
     if (able != QB_OK) return able;
+    if (options->geometry == 0 && !benches[bench].run_file &&
+        benches[bench].run[0] != qb__bench_fdk) {
+        able = qb__kernel_interp(all.kernel, &all.interp, env);
+        if (able != QB_OK) return able;
+    }
     if (all.size.count == 0) all.size = usual_size(bench, options->geometry);
     if (benches[bench].run_file)
-        return file
-                   ? benches[bench].run_file(file, &all, env, result)
-                   : qb__fail(QB_BAD_ARGUMENT,
-                              "qb bench %s needs a data set; qb simulate rabbitct makes one", name);
-    if (file) return qb__fail(QB_BAD_ARGUMENT, "qb bench %s takes no file: %s", name, file);
-    if (options->reference)
-        return qb__fail(QB_BAD_ARGUMENT, "qb bench %s takes no --reference", name);
+        return file ? benches[bench].run_file(file, &all, env, result)
+                    : qb__fail(QB_BAD_ARGUMENT,
+                               "%s needs a data set; qb simulate rabbitct makes one", name);
+    if (file) return qb__fail(QB_BAD_ARGUMENT, "%s takes no file: %s", name, file);
+    if (options->reference) return qb__fail(QB_BAD_ARGUMENT, "%s takes no --reference", name);
     const run_bench it = benches[bench].run[options->geometry];
     return it ? it(&all, env, result)
-              : qb__fail(QB_BAD_ARGUMENT, "qb bench %s is for a parallel beam: there is fdk", name);
+              : qb__fail(QB_BAD_ARGUMENT, "%s is for a parallel beam: there is fdk", name);
 }
 
 qb_status qb_bench(const char *what, const char *file, const qb_bench_options *options,
@@ -115,7 +121,7 @@ qb_status qb_bench(const char *what, const char *file, const qb_bench_options *o
     }
     return qb__fail(
         QB_BAD_ARGUMENT,
-        "qb bench %s: there are backproject, filter, fbp, fdk, resident, io and rabbitct", what);
+        "there is no %s; there are backproject, filter, fbp, fdk, resident, io and rabbitct", what);
 }
 
 void qb_text_free(char *text) {

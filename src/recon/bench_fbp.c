@@ -97,6 +97,8 @@ static qb_status reconstruct(const files *f, const qb_bench_options *options, co
     fbp.accuracy = options->accuracy;
     fbp.interp = options->interp;
     QB__TRY(qb_param_set(qb_param_find(qb_fbp_params, "center"), &fbp, center));
+    if (options->kernel)
+        QB__TRY(qb_param_set(qb_param_find(qb_fbp_params, "kernel"), &fbp, options->kernel));
     QB__TRY(qb_param_set(qb_param_find(qb_output_params, "output"), &output, f->volume));
     QB__TRY(qb_fbp_plan(scan, &prep, &fbp, &output, "qb bench fbp", env, &job));
     QB__TRY(qb_job_run(job, env, &text));

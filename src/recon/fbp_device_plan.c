@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "ops/backproject.h"
+#include "ops/kernel_name.h"
 #include "ops/tuning.h"
 #include "recon/fbp_device.h"
 
@@ -15,25 +16,19 @@ enum {
     BLOCK_BYTES = 64 << 20 /* filtered rows at a time: about what stays in L2 between two kernels */
 };
 
-static bool is_device_kernel(const char *id) {
-    size_t count;
-    const qb__bp_parallel_device_variant *const *rows = qb__bp_parallel_device_variants(&count);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(rows[i]->id, id) == 0) return true;
-    }
-    return false;
-}
-
 /* Why this job stays on the CPU; NULL = it can go to a device. */
 static const char *not_for_devices(const qb__fbp *fbp) {
     if (fbp->sweep) return "a sweep over axes is made slice by slice on the CPU";
-    if (fbp->options.kernel && !is_device_kernel(fbp->options.kernel))
-        return "--kernel names one of the CPU's";
+    if (fbp->options.kernel && !qb__kernel_of_device(fbp->options.kernel))
+        return "--kernel names one that runs on the CPU only";
     return NULL;
 }
 
 static qb_status refuse_or_leave(qb__fbp *fbp, const qb_env *env, const char *why, bool named) {
-    if (named) return qb__fail(QB_UNSUPPORTED, "--device %s: %s", env->device, why);
+    if (named)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--device %s: %s: leave --device out, or give --device cpu", env->device,
+                        why);
     qb__info(env, "--device auto: the CPU computes: %s", why);
     qb__fbp_device_destroy(fbp);
     fbp->parts = 1;
@@ -82,7 +77,7 @@ qb_status qb__fbp_device_decide(qb__fbp *fbp, const qb_env *env) {
     const qb__device_info *info = qb__device_info_of(set.device[0]);
     warn_of_files(env);
     status = choose(fbp, info);
-    if (status == QB_UNSUPPORTED && !set.named)
+    if (status == QB_UNSUPPORTED && !set.named && !fbp->options.kernel)
         return refuse_or_leave(fbp, env, qb_detail(), false);
     if (status != QB_OK) return status;
     fbp->parts = (size_t)set.count < fbp->grid.n[2] ? (size_t)set.count : fbp->grid.n[2];

@@ -6,13 +6,16 @@
 
 const qb_param qb_fbp_params[] = {
     ROW(center, QB_PARAM_TEXT, "auto|METHOD|COLUMN|A:B:STEP", "auto", NULL, 0, 0,
-        "rotation axis: a column (pixel centres at integers), a way to find it (auto, registration, "
-        "sharpness), or a sweep of one slice"),
+        "rotation axis: a column (pixel centres at integers), a way to find it (auto, "
+        "registration, "
+        "sharpness), or a sweep of one slice, on the CPU"),
     ROW(slices, QB_PARAM_TEXT, "A:B[:S]", NULL, NULL, 0, 0,
         "only these slices of the volume: detector rows, unless NZ or --like say otherwise"),
     QB__FILTER_ROWS(qb_fbp_options),
-    ROW(interp, QB_PARAM_CHOICE, NULL, "linear", "linear|nearest|oversample", 0, 0,
-        "interpolation between detector columns"),
+    ROW(interp, QB_PARAM_CHOICE, NULL, "auto", "linear|nearest|oversample|auto", 0, 0,
+        "interpolation between detector columns; auto is that of --kernel, else linear; oversample "
+        "on "
+        "devices only (--device)"),
     QB__KERNEL_ROWS(qb_fbp_options),
     QB__SIZE_ROW(qb_fbp_options),
     ROW(voxel, QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,

@@ -16,6 +16,7 @@
 #include "cpu/features.h"
 #include "geometry/parallel.h"
 #include "ops/backproject.h"
+#include "ops/kernel_name.h"
 #include "recon/center.h"
 #include "recon/describe.h"
 #include "recon/fbp_device.h"
@@ -137,6 +138,7 @@ static qb_status decide_kernel(qb__fbp *fbp, const qb_env *env) {
                                                 : fbp->center));
     QB__TRY(qb__filter_create(fbp->options.filter, (qb_pad)fbp->options.pad, fbp->info->columns,
                               fbp->pixel, &fbp->filter));
+    QB__TRY(qb__kernel_interp(fbp->options.kernel, &fbp->options.interp, env));
     QB__TRY(qb__fbp_device_decide(fbp, env));
     qb_interp interp = (qb_interp)fbp->options.interp;
     if (fbp->device && interp == QB_INTERP_OVERSAMPLE) interp = QB_INTERP_LINEAR;

@@ -12,6 +12,7 @@
 #include "geometry/grid.h"
 #include "geometry/matrix.h"
 #include "ops/backproject.h"
+#include "ops/kernel_name.h"
 #include "recon/describe.h"
 #include "recon/fdk.h"
 
@@ -165,8 +166,7 @@ static qb_status decide_kernel(qb__fdk *fdk) {
         if (why || (id && strcmp(id, rows[i].id) != 0)) continue;
         if (!fdk->variant || rows[i].speed > fdk->variant->speed) fdk->variant = &rows[i];
     }
-    if (!fdk->variant && id)
-        return qb__fail(QB_BAD_ARGUMENT, "there is no kernel %s: qb devices lists them", id);
+    if (!fdk->variant && id) return qb__kernel_refuse(id);
     if (!fdk->variant)
         return qb__fail(QB_UNSUPPORTED, "no kernel back-projects this geometry at --accuracy %s",
                         qb__accuracy_name((qb_accuracy)fdk->options.accuracy));

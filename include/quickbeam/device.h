@@ -9,9 +9,11 @@
 extern "C" {
 #endif
 
-/* What can compute here, with its measured rates: a JSON object {"devices": [...], "missing": [...]},
- * released with qb_text_free; "missing" says what keeps CUDA or OpenCL away and which package brings
- * it. Measuring takes about a second a device. */
+/* What can compute here, with its measured rates: a JSON object {"devices": [...], "missing":
+ * [...], "device_kernels": [...]}, released with qb_text_free; "missing" says what keeps CUDA or
+ * OpenCL away and which package brings it; "kernels" of a device are those that it could run and
+ * why not the others, "device_kernels" all of them and what they need. Measuring takes about a
+ * second a device. */
 QB_API qb_status qb_devices_describe(const qb_env *env, char **json);
 QB_API void qb_text_free(char *text);
 

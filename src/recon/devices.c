@@ -16,6 +16,7 @@
 #include "device/rates.h"
 #include "ops/backproject.h"
 #include "ops/bench.h"
+#include "recon/devices_kernels.h"
 
 enum { COPY_BYTES = 64 << 20, COPY_ROUNDS = 5 };
 
@@ -156,13 +157,14 @@ static void add_rates(cJSON *device, const qb__device_rates *rates) {
 /* A device that fails is listed with its failure: the others still count. */
 static void add_device(const qb_env *env, cJSON *list, const qb__device_info *info) {
     cJSON *object = cJSON_CreateObject();
-    qb__device *device;
+    qb__device *device = NULL;
     qb__device_rates rates = {0};
     size_t free_bytes;
     cJSON_AddItemToArray(list, object);
     add_facts(object, info);
+    qb_status status = qb__add_kernels_of(object, info);
     qb__log(env, QB_LOG_DEBUG, "measuring %s", info->spec);
-    qb_status status = qb__device_open(info->spec, &device);
+    if (status == QB_OK) status = qb__device_open(info->spec, &device);
     if (status == QB_OK) status = qb__device_free_bytes(device, &free_bytes);
     if (status == QB_OK) {
         cJSON_AddNumberToObject(object, "memory_available_bytes", (double)free_bytes);
@@ -198,7 +200,8 @@ qb_status qb_devices_describe(const qb_env *env, char **json) {
     add_cpu(list, copy_rate);
     for (size_t i = 0; i < count && !qb__cancelled(env); i++) add_device(env, list, &infos[i]);
     add_missing(root);
-    status = qb__check_cancel(env);
+    status = qb__add_device_kernels(root);
+    if (status == QB_OK) status = qb__check_cancel(env);
     if (status == QB_OK) *json = cJSON_Print(root);
     cJSON_Delete(root);
     if (status != QB_OK || *json) return status;

@@ -30,6 +30,23 @@ static void print_cpu(const cJSON *device) {
     }
 }
 
+/* Of all kernels for devices; those that a device here does not run are named with it. */
+static void print_device_kernels(const cJSON *root) {
+    const cJSON *row;
+    printf("kernels of devices (parallel beam, --device cuda or opencl), and what they need\n");
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "device_kernels")) {
+        printf("    %-40s %-7s %s\n", text(row, "id"), text(row, "accuracy"), text(row, "needs"));
+    }
+}
+
+static void print_not_here(const cJSON *device) {
+    const cJSON *row;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(device, "kernels")) {
+        if (!cJSON_IsTrue(cJSON_GetObjectItem(row, "runs_here")))
+            printf("  not here: %s (%s)\n", text(row, "id"), text(row, "why_not"));
+    }
+}
+
 static void print_device(const cJSON *device) {
     static const struct {
         const char *label, *name, *unit;
@@ -52,6 +69,7 @@ static void print_device(const cJSON *device) {
         if (rate > 0)
             printf("  %-24s %10.*f %s\n", rates[i].label, rate < 10 ? 2 : 0, rate, rates[i].unit);
     }
+    print_not_here(device);
     if (*text(device, "problem")) printf("  problem: %s\n", text(device, "problem"));
 }
 
@@ -70,6 +88,7 @@ qb_status cmd_devices(cli *c) {
             else
                 print_device(device);
         }
+        print_device_kernels(root);
         cJSON_ArrayForEach(device, cJSON_GetObjectItem(root, "missing")) {
             printf("%s\n", device->valuestring);
         }

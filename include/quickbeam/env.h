@@ -20,11 +20,13 @@ typedef enum qb_log_level { QB_LOG_DEBUG, QB_LOG_INFO, QB_LOG_WARNING } qb_log_l
 typedef struct qb_env {
     int threads;     /* computing threads; 0 = as many as the CPUs this process may run on */
     size_t max_ram;  /* bytes the whole process may hold, code pages not counted; 0 = 3/4 of free */
-    /* What computes: auto (NULL), cpu, cuda, cuda:N, cuda:all, opencl, opencl:N, opencl:all (those of
-     * one kind). Auto takes a GPU where the work at hand has a kernel for it and room, else the CPU, and
-     * says which; a device that is named and cannot be had is QB_NO_DEVICE. */
+    /* What computes: auto (NULL), cpu, cuda, cuda:N, cuda:all, opencl, opencl:N, opencl:all (those
+     * of one kind). Auto takes a GPU where the work at hand has a kernel for it and room, else the
+     * CPU, and says which; a device that is named and cannot be had is QB_NO_DEVICE, one named for
+     * work that only the CPU does QB_BAD_ARGUMENT. */
     const char *device;
-    size_t max_vram; /* bytes to hold on each device; 0 = 9/10 of what is free there */
+    size_t max_vram; /* bytes to hold on each device; 0 = 9/10 of what is free there; told through
+                      * log when it limits nothing: more than there is, or no device in use */
     void (*log)(void *user, qb_log_level level, const char *text);
     /* `what` names the stage, done and total count its units. */
     void (*progress)(void *user, const char *what, uint64_t done, uint64_t total);

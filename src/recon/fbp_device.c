@@ -326,11 +326,12 @@ static void tell_faint(const qb__fbp *fbp, const qb_env *env) {
         if (faint->largest > all.largest) all.largest = faint->largest;
     }
     if (all.rows)
-        qb__warn(env,
-                 "filtered values up to %g: beside them %llu rows of the same slices are too small "
-                 "for half precision, which scales by slices (a spike in the data?); a --kernel of "
-                 "single precision keeps them",
-                 (double)all.largest, (unsigned long long)all.rows);
+        qb__warn(
+            env,
+            "filtered values up to %g: beside them %llu rows of the same slices are too small "
+            "for half precision, which scales by slices (a spike in the data?); --accuracy high "
+            "keeps them",
+            (double)all.largest, (unsigned long long)all.rows);
 }
 
 qb_status qb__fbp_device_counts(qb__fbp *fbp, const qb_env *env, qb__prep_counts *counts) {

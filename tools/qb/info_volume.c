@@ -20,6 +20,7 @@ static void print_made(const cJSON *made) {
     static const struct {
         const char *label, *key, *inner;
     } rows[] = {{"input", "input", NULL},         {"kernel", "plan", "kernel"},
+                {"device", "plan", "device"},     {"its name", "plan", "device_name"},
                 {"accuracy", "plan", "accuracy"}, {"angles", "plan", "angles"},
                 {"date", "run", "date"},          {"command", "command", NULL}};
     const char *version = cJSON_GetStringValue(cJSON_GetObjectItem(made, "version"));

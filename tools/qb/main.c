@@ -39,8 +39,8 @@ static qb_status check_device(const cli *c) {
     const char *device = c->options.run.device;
     if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return QB_OK;
     if (c->verb->abilities & ON_DEVICES) return QB_OK;
-    return complain(QB_NO_DEVICE, "--device %s: qb %s computes on the CPU only; use auto or cpu", device,
-                    c->verb->name);
+    return complain(QB_BAD_ARGUMENT,
+                    "--device %s: this verb computes on the CPU only; use auto or cpu", device);
 }
 
 bool same_file(const char *a, const char *b) {
@@ -61,6 +61,8 @@ static qb_status run_verb(cli *c) {
             status = complain(QB_BAD_ARGUMENT, "--save-config %s would overwrite the input", save);
     }
     open_terminal(c);
+    if (status == QB_OK && c->options.run.max_vram && !(c->verb->abilities & ON_DEVICES))
+        c->env.log(NULL, QB_LOG_INFO, "--max-vram has no effect: the CPU computes");
     if (status == QB_OK) status = c->verb->run(c);
     finish_progress();
     if (status == QB_OK && save) status = write_config(c, save);

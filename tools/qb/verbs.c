@@ -64,7 +64,7 @@ const qb_param run_params[] = {
     {"device", QB_PARAM_TEXT, offsetof(run_options, device), "auto|cpu|cuda[:N|:all]|opencl[:N|:all]", "auto",
      NULL, 0, 0, "what computes; auto takes a GPU where there is one and a kernel for it", 0},
     ROW(max_vram, "max-vram", QB_PARAM_BYTES, "SIZE",
-        "memory to hold on each device; default: 9/10 of what is free", 0),
+        "memory to hold on each device; 0 and default: 9/10 of what is free", 0),
     ROW(config, "config", QB_PARAM_TEXT, "FILE", "read options from FILE; flags win", 0),
     ROW(save_config, "save-config", QB_PARAM_TEXT, "FILE", "write all options of this run to FILE", 0),
     ROW(dry_run, "dry-run", QB_PARAM_FLAG, NULL, "say what would be done and stop", 0),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The smallest program on the library: reconstruct a scan, say what was done.
- *     cc reconstruct.c -lquickbeam -o reconstruct && ./reconstruct scan.h5 volume.h5 */
+ *     cc reconstruct.c $(pkg-config --cflags --libs quickbeam) -o reconstruct
+ *     ./reconstruct scan.h5 volume.h5 */
 #include <quickbeam/quickbeam.h>
 #include <stdio.h>
 

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""What an installation holds: the example of the library compiles against it as pkg-config says, and reconstructs."""
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from qbtest import QB, ROOT, qb
+
+BUILD = Path(QB).resolve().parent
+
+
+def run(*command, **more):
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300, **more)
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    cache = BUILD / "CMakeCache.txt"
+    for tool in ("cmake", "pkg-config", "cc"):
+        if not shutil.which(tool):
+            pytest.skip(f"there is no {tool}")
+    if not cache.exists():
+        pytest.skip(f"{BUILD} is no build folder")
+    if "QB_SANITIZE:BOOL=ON" in cache.read_text():
+        pytest.skip("with sanitizers, a program needs their flags too")
+    prefix = tmp_path_factory.mktemp("prefix")
+    run("cmake", "--install", BUILD, "--prefix", prefix)
+    return prefix
+
+
+def test_the_example_against_an_installation(installed, tmp_path):
+    found = list(installed.rglob("quickbeam.pc"))
+    assert len(found) == 1
+    env = {**os.environ, "PKG_CONFIG_PATH": str(found[0].parent)}
+    version = run("pkg-config", "--modversion", "quickbeam", env=env).strip()
+    assert run(installed / "bin" / "qb", "--version").startswith(f"quickbeam {version}\n")
+    flags = run("pkg-config", "--cflags", "--libs", "quickbeam", env=env).split()
+    folder = Path(run("pkg-config", "--variable=libdir", "quickbeam", env=env).strip())
+    assert folder.resolve().is_relative_to(installed.resolve())
+    assert (folder / "libquickbeam.so").exists()
+    program = tmp_path / "reconstruct"
+    run("cc", ROOT / "examples" / "reconstruct.c", *flags, "-o", program)
+    scan, volume = tmp_path / "scan.h5", tmp_path / "volume.h5"
+    qb("simulate", "disc", "-o", scan, "--views", 60, "--detector", "48,4", "-q")
+    report = run(program, scan, volume, env={**env, "LD_LIBRARY_PATH": str(folder)})
+    assert json.loads(report)["output"] == str(volume)
+    assert volume.exists()

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "ops/backproject.h"
 
 static size_t raw_row_bytes(const qb__fbp *fbp) {
     return fbp->info->columns * qb_dtype_size(fbp->info->dtype);
@@ -318,20 +319,35 @@ void qb__fbp_device_destroy(qb__fbp *fbp) {
     fbp->device = NULL;
 }
 
+/* What keeps single precision: a class, unless a kernel was named or this device serves the class
+ * with scaled halves, too; then the kernel that always does. */
+static const char *remedy(const qb__fbp *fbp, char *text, size_t size) {
+    const qb__fbp_device *gpu = fbp->device;
+    const qb__device_info *info = qb__device_info_of(gpu->part[0].device);
+    const qb_interp interp = (qb_interp)fbp->options.interp;
+    qb__device_choice high;
+    if (!fbp->options.kernel &&
+        qb__device_choose(info, &gpu->problem, fbp->grid.n[2], interp, QB_ACCURACY_HIGH, NULL,
+                          &high) == QB_OK &&
+        !qb__device_pass_measures(high.variant, info, &fbp->problem, high.values))
+        return "--accuracy high";
+    snprintf(text, size, "--kernel bp_parallel_%s.alu", qb__interp_name(interp));
+    return text;
+}
+
 static void tell_faint(const qb__fbp *fbp, const qb_env *env) {
     qb__rows_faint all = {0};
+    char text[64];
     for (size_t p = 0; p < fbp->parts; p++) {
         const qb__rows_faint *faint = &fbp->device->part[p].pass.faint;
         all.rows += faint->rows;
         if (faint->largest > all.largest) all.largest = faint->largest;
     }
     if (all.rows)
-        qb__warn(
-            env,
-            "filtered values up to %g: beside them %llu rows of the same slices are too small "
-            "for half precision, which scales by slices (a spike in the data?); --accuracy high "
-            "keeps them",
-            (double)all.largest, (unsigned long long)all.rows);
+        qb__warn(env,
+                 "filtered values up to %g: beside them %llu rows of the same slices are too small "
+                 "for half precision, which scales by slices (a spike in the data?); %s keeps them",
+                 (double)all.largest, (unsigned long long)all.rows, remedy(fbp, text, sizeof text));
 }
 
 qb_status qb__fbp_device_counts(qb__fbp *fbp, const qb_env *env, qb__prep_counts *counts) {

@@ -169,6 +169,9 @@ def test_half_precision_beside_a_spike(opencl, integrals, tmp_path):
     rows[10, 2, 20:25] = np.inf
     said = near_the_cpu(tmp_path, rows, opencl)
     assert "79 rows" in said and "spike" in said  # of slice 4, all but its own
+    assert "--kernel bp_parallel_linear.alu keeps them" in said
+    _, _, said_then = of_integrals(tmp_path, rows, "kept", "--device", opencl, "--kernel", "bp_parallel_linear.alu")
+    assert "spike" not in said_then
     assert "6 values are NaN or infinite" in said
 
 
@@ -314,3 +317,20 @@ def test_what_cannot_be_had(opencl, scan, tmp_path):
     fails(2, "fbp", scan, "-o", tmp_path / "x", "--device", opencl, "--center", "40:50:1",
           says=["sweep", "leave --device out"])
     assert not (tmp_path / "x.h5").exists()
+
+
+def test_what_keeps_the_rows_beside_a_spike(opencl, integrals, tmp_path):
+    """The planner takes halves here only because a tuning file says that they are a thousand times faster."""
+    kept = tmp_path / "tuning.json"
+    env = {**os.environ, "QB_TUNING": str(kept)}
+    qb("tune", "--device", opencl, "--kernel", HALF, "--seconds", 0.1, "--size", "96,96,12", "--views", 80, env=env)
+    row = next(r for r in json.loads(kept.read_text()) if r["kernel"] == HALF)
+    kept.write_text(json.dumps([{**row, "giga_updates_per_second": 1e6}]))
+    rows = integrals.copy()
+    rows[3, 4, 50] = 1e30
+    np.save(tmp_path / "p.npy", rows)
+    args = ("fbp", tmp_path / "p.npy", "--angles", "0:180:80", "--center", 47.5, "--quantity", "line_integral",
+            "--pixel-size", 0.5, "-o", tmp_path / "x.npy", "--device", opencl)
+    done = qb(*args, env=env)
+    assert HALF in done.stdout and "--accuracy high keeps them" in done.stderr
+    assert "spike" not in qb(*args, "--accuracy", "high", env=env).stderr

@@ -37,6 +37,12 @@ static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slic
     return qb__layout_bytes(problem, slices, (unsigned)values[1], values[2] != 0);
 }
 
+static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
+                         unsigned slices, const int *values) {
+    (void)device, (void)slices, (void)values;
+    return qb__layout_lines_bytes(problem);
+}
+
 static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem,
                            unsigned slices, const int *values, qb__bp_parallel_plan **plan) {
     const qb__alu alu = alu_of(values);
@@ -77,8 +83,8 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
         .id = name, .interp = kind, .apis = QB__API_CUDA | QB__API_OPENCL, .accuracy = class,      \
         .method = how, .slices_step = 1, .slices_max = 32768,                                      \
         .parameters = {P("INTERP", kind), __VA_ARGS__}, .unusable = unusable, .cost = cost,        \
-        .packed_bytes = packed_bytes, .plan = make_plan, .pack = qb__layout_pack, .run = run,      \
-        .destroy = qb__layout_destroy                                                              \
+        .packed_bytes = packed_bytes, .plan_bytes = plan_bytes, .plan = make_plan,                 \
+        .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy                         \
     }
 #define LINEAR(suffix, class, how, ...)                                                            \
     ROW("bp_parallel_linear." suffix, QB__INTERP_LINEAR, class, how, __VA_ARGS__)

@@ -48,6 +48,8 @@ typedef struct qb__kernel_cost {
     qb__kernel_groups groups;
 } qb__kernel_cost;
 
+#define QB__PACKED_MOST (SIZE_MAX / 2)
+
 typedef struct qb__bp_parallel_plan qb__bp_parallel_plan; /* the variant's own */
 
 typedef struct qb__bp_parallel_device_variant {
@@ -66,12 +68,13 @@ typedef struct qb__bp_parallel_device_variant {
                             const int *values);
     void (*cost)(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
                  qb__kernel_cost *cost);
-    /* Device bytes of a packed pass of `slices` (a multiple of slices_step). */
+    /* Device bytes of a packed pass of `slices` (a multiple of slices_step); about QB__PACKED_MOST
+     * where they are more, so that what stands beside can be added. */
     size_t (*packed_bytes)(const qb__bp_parallel_problem *problem, unsigned slices,
                            const int *values);
-    /* Device bytes of the texture that a plan for such passes holds; NULL: it holds none. */
-    size_t (*texture_bytes)(const qb__device *device, const qb__bp_parallel_problem *problem,
-                            unsigned slices, const int *values);
+    /* Device bytes that a plan for such passes holds, at most: its tables and its texture. */
+    size_t (*plan_bytes)(const qb__device *device, const qb__bp_parallel_problem *problem,
+                         unsigned slices, const int *values);
     /* Compiles and uploads tables of the geometry. The problem's arrays must outlive the plan;
      * `largest` is of the slices of a pass and is read by pack(), so it may change between passes.
      * `slices`: the most of any pass. */

@@ -33,6 +33,12 @@ static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slic
     return qb__layout_bytes(problem, slices, (unsigned)values[SLICES], false);
 }
 
+static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
+                         unsigned slices, const int *values) {
+    (void)device, (void)slices, (void)values;
+    return qb__layout_lines_bytes(problem);
+}
+
 static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem,
                            unsigned slices, const int *values, qb__bp_parallel_plan **plan) {
     static const char *const names[] = {"INTERP", "SLICES", "BLOCK", "VIEWS"};
@@ -88,8 +94,9 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
         .slices_max = 32768,                                                                       \
         .parameters = {P("INTERP", kind), P("SLICES", 8, 4, 2, 1), P("BLOCK", 32, 16, 8),          \
                        P("VIEWS", 16, 1, 4, 64)},                                                  \
-        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes, .plan = make_plan,       \
-        .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy                         \
+        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes,                          \
+        .plan_bytes = plan_bytes, .plan = make_plan, .pack = qb__layout_pack, .run = run,          \
+        .destroy = qb__layout_destroy                                                              \
     }
 
 static const qb__bp_parallel_device_variant rows[] = {

@@ -9,6 +9,9 @@
 
 enum { INTERP, SLICES, DIFFERENCE, AREA, PIXELS, VIEWS, CACHE, BLOCKS, TEXTURE_SHARE, BALANCE };
 
+/* Areas taken of either kind, then one counter for each multiprocessor. */
+enum { COUNTERS = 2 + 4096 };
+
 static qb__alu alu_of(const int *values) {
     return (qb__alu){.interp = values[INTERP],
                      .slices = values[SLICES],
@@ -61,19 +64,18 @@ static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slic
     return qb__layout_bytes(problem, slices, (unsigned)values[SLICES], false);
 }
 
-static size_t texture_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
-                            unsigned slices, const int *values) {
-    return qb__layout_texture_bytes(device, problem, slices, (unsigned)values[SLICES], false);
+static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
+                         unsigned slices, const int *values) {
+    return qb__layout_lines_bytes(problem) + COUNTERS * sizeof(int32_t) +
+           qb__layout_texture_bytes(device, problem, slices, (unsigned)values[SLICES], false);
 }
 
 static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *problem,
                            unsigned slices, const int *values, qb__bp_parallel_plan **plan) {
     const qb__alu alu = alu_of(values);
-    /* Taken of either kind, then one counter for each multiprocessor. */
-    const size_t counters = 2 + 4096;
     qb_status status = qb__alu_plan(device, problem, slices, &alu, plan);
     if (status) return status;
-    status = qb__memory_create(device, counters * sizeof(int32_t), &(*plan)->counters);
+    status = qb__memory_create(device, COUNTERS * sizeof(int32_t), &(*plan)->counters);
     if (!status) status = qb__layout_reserve_texture(*plan);
     if (!status) return QB_OK;
     qb__layout_destroy(*plan);
@@ -116,9 +118,9 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
                        P("AREA", 64, 32), P("PIXELS", 16, 8, 4),   P("VIEWS", 16, 8),              \
                        P("CACHE", 2, 1),  P("BLOCKS", 4, 1, 2, 3), share,                          \
                        P("BALANCE", 1, 0)},                                                        \
-        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes,                              \
-        .texture_bytes = texture_bytes, .plan = make_plan,                                         \
-        .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy                         \
+        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes,                          \
+        .plan_bytes = plan_bytes, .plan = make_plan, .pack = qb__layout_pack, .run = run,          \
+        .destroy = qb__layout_destroy                                                              \
     }
 
 #define DIFFERENCES P("DIFFERENCE", 1, 0, 2)

@@ -23,9 +23,17 @@ void qb__cost_scale(qb__kernel_cost *cost, double factor) {
 
 /* ---- the lines of the views ---- */
 
+static size_t padded_views(const qb__bp_parallel_problem *problem) {
+    return qb__ceil_div(problem->views, QB__LINES_PADDING) * QB__LINES_PADDING;
+}
+
+size_t qb__layout_lines_bytes(const qb__bp_parallel_problem *problem) {
+    return padded_views(problem) * sizeof(qb__fixed_line);
+}
+
 qb_status qb__layout_lines(const qb__bp_parallel_problem *problem, qb__interp interp, size_t area,
                            qb__fixed_line **lines, size_t *count) {
-    size_t padded = qb__ceil_div(problem->views, QB__LINES_PADDING) * QB__LINES_PADDING;
+    size_t padded = padded_views(problem);
     qb_status status = qb__alloc(padded, sizeof **lines, lines);
     if (status) return status;
     const int64_t samples = interp == QB__INTERP_OVERSAMPLE ? QB__OVERSAMPLE : 1;

@@ -75,7 +75,8 @@ qb_status qb__layout_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb
                           size_t view1, unsigned slices, qb__memory *packed);
 /* Where in the packed memory, in floats, the factors stand that undo the scaling of halves. */
 uint64_t qb__layout_undo_at(const qb__bp_parallel_plan *plan, unsigned slices);
-/* texture_bytes() of the contract. */
+/* Device bytes for plan_bytes() of the contract: of the lines below, of a texture for `slices`. */
+size_t qb__layout_lines_bytes(const qb__bp_parallel_problem *problem);
 size_t qb__layout_texture_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
                                 unsigned slices, unsigned group, bool half);
 /* When planning: the texture of full passes, so that want of memory shows before anything runs. */

@@ -13,8 +13,9 @@ enum { ITEMS = 256, LANES = 32, PIECE_BYTES = 16, GROUPS_MOST = 65535 };
 size_t qb__pack_bytes(const qb__bp_parallel_problem *problem, unsigned slices, unsigned group,
                       bool half) {
     size_t groups = qb__ceil_div(slices, group), bytes;
-    if (!qb__mul(groups * group, problem->views, problem->columns, &bytes)) return SIZE_MAX / 2;
-    bytes *= half ? 2 : 4;
+    if (!qb__mul(groups * group, problem->views, problem->columns, &bytes) ||
+        !qb__mul(bytes, half ? 2 : 4, 1, &bytes) || bytes > QB__PACKED_MOST)
+        return QB__PACKED_MOST;
     return qb__ceil_div(bytes, 256) * 256 + groups * group * sizeof(float);
 }
 

@@ -76,6 +76,17 @@ out:
     return status;
 }
 
+/* What upload_views() takes, had each shape views to fill up. */
+static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
+                         unsigned slices, const int *values) {
+    qb__tensor_sizes s;
+    (void)slices;
+    if (!qb__tensor_choose(qb__device_info_of(device), problem, values, &s)) return 0;
+    const size_t count = qb__tensor_views_max(problem->views, (unsigned)s.views);
+    return count * sizeof(qb__tensor_view) + QB__TENSOR_SHAPES * QB__TENSOR_STRIP +
+           qb__tensor_table_words(count, s.bins, s.planes == 2) * sizeof(uint32_t);
+}
+
 static qb_status build(tensor_plan *plan, qb__device *device, const int *values) {
     const qb__tensor_sizes *s = &plan->sizes;
     qb__macros macros = {.count = 0}, pack = {.count = 0};
@@ -212,8 +223,8 @@ static qb_status run(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__m
         .id = name, .interp = QB__INTERP_LINEAR, .apis = QB__API_CUDA, .accuracy = class,          \
         .method = text, .slices_step = QB__TENSOR_SLICES, .parameters = {__VA_ARGS__},             \
         .unusable = qb__tensor_unusable, .cost = qb__tensor_cost,                                  \
-        .packed_bytes = qb__tensor_packed_bytes, .plan = make_plan, .pack = pack, .run = run,      \
-        .destroy = destroy                                                                         \
+        .packed_bytes = qb__tensor_packed_bytes, .plan_bytes = plan_bytes, .plan = make_plan,      \
+        .pack = pack, .run = run, .destroy = destroy                                               \
     }
 
 static const qb__bp_parallel_device_variant rows[] = {

@@ -84,22 +84,16 @@ void qb__tensor_cost(const qb__bp_parallel_problem *problem, unsigned slices, co
     cost->memory_bytes = padded * streamed / 16 + 4.0 / (double)problem->views;
 }
 
-static size_t group_bytes(const qb__bp_parallel_problem *problem, const int *values, int rows) {
-    size_t bytes;
-    return qb__mul(problem->views * (size_t)(1 + values[QB__TENSOR_SPLIT]),
-                   problem->columns + 2 * (size_t)rows, QB__TENSOR_ROW_BYTES, &bytes)
-               ? bytes
-               : SIZE_MAX;
-}
-
 size_t qb__tensor_packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,
                                const int *values) {
+    const size_t groups = qb__ceil_div(slices, QB__TENSOR_SLICES);
+    const size_t planes = (size_t)(1 + values[QB__TENSOR_SPLIT]);
     int rows;
-    size_t bytes;
+    size_t lines, bytes;
     qb__tensor_bins(problem, &rows);
-    const size_t group = group_bytes(problem, values, rows);
-    if (group == SIZE_MAX ||
-        !qb__mul(qb__ceil_div(slices, QB__TENSOR_SLICES), group + QB__TENSOR_SLICES * 4, 1, &bytes))
-        return SIZE_MAX;
-    return bytes;
+    if (!qb__mul(groups, planes, problem->views, &lines) ||
+        !qb__mul(lines, problem->columns + 2 * (size_t)rows, QB__TENSOR_ROW_BYTES, &bytes) ||
+        bytes > QB__PACKED_MOST)
+        return QB__PACKED_MOST;
+    return bytes + groups * QB__TENSOR_SLICES * sizeof(float);
 }

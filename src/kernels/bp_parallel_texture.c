@@ -76,20 +76,39 @@ static size_t packed_bytes(const qb__bp_parallel_problem *problem, unsigned slic
     return qb__layout_bytes(problem, slices, (unsigned)values[SLICES], values[HALF]);
 }
 
-static size_t texture_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
-                            unsigned slices, const int *values) {
-    return qb__layout_texture_bytes(device, problem, slices, (unsigned)values[SLICES], values[HALF]);
-}
-
 typedef struct float_line {
     float a, b, c, unused;
 } float_line;
+
+static size_t line_bytes(const int *values) {
+    return values[INTERP] == QB__INTERP_LINEAR ? sizeof(float_line) : sizeof(qb__fixed_line);
+}
+
+/* As constants() keeps them. */
+static size_t constants_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
+                              const int *values) {
+    const size_t chunk = chunk_of(problem->views, values);
+    const size_t fixed = qb__layout_lines_bytes(problem);
+    if (values[CONSTANTS] == SHARED_CONSTANTS) return fixed;
+    if (values[CONSTANTS] == GLOBAL_CONSTANTS)
+        return fixed / sizeof(qb__fixed_line) * line_bytes(values);
+    return qb__device_info_of(device)->api == QB__API_OPENCL
+               ? qb__ceil_div(problem->views, chunk) * chunk * line_bytes(values)
+               : 0; /* they go with the launches */
+}
+
+static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
+                         unsigned slices, const int *values) {
+    return constants_bytes(device, problem, values) +
+           qb__layout_texture_bytes(device, problem, slices, (unsigned)values[SLICES],
+                                    values[HALF]);
+}
 
 /* The lines as the kernel without a shared cache reads them. */
 static qb_status lines_for(qb__bp_parallel_plan *plan, const qb__fixed_line *fixed, size_t count) {
     const qb__bp_parallel_problem *p = &plan->problem;
     const bool linear = plan->interp == QB__INTERP_LINEAR;
-    plan->line_bytes = linear ? sizeof(float_line) : sizeof(qb__fixed_line);
+    plan->line_bytes = line_bytes(plan->values);
     qb_status status = qb__alloc(count + QB__LINES_PADDING, plan->line_bytes, &plan->host_lines);
     if (status) return status;
     if (!linear) {
@@ -210,9 +229,9 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
         .id = name, .interp = kind, .apis = QB__API_CUDA | QB__API_OPENCL, .accuracy = class,      \
         .method = how, .slices_step = 1, .slices_max = 2048,                                       \
         .parameters = {P("INTERP", kind), __VA_ARGS__, P("BLOCKS", 4, 1, 2, 6)},                   \
-        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes,                              \
-        .texture_bytes = texture_bytes, .plan = make_plan,                                         \
-        .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy                         \
+        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes,                          \
+        .plan_bytes = plan_bytes, .plan = make_plan, .pack = qb__layout_pack, .run = run,          \
+        .destroy = qb__layout_destroy                                                              \
     }
 
 /* The three mappings, each for whole and for half-precision texels. */

@@ -250,10 +250,11 @@ size_t qb__device_filter_bytes(const qb__device_filter *filter) {
 
 size_t qb__device_filter_forecast(const qb__device_info *info, const qb__filter_spectrum *filter,
                                   qb__filter_method method, size_t views, size_t rows) {
-    size_t bytes = 2 * views * sizeof(float) + 2 * rows * filter->columns * sizeof(float);
+    size_t bytes = 2 * views * sizeof(float) + 2 * rows * filter->columns * sizeof(float) +
+                   FOUND_WORDS * sizeof(uint32_t);
     qb__filter_plan plan;
     if (filter->identity) return bytes;
-    bytes += 4 * filter->half * sizeof(float);
+    bytes += (2 * filter->half + 4 * (filter->half / 2 + 1)) * sizeof(float); /* upload_tables() */
     return bytes + (local_refusal(filter, info, method, &plan) ? qb__filter_long_forecast(filter) : 0);
 }
 

@@ -101,26 +101,23 @@ static size_t measure_bytes(const qb__fbp *fbp, size_t slices) {
     return fbp->device->measure ? qb__rows_largest_bytes(fbp->info->views, (unsigned)slices) : 0;
 }
 
-static size_t texture_bytes(const qb__fbp *fbp, size_t slices) {
+/* The back-projection's tables, and a packed pass. */
+static size_t kernel_bytes(const qb__fbp *fbp, size_t slices) {
     const qb__device_choice *choice = &fbp->device->choice;
-    if (!choice->variant->texture_bytes) return 0;
-    return choice->variant->texture_bytes(fbp->device->part[0].device, &fbp->problem,
-                                          qb__device_padded(choice->variant, slices),
-                                          choice->values);
+    const unsigned padded = qb__device_padded(choice->variant, slices);
+    return choice->variant->plan_bytes(fbp->device->part[0].device, &fbp->problem, padded,
+                                       choice->values) +
+           choice->variant->packed_bytes(&fbp->problem, padded, choice->values);
 }
 
 /* Bytes on a device for so many slices of its own. */
 static size_t device_bytes(const qb__fbp *fbp, size_t slices, unsigned slots) {
-    const qb__fbp_device *gpu = fbp->device;
-    const qb__bp_parallel_device_variant *variant = gpu->choice.variant;
     size_t views = fbp->info->views, columns = fbp->info->columns;
     size_t raw = views * columns * qb_dtype_size(fbp->info->dtype);
     size_t slab = fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
-    return slices * slots * (raw + slab) + filter_bytes(fbp) + texture_bytes(fbp, slices) +
-           gpu->block * slices * qb__fbp_row_stride(fbp) * sizeof(float) +
-           measure_bytes(fbp, slices) +
-           variant->packed_bytes(&fbp->problem, qb__device_padded(variant, slices),
-                                 gpu->choice.values);
+    return slices * slots * (raw + slab) + filter_bytes(fbp) + kernel_bytes(fbp, slices) +
+           fbp->device->block * slices * qb__fbp_row_stride(fbp) * sizeof(float) +
+           measure_bytes(fbp, slices);
 }
 
 static size_t host_bytes(const qb__fbp *fbp, size_t slices, unsigned slots) {

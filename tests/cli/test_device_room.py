@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import Shim, fails, leftovers, opencl, qb, qb_json, read_h5, smallest_cap  # noqa: F401 (opencl is a fixture)
+from qbtest import Shim, fails, leftovers, opencl, qb, qb_json, read_h5, smallest_cap, write_scan  # noqa: F401 (opencl is a fixture)
 
 CENTER = ("--center", 47.5)
 
@@ -88,6 +88,30 @@ def test_the_plan_knows_what_is_held(opencl, scan, tmp_path, kernel):
         plan = qb_json("plan", "fbp", scan, "-o", tmp_path / "x.h5", *CENTER, *more, *cap)
         _, _, counted = run(scan, tmp_path / "v.h5", Shim(tmp_path), *more, *cap)
         assert abs(plan["device_memory_bytes"] / counted["peak_bytes"] - 1) < 0.05
+
+
+@pytest.mark.parametrize("kernel", ["alu", "alu_half", "texture", "texture_half", "hybrid", "direct"])
+def test_never_more_than_forecast(opencl, tmp_path, kernel):
+    """Of small scans tables, counters and padding are the most."""
+    rng = np.random.default_rng(1)
+    more = ("--device", opencl, "--kernel", f"bp_parallel_linear.{kernel}")
+    if kernel == "hybrid":
+        more += ("--accuracy", "fast")
+    for views, rows, columns in ((2, 1, 2), (3, 7, 31), (257, 1, 8), (300, 5, 33), (90, 33, 96), (6000, 1, 8)):
+        scan = write_scan(tmp_path / "small.h5", rng.random((views, rows, columns), np.float32),
+                          np.arange(views) * 180 / views, quantity="line_integral")
+        args = (scan, "-o", tmp_path / "v.h5", *CENTER[:1], (columns - 1) / 2, *more)
+        whole = qb_json("plan", "fbp", *args)["device_memory_bytes"]
+        for cap in (whole, whole * 9 // 10):
+            capped = (*args, "--max-vram", cap)
+            try:
+                forecast = qb_json("plan", "fbp", *capped)["device_memory_bytes"]
+            except AssertionError as refusal:
+                assert cap < whole and "even one slice needs" in str(refusal)
+                continue
+            shim = Shim(tmp_path)
+            qb("fbp", *capped, env=shim.env)
+            assert 0.8 * forecast <= shim.counted()["peak_bytes"] <= forecast <= cap, (views, rows, cap)
 
 
 def test_auto_goes_to_the_cpu(opencl, scan, tmp_path):

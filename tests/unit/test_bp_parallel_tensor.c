@@ -4,6 +4,7 @@
 #include "check.h"
 
 #include "base/half.h"
+#include "kernels/bp_parallel_tensor_sizes.h"
 #include "kernels/bp_parallel_tensor_views.h"
 
 enum { VIEWS = 97, STEP = 8, MOST = VIEWS + QB__TENSOR_SHAPES * STEP };
@@ -127,11 +128,33 @@ static void too_large_pixels(void **state) {
     assert_int_equal(qb__tensor_bins(&problem, &rows), 0);
 }
 
+/* Bytes grow with the columns; more than there can be are the most, and others can be added. */
+static void packed_bytes_beyond_numbers(void **state) {
+    (void)state;
+    const int values[] = {1, 4, 4, 1};
+    const double zero = 0;
+    qb__bp_parallel_problem one = {.views = 1, .ax = &zero, .ay = &zero, .h0 = &zero};
+    size_t tensor = 0, whole = 0, half = 0;
+    for (int bits = 1; bits < 64; bits++) {
+        one.columns = (size_t)1 << bits;
+        const size_t now[] = {qb__tensor_packed_bytes(&one, 64 << 10, values),
+                              qb__pack_bytes(&one, 1 << 10, 2, false),
+                              qb__pack_bytes(&one, 1 << 10, 2, true)};
+        size_t *const before[] = {&tensor, &whole, &half};
+        for (int i = 0; i < 3; i++) {
+            assert_true(now[i] > *before[i] || (bits > 40 && now[i] == QB__PACKED_MOST));
+            assert_true(now[i] < QB__PACKED_MOST + (64 << 12));
+            *before[i] = now[i];
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_are_halves),
         cmocka_unit_test(pixels_of_all_sizes),
         cmocka_unit_test(too_large_pixels),
+        cmocka_unit_test(packed_bytes_beyond_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

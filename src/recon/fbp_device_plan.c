@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which device and kernel a filtered back-projection takes, and in what chunks. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -164,11 +165,34 @@ static qb_status stay_or_leave(qb__fbp *fbp, const qb_env *env) {
     return stay ? QB_NO_MEMORY : refuse_or_leave(fbp, env, qb_detail(), false);
 }
 
+typedef struct size_text {
+    char of[32];
+} size_text;
+
+/* In the unit that leaves few digits; `up`: rounded up, so that what is needed suffices as said. */
+static size_text size_text_of(size_t bytes, bool up) {
+    static const struct {
+        double bytes;
+        const char *name;
+    } units[] = {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}};
+    size_text text;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        double tenths = 10 * (double)bytes / units[i].bytes;
+        if (tenths < 10) continue;
+        snprintf(text.of, sizeof text.of, "%.10g %s", (up ? ceil(tenths) : floor(tenths)) / 10,
+                 units[i].name);
+        return text;
+    }
+    snprintf(text.of, sizeof text.of, "%zu bytes", bytes);
+    return text;
+}
+
 static qb_status no_room(qb__fbp *fbp, const qb_env *env, size_t need, size_t have) {
     qb__fail(QB_NO_MEMORY,
-             "even one slice needs %.3g MiB on the device and %.3g may be used: a smaller "
-             "--size, or --device cpu",
-             (double)need / 1048576.0, (double)have / 1048576.0);
+             "even one slice needs %s on the device, and %s may be used: %sa smaller --size, or "
+             "--device cpu",
+             size_text_of(need, true).of, size_text_of(have, false).of,
+             env && env->max_vram ? "a larger --max-vram, " : "");
     return stay_or_leave(fbp, env);
 }
 
@@ -176,9 +200,9 @@ qb_status qb__fbp_device_leave(qb__fbp *fbp, const qb_env *env) {
     char why[512];
     snprintf(why, sizeof why, "%s", qb_detail());
     qb__fail(QB_NO_MEMORY,
-             "even one slice needs %.3g MiB on the device, which has no room for them (%s): a smaller "
+             "even one slice needs %s on the device, which has no room for them (%s): a smaller "
              "--size, or --device cpu",
-             (double)device_bytes(fbp, 1, 1) / 1048576.0, why);
+             size_text_of(device_bytes(fbp, 1, 1), true).of, why);
     return stay_or_leave(fbp, env);
 }
 
@@ -189,33 +213,49 @@ static size_t block_views(const qb__fbp *fbp, size_t slices, bool whole) {
     return whole || block > views ? views : block;
 }
 
-/* Set the block for so many slices; bytes on a device. All views at once where what is measured
- * would be filtered again otherwise, and there is room. */
-static size_t decide_block(qb__fbp *fbp, size_t slices, unsigned slots, size_t vram) {
+/* Set the block for so many slices: all views at once where what is measured would be filtered
+ * again otherwise, and there is room. */
+static void decide_block(qb__fbp *fbp, size_t slices, unsigned slots, size_t vram) {
     qb__fbp_device *gpu = fbp->device;
     gpu->block = block_views(fbp, slices, gpu->measure);
-    size_t bytes = device_bytes(fbp, slices, slots);
-    if (!gpu->measure || bytes <= vram) return bytes;
-    gpu->block = block_views(fbp, slices, false);
-    return device_bytes(fbp, slices, slots);
+    if (gpu->measure && device_bytes(fbp, slices, slots) > vram)
+        gpu->block = block_views(fbp, slices, false);
 }
 
+typedef struct room {
+    size_t ram, vram;
+} room;
+
+/* Whether chunks of so many slices a device fit, with the block as it is; what they need in *need.
+ */
+static bool take(qb__fbp *fbp, size_t slices, unsigned slots, const room *have, room *need) {
+    size_t chunk = slices * fbp->parts;
+    *need = (room){host_bytes(fbp, chunk, slots), device_bytes(fbp, slices, slots)};
+    if (need->ram > have->ram || need->vram > have->vram) return false;
+    fbp->partition = (qb__partition){chunk, divide_up(fbp->grid.n[2], chunk), slots, need->ram};
+    fbp->device->bytes = need->vram;
+    return true;
+}
+
+/* Fewer slices at a time, then one buffer; where one slice and buffer are too much, fewer views
+ * filtered at a time. */
 qb_status qb__fbp_device_chunks(qb__fbp *fbp, const qb_env *env) {
-    qb__fbp_device *gpu = fbp->device;
-    size_t ram = qb__memory_cap(env), vram = device_cap(fbp, env), host = 0, device = 0;
+    const room have = {qb__memory_cap(env), device_cap(fbp, env)};
+    size_t *block = &fbp->device->block;
+    room need = {0, 0};
     for (size_t slices = most_slices(fbp); slices >= 1; slices = slices > 1 ? slices / 2 : 0) {
-        size_t chunk = slices * fbp->parts, chunks = divide_up(fbp->grid.n[2], chunk);
+        size_t chunks = divide_up(fbp->grid.n[2], slices * fbp->parts);
         for (unsigned slots = chunks > 1 ? QB__FBP_SLOTS : 1; slots >= 1; slots--) {
-            host = host_bytes(fbp, chunk, slots);
-            device = decide_block(fbp, slices, slots, vram);
-            if (host > ram || device > vram) continue;
-            fbp->partition = (qb__partition){chunk, chunks, slots, host};
-            gpu->bytes = device;
-            return QB_OK;
+            decide_block(fbp, slices, slots, have.vram);
+            if (take(fbp, slices, slots, &have, &need)) return QB_OK;
         }
     }
-    if (device > vram) return no_room(fbp, env, device, vram);
+    while (*block > 1) {
+        *block = (*block + 1) / 2;
+        if (take(fbp, 1, 1, &have, &need)) return QB_OK;
+    }
+    if (need.vram > have.vram) return no_room(fbp, env, need.vram, have.vram);
     return qb__fail(QB_BAD_ARGUMENT,
                     "--max-ram of %.1f MiB is too small: even one slice at a time needs %.1f MiB",
-                    (double)ram / 1048576.0, (double)host / 1048576.0);
+                    (double)have.ram / 1048576.0, (double)need.ram / 1048576.0);
 }

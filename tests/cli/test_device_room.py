@@ -18,6 +18,12 @@ def scan(tmp_path_factory):
     return path
 
 
+def size_of(text):
+    """Bytes of "1.5 MiB"."""
+    number, unit = text.split()
+    return float(number) * {"bytes": 1, "KiB": 2 ** 10, "MiB": 2 ** 20, "GiB": 2 ** 30}[unit]
+
+
 def run(scan, out, shim, *more):
     """Reconstruct through the shim: voxels, what was said, what the shim counted."""
     said = qb("fbp", scan, "-o", out, *CENTER, *more, env=shim.env).stderr
@@ -62,8 +68,8 @@ def test_smaller_until_nothing_fits(opencl, scan, tmp_path, kernel):
     assert "now with 1\n" in said and "now with one\n" in said and "so many views at a time" in said
     for room in (too_little, 1000, 0):
         said = refused(scan, tmp_path, Shim(tmp_path, bytes=room), *more)
-        found = re.search(r"even one slice needs ([\d.]+) MiB on the device.*--size, or --device cpu", said)
-        assert 0.5 < float(found.group(1)) * 2 ** 20 / enough < 2
+        found = re.search(r"even one slice needs (.+) on the device.*--size, or --device cpu", said)
+        assert 0.5 < size_of(found.group(1)) / enough < 2
 
 
 @pytest.mark.parametrize("orders", [{"error": -5}, {"error": -61}, {"gpu": 1, "deferred": 1},
@@ -112,6 +118,31 @@ def test_never_more_than_forecast(opencl, tmp_path, kernel):
             shim = Shim(tmp_path)
             qb("fbp", *capped, env=shim.env)
             assert 0.8 * forecast <= shim.counted()["peak_bytes"] <= forecast <= cap, (views, rows, cap)
+
+
+@pytest.mark.parametrize("kernel", ["alu", "texture"])
+def test_plan_takes_fewer_views(opencl, tmp_path, kernel):
+    """Long scans of few rows: the rows filtered at a time are the most, and go down to a view."""
+    rng = np.random.default_rng(1)
+    scan = write_scan(tmp_path / "long.h5", rng.random((1500, 2, 256), np.float32), np.arange(1500) * .12,
+                      quantity="line_integral")
+    args = (scan, "-o", tmp_path / "v.h5", "--center", 127.5, "--size", 32)
+    named = (*args, "--device", opencl, "--kernel", f"bp_parallel_linear.{kernel}")
+    told = fails(1, "fbp", *named, "--max-vram", "1000")
+    need, have = re.search(r"even one slice needs (.+) on the device, and (.+) may be used: a larger --max-vram, "
+                           r"a smaller --size, or --device cpu", told).groups()
+    assert have == "1000 bytes"
+    enough = int(size_of(need))
+    told = fails(1, "plan", "fbp", *named, "--max-vram", int(enough * .95))
+    assert f"needs {need} on the device" in told
+    qb("fbp", *args[:2], tmp_path / "whole.h5", *named[3:])
+    shim = Shim(tmp_path)
+    assert "no room" not in qb("fbp", *named, "--max-vram", enough, env=shim.env).stderr
+    counted = shim.counted()
+    assert counted["peak_bytes"] <= enough and counted["refused"] == 0
+    assert np.array_equal(read_h5(tmp_path / "v.h5"), read_h5(tmp_path / "whole.h5"))
+    plan = qb_json("plan", "fbp", *args, "--max-vram", enough * 2, env=Shim(tmp_path, gpu=1).env)
+    assert plan["device"].startswith("opencl")
 
 
 def test_auto_goes_to_the_cpu(opencl, scan, tmp_path):

@@ -84,6 +84,7 @@ static void describe(qb__device *device, int index) {
         WARP = 10,
         CLOCK_KHZ = 13,
         MULTIPROCESSORS = 16,
+        INTEGRATED = 18,
         LAYERED_WIDTH = 27,
         LAYERED_HEIGHT = 28,
         LAYERS = 29,
@@ -102,6 +103,7 @@ static void describe(qb__device *device, int index) {
     device->lesser_arch = wished_arch(&info->arch);
     info->arch_specific = !device->lesser_arch && qb__nvrtc_specific(info->arch);
     info->half_arithmetic = info->arch >= 53;
+    info->in_host_memory = attribute(id, INTEGRATED) != 0;
     info->images = true;
     info->subgroups = true;
     info->warp = (unsigned)attribute(id, WARP);

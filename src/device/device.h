@@ -23,6 +23,7 @@ typedef struct qb__device_info {
     int arch;             /* compute capability, 90 = 9.0; 0: none is known */
     bool arch_specific;   /* CUDA: code for exactly this chip (sm_90a) can be had */
     bool is_cpu;          /* an OpenCL device that is the host's processor (PoCL) */
+    bool in_host_memory;  /* its memory is the host's (processors, chips that share it) */
     bool local_is_cache;  /* local memory is ordinary memory (CPU devices) */
     bool half_arithmetic; /* arithmetic on half, not only storage */
     bool images;          /* textures with linear filtering */

@@ -106,7 +106,7 @@ static qb_status free_bytes(qb__device *device, size_t *bytes) {
     size_t used = device->used_bytes, all = device->info.memory_bytes;
     pthread_mutex_unlock(&device->lock);
     *bytes = used < all ? all - used : 0;
-    size_t host = device->info.is_cpu ? qb__available_bytes() : 0;
+    size_t host = device->info.in_host_memory ? qb__available_bytes() : 0;
     if (host && host < *bytes) *bytes = host;
     return QB_OK;
 }

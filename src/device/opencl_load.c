@@ -66,6 +66,7 @@ static void describe(qb__device *device, int index) {
     snprintf(info->driver, sizeof info->driver, "%.10s, driver %.40s", version, driver);
     snprintf(device->compiler, sizeof device->compiler, "%.40s %.20s", version, driver);
     info->is_cpu = (number(id, QB__CL_DEVICE_TYPE) & QB__CL_DEVICE_TYPE_CPU) != 0;
+    info->in_host_memory = info->is_cpu || number(id, QB__CL_DEVICE_SHARES_MEMORY) != 0;
     info->local_is_cache = number(id, QB__CL_DEVICE_LOCAL_TYPE) != QB__CL_LOCAL_IS_LOCAL;
     info->half_arithmetic = strstr(extensions, "cl_khr_fp16") != NULL;
     info->images = number(id, QB__CL_DEVICE_IMAGES) != 0;

@@ -39,6 +39,8 @@ qb_status qb__fbp_device_decide(qb__fbp *fbp, const qb_env *env);
 /* Chunks that fit devices and host. A device that nobody named and that has no room for a slice is
  * left to itself: fbp->device is NULL then. */
 qb_status qb__fbp_device_chunks(qb__fbp *fbp, const qb_env *env);
+/* What devices that compute in the host's memory hold of it, as forecast; 0 for others. */
+size_t qb__fbp_device_ram(const qb__fbp *fbp);
 /* Before the pipeline runs, after fbp->prepare is there; a device that runs out of memory gets
  * smaller chunks, and when nothing fits is left as in qb__fbp_device_chunks. */
 qb_status qb__fbp_device_open(qb__fbp *fbp, const qb_env *env);

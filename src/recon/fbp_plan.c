@@ -179,7 +179,7 @@ static void decide_cache(qb__fbp *fbp, size_t cap) {
 static size_t range_bytes(const qb__fbp *fbp) {
     const qb_scan_info *info = fbp->info;
     if (fbp->output.dtype < 2 || fbp->output.range.count > 0) return 0;
-    return fbp->fixed_bytes +
+    return fbp->fixed_bytes + (fbp->device ? qb__fbp_device_ram(fbp) : 0) +
            (size_t)fbp->threads * qb__fbp_scratch(fbp, qb__fbp_scratch_slices(fbp)) +
            fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float) +
            info->views * (info->columns * qb_dtype_size(info->dtype) +

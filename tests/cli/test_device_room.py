@@ -167,6 +167,24 @@ def test_integers_and_preview_without_room(opencl, scan, tmp_path):
     assert "the CPU computes" in said and np.array_equal(got, want)
 
 
+def test_processors_compute_in_memory(opencl, scan, tmp_path):
+    """Where a device has no memory of its own, what it holds is the host's: forecast, and under --max-ram."""
+    args = (scan, "-o", tmp_path / "v.h5", *CENTER, "--device", opencl, "--kernel", "bp_parallel_linear.alu")
+    plan = qb_json("plan", "fbp", *args)
+    raw, slab = 90 * 96 * 2, 96 * 96 * 4
+    rings = plan["ring_slots"] * plan["slices_per_chunk"] * (raw + slab)
+    assert plan["memory_bytes"] > plan["device_memory_bytes"] + rings + (128 << 20)
+    shared = qb_json("plan", "fbp", *args, env=Shim(tmp_path, gpu=1).env)  # no compiler of this process
+    assert plan["memory_bytes"] - (100 << 20) > shared["memory_bytes"] > shared["device_memory_bytes"] + rings
+    tight = smallest_cap("fbp", *args)
+    least = qb_json("plan", "fbp", *args, "--max-ram", tight)
+    assert least["device_memory_bytes"] < plan["device_memory_bytes"]
+    before = leftovers(tmp_path)
+    shim = Shim(tmp_path)
+    fails(2, "fbp", *args, "--max-ram", f"{int(tight[:-1]) - 10}M", says=["is too small: even one slice"], env=shim.env)
+    assert shim.counted()["peak_bytes"] == 0 and leftovers(tmp_path) == before
+
+
 def test_no_page_locked_memory(opencl, scan, tmp_path):
     want, _, _ = run(scan, tmp_path / "a.h5", Shim(tmp_path), "--device", opencl)
     got, said, _ = run(scan, tmp_path / "b.h5", Shim(tmp_path, host_fails=1), "--device", opencl)

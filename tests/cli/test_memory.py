@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import QB, qb_json, slow
+from qbtest import QB, opencl, qb, qb_json, slow  # noqa: F401 (opencl is a fixture)
 
 MIB = 1 << 20
 
@@ -40,6 +40,17 @@ def least(scan, args):
     """The number of MiB that a refusal says is needed."""
     told = qb_json("plan", *args, "--max-ram", "2M", code=2)["error"]
     return float(re.search(r"need ([\d.]+) MiB", told).group(1)) * MIB
+
+
+def test_cap_on_a_device_in_memory(opencl, tmp_path, monkeypatch):
+    """What OpenCL on the processor holds and what its compiler takes are within --max-ram."""
+    scan, out = tmp_path / "scan.h5", tmp_path / "v.h5"
+    qb("simulate", "disc", "-o", scan, "--views", 90, "--detector", "1024,64", "-q")
+    args = ["fbp", scan, "-o", out, "--center", 511.5, "--device", opencl, "--max-ram", "300M"]
+    monkeypatch.setenv("QB_CACHE_DIR", "")
+    monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path / "pocl"))
+    forecast = qb_json("plan", *args)["memory_bytes"]
+    assert peak_of(args) <= forecast <= 300 * MIB
 
 
 SIZES = {  # views, rows, columns, how it is stored, options

@@ -104,7 +104,8 @@ QB_API qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const q
 QB_API qb_status qb_project_plan(const char *volume, const qb_geometry_options *geometry,
                                  const qb_project_options *options, const qb_output_options *output,
                                  const char *command, const qb_env *env, qb_job **job);
-/* The forecast and the decisions, a JSON object; lives as long as the job. */
+/* The forecast and the decisions, a JSON object; lives until the job is run or destroyed. After a
+ * run they are those it came to: a device may have had less room than was forecast. */
 QB_API const char *qb_job_plan(const qb_job *job);
 /* Do it. *report, when not NULL, becomes a JSON object of what was done, per stage; it lives as long
  * as the job. */

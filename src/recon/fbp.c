@@ -147,7 +147,9 @@ static qb_status finish_output(qb__fbp *fbp) {
 static qb_status take_device(qb__fbp *fbp, const qb_env *env) {
     qb__compile_watch(&fbp->device->set, env);
     qb_status status = qb__fbp_device_open(fbp, env);
-    return status == QB_OK && !fbp->device ? qb__fbp_decide_without_device(fbp, env) : status;
+    if (status != QB_OK) return status;
+    if (!fbp->device) return qb__fbp_decide_without_device(fbp, env);
+    return fbp->device->less ? qb__fbp_decide_less(fbp) : QB_OK;
 }
 
 static qb_status run(qb_job *job, const qb_env *env) {

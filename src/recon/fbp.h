@@ -43,6 +43,7 @@ typedef struct qb__fbp {
     qb__partition partition;
     size_t cache_rows;      /* rows read ahead at once because their storage is costly to read twice */
     size_t fixed_bytes;     /* held besides the rings */
+    size_t finding_bytes;   /* while the axis is looked for; 0 = it is known */
     size_t memory;          /* forecast of the peak */
 
     /* while running */

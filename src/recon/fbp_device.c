@@ -302,7 +302,10 @@ static bool shrink(qb__fbp *fbp, const qb_env *env) {
 qb_status qb__fbp_device_open(qb__fbp *fbp, const qb_env *env) {
     fbp->device->env = env;
     qb_status status = open_parts(fbp);
-    while (status == QB_NO_MEMORY && shrink(fbp, env)) status = open_parts(fbp);
+    while (status == QB_NO_MEMORY && shrink(fbp, env)) {
+        fbp->device->less = true;
+        status = open_parts(fbp);
+    }
     return status == QB_NO_MEMORY ? qb__fbp_device_leave(fbp, env) : status;
 }
 

@@ -28,6 +28,7 @@ struct qb__fbp_device {
     qb__bp_parallel_problem problem; /* fbp's, its largest values said to be known: see measure */
     bool measure;                    /* they are not, the kernel needs them: each pass finds them */
     size_t block;                    /* views filtered at a time */
+    bool less;                       /* is done at a time than was planned, for want of room */
     size_t bytes;                    /* of the largest share, forecast for each device */
     const qb_env *env;               /* while running */
     void *plain[2];                  /* rings that are not page-locked */
@@ -44,6 +45,8 @@ size_t qb__fbp_device_ram(const qb__fbp *fbp);
 /* Before the pipeline runs, after fbp->prepare is there; a device that runs out of memory gets
  * smaller chunks, and when nothing fits is left as in qb__fbp_device_chunks. */
 qb_status qb__fbp_device_open(qb__fbp *fbp, const qb_env *env);
+/* The forecasts of what is done at a time now. */
+void qb__fbp_device_forecast(qb__fbp *fbp);
 /* It ran out of memory, and why is in the detail: an error, or fbp->device is NULL. */
 qb_status qb__fbp_device_leave(qb__fbp *fbp, const qb_env *env);
 /* What the devices had to mend, added to *counts; what half precision could not hold is said. */

@@ -93,6 +93,10 @@ qb_status qb__fbp_device_decide(qb__fbp *fbp, const qb_env *env) {
     return QB_OK;
 }
 
+static size_t divide_up(size_t a, size_t b) {
+    return (a + b - 1) / b;
+}
+
 static size_t filter_bytes(const qb__fbp *fbp) {
     qb__filter_spectrum spectrum;
     size_t rows = (fbp->grid.n[2] - 1) * fbp->step + 1; /* that the fields hold */
@@ -142,6 +146,13 @@ size_t qb__fbp_device_ram(const qb__fbp *fbp) {
     return ram_of(fbp, fbp->device->bytes);
 }
 
+void qb__fbp_device_forecast(qb__fbp *fbp) {
+    qb__partition *now = &fbp->partition;
+    size_t slices = divide_up(now->slices_per_chunk, fbp->parts);
+    fbp->device->bytes = device_bytes(fbp, slices, now->slots);
+    now->bytes = host_bytes(fbp, now->slices_per_chunk, now->slots) + qb__fbp_device_ram(fbp);
+}
+
 static size_t device_cap(const qb__fbp *fbp, const qb_env *env) {
     size_t least = SIZE_MAX, free_bytes;
     for (size_t p = 0; p < fbp->parts; p++) {
@@ -150,10 +161,6 @@ static size_t device_cap(const qb__fbp *fbp, const qb_env *env) {
             least = free_bytes / 10 * 9;
     }
     return env && env->max_vram ? env->max_vram : least;
-}
-
-static size_t divide_up(size_t a, size_t b) {
-    return (a + b - 1) / b;
 }
 
 /* The most slices a chunk could usefully have: a few chunks for the stages to overlap, no ring

@@ -161,13 +161,18 @@ static size_t fixed_bytes(const qb__fbp *fbp) {
     return bytes;
 }
 
+static size_t cached_row_bytes(const qb__fbp *fbp) {
+    const qb_scan_info *info = fbp->info;
+    return info->views * info->columns * qb_dtype_size(info->dtype);
+}
+
 /* Storage pieces of many rows: read as many rows at once as memory allows, in whole chunks. */
 static void decide_cache(qb__fbp *fbp, size_t cap) {
     const qb_scan_info *info = fbp->info;
     size_t rows = (fbp->grid.n[2] - 1) * fbp->step + 1;
     size_t per_chunk = fbp->partition.slices_per_chunk * fbp->step;
     if (info->chunk_rows <= 1 || fbp->partition.chunks < 2) return;
-    size_t row_bytes = info->views * info->columns * qb_dtype_size(info->dtype);
+    size_t row_bytes = cached_row_bytes(fbp);
     size_t fit = (cap - fbp->partition.bytes) / row_bytes;
     size_t wanted = fit < rows ? fit / per_chunk * per_chunk : rows;
     if (wanted <= per_chunk) return;
@@ -196,6 +201,13 @@ static qb_status cpu_chunks(qb__fbp *fbp, size_t cap) {
     return qb__partition_slices(&problem, &fbp->partition);
 }
 
+/* The most of what is held one after the other. */
+static size_t peak_bytes(const qb__fbp *fbp) {
+    size_t peak = fbp->partition.bytes, range = range_bytes(fbp);
+    if (range > peak) peak = range;
+    return fbp->finding_bytes > peak ? fbp->finding_bytes : peak;
+}
+
 static qb_status decide_chunks(qb__fbp *fbp, const qb_env *env) {
     size_t cap = qb__memory_cap(env);
     fbp->threads = env && env->threads > 0 ? env->threads : qb__cpu_count();
@@ -204,17 +216,15 @@ static qb_status decide_chunks(qb__fbp *fbp, const qb_env *env) {
     if (status == QB_OK && !fbp->device) status = cpu_chunks(fbp, cap);
     if (status != QB_OK) return status;
     decide_cache(fbp, cap);
-    fbp->memory = fbp->partition.bytes;
-    if (range_bytes(fbp) > fbp->memory) fbp->memory = range_bytes(fbp);
-    if (fbp->memory > cap)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--max-ram of %.1f MiB is too small to find the range of the integers, which "
-                        "needs %.1f MiB: give --range LO,HI",
-                        (double)cap / 1048576.0, (double)fbp->memory / 1048576.0);
-    if (isnan(fbp->center)) { /* finding the axis comes first and is over when the rest begins */
-        size_t finding = qb__resident_bytes() + qb__center_bytes(fbp->info, env);
-        if (finding > fbp->memory) fbp->memory = finding;
-    }
+    if (range_bytes(fbp) > cap)
+        return qb__fail(
+            QB_BAD_ARGUMENT,
+            "--max-ram of %.1f MiB is too small to find the range of the integers, which "
+            "needs %.1f MiB: give --range LO,HI",
+            (double)cap / 1048576.0, (double)range_bytes(fbp) / 1048576.0);
+    if (isnan(fbp->center)) /* finding the axis comes first and is over when the rest begins */
+        fbp->finding_bytes = qb__resident_bytes() + qb__center_bytes(fbp->info, env);
+    fbp->memory = peak_bytes(fbp);
     return QB_OK;
 }
 
@@ -275,6 +285,13 @@ static void describe(qb__fbp *fbp) {
     qb__describe_cost(plan, &fbp->volume, fbp->memory, forecast_seconds(fbp));
 }
 
+static qb_status write_plan(qb__fbp *fbp) {
+    describe(fbp);
+    cJSON_free(fbp->job.plan_text);
+    fbp->job.plan_text = cJSON_Print(fbp->job.plan);
+    return fbp->job.plan_text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the plan");
+}
+
 qb_status qb__fbp_decide(qb__fbp *fbp, const qb_env *env) {
     qb_status status;
     fbp->job.plan = cJSON_CreateObject();
@@ -286,11 +303,25 @@ qb_status qb__fbp_decide(qb__fbp *fbp, const qb_env *env) {
     QB__TRY(decide_kernel(fbp, env));
     tell_accuracy(fbp, env);
     QB__TRY(decide_chunks(fbp, env));
-    describe(fbp);
-    fbp->job.plan_text = cJSON_Print(fbp->job.plan);
-    if (!fbp->job.plan_text) status = qb__fail(QB_NO_MEMORY, "no memory for the plan");
+    status = write_plan(fbp);
 out:
     return status;
+}
+
+/* The plan's JSON anew; of the angles nothing is said twice. */
+static qb_status write_plan_again(qb__fbp *fbp) {
+    cJSON *plan = cJSON_CreateObject();
+    cJSON_AddItemToObject(plan, "angles", cJSON_DetachItemFromObject(fbp->job.plan, "angles"));
+    cJSON_Delete(fbp->job.plan);
+    fbp->job.plan = plan;
+    return write_plan(fbp);
+}
+
+qb_status qb__fbp_decide_less(qb__fbp *fbp) {
+    qb__fbp_device_forecast(fbp);
+    fbp->partition.bytes += fbp->cache_rows * cached_row_bytes(fbp);
+    fbp->memory = peak_bytes(fbp);
+    return write_plan_again(fbp);
 }
 
 qb_status qb__fbp_decide_without_device(qb__fbp *fbp, const qb_env *env) {
@@ -299,11 +330,6 @@ qb_status qb__fbp_decide_without_device(qb__fbp *fbp, const qb_env *env) {
     if (status != QB_OK) return status;
     fbp->cache_rows = 0;
     decide_cache(fbp, cap);
-    fbp->memory = fbp->partition.bytes;
-    cJSON *plan = cJSON_CreateObject();
-    cJSON_AddItemToObject(plan, "angles", cJSON_DetachItemFromObject(fbp->job.plan, "angles"));
-    cJSON_Delete(fbp->job.plan);
-    fbp->job.plan = plan;
-    describe(fbp);
-    return QB_OK;
+    fbp->memory = peak_bytes(fbp);
+    return write_plan_again(fbp);
 }

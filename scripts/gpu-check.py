@@ -41,6 +41,11 @@ class Check:
         self.options = options
         self.steps = []
         self.waiting = []
+        self.gpu = first_line(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], "no GPU")
+        self.driver = first_line(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], "")
+        self.version = first_line([self.program("qb"), "--version"], "")
+        name = "".join(c if c.isalnum() else "-" for c in self.gpu)
+        self.out = pathlib.Path(options.out or ROOT / f"bench/results/{name}.json")
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="gpu-check-"))
         os.environ.setdefault("QB_CACHE_DIR", str(self.work / "cache"))
         os.environ["QB_TUNING"] = ""
@@ -82,6 +87,14 @@ class Check:
             print("\n".join(said if len(said) < 50 else [*said[:25], "...", *said[-15:]]))
         print(f"{step['step']:44} {step['result']:8} {step.get('seconds', 0):6.1f} s  "
               f"{step.get('says', '')[:90]}", flush=True)
+        self.write()  # what was found so far is there, whatever comes
+
+    def write(self):
+        head = {"machine": self.gpu, "driver": self.driver, "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "version": self.version, "options": vars(self.options)}
+        with open(self.out, "w") as file:
+            file.write(json.dumps(head)[:-1] + ',\n"steps": [\n')
+            file.write(",\n".join(json.dumps(step) for step in self.steps) + "\n]}\n")
 
     def alone(self, *args, **named):
         self.keep(self.run(*args, **named))
@@ -203,18 +216,6 @@ def first_line(argv, otherwise):
     return done.stdout.splitlines()[0].strip() if done.returncode == 0 and done.stdout else otherwise
 
 
-def write(check, gpu):
-    driver = first_line(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], "")
-    name = "".join(c if c.isalnum() else "-" for c in gpu)
-    out = pathlib.Path(check.options.out or ROOT / f"bench/results/{name}.json")
-    head = {"machine": gpu, "driver": driver, "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "version": first_line([check.program("qb"), "--version"], ""), "options": vars(check.options)}
-    with open(out, "w") as file:
-        file.write(json.dumps(head)[:-1] + ',\n"steps": [\n')
-        file.write(",\n".join(json.dumps(step) for step in check.steps) + "\n]}\n")
-    return out
-
-
 def main():
     parser = argparse.ArgumentParser(prog="gpu-check.sh", description=__doc__)
     parser.add_argument("--build", default="build", help="what is built there already is taken; nothing is built")
@@ -226,14 +227,12 @@ def main():
     check = Check(options)
     if not os.access(check.program("qb"), os.X_OK):
         sys.exit(f"there is no {check.program('qb')}")
-    gpu = first_line(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], "no GPU")
     try:
         check.alone("devices", [check.program("qb"), "devices", "--json", "--quiet"], kind="json")
         for part in (correctness, agreement, speed):
             if options.only in (None, part.__name__):
                 part(check)
-                out = write(check, gpu)
-        print(f"everything in {out}")
+        print(f"everything in {check.out}")
     finally:
         shutil.rmtree(check.work, ignore_errors=True)
     failed = [step["step"] for step in check.steps if step["result"] == "failed"]

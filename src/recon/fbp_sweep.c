@@ -24,9 +24,13 @@ static qb_status write_slice(qb__fbp *fbp, double center, const float *image) {
     char path[4096];
     qb__print(path, sizeof path, "%s/center_%09.3f.tif", fbp->output.output, center);
     bool known = fbp->info->pixel_size > 0;
-    qb_stack stack = {.dtype = dtype, .shape = {1, ny, nx}, .units = qb__volume_units(&fbp->volume),
+    qb_stack stack = {.dtype = dtype,
+                      .shape = {1, ny, nx},
+                      .units = qb__volume_units(&fbp->volume),
                       .voxel = {known ? fbp->grid.voxel[0] : 0, known ? fbp->grid.voxel[1] : 0, 0},
-                      .quantity = fbp->options.hu > 0 ? "Hounsfield" : "attenuation", .scale_low = fbp->volume.low, .scale_high = fbp->volume.high,
+                      .quantity = fbp->options.hu > 0 ? "Hounsfield" : "attenuation",
+                      .scale_low = fbp->volume.low,
+                      .scale_high = fbp->volume.high,
                       .description = "quickbeam axis sweep"};
     qb_writer *writer = NULL;
     void *values = NULL;

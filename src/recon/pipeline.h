@@ -43,7 +43,8 @@ typedef struct qb__pipeline_report {
 
 /* Bytes of all rings. */
 size_t qb__pipeline_bytes(const qb__stage *stages, int count);
-/* `chunks` is what the first stage makes; it divides by every `gather`. Run to the end, to the first failure (its status and detail come back here) or to cancellation. */
+/* `chunks` is what the first stage makes; it divides by every `gather`. Run to the end, to the first
+ * failure (its status and detail come back here) or to cancellation. */
 qb_status qb__pipeline_run(const qb__stage *stages, int count, size_t chunks, void *job,
                            qb__pool *pool, const qb_env *env, qb__pipeline_report *report);
 

@@ -135,7 +135,9 @@ def main():
     rows = [profile(build, name, best.get(name), options.size.split(","))
             for name in variants(build) if options.filter in name]
     json.dump({"problem": options.size, "variants": rows}, sys.stdout, indent=1)
-    return 1 if not rows or any("failed" in row for row in rows) else 0
+    failed = [f"{row['id']}: {row['failed']}" for row in rows if "failed" in row]
+    print("\n".join(failed), file=sys.stderr)
+    return 1 if failed or not rows else 0
 
 
 if __name__ == "__main__":

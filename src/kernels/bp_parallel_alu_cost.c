@@ -24,8 +24,9 @@ static double slice_cost(const qb__alu *alu) {
 static double registers(const qb__alu *alu) {
     static const double form[] = {64.0, 44.0, 64.0}, sum[] = {0.9, 0.9, 1.5}; /* by HALF */
     const bool linear = alu->interp == QB__INTERP_LINEAR;
-    double count =
-        form[alu->half] + alu->pixels * ((linear ? 1.7 : 0.9) + sum[alu->half] * alu->slices);
+    const double sums = (double)alu->pixels * alu->slices;
+    if (alu->interp == QB__INTERP_OVERSAMPLE) return 48.0 + alu->pixels + sums;
+    double count = form[alu->half] + alu->pixels * (linear ? 1.7 : 0.9) + sum[alu->half] * sums;
     /* The turns of all cached views are loaded at once; a floor's conversions wait in registers. */
     if (linear && alu->cache == 1) count += 65.0;
     if (linear && alu->round == 0 && alu->half < 2) count += 130.0 / alu->slices;
@@ -71,7 +72,9 @@ void qb__alu_cost(const qb__bp_parallel_problem *problem, unsigned slices, const
         .local_bytes = reads * element * conflicts + samples * element / area +
                        (alu->interp ? 1.0 : 0.5) / alu->pixels / s,
         .arithmetic =
-            (coordinate_cost(alu) + reads * s / width + per_thread + fill) / s + slice_cost(alu),
+            (coordinate_cost(alu) + reads * s / width * (over ? 1.3 : 1.0) + per_thread + fill) /
+                s +
+            slice_cost(alu),
         .l2_bytes = samples / (over ? QB__OVERSAMPLE : 1) * (alu->half ? 2.0 : 4.0) / area,
         .memory_bytes = 4.0 / (double)problem->views,
         .launches = 1.0,

@@ -169,6 +169,15 @@ static qb_status crop(qb__filter_long *passes, qb__device_filter *filter, qb__qu
     return launch(passes, CROP, queue, (size_t)columns, block->rows, args, 11);
 }
 
+/* cuFFT transforms whole batches: what the rows leave of one is zeros, not what memory held. */
+static qb_status clear_rest(const qb__filter_long *passes, const qb__device_filter *filter,
+                            qb__queue *queue, size_t rows) {
+    const size_t row_bytes = filter->spectrum.half * 2 * sizeof(float);
+    if (!passes->cufft || rows == passes->rows) return QB_OK;
+    return qb__memory_fill(queue, passes->here, rows * row_bytes, 0,
+                           (passes->rows - rows) * row_bytes);
+}
+
 static qb_status batch(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue,
                        const qb__memory *raw, qb__memory *out, const qb__row_block *block) {
     uint64_t columns = filter->spectrum.columns;
@@ -179,6 +188,7 @@ static qb_status batch(qb__filter_long *passes, qb__device_filter *filter, qb__q
     qb_status status;
     QB__TRY(qb__filter_prepare(filter, queue, raw, passes->lines, &lines, false));
     QB__TRY(pad(passes, filter, queue, block->rows));
+    QB__TRY(clear_rest(passes, filter, queue, block->rows));
     QB__TRY(transform(passes, filter, queue, block->rows));
     QB__TRY(scale(passes, filter, queue, block->rows));
     QB__TRY(transform(passes, filter, queue, block->rows));

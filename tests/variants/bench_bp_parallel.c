@@ -120,7 +120,9 @@ static void search(bench *b, const qb__bp_parallel_device_variant *v, int *best,
     }
 }
 
-static void bench_variant(bench *b, const qb__bp_parallel_device_variant *v) {
+/* The number of parameter sets that are the variant's. */
+static int bench_variant(bench *b, const qb__bp_parallel_device_variant *v) {
+    int ran = 0;
     for (int s = 0; s < (b->o->set_count ? b->o->set_count : 1); s++) {
         int values[QB__PARAMETERS_MAX];
         bool fixed[QB__PARAMETERS_MAX] = {false};
@@ -130,7 +132,9 @@ static void bench_variant(bench *b, const qb__bp_parallel_device_variant *v) {
             search(b, v, values, fixed);
         else
             measure(b, v, values);
+        ran++;
     }
+    return ran;
 }
 
 static options parse(int argc, char **argv) {
@@ -166,12 +170,14 @@ int main(int argc, char **argv) {
         return 1;
     }
     const unsigned api = qb__device_info_of(b.device)->api;
+    int ran = 0;
     for (size_t i = 0; i < count; i++)
         if ((int)(i % (size_t)o.parts) == o.part && (all[i]->apis & api) &&
             (!o.filter || strstr(all[i]->id, o.filter)) && (!o.id || !strcmp(all[i]->id, o.id)))
-            bench_variant(&b, all[i]);
+            ran += bench_variant(&b, all[i]);
+    if (!ran) fprintf(stderr, "no variant of %s has that name and those parameters\n", o.spec);
     trial_device_free(&b.on);
     qb__device_close(b.device);
     trial_free(&b.trial);
-    return 0;
+    return ran ? 0 : 1;
 }

@@ -128,6 +128,7 @@ static const struct {
     unsigned multiprocessors;
     double clock_hz;
 } cards[] = {
+    {"NVIDIA H200", QB__API_CUDA, 90, 132, 1.98e9},
     {"NVIDIA H200 (OpenCL)", QB__API_OPENCL, 90, 132, 1.98e9},
     {"GeForce GTX 580", QB__API_CUDA, 20, 16, 1.544e9},
     {"GeForce GTX 680", QB__API_CUDA, 30, 8, 1.006e9},

@@ -37,7 +37,7 @@ const qb__tuning_shipped qb__tuning_shipped_rows[] = {
     ROW("NVIDIA H200", "bp_parallel_oversample.alu", 128, 1024, 3826, 2, 2, 0, 0, 0, 0, 32, 8, 8, 0, 2, 1),
     ROW("NVIDIA H200", "bp_parallel_oversample.alu_split", 128, 1024, 5349, 2, 4, 0, 1, 0, 0, 64, 16, 4, 0, 2, 2),
     ROW("NVIDIA H200", "bp_parallel_oversample.alu_write64", 128, 1024, 2870, 2, 1, 0, 0, 0, 1, 64, 8, 8, 0, 2, 1),
-    /* Through OpenCL, at the parameters that stand first: bench/results/NVIDIA-H200-whole.json. */
+    /* Through OpenCL, at the parameters that stand first: bench/results/NVIDIA-H200.json. */
     ROW("NVIDIA H200 (OpenCL)", "bp_parallel_linear.alu", 128, 1024, 3890, 0, 2, 0, 0, 0, 0, 64, 16, 8, 1, 2, 4),
     ROW("NVIDIA H200 (OpenCL)", "bp_parallel_linear.alu_difference", 128, 1024, 3538, 0, 1, 0, 0, 1, 0, 64, 16, 16, 1, 2, 4),
     ROW("NVIDIA H200 (OpenCL)", "bp_parallel_linear.alu_half", 128, 1024, 3056, 0, 4, 1, 0, 0, 0, 64, 16, 8, 1, 2, 2),

@@ -440,6 +440,7 @@ static void wrong_calls(void **state) {
     assert_ok(qb__device_filter_create(device, &spectrum, &prep, QB__FILTER_AUTO, &on_device));
     assert_ok(qb__memory_create(device, s.raw_bytes, &raw));
     assert_ok(qb__memory_create(device, s.out_bytes, &rows));
+    assert_ok(qb__memory_fill(queue, raw, 0, 0, s.raw_bytes));
     const qb__device_rows from = {raw, 0, 128, 64}, to = {rows, 0, 128, 64};
     qb__device_rows apart = from, odd = to;
     apart.view_stride++;

@@ -10,16 +10,21 @@
 /* a * b * c in *product; false when it does not fit. */
 bool qb__mul(size_t a, size_t b, size_t c, size_t *product);
 
+/* How many b hold a. */
+static inline size_t qb__ceil_div(size_t a, size_t b) {
+    return (a + b - 1) / b;
+}
+
 /* count * size bytes, 64-byte aligned, zeroed: pages are only taken when touched. *out is NULL on
- * failure (QB_NO_MEMORY) and for zero bytes. Large blocks come from and return to the system, so that
- * what is freed no longer counts against --max-ram. */
+ * failure (QB_NO_MEMORY) and for zero bytes. Large blocks come from and return to the system, so
+ * that what is freed no longer counts against --max-ram. */
 qb_status qb__alloc(size_t count, size_t size, void *out);
 void qb__free(void *block); /* NULL-safe */
 
 char *qb__strdup(const char *text); /* NULL for NULL or when memory is out; release with qb__free */
 
-/* How many of this thread's allocations have failed: tells a caller that forgives failures of optional
- * parts whether it forgave a lack of memory. */
+/* How many of this thread's allocations have failed: tells a caller that forgives failures of
+ * optional parts whether it forgave a lack of memory. */
 size_t qb__allocations_failed(void);
 
 /* The n-th allocation from now fails, once; 0 = never. For the tests. */

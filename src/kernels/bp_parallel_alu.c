@@ -2,6 +2,7 @@
 #include "bp_parallel_alu.h"
 
 #include "base/memory.h"
+#include "kernels/macros.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "bp_parallel_layout.h"
 
 #include "base/memory.h"
+#include "kernels/macros.h"
 
 #include <string.h>
 

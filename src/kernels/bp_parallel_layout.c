@@ -8,13 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 
-void qb__macros_add(qb__macros *macros, const char *name, int value) {
-    char *text = macros->text[macros->count];
-    snprintf(text, sizeof macros->text[0], "%s=%d", name, value);
-    macros->list[macros->count++] = text;
-    macros->list[macros->count] = NULL;
-}
-
 void qb__cost_scale(qb__kernel_cost *cost, double factor) {
     double *const units[] = {&cost->texels,       &cost->local_bytes, &cost->arithmetic,
                              &cost->tensor_flops, &cost->l2_bytes,    &cost->memory_bytes};

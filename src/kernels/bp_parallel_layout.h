@@ -2,6 +2,7 @@
 #ifndef QB_KERNELS_BP_PARALLEL_LAYOUT_H
 #define QB_KERNELS_BP_PARALLEL_LAYOUT_H
 
+#include "base/memory.h"
 #include "bp_parallel_device.h"
 #include "bp_parallel_pack.h"
 
@@ -41,10 +42,6 @@ struct qb__bp_parallel_plan {
     int values[QB__PARAMETERS_MAX];
 };
 
-static inline size_t qb__ceil_div(size_t a, size_t b) {
-    return (a + b - 1) / b;
-}
-
 /* Updates done for one wanted: the last group of a pass may be part empty. */
 static inline double qb__layout_waste(unsigned slices, unsigned group) {
     return slices ? (double)(qb__ceil_div(slices, group) * group) / slices : 1.0;
@@ -58,14 +55,6 @@ qb_status qb__layout_plan(qb__device *device, const qb__bp_parallel_problem *pro
                           const char *source, const char *entry, const char *const *macros,
                           qb__bp_parallel_plan **plan);
 void qb__layout_destroy(qb__bp_parallel_plan *plan);
-
-/* Macros "NAME=VALUE" from a row's parameters and their values, then `extra` ones. */
-typedef struct qb__macros {
-    char text[QB__PARAMETERS_MAX + 6][40];
-    const char *list[QB__PARAMETERS_MAX + 7];
-    size_t count;
-} qb__macros;
-void qb__macros_add(qb__macros *macros, const char *name, int value);
 
 /* packed_bytes(), pack() of the contract. */
 size_t qb__layout_bytes(const qb__bp_parallel_problem *problem, unsigned slices, unsigned group,

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "bp_parallel_layout.h"
+#include "kernels/macros.h"
 
 #include <math.h>
 

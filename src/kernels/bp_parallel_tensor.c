@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "kernels/macros.h"
 
 /* Rows of the tensor family: bp_parallel_linear_tensor.cu says how it works. Data are scaled by a
  * power of two for each slice, so that the largest value is below 2^14, and the sums scaled back.

@@ -2,6 +2,7 @@
 #include "bp_parallel_layout.h"
 
 #include "base/memory.h"
+#include "kernels/macros.h"
 
 #include <string.h>
 
@@ -26,7 +27,8 @@ static const char *unusable(const qb__device_info *device, const qb__bp_parallel
     if (values[INTERP] == QB__INTERP_LINEAR && values[CONSTANTS] != SHARED_CONSTANTS &&
         !qb__layout_float_coordinates(problem))
         return "coordinates beyond single precision: CONSTANTS=2 holds them";
-    /* They would be kept in memory; NVRTC 13.0 then makes wrong code for 9.0 (nearest, CONSTANTS=1). */
+    /* They would be kept in memory; NVRTC 13.0 then makes wrong code for 9.0 (nearest,
+     * CONSTANTS=1). */
     if (device->api == QB__API_CUDA && values[BLOCKS] >= 6 && values[PIXELS] * values[SLICES] >= 16)
         return "16 sums do not fit the registers that BLOCKS=6 leaves an item";
     return NULL;

@@ -9,43 +9,33 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "kernels/filter_device_parts.h"
+#include "kernels/macros.h"
 
-enum { PREPARE_ITEMS = 256, FOUND_WORDS = 6, MACROS = 24, MACRO = 40 };
+enum { PREPARE_ITEMS = 256 };
 
 /* ---- macros ---- */
 
-typedef struct macros {
-    char text[MACROS][MACRO];
-    const char *list[MACROS + 1];
-    int count;
-} macros;
-
-static void define(macros *m, const char *name, size_t value) {
-    snprintf(m->text[m->count], MACRO, "%s=%zu", name, value);
-    m->list[m->count] = m->text[m->count];
-    m->list[++m->count] = NULL;
+static void define_prep(qb__macros *m, const qb__device_filter *filter,
+                        const qb__device_prep *prep) {
+    qb__macros_add(m, "RAW", prep->dtype);
+    qb__macros_add(m, "COLUMNS", (long long)filter->spectrum.columns);
+    qb__macros_add(m, "LOGARITHM", prep->quantity != QB_LINE_INTEGRAL);
+    qb__macros_add(m, "HAS_DARK", filter->dark != NULL);
+    qb__macros_add(m, "HAS_GAIN", filter->gain != NULL);
+    qb__macros_add(m, "HAS_AIR", filter->air != NULL);
 }
 
-static void define_prep(macros *m, const qb__device_filter *filter, const qb__device_prep *prep) {
-    define(m, "RAW", prep->dtype);
-    define(m, "COLUMNS", filter->spectrum.columns);
-    define(m, "LOGARITHM", prep->quantity != QB_LINE_INTEGRAL);
-    define(m, "HAS_DARK", filter->dark != NULL);
-    define(m, "HAS_GAIN", filter->gain != NULL);
-    define(m, "HAS_AIR", filter->air != NULL);
-}
-
-static void define_filter(macros *m, const qb__device_filter *filter) {
+static void define_filter(qb__macros *m, const qb__device_filter *filter) {
     const qb__filter_plan *plan = &filter->plan;
     static const char *const names[] = {"RADIX0", "RADIX1", "RADIX2", "RADIX3"};
-    for (int i = 0; i < 4; i++) define(m, names[i], i < plan->passes ? (size_t)plan->radix[i] : 1);
-    define(m, "RADIX_LAST", (size_t)plan->last);
-    define(m, "HALF", filter->spectrum.half);
-    define(m, "ITEMS", plan->items);
-    define(m, "GROUP_ROWS", plan->group_rows);
-    define(m, "GROUPS_RESIDENT", plan->groups);
-    define(m, "LEFT", filter->spectrum.left);
-    define(m, "PAD", filter->spectrum.pad);
+    for (int i = 0; i < 4; i++) qb__macros_add(m, names[i], i < plan->passes ? plan->radix[i] : 1);
+    qb__macros_add(m, "RADIX_LAST", plan->last);
+    qb__macros_add(m, "HALF", (long long)filter->spectrum.half);
+    qb__macros_add(m, "ITEMS", (long long)plan->items);
+    qb__macros_add(m, "GROUP_ROWS", (long long)plan->group_rows);
+    qb__macros_add(m, "GROUPS_RESIDENT", (long long)plan->groups);
+    qb__macros_add(m, "LEFT", (long long)filter->spectrum.left);
+    qb__macros_add(m, "PAD", filter->spectrum.pad);
 }
 
 /* ---- create ---- */
@@ -65,7 +55,7 @@ static qb_status upload_prep(qb__device_filter *filter, qb__queue *queue,
                              const qb__device_prep *prep) {
     bool fields = prep->quantity == QB_COUNTS, logarithm = prep->quantity != QB_LINE_INTEGRAL;
     size_t views = prep->views, bytes;
-    const uint32_t none[FOUND_WORDS] = {0};
+    const uint32_t none[QB__FILTER_FOUND_WORDS] = {0};
     float *inverse = NULL;
     qb_status status;
     if (!qb__mul(prep->rows, filter->spectrum.columns, sizeof(float), &bytes))
@@ -134,7 +124,7 @@ static void say_radices(qb__device_filter *filter) {
 static qb_status build(qb__device_filter *filter, const qb__device_prep *prep, bool local) {
     const qb__device_info *info = qb__device_info_of(filter->device);
     const char *source = local ? "filter_rows.cl" : "prepare_rows.cl";
-    macros m = {.count = 0};
+    qb__macros m = {.count = 0};
     qb_status status;
     define_prep(&m, filter, prep);
     if (local) {
@@ -145,7 +135,7 @@ static qb_status build(qb__device_filter *filter, const qb__device_prep *prep, b
     } else {
         filter->group_rows = 1;
         filter->items = info->group_size < PREPARE_ITEMS ? info->group_size : PREPARE_ITEMS;
-        define(&m, "ITEMS", filter->items);
+        qb__macros_add(&m, "ITEMS", (long long)filter->items);
     }
     QB__TRY(qb__program_build(filter->device, source, m.list, &filter->program));
     QB__TRY(
@@ -251,155 +241,10 @@ size_t qb__device_filter_bytes(const qb__device_filter *filter) {
 size_t qb__device_filter_forecast(const qb__device_info *info, const qb__filter_spectrum *filter,
                                   qb__filter_method method, size_t views, size_t rows) {
     size_t bytes = 2 * views * sizeof(float) + 2 * rows * filter->columns * sizeof(float) +
-                   FOUND_WORDS * sizeof(uint32_t);
+                   QB__FILTER_FOUND_WORDS * sizeof(uint32_t);
     qb__filter_plan plan;
     if (filter->identity) return bytes;
     bytes += (2 * filter->half + 4 * (filter->half / 2 + 1)) * sizeof(float); /* upload_tables() */
-    return bytes + (local_refusal(filter, info, method, &plan) ? qb__filter_long_forecast(filter) : 0);
-}
-
-/* ---- run ---- */
-
-static bool divides(uint64_t by, const uint64_t *values, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (values[i] % by) return false;
-    }
-    return true;
-}
-
-qb_status qb__filter_prepare(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw,
-                             qb__memory *out, const qb__row_block *block, bool weighted) {
-    const uint64_t all[] = {block->raw_first, block->raw_view, block->raw_slice,
-                            block->out_first, block->out_view, block->out_slice};
-    int32_t in_fours = divides(4, all, 6), times = weighted;
-    const qb__arg args[] = {QB__MEMORY(raw),
-                            QB__MEMORY(filter->dark),
-                            QB__MEMORY(filter->gain),
-                            QB__MEMORY(filter->air),
-                            QB__MEMORY(filter->weights),
-                            QB__MEMORY(out),
-                            QB__MEMORY(filter->counts),
-                            QB__VALUE(block->raw_first),
-                            QB__VALUE(block->raw_view),
-                            QB__VALUE(block->raw_slice),
-                            QB__VALUE(block->out_first),
-                            QB__VALUE(block->out_view),
-                            QB__VALUE(block->out_slice),
-                            QB__VALUE(block->slices),
-                            QB__VALUE(block->view0),
-                            QB__VALUE(block->row0),
-                            QB__VALUE(block->row_step),
-                            QB__VALUE(filter->floor),
-                            QB__VALUE(in_fours),
-                            QB__VALUE(times)};
-    const size_t groups[3] = {block->rows, 1, 1}, group[3] = {filter->items, 1, 1};
-    return qb__kernel_launch(filter->kernel, queue, groups, group, args,
-                             sizeof args / sizeof args[0]);
-}
-
-static qb_status filter_rows(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw,
-                             qb__memory *out, const qb__row_block *block) {
-    const uint64_t from[] = {block->raw_first, block->raw_view, block->raw_slice};
-    const uint64_t to[] = {block->out_first, block->out_view, block->out_slice};
-    int32_t in_fours = divides(4, from, 3), in_twos = divides(2, to, 3);
-    const qb__arg args[] = {QB__MEMORY(raw),
-                            QB__MEMORY(filter->dark),
-                            QB__MEMORY(filter->gain),
-                            QB__MEMORY(filter->air),
-                            QB__MEMORY(filter->weights),
-                            QB__MEMORY(filter->roots),
-                            QB__MEMORY(filter->coefficients),
-                            QB__MEMORY(out),
-                            QB__MEMORY(filter->counts),
-                            QB__VALUE(block->raw_first),
-                            QB__VALUE(block->raw_view),
-                            QB__VALUE(block->raw_slice),
-                            QB__VALUE(block->out_first),
-                            QB__VALUE(block->out_view),
-                            QB__VALUE(block->out_slice),
-                            QB__VALUE(block->rows),
-                            QB__VALUE(block->slices),
-                            QB__VALUE(block->view0),
-                            QB__VALUE(block->row0),
-                            QB__VALUE(block->row_step),
-                            QB__VALUE(filter->floor),
-                            QB__VALUE(in_fours),
-                            QB__VALUE(in_twos),
-                            QB__LOCAL(filter->local_bytes)};
-    const size_t groups[3] = {(block->rows + filter->group_rows - 1) / filter->group_rows, 1, 1};
-    const size_t group[3] = {filter->items, 1, 1};
-    return qb__kernel_launch(filter->kernel, queue, groups, group, args,
-                             sizeof args / sizeof args[0]);
-}
-
-/* Bytes of the memory up to the block's last row; 0 when that is no number. */
-static size_t extent(const qb__device_rows *rows, size_t views, size_t slices, size_t columns,
-                     size_t element) {
-    size_t all, other;
-    if (!qb__mul(views - 1, rows->view_stride, element, &all) ||
-        !qb__mul(slices - 1, rows->slice_stride, element, &other))
-        return 0;
-    size_t sum = rows->offset + columns * element;
-    if (all > SIZE_MAX / 4 || other > SIZE_MAX / 4 || sum > SIZE_MAX / 4) return 0;
-    return sum + all + other;
-}
-
-static qb_status check(const qb__device_filter *filter, const qb__device_rows *raw, size_t view0,
-                       size_t view1, unsigned slices, size_t row0, size_t row_step,
-                       const qb__device_rows *filtered) {
-    size_t columns = filter->spectrum.columns;
-    if (view1 > filter->views || row0 >= filter->rows ||
-        (slices - 1) * row_step >= filter->rows - row0)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "filtering views %zu:%zu, rows %zu + %u x %zu of %zu views, %zu rows",
-                        view0, view1, row0, slices, row_step, filter->views, filter->rows);
-    size_t from = extent(raw, view1 - view0, slices, columns, filter->number_bytes);
-    size_t to = extent(filtered, view1 - view0, slices, columns, sizeof(float));
-    if (raw->offset % filter->number_bytes || filtered->offset % sizeof(float) || !from || !to ||
-        from > qb__memory_bytes(raw->memory) || to > qb__memory_bytes(filtered->memory) ||
-        (view1 - view0) * (uint64_t)slices > INT32_MAX)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "filtering %zu views x %u slices: %zu bytes at %zu of %zu, to %zu bytes at "
-                        "%zu of %zu",
-                        view1 - view0, slices, from, raw->offset, qb__memory_bytes(raw->memory), to,
-                        filtered->offset, qb__memory_bytes(filtered->memory));
-    return QB_OK;
-}
-
-qb_status qb__device_filter_run(qb__device_filter *filter, qb__queue *queue,
-                                const qb__device_rows *raw, size_t view0, size_t view1,
-                                unsigned slices, size_t row0, size_t row_step,
-                                const qb__device_rows *filtered) {
-    if (view0 >= view1 || slices == 0) return QB_OK;
-    qb_status status = check(filter, raw, view0, view1, slices, row0, row_step, filtered);
-    if (status != QB_OK) return status;
-    const qb__row_block block = {.raw_first = raw->offset / filter->number_bytes,
-                                 .raw_view = raw->view_stride,
-                                 .raw_slice = raw->slice_stride,
-                                 .out_first = filtered->offset / sizeof(float),
-                                 .out_view = filtered->view_stride,
-                                 .out_slice = filtered->slice_stride,
-                                 .rows = (uint32_t)((view1 - view0) * slices),
-                                 .slices = slices,
-                                 .view0 = (uint32_t)view0,
-                                 .row0 = (uint32_t)row0,
-                                 .row_step = (uint32_t)row_step};
-    if (filter->spectrum.identity)
-        return qb__filter_prepare(filter, queue, raw->memory, filtered->memory, &block, true);
-    if (filter->passes)
-        return qb__filter_long_run(filter->passes, filter, queue, raw->memory, filtered->memory,
-                                   &block);
-    return filter_rows(filter, queue, raw->memory, filtered->memory, &block);
-}
-
-qb_status qb__device_filter_found(qb__device_filter *filter, qb__queue *queue,
-                                  qb__device_filter_counts *counts) {
-    uint32_t words[FOUND_WORDS];
-    qb_status status = qb__memory_download(queue, filter->counts, 0, words, sizeof words);
-    if (status == QB_OK) status = qb__queue_finish(queue);
-    if (status != QB_OK) return status;
-    uint64_t *const into[] = {&counts->clamped, &counts->not_finite, &counts->dead};
-    for (int i = 0; i < FOUND_WORDS / 2; i++)
-        *into[i] = words[2 * i] | (uint64_t)words[2 * i + 1] << 32;
-    return QB_OK;
+    return bytes +
+           (local_refusal(filter, info, method, &plan) ? qb__filter_long_forecast(filter) : 0);
 }

@@ -7,6 +7,8 @@
 
 typedef struct qb__filter_long qb__filter_long; /* filter_long.c */
 
+enum { QB__FILTER_FOUND_WORDS = 6 }; /* counts: clamped, not finite, dead, 64 bits each */
+
 struct qb__device_filter {
     qb__device *device;
     qb__filter_spectrum spectrum; /* without its arrays */
@@ -34,9 +36,14 @@ typedef struct qb__row_block {
     uint32_t rows, slices, view0, row0, row_step;
 } qb__row_block;
 
+/* ---- filter_launch.c ---- */
+
 /* Raw rows to line integrals in `out`, unweighted or weighted, by prepare_rows.cl. */
 qb_status qb__filter_prepare(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw,
                              qb__memory *out, const qb__row_block *block, bool weighted);
+/* Raw rows to filtered ones in `out` by filter_rows.cl, in local memory. */
+qb_status qb__filter_local(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw,
+                           qb__memory *out, const qb__row_block *block);
 /* Device memory with these bytes in it, counted among the filter's. */
 qb_status qb__filter_upload(qb__device_filter *filter, qb__queue *queue, const void *bytes,
                             size_t count, qb__memory **memory);

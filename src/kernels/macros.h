@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_KERNELS_MACROS_H
+#define QB_KERNELS_MACROS_H
+
+#include <stddef.h>
+
+/* Macros "NAME=VALUE" for qb__program_build(); {.count = 0} is an empty list. */
+enum { QB__MACROS_MAX = 24 };
+
+typedef struct qb__macros {
+    char text[QB__MACROS_MAX][40];
+    const char *list[QB__MACROS_MAX + 1]; /* ends with NULL */
+    size_t count;
+} qb__macros;
+
+void qb__macros_add(qb__macros *macros, const char *name, long long value);
+
+#endif

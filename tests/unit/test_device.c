@@ -5,12 +5,9 @@
 #include <pthread.h>
 
 #include "base/half.h"
-#include "base/random.h"
 #include "device/device.h"
 #include "device/rates.h"
-
-static qb__device *device;
-static qb__queue *queue;
+#include "on_devices.h"
 
 enum { COUNT = 1000, TEXELS = 17 * 9 };
 
@@ -399,11 +396,7 @@ static void rates(void **state) {
     if (!info->is_cpu) assert_true(r.arithmetic < lanes * 300 && r.texels < lanes * 20);
 }
 
-int main(void) {
-    const qb__device_info *list;
-    size_t count;
-    int failed = 0;
-    if (qb__device_list(&list, &count) != QB_OK) return 1;
+static int group(const char *spec) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transfers),    cmocka_unit_test(too_much_memory),
         cmocka_unit_test(host_memory),  cmocka_unit_test(kernels),
@@ -412,18 +405,12 @@ int main(void) {
         cmocka_unit_test(events),       cmocka_unit_test(opening_twice),
         cmocka_unit_test(threads),      cmocka_unit_test(rates),
     };
-    for (size_t i = 0; i < count; i++) {
-        printf("%s: %s, %s\n", list[i].spec, list[i].name, list[i].driver);
-        if (qb__device_open(list[i].spec, &device) != QB_OK ||
-            qb__queue_create(device, &queue) != QB_OK) {
-            printf("%s\n", qb_detail());
-            return 1;
-        }
-        failed += cmocka_run_group_tests_name(list[i].spec, tests, NULL, NULL);
-        qb__queue_destroy(queue);
-        qb__device_close(device);
-    }
+    return cmocka_run_group_tests_name(spec, tests, NULL, NULL);
+}
+
+/* The argument: the only device to test. */
+int main(int argc, char **argv) {
+    const int code = on_devices(argc > 1 ? argv[1] : NULL, group);
     printf("%s\n%s\n", qb__device_missing(QB__API_CUDA), qb__device_missing(QB__API_OPENCL));
-    if (!count) return 77; /* skipped */
-    return failed;
+    return code;
 }

@@ -7,7 +7,6 @@
 
 #include "base/half.h"
 #include "base/memory.h"
-#include "base/random.h"
 #include "device/cufft_open.h"
 #include "kernels/filter_device.h"
 #include "kernels/filter_plan.h"
@@ -17,10 +16,7 @@
 #include "ops/ramp.h"
 #include "ops/window.h"
 #include "prep/prep.h"
-
-static qb__device *device;
-static qb__queue *queue;
-static qb__random chance;
+#include "on_devices.h"
 
 enum { POISON = 0xa5 };
 static const double CLASS_HIGH = 5e-5;
@@ -516,28 +512,16 @@ static void without_cufft(void **state) {
     if (set) setenv("QB_LIBCUFFT", kept, 1);
 }
 
-/* The argument: the only device to test. */
-int main(int argc, char **argv) {
-    const qb__device_info *list;
-    size_t count;
-    const struct CMUnitTest anywhere[] = {cmocka_unit_test(plans), cmocka_unit_test(without_cufft)};
+static int group(const char *spec) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(any_rows), cmocka_unit_test(usual_rows),
                                        cmocka_unit_test(long_rows), cmocka_unit_test(cufft),
                                        cmocka_unit_test(wrong_calls)};
-    int failed = cmocka_run_group_tests(anywhere, NULL, NULL);
-    if (qb__device_list(&list, &count) != QB_OK) return 1;
-    for (size_t i = 0; i < count; i++) {
-        if (argc > 1 && strcmp(argv[1], list[i].spec) != 0) continue;
-        printf("%s: %s, %s\n", list[i].spec, list[i].name, list[i].driver);
-        chance = qb__random_stream(1, i);
-        if (qb__device_open(list[i].spec, &device) != QB_OK ||
-            qb__queue_create(device, &queue) != QB_OK) {
-            printf("%s\n", qb_detail());
-            return 1;
-        }
-        failed += cmocka_run_group_tests_name(list[i].spec, tests, NULL, NULL);
-        qb__queue_destroy(queue);
-        qb__device_close(device);
-    }
-    return failed;
+    return cmocka_run_group_tests_name(spec, tests, NULL, NULL);
+}
+
+/* The argument: the only device to test. */
+int main(int argc, char **argv) {
+    const struct CMUnitTest anywhere[] = {cmocka_unit_test(plans), cmocka_unit_test(without_cufft)};
+    const int failed = cmocka_run_group_tests(anywhere, NULL, NULL);
+    return failed ? failed : on_devices(argc > 1 ? argv[1] : NULL, group);
 }

@@ -3,12 +3,8 @@
  * Between the rows stand values that are larger than all. */
 #include "check.h"
 
-#include "base/random.h"
 #include "kernels/rows_largest.h"
-
-static qb__device *device;
-static qb__queue *queue;
-static qb__random chance;
+#include "on_devices.h"
 
 typedef struct shape {
     size_t views, columns, gap, offset; /* floats between rows, and before the first */
@@ -160,27 +156,13 @@ static void faint_rows(void **state) {
     drop_rows(&r);
 }
 
-/* The argument: the only device to test. */
-int main(int argc, char **argv) {
-    const qb__device_info *list;
-    size_t count;
+static int group(const char *spec) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(any_shape), cmocka_unit_test(any_place),
                                        cmocka_unit_test(faint_rows)};
-    int failed = 0, ran = 0;
-    if (qb__device_list(&list, &count) != QB_OK) return 1;
-    for (size_t i = 0; i < count; i++) {
-        if (argc > 1 && strcmp(argv[1], list[i].spec) != 0) continue;
-        printf("%s: %s, %s\n", list[i].spec, list[i].name, list[i].driver);
-        chance = qb__random_stream(1, i);
-        if (qb__device_open(list[i].spec, &device) != QB_OK ||
-            qb__queue_create(device, &queue) != QB_OK) {
-            printf("%s\n", qb_detail());
-            return 1;
-        }
-        failed += cmocka_run_group_tests_name(list[i].spec, tests, NULL, NULL);
-        qb__queue_destroy(queue);
-        qb__device_close(device);
-        ran++;
-    }
-    return failed ? failed : ran ? 0 : 77;
+    return cmocka_run_group_tests_name(spec, tests, NULL, NULL);
+}
+
+/* The argument: the only device to test. */
+int main(int argc, char **argv) {
+    return on_devices(argc > 1 ? argv[1] : NULL, group);
 }

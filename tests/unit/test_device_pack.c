@@ -4,12 +4,8 @@
 #include "check.h"
 
 #include "base/half.h"
-#include "base/random.h"
 #include "kernels/bp_parallel_pack.h"
-
-static qb__device *device;
-static qb__queue *queue;
-static qb__random chance;
+#include "on_devices.h"
 
 enum { POISON = 0xa5, MARGIN = 512, SLICES_MOST = 80 };
 
@@ -135,25 +131,12 @@ static void layouts(void **state) {
         for (int half = 0; half < 2; half++) try_all(group, half);
 }
 
-int main(int argc, char **argv) {
-    const qb__device_info *list;
-    size_t count;
+static int group(const char *spec) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(layouts)};
-    int failed = 0;
-    if (qb__device_list(&list, &count) != QB_OK) return 1;
-    if (count == 0) return 77;
-    for (size_t i = 0; i < count; i++) {
-        if (argc > 1 && strcmp(argv[1], list[i].spec) != 0) continue;
-        printf("%s: %s, %s\n", list[i].spec, list[i].name, list[i].driver);
-        chance = qb__random_stream(1, i);
-        if (qb__device_open(list[i].spec, &device) != QB_OK ||
-            qb__queue_create(device, &queue) != QB_OK) {
-            printf("%s\n", qb_detail());
-            return 1;
-        }
-        failed += cmocka_run_group_tests_name(list[i].spec, tests, NULL, NULL);
-        qb__queue_destroy(queue);
-        qb__device_close(device);
-    }
-    return failed;
+    return cmocka_run_group_tests_name(spec, tests, NULL, NULL);
+}
+
+/* The argument: the only device to test. */
+int main(int argc, char **argv) {
+    return on_devices(argc > 1 ? argv[1] : NULL, group);
 }

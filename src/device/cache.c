@@ -148,13 +148,14 @@ bool qb__cache_read(const uint64_t key[2], qb__binary *binary) {
     return good;
 }
 
-void qb__cache_write(const uint64_t key[2], const qb__binary *binary) {
+bool qb__cache_write(const uint64_t key[2], const qb__binary *binary) {
     char path[PATH_MAX_BYTES], temporary[PATH_MAX_BYTES];
-    if (!binary->count || !path_of(key, path) || !make_folder(qb__program_cache_folder())) return;
+    if (!binary->count || !path_of(key, path) || !make_folder(qb__program_cache_folder()))
+        return false;
     int n = snprintf(temporary, sizeof temporary, "%s/.new-XXXXXX", qb__program_cache_folder());
-    if (n < 0 || n >= PATH_MAX_BYTES) return;
+    if (n < 0 || n >= PATH_MAX_BYTES) return false;
     int fd = mkstemp(temporary); /* 0600 */
-    if (fd < 0) return;
+    if (fd < 0) return false;
     header h = {.key = {key[0], key[1]}, .bytes = binary->count};
     qb__hash sum = QB__HASH_START;
     qb__hash_add(&sum, binary->bytes, binary->count);
@@ -162,7 +163,9 @@ void qb__cache_write(const uint64_t key[2], const qb__binary *binary) {
     memcpy(h.checksum, sum.word, sizeof sum.word);
     bool good = write_all(fd, &h, sizeof h) && write_all(fd, binary->bytes, binary->count);
     if (close(fd)) good = false;
-    if (!good || rename(temporary, path)) unlink(temporary);
+    if (good && rename(temporary, path) == 0) return true;
+    unlink(temporary);
+    return false;
 }
 
 void qb__cache_remove(const uint64_t key[2]) {

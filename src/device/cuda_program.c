@@ -25,8 +25,8 @@ qb_status qb__cuda_build(qb__program *program, const char *text, const char *con
     }
     QB__TRY(qb__nvrtc_options(macros, &options, &count));
     qb__code code = program->device->lesser_arch ? QB__CODE_PTX
-                    : info->arch_specific         ? QB__CODE_SPECIFIC
-                                                  : QB__CODE_COMMON;
+                    : info->arch_specific        ? QB__CODE_SPECIFIC
+                                                 : QB__CODE_COMMON;
     QB__TRY(qb__nvrtc_compile(program->name, text, info->arch, code, (const char *const *)options,
                               count, binary));
     status = qb__cuda_load(program, binary);

@@ -81,7 +81,9 @@ static qb_status find_spec(const char *spec, qb__device **device) {
         return qb__fail(QB_NO_DEVICE, "%s: there %s %zu, numbered from 0; see qb devices", spec,
                         found[b].count == 1 ? "is" : "are", found[b].count);
     }
-    return qb__fail(QB_BAD_ARGUMENT, "%s is no device: auto, cpu, cuda, cuda:N, cuda:all, opencl, opencl:N or opencl:all", spec);
+    return qb__fail(
+        QB_BAD_ARGUMENT,
+        "%s is no device: auto, cpu, cuda, cuda:N, cuda:all, opencl, opencl:N or opencl:all", spec);
 }
 
 qb_status qb__device_open(const char *spec, qb__device **device) {

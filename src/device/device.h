@@ -168,7 +168,7 @@ qb_status qb__kernel_launch(qb__kernel *kernel, qb__queue *queue, const size_t g
 /* What was compiled for this device in this process so far; what came from the cache does not
  * count. */
 typedef struct qb__builds {
-    unsigned programs;
+    unsigned programs, kept; /* kept: those that the cache now has */
     double seconds;
 } qb__builds;
 qb__builds qb__device_builds(qb__device *device);

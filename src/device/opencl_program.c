@@ -7,7 +7,8 @@
 
 /* Programs and launches. */
 
-/* "-cl-std=CL1.2 -w -DNAME=VALUE ..."; -w, because PoCL's compiler counts its warnings on stderr. */
+/* "-cl-std=CL1.2 -w -DNAME=VALUE ..."; -w, because PoCL's compiler counts its warnings on stderr.
+ */
 static qb_status options_of(const qb__device *device, const char *const *macros, char **options) {
     static const char standard[] = "-cl-std=CL1.2 -w";
     size_t size = sizeof standard;

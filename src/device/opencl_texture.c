@@ -68,8 +68,8 @@ static qb__cl_result touch(qb__device *device, void *image) {
     void *texel = qb__opencl.buffer_create(device->context, QB__CL_MEMORY_READ_WRITE, TEXEL_BYTES,
                                            NULL, &result);
     if (!texel) return result;
-    result = qb__opencl.copy_to_image(device->service, texel, image, 0, origin, region, 0, NULL,
-                                      NULL);
+    result =
+        qb__opencl.copy_to_image(device->service, texel, image, 0, origin, region, 0, NULL, NULL);
     if (!result) result = qb__opencl.finish(device->service);
     qb__opencl.memory_release(texel);
     return result;

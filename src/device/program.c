@@ -98,6 +98,12 @@ void qb__device_unlisten(qb__device *device, const void *user) {
     pthread_mutex_unlock(&device->lock);
 }
 
+static void count_kept(qb__device *device) {
+    pthread_mutex_lock(&device->lock);
+    device->builds.kept++;
+    pthread_mutex_unlock(&device->lock);
+}
+
 static qb_status load_or_build(qb__program *program, const char *text, const char *const *macros) {
     const qb__backend *backend = program->device->backend;
     qb__binary binary = {0};
@@ -110,7 +116,7 @@ static qb_status load_or_build(qb__program *program, const char *text, const cha
         qb__cache_remove(program->key);
     }
     status = build(program, text, macros, &binary);
-    if (status == QB_OK) qb__cache_write(program->key, &binary);
+    if (status == QB_OK && qb__cache_write(program->key, &binary)) count_kept(program->device);
     qb__free(binary.bytes);
     return status;
 }

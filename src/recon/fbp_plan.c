@@ -228,12 +228,28 @@ static qb_status decide_chunks(qb__fbp *fbp, const qb_env *env) {
     return QB_OK;
 }
 
+/* What is known of all slices in one pass, for the passes that chunks and devices cut them into. */
+static double kernel_seconds(const qb__fbp *fbp) {
+    const qb__device_choice *choice = &fbp->device->choice;
+    const qb__device_info *info = qb__device_info_of(fbp->device->set.device[0]);
+    const size_t all = fbp->grid.n[2], chunk = fbp->partition.slices_per_chunk;
+    const size_t slices[] = {all, qb__ceil_div(chunk, fbp->parts),
+                             qb__ceil_div(all % chunk, fbp->parts)};
+    double seconds[3] = {0};
+    int unit;
+    for (int i = 0; i < 3; i++)
+        if (slices[i])
+            seconds[i] = qb__device_forecast(info, choice->variant, &fbp->problem, slices[i],
+                                             choice->values, NULL, &unit);
+    return choice->seconds * ((double)(all / chunk) * seconds[1] + seconds[2]) / seconds[0];
+}
+
 /* Rough costs where nothing has been measured on this machine. */
 static double forecast_seconds(const qb__fbp *fbp) {
     double slices = (double)(fbp->sweep ? fbp->sweep_count : fbp->grid.n[2]);
     double updates = (double)fbp->grid.n[0] * (double)fbp->grid.n[1] * slices * (double)fbp->info->views;
     double padded = (double)qb__filter_length(fbp->filter) * slices * (double)fbp->info->views;
-    if (fbp->device) return (fbp->device->choice.seconds + padded / 50e9) / (double)fbp->parts;
+    if (fbp->device) return kernel_seconds(fbp) + padded / 50e9 / (double)fbp->parts;
     return (updates / (fbp->variant->speed * 1e9) + padded / 0.4e9) / fbp->threads;
 }
 

@@ -212,6 +212,18 @@ def test_half_precision_in_blocks_of_views(opencl, tmp_path):
     assert report["preparation"]["not_finite"] == again["preparation"]["not_finite"] == 84
 
 
+def test_chunks_smaller_than_a_pass_take_longer(opencl, tmp_path):
+    many = tmp_path / "many.h5"
+    qb("simulate", "disc", "-o", many, "--size", "128,128,32", "--views", 64)
+    job = ("plan", "fbp", many, "-o", tmp_path / "x.h5", "--device", opencl, "--kernel", "bp_parallel_linear.direct")
+    free = qb_json(*job)
+    tight = [qb_json(*job, "--max-vram", f"{kilobytes}K") for kilobytes in (2000, 1500, 1000, 700, 500)]
+    assert free["slices_per_chunk"] >= 8 and tight[-1]["slices_per_chunk"] <= 4
+    for plan in tight:  # the kernel sums 8 slices at a time, whether they are there or not
+        more = 8 / min(plan["slices_per_chunk"], 8)
+        assert more * 0.8 < plan["forecast_seconds"] / free["forecast_seconds"] < more * 1.2
+
+
 def test_plan_says_why(opencl, scan, tmp_path):
     text = qb("plan", "fbp", scan, "-o", tmp_path / "x.h5", "--device", opencl, "--why").stdout
     assert "shared memory" in text and "bp_parallel_linear.alu " in text and "texture" in text

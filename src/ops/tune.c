@@ -63,9 +63,12 @@ static void add_unreached(const tuner *t) {
     const variant *const *rows = qb__bp_parallel_device_variants(&count);
     for (size_t i = 0; i < count; i++) {
         if (!is_wanted(t, rows[i]) || is_listed(t, rows[i])) continue;
+        qb__device_choice start;
         cJSON *row = new_row(t);
         cJSON_AddStringToObject(row, "kernel", rows[i]->id);
-        cJSON_AddStringToObject(row, "not_run", "the time was over: give more --seconds");
+        const char *why = qb__tune_refusal(&t->place, rows[i], &start);
+        cJSON_AddStringToObject(row, "not_run",
+                                why ? why : "the time was over: give more --seconds");
     }
 }
 

@@ -85,16 +85,20 @@ static qb_status keep(const search *s, cJSON *row) {
     return qb__tuning_store(&key, &s->best);
 }
 
+const char *qb__tune_refusal(const qb__tune_place *place,
+                             const qb__bp_parallel_device_variant *variant,
+                             qb__device_choice *start) {
+    if (!(variant->apis & (unsigned)place->device->api)) return "for another api";
+    return qb__device_estimate(variant, place->device, qb__device_trial_problem(place->trial),
+                               place->slices, start);
+}
+
 qb_status qb__tune_variant(const qb__tune_place *place,
                            const qb__bp_parallel_device_variant *variant, double deadline,
                            cJSON *row) {
     search s = {.place = place, .variant = variant, .deadline = deadline};
     qb__device_choice start;
-    const char *why =
-        !(variant->apis & (unsigned)place->device->api)
-            ? "for another api"
-            : qb__device_estimate(variant, place->device, qb__device_trial_problem(place->trial),
-                                  place->slices, &start);
+    const char *why = qb__tune_refusal(place, variant, &start);
     cJSON_AddStringToObject(row, "kernel", variant->id);
     if (why) {
         cJSON_AddStringToObject(row, "not_run", why);

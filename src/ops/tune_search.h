@@ -4,6 +4,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "ops/device_backproject.h"
 #include "ops/device_trial.h"
 #include "quickbeam/env.h"
 
@@ -14,6 +15,11 @@ typedef struct qb__tune_place {
     unsigned slices;
     const qb_env *env;
 } qb__tune_place;
+
+/* Why a variant is not measured; NULL: it is, from the parameters of *start on. */
+const char *qb__tune_refusal(const qb__tune_place *place,
+                             const qb__bp_parallel_device_variant *variant,
+                             qb__device_choice *start);
 
 /* Measures the parameters that the planner would take, then others until the deadline (monotonic
  * seconds; 0: no others), and keeps the best in the tuning file. Adds to `row`: kernel, and not_run

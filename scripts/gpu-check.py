@@ -39,6 +39,7 @@ class Check:
     def __init__(self, options):
         self.build = pathlib.Path(options.build).resolve()
         self.options = options
+        self.begin = time.time()
         self.steps = []
         self.waiting = []
         self.gpu = first_line(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], "no GPU")
@@ -91,7 +92,7 @@ class Check:
 
     def write(self):
         head = {"machine": self.gpu, "driver": self.driver, "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                "version": self.version, "options": {k: v for k, v in vars(self.options).items() if k != "out"}}
+                "version": self.version, "wall_seconds": round(time.time() - self.begin, 1), "options": {k: v for k, v in vars(self.options).items() if k != "out"}}
         with open(self.out, "w") as file:
             file.write(json.dumps(head)[:-1] + ',\n"steps": [\n')
             file.write(",\n".join(json.dumps(step) for step in self.steps) + "\n]}\n")

@@ -12,6 +12,13 @@ static unsigned slices_of(const qb__bp_parallel_device_variant *variant, bool sl
     return variant->slices_max && variant->slices_max < slices ? variant->slices_max : slices;
 }
 
+static void put_parameters(const qb__bp_parallel_device_variant *variant, const int *values,
+                           text *to) {
+    cJSON *object = qb__parameters_json(variant, values);
+    if (!object || !cJSON_PrintPreallocated(object, to->s, sizeof to->s, false)) to->s[0] = '\0';
+    cJSON_Delete(object);
+}
+
 bool bp_device_bench(const qb__bp_parallel_device_variant *variant, qb__device *device,
                      size_t number, const options *o, measurement *m) {
     static const size_t sizes[] = {1024, 2048};
@@ -42,6 +49,7 @@ bool bp_device_bench(const qb__bp_parallel_device_variant *variant, qb__device *
     m->scalar = bp_parallel_scalar_speed(variant->interp);
     snprintf(m->problem.s, sizeof m->problem.s, "%zux%zu pixels, %zu views, %u slice%s", n, n, n,
              slices, slices == 1 ? "" : "s");
+    put_parameters(variant, choice.values, &m->parameters);
 out:
     if (status != QB_OK) fprintf(stderr, "%s: %s\n", variant->id, qb_detail());
     qb__device_trial_destroy(trial);

@@ -26,6 +26,7 @@ typedef struct outcome {
 
 typedef struct measurement {
     text problem;                   /* "1024x1024 pixels, 1024 views, 64 slices" */
+    text parameters;                /* a JSON object; empty = it has none */
     double giga_updates_per_second; /* all threads together */
     double pack_gigabytes_per_second;
     double scalar;  /* the same by the scalar variant, one thread */

@@ -127,12 +127,13 @@ static void print_measurement(const char *id, const measurement *m, bool first) 
     double each = m->giga_updates_per_second / opt.threads;
     char ratio[32], share[32];
     if (opt.json)
-        printf("%s\n  {\"kernel\": \"%s\", \"problem\": \"%s\", \"threads\": %d, "
-               "\"giga_updates_per_second\": %.3f, \"ratio_to_scalar\": %s, \"ceiling\": %.2f, "
-               "\"share_of_ceiling\": %s, \"pack_gigabytes_per_second\": %.2f, \"rel_l2\": %.3g}",
-               first ? "" : ",", id, m->problem.s, opt.threads, m->giga_updates_per_second,
-               number(each / m->scalar, 2, ratio), m->ceiling,
-               number(each / m->ceiling, 3, share), m->pack_gigabytes_per_second, m->rel_l2);
+        printf(
+            "%s\n  {\"kernel\": \"%s\", \"problem\": \"%s\", \"parameters\": %s, \"threads\": %d, "
+            "\"giga_updates_per_second\": %.3f, \"ratio_to_scalar\": %s, \"ceiling\": %.2f, "
+            "\"share_of_ceiling\": %s, \"pack_gigabytes_per_second\": %.2f, \"rel_l2\": %.3g}",
+            first ? "" : ",", id, m->problem.s, *m->parameters.s ? m->parameters.s : "{}",
+            opt.threads, m->giga_updates_per_second, number(each / m->scalar, 2, ratio), m->ceiling,
+            number(each / m->ceiling, 3, share), m->pack_gigabytes_per_second, m->rel_l2);
     else
         printf("%-34s %-46s %8.2f %8.1f %8.0f%% %8.1f %9.1e\n", id, m->problem.s,
                m->giga_updates_per_second, each / m->scalar, 100 * each / m->ceiling,

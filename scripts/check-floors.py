@@ -6,8 +6,8 @@ import pathlib
 import re
 import sys
 
-FLOORS = {"base": 1, "geometry": 2, "cpu": 3, "device": 3, "kernels": 3.5, "io": 4, "prep": 4,
-          "ops": 4, "recon": 5, "dist": 6}
+FLOORS = {"base": 1, "geometry": 2, "cpu": 3, "device": 3, "kernels": 4, "io": 4, "dist": 4, "planner": 5, "ops": 6,
+          "prep": 7, "job": 7, "center": 8, "simulate": 8, "recon": 9, "bench": 10}
 root = pathlib.Path(__file__).resolve().parent.parent
 include = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 bad = 0

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recon/rabbitct_engine.h"
+#include "bench/rabbitct_engine.h"
 
 /* What the environment asks for, since neither benchmark hands options on. */
 static qb__accuracy wanted_accuracy(void) {

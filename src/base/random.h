@@ -2,6 +2,7 @@
 #ifndef QB_BASE_RANDOM_H
 #define QB_BASE_RANDOM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Counter-based random numbers: a stream is named by a seed and an index, so what is drawn for a
@@ -28,6 +29,14 @@ static inline uint64_t qb__random_bits(qb__random *random) {
 /* Even in the open interval (0, 1). */
 static inline double qb__random_unit(qb__random *random) {
     return ((double)(qb__random_bits(random) >> 11) + 0.5) * 0x1p-53;
+}
+
+/* White noise in -1..1 from a seed, the same everywhere. */
+static inline void qb__noise(float *values, size_t count, uint64_t seed) {
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)((double)(qb__mix64((seed + i + 1) * 0x9e3779b97f4a7c15u) >> 11) *
+                                0x1p-52 -
+                            1.0);
 }
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "geometry/vector.h"
 
@@ -36,4 +37,25 @@ qb_status qb__parallel_rows(const qb_geometry *geometry, const qb_grid *grid, do
                 0.5 * ((double)grid->n[0] - 1) * ax[i] - 0.5 * ((double)grid->n[1] - 1) * ay[i];
     }
     return QB_OK;
+}
+qb_status qb__half_turn(qb__bp_parallel_problem *problem, double **coefficients) {
+    size_t views = problem->views, columns = problem->columns;
+    const qb_grid grid = {.n = {problem->nx, problem->ny, 1}, .voxel = {1, 1, 1}};
+    double *angles = NULL, *rows = NULL;
+    qb_geometry geometry = {0};
+    qb_status status;
+    QB__TRY(qb__alloc(3 * views, sizeof *rows, &rows));
+    QB__TRY(qb__alloc(views, sizeof *angles, &angles));
+    for (size_t v = 0; v < views; v++) angles[v] = M_PI * (double)v / (double)views;
+    QB__TRY(
+        qb_geometry_parallel(views, angles, 1, columns, 1.0, ((double)columns - 1) / 2, &geometry));
+    problem->ax = rows;
+    problem->ay = rows + views;
+    problem->h0 = rows + 2 * views;
+    status = qb__parallel_rows(&geometry, &grid, rows, rows + views, rows + 2 * views);
+out:
+    *coefficients = rows;
+    qb_geometry_destroy(&geometry);
+    qb__free(angles);
+    return status;
 }

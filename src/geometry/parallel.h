@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "geometry/bp_problem.h"
 #include "quickbeam/geometry.h"
 
 /* Per view the detector column h = ax ix + ay iy + h0 on which the voxel with indices ix, iy falls:
@@ -34,5 +35,9 @@ typedef struct qb__angle_report {
  * without views, QB_BAD_INPUT for an angle that is not finite, QB_NO_MEMORY. */
 qb_status qb__angle_weights(size_t views, const double *radians, double *weights,
                             qb__angle_report *report);
+
+/* The views of a problem: half a turn in even steps, pixels and voxels of 1 mm, the axis in the
+ * middle. *coefficients is what the problem then points at: the caller's to free, also on failure. */
+qb_status qb__half_turn(qb__bp_parallel_problem *problem, double **coefficients);
 
 #endif

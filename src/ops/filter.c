@@ -8,9 +8,9 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/features.h"
+#include "cpu/rows/filter_pairs.h"
 #include "ops/extend.h"
 #include "ops/fft.h"
-#include "ops/filter_pairs.h"
 #include "ops/ramp.h"
 #include "ops/window.h"
 

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "kernels/filter_spectrum.h"
+#include "kernels/filter/filter_spectrum.h"
 #include "quickbeam/recon.h"
 
 /* The ramp filter and its windows, applied to detector rows by FFT. Thread-safe once created. */

@@ -10,7 +10,7 @@
 #include "cpu/features.h"
 #include "geometry/bend.h"
 #include "geometry/check.h"
-#include "ops/kernel_name.h"
+#include "planner/kernel_name.h"
 
 static qb_status choose(const char *id, const qb__joseph_variant **variant) {
     size_t count;

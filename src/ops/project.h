@@ -3,7 +3,7 @@
 #define QB_OPS_PROJECT_H
 
 #include "base/pool.h"
-#include "cpu/project_joseph.h"
+#include "cpu/project_joseph/project_joseph.h"
 #include "geometry/matrix.h"
 #include "quickbeam/project.h"
 

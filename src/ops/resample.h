@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "cpu/rows/resample_row.h"
 #include "quickbeam/status.h"
 
 /* Reading an image between its pixels: 8 x 8 taps of a sinc under a Kaiser window (beta = 6), whose
@@ -13,20 +14,6 @@ typedef struct qb__resampler qb__resampler;
 
 qb_status qb__resampler_create(qb__resampler **resampler);
 void qb__resampler_destroy(qb__resampler *resampler); /* NULL-safe */
-
-/* Cells that must be there to the left and to the right of every row; qb__resample_extend fills
- * them. */
-enum {
-    QB__RESAMPLE_EDGE = 4,
-    QB__RESAMPLE_MARGIN = 4 /* rows that a reading may reach beyond its own */
-};
-
-/* Rows row0 <= row < row1 of an image of `rows` rows: pixel (row, column) is
- * cells[(row - row0) * stride + column]. */
-typedef struct qb__resample_image {
-    const float *cells;
-    size_t stride, columns, rows, row0, row1;
-} qb__resample_image;
 
 void qb__resample_extend(float *row, size_t columns);
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "cpu/features.h"
-#include "prep/lines.h"
+#include "cpu/rows/lines.h"
 #include "quickbeam/io.h"
 
 /* Columns that pass through all steps together, in the first-level cache. */

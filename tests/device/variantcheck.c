@@ -15,7 +15,7 @@
 
 #include "cpu/features.h"
 #include "device/cuda_api.h"
-#include "kernels/bp_parallel_device.h"
+#include "kernels/bp_parallel/bp_parallel_device.h"
 #include "mock/beside.h"
 #include "mock/mock_cuda.h"
 

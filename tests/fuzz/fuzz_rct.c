@@ -6,7 +6,7 @@
 #include "base/pool.h"
 #include "fuzz.h"
 #include "io/rabbitct.h"
-#include "recon/rabbitct_synthetic.h"
+#include "simulate/rabbitct_synthetic.h"
 
 const char *const fuzz_name = "rct";
 

@@ -2,8 +2,8 @@
 #include "base/status.h"
 #include "case_bp_device.h"
 #include "case_bp_parallel.h"
-#include "ops/device_backproject.h"
-#include "ops/device_trial.h"
+#include "bench/device_trial.h"
+#include "planner/device_backproject.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #ifndef KERNELCHECK_CASE_BP_CONE_H
 #define KERNELCHECK_CASE_BP_CONE_H
 
-#include "cpu/bp_cone.h"
+#include "cpu/bp_cone/bp_cone.h"
 #include "kernelcheck.h"
 
 /* A source, a detector and a grid, in mm; the source turns about z. */

@@ -4,7 +4,7 @@
 #include "base/status.h"
 #include "case_bp_device.h"
 #include "case_bp_parallel.h"
-#include "ops/device_backproject.h"
+#include "planner/device_backproject.h"
 
 #include <math.h>
 #include <pthread.h>

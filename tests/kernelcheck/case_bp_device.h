@@ -3,7 +3,7 @@
 #define KERNELCHECK_CASE_BP_DEVICE_H
 
 #include "kernelcheck.h"
-#include "kernels/bp_parallel_device.h"
+#include "kernels/bp_parallel/bp_parallel_device.h"
 
 /* The ceiling is what the performance model predicts. */
 bool bp_device_bench(const qb__bp_parallel_device_variant *variant, qb__device *device,

@@ -2,7 +2,7 @@
 #ifndef KERNELCHECK_CASE_BP_PARALLEL_H
 #define KERNELCHECK_CASE_BP_PARALLEL_H
 
-#include "cpu/bp_parallel.h"
+#include "cpu/bp_parallel/bp_parallel.h"
 #include "kernelcheck.h"
 
 /* A problem with its storage and white-noise sinograms. */

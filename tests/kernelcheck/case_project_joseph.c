@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Columns of rays of every sort through one brick, forwards and backwards. */
 #include "cpu/features.h"
-#include "cpu/project_joseph.h"
+#include "cpu/project_joseph/project_joseph.h"
 #include "kernelcheck.h"
 
 #include <math.h>

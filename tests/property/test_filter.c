@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "base/memory.h"
-#include "ops/bench.h"
+#include "base/random.h"
 #include "ops/filter.h"
 
 enum { CASES = 60 };

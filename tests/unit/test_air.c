@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "base/memory.h"
-#include "ops/bench.h"
+#include "base/random.h"
 #include "prep/air.h"
 
 enum { VIEWS = 12, COLUMNS = 320 };

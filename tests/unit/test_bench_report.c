@@ -2,7 +2,7 @@
 /* The least that a run could have taken, from its report. */
 #include "check.h"
 
-#include "recon/bench_parts.h"
+#include "bench/bench_parts.h"
 
 typedef struct timed {
     const char *name;

@@ -4,8 +4,8 @@
 #include "check.h"
 
 #include "base/half.h"
-#include "kernels/bp_parallel_tensor_sizes.h"
-#include "kernels/bp_parallel_tensor_views.h"
+#include "kernels/bp_parallel/bp_parallel_tensor_sizes.h"
+#include "kernels/bp_parallel/bp_parallel_tensor_views.h"
 
 enum { VIEWS = 97, STEP = 8, MOST = VIEWS + QB__TENSOR_SHAPES * STEP };
 

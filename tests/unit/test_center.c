@@ -5,8 +5,8 @@
 
 #include "base/memory.h"
 #include "base/pool.h"
-#include "recon/center.h"
-#include "recon/center_pairs.h"
+#include "center/center.h"
+#include "center/center_pairs.h"
 
 static const double pi = 3.14159265358979323846;
 

@@ -3,7 +3,7 @@
  * Between the rows stand values that are larger than all. */
 #include "check.h"
 
-#include "kernels/rows_largest.h"
+#include "kernels/filter/rows_largest.h"
 #include "on_devices.h"
 
 typedef struct shape {

@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "base/half.h"
-#include "kernels/bp_parallel_pack.h"
+#include "kernels/bp_parallel/bp_parallel_pack.h"
 #include "on_devices.h"
 
 enum { POISON = 0xa5, MARGIN = 512, SLICES_MOST = 80 };

@@ -5,9 +5,9 @@
 
 #include "base/memory.h"
 #include "cpu/features.h"
+#include "cpu/rows/filter_pairs.h"
 #include "ops/fft.h"
 #include "ops/filter.h"
-#include "ops/filter_pairs.h"
 
 static qb__filter *make(const char *spec, qb_pad pad, size_t columns, double pitch) {
     qb__filter *filter;

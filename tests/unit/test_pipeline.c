@@ -10,7 +10,7 @@
 #include "base/pool.h"
 #include "base/status.h"
 #include "geometry/partition.h"
-#include "recon/pipeline.h"
+#include "job/pipeline.h"
 
 enum { CHUNKS = 23, TASKS = 7 };
 

@@ -2,9 +2,9 @@
 #include "check.h"
 
 #include "base/half.h"
+#include "base/random.h"
 #include "cpu/features.h"
-#include "ops/bench.h"
-#include "prep/lines.h"
+#include "cpu/rows/lines.h"
 #include "prep/prep.h"
 
 enum { N = 33 };

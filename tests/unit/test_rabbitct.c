@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/pool.h"
-#include "cpu/bp_cone.h"
+#include "cpu/bp_cone/bp_cone.h"
 #include "cpu/features.h"
 #include "io/rabbitct.h"
-#include "recon/rabbitct_synthetic.h"
+#include "simulate/rabbitct_synthetic.h"
 
 enum { VIEWS = 60, COLUMNS = 312, ROWS = 240, SIZE = 128 };
 

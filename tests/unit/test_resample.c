@@ -11,7 +11,8 @@
 
 #include "base/memory.h"
 #include "cpu/features.h"
-#include "ops/resample_row.h"
+#include "cpu/rows/resample_row.h"
+#include "ops/resample.h"
 
 static const double pi = 3.14159265358979323846;
 

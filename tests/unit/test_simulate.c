@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "quickbeam/simulate.h"
-#include "recon/detector.h"
+#include "simulate/detector.h"
 
 static void poisson_has_its_mean_and_variance(void **state) {
     (void)state;

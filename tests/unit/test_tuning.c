@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ops/device_backproject.h"
-#include "ops/tuning.h"
-#include "ops/tuning_shipped.h"
+#include "planner/device_backproject.h"
+#include "planner/tuning.h"
+#include "planner/tuning_shipped.h"
 
 static const qb__bp_parallel_device_variant *variant_of(const char *id) {
     size_t count;

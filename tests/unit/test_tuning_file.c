@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ops/tuning.h"
+#include "planner/tuning.h"
 
 static const qb__tuning_key key = {"NVIDIA H200", "bp_parallel_linear.tensor", 128, 1024};
 static const qb__tuning_entry own = {.values = {0, 4, 2, 1}, .giga_updates = 7};

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ops/tuning.h"
+#include "planner/tuning.h"
 
 enum { PROGRAMS = 4, ROWS = 12 };
 

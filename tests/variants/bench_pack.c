@@ -7,7 +7,7 @@
 #include "trial.h"
 
 #include "base/status.h"
-#include "kernels/bp_parallel_layout.h"
+#include "kernels/bp_parallel/bp_parallel_layout.h"
 
 #include <math.h>
 #include <stdio.h>

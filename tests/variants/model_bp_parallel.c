@@ -9,8 +9,8 @@
  * OpenCL, none of which the model was fitted to. */
 #include "trial.h"
 
-#include "ops/device_backproject.h"
-#include "ops/tuning_shipped.h"
+#include "planner/device_backproject.h"
+#include "planner/tuning_shipped.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 
 #include "base/random.h"
 #include "base/status.h"
-#include "cpu/bp_parallel.h"
+#include "cpu/bp_parallel/bp_parallel.h"
 
 #include <math.h>
 #include <stdlib.h>

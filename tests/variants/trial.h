@@ -5,7 +5,7 @@
 #ifndef QB_TESTS_DEVICE_TRIAL_H
 #define QB_TESTS_DEVICE_TRIAL_H
 
-#include "kernels/bp_parallel_device.h"
+#include "kernels/bp_parallel/bp_parallel_device.h"
 
 typedef struct trial {
     qb__bp_parallel_problem problem;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cpu/bp_cone.h"
+#include "cpu/bp_cone/bp_cone.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cpu/bp_parallel.h"
-#include "cpu/bp_parallel_line.h"
+#include "cpu/bp_parallel/bp_parallel.h"
+#include "cpu/bp_parallel/bp_parallel_line.h"
 
 static double column_or_zero(const float *row, size_t columns, int64_t k) {
     return k >= 0 && (uint64_t)k < columns ? (double)row[k] : 0.0;

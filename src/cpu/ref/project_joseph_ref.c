@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cpu/project_joseph.h"
+#include "cpu/project_joseph/project_joseph.h"
 
 #include <math.h>
 

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* qb bench backproject --geometry cone: white-noise projections of a full circle, back-projection
+ * alone, by the fastest kernel for a circle and the fastest for any matrix that keep the accuracy,
+ * in turn; each checked against the oracle and compared with its own scalar variant in the same
+ * run. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/pool.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "bench/bench_cone.h"
+#include "cpu/features.h"
+#include "geometry/matrix.h"
+#include "planner/backproject.h"
+
+enum { IMAGES = 4, KERNELS = 2, REPEAT_MAX = 64, SAMPLES = 1000 };
+
+typedef struct contestant {
+    const qb__bp_cone_variant *variant;
+    char *packed;
+    double seconds[REPEAT_MAX], packing, rel_l2, ratio;
+} contestant;
+
+typedef struct bench {
+    qb__bp_cone_problem problem;
+    double (*matrix)[12];
+    float *largest;
+    float *images; /* [IMAGES][row][column]; view v shows number v % IMAGES */
+    float *volume;
+    qb__pool *pool;
+    contestant all[KERNELS];
+    size_t count;
+    contestant *now; /* whom tasks work for */
+    char *scratch;   /* [thread] */
+    size_t scratch_bytes, bricks[3];
+} bench;
+
+static const float *image_of(const bench *b, size_t view) {
+    return b->images + view % IMAGES * b->problem.rows * b->problem.columns;
+}
+
+static qb__bp_cone_window whole(const bench *b) {
+    return (qb__bp_cone_window){0, b->problem.rows};
+}
+
+static qb_status set_geometry(bench *b) {
+    const qb__bp_cone_problem *p = &b->problem;
+    const double most = (double)(p->nx > p->nz ? p->nx : p->nz), sod = 2 * most, sdd = 1.5 * sod;
+    const double pixel = 1.5 * (double)p->nx / (double)p->columns;
+    const qb_grid grid = {.n = {p->nx, p->ny, p->nz}, .voxel = {1, 1, 1}};
+    qb_geometry geometry = {0};
+    qb__matrix *matrices = NULL;
+    double *angles = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(p->views, sizeof *angles, &angles));
+    QB__TRY(qb__alloc(p->views, sizeof *matrices, &matrices));
+    for (size_t v = 0; v < p->views; v++) angles[v] = 2 * M_PI * (double)v / (double)p->views;
+    QB__TRY(qb_geometry_cone(p->views, angles, p->rows, p->columns, pixel, pixel, sod, sdd, 0, 0,
+                             &geometry));
+    QB__TRY(qb__matrices_on_grid(&geometry, &grid, matrices));
+    for (size_t v = 0; v < p->views; v++) memcpy(b->matrix[v], matrices[v].m, sizeof b->matrix[v]);
+out:
+    qb_geometry_destroy(&geometry);
+    qb__free(matrices);
+    qb__free(angles);
+    return status;
+}
+
+static bool usable(const bench *b, const qb__bp_cone_variant *row, int accuracy) {
+    return !(row->features & ~qb__cpu_features()) && (int)row->accuracy <= accuracy &&
+           row->applicable(&b->problem);
+}
+
+/* The fastest of each kernel, or the one asked for. */
+static qb_status choose(bench *b, const qb_bench_options *options) {
+    static const char *const kernels[KERNELS] = {"bp_cone_circular.", "bp_cone_matrix."};
+    size_t count;
+    const qb__bp_cone_variant *rows = qb__bp_cone_variants(&count);
+    for (int k = 0; k < KERNELS; k++) {
+        const qb__bp_cone_variant *best = NULL;
+        for (size_t i = 0; i < count; i++) {
+            const bool named = options->kernel && strcmp(options->kernel, rows[i].id) == 0;
+            if (strncmp(rows[i].id, kernels[k], strlen(kernels[k])) || (options->kernel && !named))
+                continue;
+            if (!usable(b, rows + i, named ? QB_ACCURACY_FAST : options->accuracy)) continue;
+            if (!best || rows[i].speed > best->speed) best = rows + i;
+        }
+        if (best) b->all[b->count++].variant = best;
+    }
+    if (b->count > 0) return QB_OK;
+    if (options->kernel)
+        return qb__fail(QB_BAD_ARGUMENT, "no kernel %s runs here: qb devices lists them",
+                        options->kernel);
+    return qb__fail(QB_UNSUPPORTED, "no kernel takes this problem at --accuracy %s",
+                    qb__accuracy_name((qb_accuracy)options->accuracy));
+}
+
+static void pack_task(void *context, size_t view, int worker) {
+    (void)worker;
+    bench *b = context;
+    const size_t bytes = b->now->variant->view_bytes(&b->problem, whole(b));
+    b->now->variant->pack(&b->problem, view, whole(b), image_of(b, view), b->problem.columns,
+                          b->now->packed + view * bytes);
+}
+
+static qb_status prepare(bench *b, contestant *c) {
+    const size_t bytes = c->variant->view_bytes(&b->problem, whole(b));
+    const size_t scratch = (c->variant->scratch_bytes(&b->problem) + 63) / 64 * 64;
+    if (scratch > b->scratch_bytes) b->scratch_bytes = scratch;
+    qb_status status = qb__alloc(b->problem.views, bytes, &c->packed);
+    if (status != QB_OK) return status;
+    memset(c->packed, 0, b->problem.views * bytes);
+    b->now = c;
+    c->packing = qb__now();
+    qb__pool_for(b->pool, b->problem.views, pack_task, b);
+    c->packing = qb__now() - c->packing;
+    return QB_OK;
+}
+
+static size_t extent(const bench *b, int axis) {
+    const size_t n[3] = {b->problem.nx, b->problem.ny, b->problem.nz};
+    const size_t wanted = b->now->variant->brick[axis];
+    return wanted ? wanted : n[axis];
+}
+
+static void brick_task(void *context, size_t task, int worker) {
+    bench *b = context;
+    const size_t n[3] = {b->problem.nx, b->problem.ny, b->problem.nz};
+    size_t at[3], end[3];
+    for (int i = 0; i < 3; i++) {
+        at[i] = task % b->bricks[i] * extent(b, i);
+        end[i] = at[i] + extent(b, i) < n[i] ? at[i] + extent(b, i) : n[i];
+        task /= b->bricks[i];
+    }
+    const qb__bp_cone_brick brick = {at[0], end[0], at[1], end[1], at[2], end[2]};
+    b->now->variant->run(&b->problem, 0, b->problem.views, b->now->packed, whole(b), brick,
+                         b->volume, n[1] * n[0], n[0], false,
+                         b->scratch + (size_t)worker * b->scratch_bytes);
+}
+
+static double run(bench *b, contestant *c) {
+    const size_t n[3] = {b->problem.nx, b->problem.ny, b->problem.nz};
+    b->now = c;
+    for (int i = 0; i < 3; i++) b->bricks[i] = (n[i] + extent(b, i) - 1) / extent(b, i);
+    const double from = qb__now();
+    qb__pool_for(b->pool, b->bricks[0] * b->bricks[1] * b->bricks[2], brick_task, b);
+    return qb__now() - from;
+}
+
+static double error_of(const bench *b) {
+    const qb__bp_cone_problem *p = &b->problem;
+    double error = 0, norm = 0;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        const size_t x = i * 7919 % p->nx, y = i * 104729 % p->ny, z = i * 1299709 % p->nz;
+        double want = 0, got = (double)b->volume[(z * p->ny + y) * p->nx + x];
+        for (size_t v = 0; v < p->views; v++)
+            want += qb__bp_cone_reference(p, v, image_of(b, v), p->columns, x, y, z);
+        error += (got - want) * (got - want);
+        norm += want * want;
+    }
+    return sqrt(error / norm);
+}
+
+static qb_status against_scalar(const bench *b, contestant *c) {
+    const qb__bp_cone_variant *both[] = {c->variant, qb__bench_cone_scalar(c->variant)};
+    qb__bp_cone_problem few = b->problem;
+    double seconds[2];
+    few.views = few.views < IMAGES ? few.views : IMAGES;
+    qb_status status = qb__bench_cone_block(&few, b->images, both, 2, seconds);
+    c->ratio = seconds[1] / seconds[0];
+    return status;
+}
+
+static void describe(const bench *b, contestant *c, int repeat, cJSON *result) {
+    const qb__bp_cone_problem *p = &b->problem;
+    const double seconds = qb__median(c->seconds, (size_t)repeat);
+    const double updates = (double)p->nx * (double)p->ny * (double)p->nz * (double)p->views;
+    const int threads = qb__pool_threads(b->pool);
+    cJSON_AddStringToObject(result, "kernel", c->variant->id);
+    cJSON_AddNumberToObject(result, "threads", threads);
+    cJSON_AddNumberToObject(result, "seconds_median", seconds);
+    cJSON_AddNumberToObject(result, "giga_updates_per_second", updates / seconds * 1e-9);
+    cJSON_AddNumberToObject(result, "gups", updates / seconds / 0x1p30);
+    cJSON_AddNumberToObject(result, "gups_per_thread", updates / seconds / 0x1p30 / threads);
+    cJSON_AddNumberToObject(result, "ratio_to_scalar", c->ratio);
+    cJSON_AddNumberToObject(result, "packing_seconds", c->packing);
+    cJSON_AddNumberToObject(result, "rel_l2", c->rel_l2);
+}
+
+static qb_status allocate(bench *b) {
+    const qb__bp_cone_problem *p = &b->problem;
+    size_t voxels;
+    qb_status status;
+    if (!qb__mul(p->nx, p->ny, p->nz, &voxels)) return qb__fail(QB_NO_MEMORY, "too many voxels");
+    QB__TRY(qb__alloc(p->views, sizeof *b->matrix, &b->matrix));
+    QB__TRY(qb__alloc(p->views, sizeof *b->largest, &b->largest));
+    QB__TRY(qb__alloc(IMAGES * p->rows * p->columns, sizeof *b->images, &b->images));
+    QB__TRY(qb__alloc(voxels, sizeof *b->volume, &b->volume));
+    qb__noise(b->images, IMAGES * p->rows * p->columns, 1);
+    for (size_t v = 0; v < p->views; v++) b->largest[v] = 1;
+    b->problem.matrix = (const double(*)[12])b->matrix;
+    b->problem.largest = b->largest;
+out:
+    return status;
+}
+
+static void release(bench *b) {
+    for (size_t i = 0; i < b->count; i++) qb__free(b->all[i].packed);
+    qb__pool_destroy(b->pool);
+    qb__free(b->matrix);
+    qb__free(b->largest);
+    qb__free(b->images);
+    qb__free(b->volume);
+    qb__free(b->scratch);
+}
+
+static size_t number(const qb_numbers *numbers, int index, size_t otherwise) {
+    return index < numbers->count ? (size_t)numbers->value[index] : otherwise;
+}
+
+qb_status qb__bench_backproject_cone(const qb_bench_options *options, const qb_env *env,
+                                     cJSON *result) {
+    const size_t nx = number(&options->size, 0, 512), nz = number(&options->size, 2, nx);
+    const int repeat = options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat;
+    bench b = {.problem = {.views = (size_t)options->views,
+                           .columns = number(&options->detector, 0, nx),
+                           .rows = number(&options->detector, 1, nz),
+                           .nx = nx,
+                           .ny = number(&options->size, 1, nx),
+                           .nz = nz}};
+    cJSON *kernels;
+    qb_status status;
+    QB__TRY(allocate(&b));
+    QB__TRY(set_geometry(&b));
+    QB__TRY(choose(&b, options));
+    QB__TRY(qb__pool_create(env ? env->threads : 0, &b.pool));
+    for (size_t i = 0; i < b.count; i++) QB__TRY(prepare(&b, &b.all[i]));
+    QB__TRY(qb__alloc((size_t)qb__pool_threads(b.pool), b.scratch_bytes, &b.scratch));
+    for (int r = -1; r < repeat; r++) { /* the first round warms up */
+        for (size_t i = 0; i < b.count; i++) {
+            QB__TRY(qb__check_cancel(env));
+            const double seconds = run(&b, &b.all[i]);
+            if (r >= 0) b.all[i].seconds[r] = seconds;
+            if (r == repeat - 1) b.all[i].rel_l2 = error_of(&b);
+        }
+    }
+    for (size_t i = 0; i < b.count; i++) QB__TRY(against_scalar(&b, &b.all[i]));
+    describe(&b, &b.all[0], repeat, result);
+    kernels = b.count > 1 ? cJSON_AddArrayToObject(result, "also") : NULL;
+    for (size_t i = 1; i < b.count; i++) {
+        cJSON *row = cJSON_CreateObject();
+        describe(&b, &b.all[i], repeat, row);
+        cJSON_AddItemToArray(kernels, row);
+    }
+    cJSON_AddStringToObject(result, "cpu", qb__cpu_name());
+out:
+    release(&b);
+    return status;
+}

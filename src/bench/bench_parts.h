@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_BENCH_BENCH_PARTS_H
+#define QB_BENCH_BENCH_PARTS_H
+
+#include <cjson/cJSON.h>
+
+#include "device/device.h"
+#include "quickbeam/bench.h"
+
+/* Preparing and filtering rows, beside the bare transforms that filtering contains. */
+qb_status qb__bench_filter(const qb_bench_options *options, const qb_env *env, cJSON *result);
+/* The same on a device, by each method it has, beside a copy of its memory. */
+qb_status qb__bench_filter_device(const qb_bench_options *options, qb__device *device,
+                                  const qb_env *env, cJSON *result);
+/* Filtered back-projection of what is on a device, and stays there. */
+qb_status qb__bench_resident(const qb_bench_options *options, const qb_env *env, cJSON *result);
+/* A whole reconstruction, file to file in the temporary folder ($TMPDIR), from the page cache. */
+qb_status qb__bench_fbp(const qb_bench_options *options, const qb_env *env, cJSON *result);
+/* The same of a cone beam: 16-bit TIFF to MHA. */
+qb_status qb__bench_fdk(const qb_bench_options *options, const qb_env *env, cJSON *result);
+/* The RabbitCT benchmark on one of its data sets, in either layout. */
+qb_status qb__bench_rabbitct(const char *file, const qb_bench_options *options, const qb_env *env,
+                             cJSON *result);
+/* Writing and reading a volume of the size asked for, in each format. */
+qb_status qb__bench_io(const qb_bench_options *options, const qb_env *env, cJSON *result);
+
+double qb__bench_number(const cJSON *object, const char *name); /* 0 when it is not there */
+/* The least a run could have taken, from its report: the larger of all CPU seconds / threads and of the
+ * slowest stage alone: its CPU seconds on all threads, or on its own thread when it is I/O; the seconds
+ * that a device had a chunk in hand. */
+double qb__bench_bound(const cJSON *report);
+/* The same in parts: stage_seconds_alone, cpu_seconds, bound_seconds. */
+void qb__bench_add_stages(const cJSON *report, cJSON *result);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* qb bench rabbitct: the benchmark's own figures. Its clock runs while views are packed and added
+ * and stands while they are read; every voxel counts in every view, whether its ray meets the
+ * detector or not. Besides, voxels drawn at random are compared with double precision. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "bench/bench_cone.h"
+#include "bench/bench_parts.h"
+#include "bench/rabbitct_check.h"
+#include "bench/rabbitct_engine.h"
+#include "cpu/features.h"
+#include "io/rabbitct.h"
+#include "job/job.h"
+#include "planner/backproject.h"
+
+enum { GROUP = QB__RABBITCT_GROUP, RATIO_VIEWS = 4, REPEAT_MAX = 64, MOST_HU = 4095 };
+
+typedef struct bench {
+    qb__rabbitct set;
+    size_t size, voxels;
+    qb__rabbitct_engine *engine;
+    double world[GROUP][12]; /* the group at hand */
+    float *images;
+    float *volume;
+    uint16_t *reference;          /* NULL = there is none */
+    qb__rabbitct_sample *samples; /* [QB__RABBITCT_SAMPLES] */
+} bench;
+
+static qb_status read_group(bench *b, size_t first, size_t count) {
+    const size_t pixels = b->set.columns * b->set.rows;
+    qb_status status = QB_OK;
+    for (size_t i = 0; i < count && status == QB_OK; i++)
+        status = qb__rabbitct_view(&b->set, first + i, b->world[i], b->images + i * pixels);
+    return status;
+}
+
+/* Once through the data set; *seconds of adding alone. */
+static qb_status run(bench *b, bool sampling, const qb_env *env, double *seconds) {
+    memset(b->volume, 0, b->voxels * sizeof *b->volume);
+    *seconds = 0;
+    for (size_t v = 0; v < b->set.views; v += GROUP) {
+        const size_t n = b->set.views - v < GROUP ? b->set.views - v : GROUP;
+        qb__rabbitct_input views[GROUP];
+        qb_status status = qb__check_cancel(env);
+        if (status == QB_OK) status = read_group(b, v, n);
+        if (status != QB_OK) return status;
+        for (size_t i = 0; i < n && sampling; i++)
+            qb__rabbitct_add_samples(&b->set, b->size, b->world[i],
+                                     b->images + i * b->set.columns * b->set.rows, b->samples);
+        for (size_t i = 0; i < n; i++)
+            views[i] =
+                (qb__rabbitct_input){b->world[i], b->images + i * b->set.columns * b->set.rows};
+        const double from = qb__now();
+        status = qb__rabbitct_engine_add(b->engine, views, n, b->volume);
+        if (v + n == b->set.views) qb__rabbitct_engine_flush(b->engine, b->volume);
+        *seconds += qb__now() - from;
+        if (status != QB_OK) return status;
+        qb__progress(env, "views", v + n, b->set.views);
+    }
+    return QB_OK;
+}
+
+/* How much faster than the scalar kernel, on the first views and a block of the cube. */
+static qb_status against_scalar(bench *b, double *ratio) {
+    double matrix[RATIO_VIEWS][12], seconds[2];
+    float largest[RATIO_VIEWS];
+    const size_t n = b->set.views < RATIO_VIEWS ? b->set.views : RATIO_VIEWS;
+    const size_t pixels = b->set.columns * b->set.rows;
+    qb_status status = read_group(b, 0, n);
+    if (status != QB_OK) return status;
+    for (size_t v = 0; v < n; v++) {
+        qb__rabbitct_matrix(b->world[v], b->size, matrix[v]);
+        largest[v] = 0;
+        for (size_t i = 0; i < pixels; i++)
+            largest[v] = fmaxf(largest[v], fabsf(b->images[v * pixels + i]));
+    }
+    const qb__bp_cone_problem problem = {.views = n,
+                                         .columns = b->set.columns,
+                                         .rows = b->set.rows,
+                                         .nx = b->size,
+                                         .ny = b->size,
+                                         .nz = b->size,
+                                         .matrix = (const double(*)[12])matrix,
+                                         .largest = largest};
+    const qb__bp_cone_variant *kernel = qb__rabbitct_engine_kernel(b->engine);
+    const qb__bp_cone_variant *both[] = {kernel, qb__bench_cone_scalar(kernel)};
+    status = qb__bench_cone_block(&problem, b->images, both, 2, seconds);
+    *ratio = seconds[1] / seconds[0];
+    return status;
+}
+
+static void describe(const bench *b, double seconds, const qb__rabbitct_quality *q, double ratio,
+                     cJSON *result) {
+    const qb__bp_cone_variant *kernel = qb__rabbitct_engine_kernel(b->engine);
+    const int threads = qb__rabbitct_engine_threads(b->engine);
+    const double updates = (double)b->voxels * (double)b->set.views,
+                 gups = updates / seconds / 0x1p30;
+    const struct {
+        const char *name;
+        double value;
+    } rows[] = {{"size", (double)b->size},
+                {"views", (double)b->set.views},
+                {"columns", (double)b->set.columns},
+                {"rows", (double)b->set.rows},
+                {"threads", threads},
+                {"seconds_median", seconds},
+                {"giga_updates_per_second", updates / seconds * 1e-9},
+                {"gups", gups},
+                {"gups_per_thread", gups / threads},
+                {"ratio_to_scalar", ratio},
+                {"rel_l2", q->rel_l2},
+                {"rmse_hu", q->rmse},
+                {"max_error_hu", q->largest},
+                {"psnr_db", 20 * log10(MOST_HU / q->rmse)}, /* null when there is no error */
+                {"voxels_compared", (double)q->compared}};
+    cJSON_AddStringToObject(result, "kernel", kernel->id);
+    cJSON_AddStringToObject(result, "accuracy", qb__accuracy_name((qb_accuracy)kernel->accuracy));
+    cJSON_AddStringToObject(result, "layout", b->set.original ? "original" : "newer");
+    cJSON_AddBoolToObject(result, "reference_present", b->reference != NULL);
+    cJSON_AddStringToObject(result, "compared_with",
+                            b->reference ? "the reference volume"
+                                         : "double precision, at voxels drawn at random");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        cJSON_AddNumberToObject(result, rows[i].name, rows[i].value);
+    cJSON_AddStringToObject(result, "cpu", qb__cpu_name());
+}
+
+static qb_status load_reference(bench *b, const char *path) {
+    qb_status status = qb__alloc(b->voxels, sizeof *b->reference, &b->reference);
+    if (status != QB_OK) return status;
+    status = path ? qb__rabbitct_volume(path, b->size, b->reference)
+                  : qb__rabbitct_reference(&b->set, b->size, b->reference);
+    if (status != QB_NOT_FOUND || path) return status;
+    qb__free(b->reference);
+    b->reference = NULL;
+    return QB_OK;
+}
+
+static qb_status set_up(bench *b, const char *file, const qb_bench_options *options,
+                        const qb_env *env) {
+    const double n = options->size.value[0], voxel = 256 / n;
+    qb_status status;
+    if (options->size.count != 1 || n != floor(n) || !qb__rabbitct_is_size((size_t)n))
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--size %g: RabbitCT's cubes have 128, 256, 512 or 1024 voxels "
+                        "on a side; give one number",
+                        n);
+    b->size = (size_t)n;
+    b->voxels = b->size * b->size * b->size;
+    QB__TRY(qb__rabbitct_open(file, &b->set));
+    QB__TRY(qb__rabbitct_check_matrices(&b->set, b->size));
+    const qb__rabbitct_setup setup = {.size = b->size,
+                                      .columns = b->set.columns,
+                                      .rows = b->set.rows,
+                                      .voxel = voxel,
+                                      .origin = -voxel * (n - 1) / 2,
+                                      .threads = env ? env->threads : 0,
+                                      .accuracy = (qb__accuracy)options->accuracy,
+                                      .kernel = options->kernel};
+    const double image = (double)(b->set.columns * b->set.rows) * sizeof(float);
+    const double need = (double)b->voxels * 6 + 2.2 * GROUP * image;
+    if (need > (double)qb__memory_cap(env))
+        return qb__fail(QB_NO_MEMORY,
+                        "%zu^3 voxels need %.1f GB, %.1f are allowed: try a smaller --size",
+                        b->size, need * 1e-9, (double)qb__memory_cap(env) * 1e-9);
+    QB__TRY(qb__rabbitct_engine_create(&setup, &b->engine));
+    QB__TRY(qb__alloc(GROUP * b->set.columns * b->set.rows, sizeof *b->images, &b->images));
+    QB__TRY(qb__alloc(b->voxels, sizeof *b->volume, &b->volume));
+    QB__TRY(qb__alloc(QB__RABBITCT_SAMPLES, sizeof *b->samples, &b->samples));
+    qb__rabbitct_draw_samples(b->size, b->samples);
+    QB__TRY(load_reference(b, options->reference));
+out:
+    return status;
+}
+
+qb_status qb__bench_rabbitct(const char *file, const qb_bench_options *options, const qb_env *env,
+                             cJSON *result) {
+    bench b = {.set.fd = -1};
+    const int repeat = options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat;
+    double seconds[REPEAT_MAX], ratio;
+    qb_status status;
+    QB__TRY(set_up(&b, file, options, env));
+    for (int i = 0; i < repeat; i++) QB__TRY(run(&b, i == 0, env, &seconds[i]));
+    const qb__rabbitct_quality q =
+        qb__rabbitct_measure(&b.set, b.size, b.volume, b.reference, b.samples);
+    QB__TRY(against_scalar(&b, &ratio));
+    describe(&b, qb__median(seconds, (size_t)repeat), &q, ratio, result);
+out:
+    qb__rabbitct_engine_destroy(b.engine);
+    qb__rabbitct_close(&b.set);
+    qb__free(b.images);
+    qb__free(b.volume);
+    qb__free(b.reference);
+    qb__free(b.samples);
+    return status;
+}

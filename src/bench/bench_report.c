@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "bench/bench_parts.h"
+
+double qb__bench_number(const cJSON *object, const char *name) {
+    const cJSON *item = cJSON_GetObjectItem(object, name);
+    return item ? item->valuedouble : 0;
+}
+
+static bool is_one_of(const char *name, const char *const *list) {
+    while (*list && strcmp(*list, name) != 0) list++;
+    return *list != NULL;
+}
+
+/* What a device does costs its stage's thread next to nothing: it waits. */
+static double alone(const cJSON *report, const cJSON *stage) {
+    static const char *const io[] = {"read", "write", NULL},
+                             *const device[] = {"upload", "reconstruct", "download", NULL};
+    const char *name = cJSON_GetObjectItem(stage, "name")->valuestring;
+    if (is_one_of(name, device)) return qb__bench_number(stage, "busy_seconds");
+    return qb__bench_number(stage, "cpu_seconds") /
+           (is_one_of(name, io) ? 1 : qb__bench_number(report, "threads"));
+}
+
+double qb__bench_bound(const cJSON *report) {
+    double bound = qb__bench_number(report, "cpu_seconds") / qb__bench_number(report, "threads");
+    const cJSON *stage;
+    cJSON_ArrayForEach(stage, cJSON_GetObjectItem(report, "stages")) {
+        const double seconds = alone(report, stage);
+        bound = seconds > bound ? seconds : bound;
+    }
+    return bound;
+}
+
+void qb__bench_add_stages(const cJSON *report, cJSON *result) {
+    cJSON *stages = cJSON_AddObjectToObject(result, "stage_seconds_alone");
+    const cJSON *stage;
+    cJSON_ArrayForEach(stage, cJSON_GetObjectItem(report, "stages")) cJSON_AddNumberToObject(
+        stages, cJSON_GetObjectItem(stage, "name")->valuestring, alone(report, stage));
+    cJSON_AddNumberToObject(result, "cpu_seconds", qb__bench_number(report, "cpu_seconds"));
+    cJSON_AddNumberToObject(result, "bound_seconds", qb__bench_bound(report));
+}

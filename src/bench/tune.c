@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* qb tune: the best parameters of every device kernel, found by measuring. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "bench/tune_search.h"
+#include "planner/device_backproject.h"
+#include "planner/device_select.h"
+#include "planner/tuning.h"
+#include "quickbeam/device.h"
+
+const qb_param qb_tune_params[] = {
+    {"kernel", QB_PARAM_TEXT, offsetof(qb_tune_options, kernel), "TEXT", NULL, NULL, 0, 0,
+     "only kernels whose id contains TEXT, and what the planner would take instead, once", 0},
+    {"seconds", QB_PARAM_DOUBLE, offsetof(qb_tune_options, seconds), "S", "60", NULL, 0.1, 86400,
+     "time to spend on the device", 0},
+    {"size", QB_PARAM_NUMBERS, offsetof(qb_tune_options, size), "NX[,NY,NZ]", "1024,1024,64", NULL,
+     1, 16384, "voxels of the problem: NZ slices at a time", 0},
+    {"views", QB_PARAM_INT, offsetof(qb_tune_options, views), "N", "1024", NULL, 1, 100000,
+     "projections of the problem", 0},
+    {0},
+};
+
+typedef qb__bp_parallel_device_variant variant;
+
+enum { INTERPS = QB__INTERP_OVERSAMPLE + 1, CLASSES = QB_ACCURACY_FAST + 1 };
+
+typedef struct tuner {
+    qb__tune_place place;
+    const char *text; /* --kernel */
+    double end;
+    size_t wanted;
+    cJSON *list;
+    /* What the planner took before, in each mode that a wanted kernel may serve; else NULL. */
+    const variant *planned[INTERPS][CLASSES];
+} tuner;
+
+static bool is_wanted(const tuner *t, const variant *row) {
+    return !t->text || strstr(row->id, t->text) != NULL;
+}
+
+static cJSON *new_row(const tuner *t) {
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddItemToArray(t->list, row);
+    return row;
+}
+
+static bool is_listed(const tuner *t, const variant *row) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, t->list) {
+        const cJSON *kernel = cJSON_GetObjectItem(item, "kernel");
+        if (kernel && strcmp(kernel->valuestring, row->id) == 0) return true;
+    }
+    return false;
+}
+
+/* Compiling takes its time too: what comes too late is not half done. */
+static void add_unreached(const tuner *t) {
+    size_t count;
+    const variant *const *rows = qb__bp_parallel_device_variants(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_wanted(t, rows[i]) || is_listed(t, rows[i])) continue;
+        qb__device_choice start;
+        cJSON *row = new_row(t);
+        cJSON_AddStringToObject(row, "kernel", rows[i]->id);
+        const char *why = qb__tune_refusal(&t->place, rows[i], &start);
+        cJSON_AddStringToObject(row, "not_run",
+                                why ? why : "the time was over: give more --seconds");
+    }
+}
+
+/* ---- the planner's own choices ----
+ * The planner prefers what is measured, at a speed that nobody doubts, to what is forecast. So
+ * where only some kernels are tuned, those that it would take instead are measured too, or a slower
+ * kernel would win by being known. */
+
+static const variant *choice_of(const tuner *t, int interp, int accuracy, bool *measured) {
+    qb__device_choice choice;
+    *measured = false;
+    if (qb__device_choose(t->place.device, qb__device_trial_problem(t->place.trial),
+                          t->place.slices, (qb_interp)interp, (qb_accuracy)accuracy, NULL,
+                          &choice) != QB_OK)
+        return NULL;
+    *measured = choice.measured;
+    return choice.variant;
+}
+
+static void note_planned(tuner *t) {
+    size_t count;
+    bool measured;
+    const variant *const *rows = qb__bp_parallel_device_variants(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_wanted(t, rows[i]) || !(rows[i]->apis & (unsigned)t->place.device->api)) continue;
+        const int interp = (int)rows[i]->interp;
+        for (int a = (int)rows[i]->accuracy; a < CLASSES; a++)
+            if (!t->planned[interp][a]) t->planned[interp][a] = choice_of(t, interp, a, &measured);
+    }
+}
+
+/* Once, as the planner would run it, unless a measurement is there. */
+static qb_status measure_once(tuner *t, const variant *row) {
+    qb__device_choice known;
+    if (is_listed(t, row)) return QB_OK;
+    qb__device_estimate(row, t->place.device, qb__device_trial_problem(t->place.trial),
+                        t->place.slices, &known);
+    if (known.measured) return QB_OK;
+    cJSON *entry = new_row(t);
+    cJSON_AddBoolToObject(entry, "for_comparison", true);
+    return qb__tune_variant(&t->place, row, 0, entry);
+}
+
+/* What is not to be tuned goes first: an interrupted search must not leave it forecast. */
+static qb_status measure_others(tuner *t) {
+    qb_status status = QB_OK;
+    for (int m = 0; m < INTERPS * CLASSES && status == QB_OK; m++) {
+        const variant *row = t->planned[m / CLASSES][m % CLASSES];
+        if (row && !is_wanted(t, row)) status = measure_once(t, row);
+    }
+    return status;
+}
+
+/* What the search did not reach, and what is chosen now. */
+static qb_status measure_chosen(tuner *t, int interp, int accuracy) {
+    bool measured;
+    const variant *row = t->planned[interp][accuracy];
+    if (!row) return QB_OK;
+    qb_status status = measure_once(t, row);
+    row = choice_of(t, interp, accuracy, &measured);
+    return status == QB_OK && row && !measured ? measure_once(t, row) : status;
+}
+
+/* Each measurement may change each mode's choice: by its own speed, and by what it makes of the
+ * forecasts. */
+static qb_status measure_until_settled(tuner *t) {
+    int before;
+    do {
+        before = cJSON_GetArraySize(t->list);
+        for (int m = 0; m < INTERPS * CLASSES; m++) {
+            qb_status status = measure_chosen(t, m / CLASSES, m % CLASSES);
+            if (status != QB_OK) return status;
+        }
+    } while (cJSON_GetArraySize(t->list) > before);
+    return QB_OK;
+}
+
+/* ---- all of it ---- */
+
+static qb_status search_all(tuner *t) {
+    size_t count, done = 0;
+    const variant *const *rows = qb__bp_parallel_device_variants(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_wanted(t, rows[i])) continue;
+        const double now = qb__now();
+        if (now <= t->end) {
+            const double deadline = now + (t->end - now) / (double)(t->wanted - done);
+            qb_status status = qb__tune_variant(&t->place, rows[i], deadline, new_row(t));
+            if (status != QB_OK) return status;
+        }
+        qb__progress(t->place.env, "tuning", ++done, t->wanted + 1);
+    }
+    return QB_OK;
+}
+
+static qb_status count_wanted(tuner *t) {
+    size_t count;
+    const variant *const *rows = qb__bp_parallel_device_variants(&count);
+    for (size_t i = 0; i < count; i++) t->wanted += is_wanted(t, rows[i]);
+    if (t->wanted) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--kernel %s: no device kernel's id contains that", t->text);
+}
+
+static qb_status tune_all(tuner *t, const qb_tune_options *options, qb__device *device) {
+    size_t n[3] = {1024, 1024, 64};
+    for (int i = 0; i < options->size.count && i < 3; i++) n[i] = (size_t)options->size.value[i];
+    if (options->size.count == 1) n[1] = n[0];
+    t->place.slices = (unsigned)n[2];
+    qb_status status;
+    QB__TRY(count_wanted(t));
+    QB__TRY(qb__device_trial_create(device, (size_t)options->views, n[0], n[0], n[1],
+                                    t->place.slices, &t->place.trial));
+    t->end = qb__now() + options->seconds;
+    note_planned(t);
+    QB__TRY(measure_others(t));
+    QB__TRY(search_all(t));
+    QB__TRY(measure_until_settled(t));
+    add_unreached(t);
+    qb__progress(t->place.env, "tuning", t->wanted + 1, t->wanted + 1);
+out:
+    qb__device_trial_destroy(t->place.trial);
+    return status;
+}
+
+/* What it tunes is told to who asked for something else. */
+static qb_status no_device(bool named) {
+    return qb__fail(
+        QB_NO_DEVICE,
+        "%s: qb tune measures the kernels of CUDA and OpenCL devices, and the CPU's have "
+        "no parameters; a device is named by --device cuda or opencl, and qb devices "
+        "lists them",
+        named ? "--device cpu" : "there is no GPU to tune");
+}
+
+qb_status qb_tune(const qb_tune_options *options, const qb_env *env, char **json) {
+    qb__device_set set;
+    *json = NULL;
+    qb_status status = qb__device_set_open(env, &set);
+    if (status != QB_OK) return status;
+    if (set.count == 0) return no_device(set.named);
+    cJSON *root = cJSON_CreateObject();
+    tuner t = {.place = {.device = qb__device_info_of(set.device[0]), .env = env},
+               .text = options->kernel};
+    cJSON_AddStringToObject(root, "device", t.place.device->name);
+    cJSON_AddStringToObject(root, "file", qb__tuning_path());
+    t.list = cJSON_AddArrayToObject(root, "kernels");
+    status = qb__tuning_check();
+    qb__compile_watch(&set, env);
+    if (status == QB_OK) status = tune_all(&t, options, set.device[0]);
+    qb__compile_done(&set, root);
+    if (status == QB_OK) *json = cJSON_Print(root);
+    if (status == QB_OK && !*json) status = qb__fail(QB_NO_MEMORY, "no memory for the result");
+    cJSON_Delete(root);
+    qb__device_set_close(&set);
+    return status;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* The rotation axis of a scan: choose rows, prepare them, ask the finders, combine. */
+#include "center/center.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "prep/prepare.h"
+#include "quickbeam/geometry.h"
+
+#define ROW(name, meta, initial, help)                                                             \
+    { #name, QB_PARAM_TEXT, offsetof(qb_center_options, name), meta, initial, NULL, 0, 0, help, 0 }
+
+const qb_param qb_center_params[] = {
+    ROW(method, "auto|registration|sharpness|mass", "auto",
+        "how to look: views half a turn apart, sharpness of trial slices, centre of mass, or all"),
+    ROW(search, "A:B", NULL,
+        "columns between which the axis is looked for; default: the middle half"),
+    ROW(rows, "A:B[:S]", NULL, "detector rows to look at; default: five, spread"),
+    {0},
+};
+
+enum { DEFAULT_ROWS = 5, MAX_ROWS = 64 };
+
+typedef struct choice {
+    bool registration, sharpness, mass;
+    double low, high;
+    size_t row[MAX_ROWS], rows;
+} choice;
+
+static qb_status choose_method(const char *text, choice *c) {
+    bool all = !text || strcmp(text, "auto") == 0;
+    c->registration = all || strcmp(text, "registration") == 0;
+    c->sharpness = all || strcmp(text, "sharpness") == 0;
+    c->mass = all || strcmp(text, "mass") == 0;
+    if (c->registration || c->sharpness || c->mass) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--method %s is none of auto, registration, sharpness, mass",
+                    text);
+}
+
+static qb_status choose_search(const char *text, size_t columns, choice *c) {
+    /* Two percent more on either side: an axis a quarter off the middle is still found. */
+    double n = (double)columns, last = n - 1;
+    c->low = fmax(0.23 * n - 0.5, 0);
+    c->high = fmin(0.77 * n - 0.5, last);
+    if (!text) return QB_OK;
+    double given[2] = {NAN, NAN};
+    const char *end;
+    int count = qb__read_numbers(text, ':', 2, given, &end);
+    c->low = given[0];
+    c->high = given[1];
+    if (count != 2 || *end || !(c->low >= 0 && c->low < c->high && c->high <= last))
+        return qb__fail(QB_BAD_ARGUMENT, "--search %s: give A:B with 0 <= A < B <= %g", text, last);
+    return QB_OK;
+}
+
+static qb_status choose_rows(const char *text, const qb_scan_info *info, choice *c) {
+    if (!text) {
+        c->rows = info->rows < DEFAULT_ROWS ? info->rows : DEFAULT_ROWS;
+        for (size_t i = 0; i < c->rows; i++) c->row[i] = (2 * i + 1) * info->rows / (2 * c->rows);
+        return QB_OK;
+    }
+    size_t first, end, step;
+    qb_status status = qb_range_parse(text, "--rows", info->rows, &first, &end, &step);
+    if (status != QB_OK) return status;
+    size_t all = (end - first + step - 1) / step, take = all < MAX_ROWS ? all : MAX_ROWS;
+    if (all == 0) return qb__fail(QB_BAD_ARGUMENT, "--rows %s is empty", text);
+    for (size_t i = 0; i < take; i++) c->row[i] = first + i * all / take * step;
+    c->rows = take;
+    return QB_OK;
+}
+
+/* What is held at most, in rows' worth of line integrals: the rows, three more while registering,
+ * and the packed trial slices, which are small beside wide rows only. */
+static double rows_held(size_t rows, const qb_scan_info *info) {
+    return (double)rows * (info->columns <= 1024 ? 2.5 : 1.5) + 3;
+}
+
+/* Rows are dropped, evenly, until all fits into half of what the process may take. */
+static void fit_memory(choice *c, const qb_scan_info *info, const qb_env *env) {
+    double row = (double)info->views * (double)info->columns * sizeof(float);
+    double room = env && env->max_ram ? (double)env->max_ram - (double)qb__resident_bytes()
+                                      : 0.75 * (double)qb__available_bytes();
+    size_t keep = c->rows;
+    while (keep > 1 && rows_held(keep, info) * row > 0.5 * room) keep--;
+    for (size_t i = 0; i < keep; i++) c->row[i] = c->row[(2 * i + 1) * c->rows / (2 * keep)];
+    c->rows = keep;
+}
+
+static int ascending(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* The range of all but the outermost hundredths, from a few thousand samples. */
+static double contrast(const float *sinogram, size_t count) {
+    enum { SAMPLES = 4096 };
+    float sample[SAMPLES];
+    size_t n = count < SAMPLES ? count : SAMPLES;
+    for (size_t i = 0; i < n; i++) sample[i] = sinogram[i * (count / n)];
+    qsort(sample, n, sizeof *sample, ascending);
+    return (double)sample[n - 1 - n / 100] - (double)sample[n / 100];
+}
+
+/* Rows of next to nothing beside others only bring noise: drop them, keeping the order. */
+static void drop_empty_rows(float *sinograms, size_t size, choice *c) {
+    double each[MAX_ROWS], most = 0;
+    for (size_t r = 0; r < c->rows; r++) {
+        each[r] = contrast(sinograms + r * size, size);
+        most = fmax(most, each[r]);
+    }
+    size_t kept = 0;
+    for (size_t r = 0; r < c->rows; r++) {
+        if (each[r] < 0.1 * most) continue;
+        if (kept < r) memcpy(sinograms + kept * size, sinograms + r * size, size * sizeof(float));
+        c->row[kept++] = c->row[r];
+    }
+    if (kept) c->rows = kept;
+}
+
+static qb_status load(qb_scan *scan, const qb_prep_options *prep, const qb_env *env, qb__pool *pool,
+                      choice *c, float *sinograms) {
+    const qb_scan_info *info = qb_scan_describe(scan);
+    size_t size = info->views * info->columns;
+    qb__prepare *prepare;
+    qb_status status =
+        qb__prepare_create(scan, prep, c->row[0], c->row[c->rows - 1] + 1, env, &prepare);
+    if (status != QB_OK) return status;
+    qb__prep_counts counts = {0};
+    for (size_t r = 0; r < c->rows; r++) {
+        QB__TRY(qb__check_cancel(env));
+        qb__progress(env, "reading rows", r, c->rows);
+        QB__TRY(qb__prepare_rows(prepare, scan, c->row[r], c->row[r] + 1, pool,
+                                 sinograms + r * size, &counts));
+    }
+    qb__progress(env, "reading rows", c->rows, c->rows);
+    QB__TRY(qb__center_clean(sinograms, c->rows, info->views, info->columns, pool));
+    drop_empty_rows(sinograms, size, c);
+out:
+    qb__prepare_destroy(prepare);
+    return status;
+}
+
+static void add(qb_center_result *result, const char *name, qb__center_answer answer) {
+    result->method[result->count++] = (qb_center_method){name, answer.column, answer.confidence};
+}
+
+static qb_status ask(const choice *c, const qb__center_rows *rows, qb_center_result *result,
+                     double *each) {
+    qb__center_answer answer;
+    qb_status status = QB_OK;
+    if (c->registration) {
+        QB__TRY(qb__center_registration(rows, &answer, each));
+        add(result, "registration", answer);
+    }
+    if (c->sharpness) {
+        qb__progress(rows->env, "trial slices", 0, 1);
+        QB__TRY(qb__center_sharpness(rows, &answer));
+        qb__progress(rows->env, "trial slices", 1, 1);
+        add(result, "sharpness", answer);
+    }
+    if (c->mass) {
+        QB__TRY(qb__center_mass(rows, &answer));
+        add(result, "mass", answer);
+    }
+out:
+    return status;
+}
+
+/* A straight line through the rows' own columns that rises by more than a pixel: the axis is not
+ * upright in the picture. */
+static void warn_of_tilt(const choice *c, const double *each, qb_center_result *result) {
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
+    for (size_t r = 0; r < c->rows; r++) {
+        if (isnan(each[r])) continue;
+        double row = (double)c->row[r];
+        n++, x += row, y += each[r], xx += row * row, xy += row * each[r], yy += each[r] * each[r];
+    }
+    double sxx = xx - x * x / n, sxy = xy - x * y / n, syy = yy - y * y / n;
+    if (n < 4 || !(sxx > 0) || result->warning[0]) return;
+    double slope = sxy / sxx, rise = slope * (double)(c->row[c->rows - 1] - c->row[0]);
+    if (fabs(rise) < 1 || syy - sxy * slope > 0.05 * syy) return;
+    snprintf(result->warning, sizeof result->warning,
+             "the axis leans by %.3f degrees: its column changes by %.2f from row %zu to row %zu",
+             atan(slope) * 57.295779513082321, rise, c->row[0], c->row[c->rows - 1]);
+}
+
+static void conclude(const choice *c, const qb_scan_info *info, const double *each,
+                     qb_center_result *result) {
+    const double HOPELESS = 0.02;
+    qb__center_combine(result);
+    if (result->confidence < HOPELESS) {
+        result->column = ((double)info->columns - 1) / 2;
+        if (result->column < c->low || result->column > c->high)
+            result->column = (c->low + c->high) / 2;
+        result->confidence = 0;
+        snprintf(result->warning, sizeof result->warning,
+                 "no axis was found: column %.1f, the middle, is assumed; look at a sweep, "
+                 "--center A:B:STEP",
+                 result->column);
+    }
+    warn_of_tilt(c, each, result);
+}
+
+static qb_status check(const qb_scan_info *info) {
+    if (!info->angles)
+        return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles FROM:TO or a file",
+                        info->path);
+    if (info->views < 2 || info->rows == 0 || info->columns < 16)
+        return qb__fail(QB_BAD_INPUT, "%s: %zu views of %zu x %zu pixels are too few for an axis",
+                        info->path, info->views, info->rows, info->columns);
+    return QB_OK;
+}
+
+size_t qb__center_bytes(const qb_scan_info *info, const qb_env *env) {
+    choice c = {0};
+    if (choose_rows(NULL, info, &c) != QB_OK) return 0;
+    fit_memory(&c, info, env);
+    double row = (double)info->views * (double)info->columns * sizeof(float);
+    return (size_t)(rows_held(c.rows, info) * row);
+}
+
+static void warn_of_cone(const qb_scan_info *info, const qb_env *env) {
+    if (info->beam == 1 + QB_BEAM_CONE)
+        qb__warn(env, "%s states that its beam is a cone: the axis is looked for as if rays were parallel, "
+                 "which holds near the middle row of a narrow fan only", info->path);
+}
+
+qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
+                         const qb_center_options *options, const qb_env *env,
+                         qb_center_result *result) {
+    *result = (qb_center_result){.column = NAN};
+    const qb_scan_info *info = qb_scan_describe(scan);
+    choice c = {0};
+    double each[MAX_ROWS];
+    for (size_t i = 0; i < MAX_ROWS; i++) each[i] = NAN;
+    float *sinograms = NULL;
+    qb__pool *pool = NULL;
+    qb_status status;
+    QB__TRY(check(info));
+    QB__TRY(choose_method(options->method, &c));
+    warn_of_cone(info, env);
+    QB__TRY(choose_search(options->search, info->columns, &c));
+    QB__TRY(choose_rows(options->rows, info, &c));
+    fit_memory(&c, info, env);
+    QB__TRY(qb__pool_create(env ? env->threads : 0, &pool));
+    QB__TRY(qb__alloc(c.rows * info->views, info->columns * sizeof(float), &sinograms));
+    QB__TRY(load(scan, prep, env, pool, &c, sinograms));
+    qb__center_rows rows = {.sinograms = sinograms,
+                            .rows = c.rows,
+                            .views = info->views,
+                            .columns = info->columns,
+                            .angles = info->angles,
+                            .low = c.low,
+                            .high = c.high,
+                            .pool = pool,
+                            .env = env};
+    QB__TRY(ask(&c, &rows, result, each));
+    conclude(&c, info, each, result);
+out:
+    qb__free(sinograms);
+    qb__pool_destroy(pool);
+    return status;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_CENTER_CENTER_H
+#define QB_CENTER_CENTER_H
+
+#include "base/pool.h"
+#include "quickbeam/recon.h"
+
+/* Bytes that qb_center_find holds at most with default options. */
+size_t qb__center_bytes(const qb_scan_info *info, const qb_env *env);
+
+/* What every finder of the rotation axis works on: a few detector rows as line integrals. */
+typedef struct qb__center_rows {
+    const float *sinograms; /* [row][view][column], cleaned */
+    size_t rows, views, columns;
+    const double *angles; /* [views] radians, any order */
+    double low, high;     /* columns between which the axis is looked for */
+    qb__pool *pool;
+    const qb_env *env; /* for cancelling; may be NULL */
+} qb__center_rows;
+
+typedef struct qb__center_answer {
+    double column;     /* NAN when the finder cannot say */
+    double confidence; /* 0..1 */
+} qb__center_answer;
+
+/* In place, row by row: columns that are far noisier than their neighbours (dead, hot) are bridged,
+ * and what stays put over all views and is narrow (a faulty column's gain: a ring) is taken out,
+ * lest it be registered with itself. */
+qb_status qb__center_clean(float *sinograms, size_t rows, size_t views, size_t columns,
+                           qb__pool *pool);
+
+/* Views half a turn apart are mirror images about the axis. `each`, when not NULL, receives every
+ * row's own column (NAN where it cannot say): a tilted axis shows there. */
+qb_status qb__center_registration(const qb__center_rows *rows, qb__center_answer *answer,
+                                  double *each);
+/* The centre of mass of a view follows a sinusoid about the axis; good only for objects that the
+ * detector sees whole. */
+qb_status qb__center_mass(const qb__center_rows *rows, qb__center_answer *answer);
+/* The axis for which a reconstructed slice has the fewest grey levels: least entropy. */
+qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *answer);
+
+/* One answer from those in result->method[0..count): column, confidence, warning. */
+void qb__center_combine(qb_center_result *result);
+
+/* Rises smoothly from 0 at `from` to 1 at `to`. */
+double qb__center_ramp(double value, double from, double to);
+/* The mean of every `bin` columns; column k of the result is column bin k + (bin - 1) / 2 of the
+ * row. out[columns / bin]. */
+void qb__center_bin(const float *row, size_t columns, size_t bin, float *out);
+/* Where the parabola through three neighbouring values has its extremum: -1..1 from the middle one.
+ */
+double qb__center_vertex(double before, double at, double after);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* One axis from several finders' answers, their confidences taken for probabilities of independent
+ * witnesses: those that agree strengthen each other, one that dissents takes away. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "center/center.h"
+
+/* The centre of mass errs by a pixel with the slightest background: it may back another finder, but
+ * counts little in the place and cannot outvote one. */
+static bool is_mass(const qb_center_method *m) {
+    return strcmp(m->name, "mass") == 0;
+}
+static bool agree(const qb_center_method *a, const qb_center_method *b) {
+    double tolerance = is_mass(a) || is_mass(b) ? 2 : 1;
+    return a == b || fabs(a->column - b->column) <= tolerance;
+}
+
+/* That registration and sharpness name the same pixel by chance happens once in a hundred times: a
+ * sign by itself, however unsure either is. */
+static double vote(const qb_center_result *result, int i) {
+    const double CONCORD = 0.3;
+    const qb_center_method *m = &result->method[i];
+    if (isnan(m->column)) return 0;
+    if (is_mass(m)) return 0.4 * m->confidence;
+    double vote = m->confidence;
+    for (int j = 0; j < result->count; j++) {
+        const qb_center_method *other = &result->method[j];
+        if (j != i && !is_mass(other) && agree(m, other)) vote = fmax(vote, CONCORD);
+    }
+    return vote;
+}
+
+static int best_supported(const qb_center_result *result) {
+    int best = -1;
+    double most = 0;
+    for (int i = 0; i < result->count; i++) {
+        const qb_center_method *m = &result->method[i];
+        double support = 1.01 * vote(result, i); /* among those that agree, the most confident */
+        for (int j = 0; j < result->count && vote(result, i) > 0 && !is_mass(m); j++) {
+            if (j != i && agree(m, &result->method[j])) support += vote(result, j);
+        }
+        if (support > most) {
+            most = support;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void warn_of_dissent(qb_center_result *result) {
+    size_t at = 0, room = sizeof result->warning;
+    for (int i = 0; i < result->count && at < room; i++) {
+        const qb_center_method *m = &result->method[i];
+        if (vote(result, i) <= 0) continue;
+        at += (size_t)snprintf(result->warning + at, room - at, "%s%s says column %.2f (%.2f)",
+                               at ? ", " : "", m->name, m->column, m->confidence);
+    }
+    if (at < room)
+        snprintf(result->warning + at, room - at,
+                 ": they disagree; look at a sweep, --center A:B:STEP");
+}
+
+void qb__center_combine(qb_center_result *result) {
+    const double DISSENT = 0.15, DOUBT = 0.3;
+    result->column = NAN;
+    result->confidence = 0;
+    int best = best_supported(result);
+    if (best < 0) return;
+    double sum = 0, weights = 0, odds = 1, against = 0;
+    for (int i = 0; i < result->count; i++) {
+        const qb_center_method *m = &result->method[i];
+        double v = vote(result, i);
+        if (v <= 0) continue;
+        if (agree(&result->method[best], m)) {
+            double weight = v * v / (1 - v);
+            sum += weight * m->column;
+            weights += weight;
+            odds /= 1 - v;
+        } else {
+            against = fmax(against, v);
+        }
+    }
+    result->column = sum / weights;
+    /* Odds of the group, of the dissenter, and of neither: their share is the probability. */
+    result->confidence = (odds - 1) / (odds - 1 + against / (1 - against) + 1);
+    if (against >= DISSENT) {
+        warn_of_dissent(result);
+    } else if (result->confidence < DOUBT) {
+        snprintf(result->warning, sizeof result->warning,
+                 "the axis is uncertain: column %.2f with confidence %.2f; look at a sweep, "
+                 "--center A:B:STEP",
+                 result->column, result->confidence);
+    }
+}

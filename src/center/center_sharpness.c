@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* With the right axis a slice is made of few grey levels; with a wrong one edges tear into arcs and
+ * the histogram smears. Its entropy over trial axes has a narrow dip at the right one, on top of
+ * slow trends (the object wanders out of the picture); it is the dip that is sought, not the least
+ * value. First at about a hundred columns over the whole range, then finer around the deepest dip.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "center/center.h"
+#include "center/center_pairs.h"
+#include "center/center_trial.h"
+
+enum {
+    COARSE_COLUMNS = 128,
+    FINE_COLUMNS = 256,
+    NEAR = 3,
+    FAR = 16, /* of a dip, in steps of half a coarse column: where its surroundings are */
+};
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(const double *values, size_t count) {
+    double sorted[FAR];
+    memcpy(sorted, values, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, ascending);
+    return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+}
+
+/* How far curve[at] lies below its surroundings on the lower of the two sides; 0 too near an end.
+ */
+static double dip(const double *curve, size_t count, size_t at) {
+    size_t from = at > FAR ? at - FAR : 0, to = at + FAR < count ? at + FAR + 1 : count;
+    if (at < from + NEAR + 2 || to < at + NEAR + 3) return 0;
+    double left = median(curve + from, at - NEAR + 1 - from);
+    double right = median(curve + at + NEAR, to - at - NEAR);
+    return fmin(left, right) - curve[at];
+}
+
+/* The mean over the rows. */
+static void pool_rows(const double *entropy, size_t rows, size_t count, size_t picked,
+                      double *curve) {
+    memset(curve, 0, count * sizeof *curve);
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t i = 0; i < count; i++) curve[i] += entropy[r * count + i] / (double)picked;
+    }
+}
+
+typedef struct sweep {
+    double *axes, *entropy, *curve; /* [count], [row][count], [count] */
+    size_t count;
+} sweep;
+
+static void sweep_clear(sweep *s) {
+    qb__free(s->axes);
+    qb__free(s->entropy);
+    qb__free(s->curve);
+    *s = (sweep){0};
+}
+
+static qb_status sweep_run(const qb__center_rows *rows, qb__center_trial *trial, size_t picked,
+                           double low, double high, double step, sweep *s) {
+    *s = (sweep){.count = (size_t)floor((high - low) / step + 1e-6) + 1};
+    qb_status status;
+    QB__TRY(qb__alloc(s->count, sizeof(double), &s->axes));
+    QB__TRY(qb__alloc(s->count, sizeof(double), &s->curve));
+    QB__TRY(qb__alloc(rows->rows * s->count, sizeof(double), &s->entropy));
+    for (size_t i = 0; i < s->count; i++) s->axes[i] = low + (double)i * step;
+    QB__TRY(qb__center_trial_entropy(trial, s->axes, s->count, s->entropy));
+    pool_rows(s->entropy, rows->rows, s->count, picked, s->curve);
+out:
+    if (status != QB_OK) sweep_clear(s);
+    return status;
+}
+
+typedef struct found {
+    double column, depth, second;
+    size_t index;
+} found;
+
+static found deepest_dip(const qb__center_rows *rows, const sweep *s, double bin) {
+    found best = {.column = NAN};
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->axes[i] < rows->low - bin || s->axes[i] > rows->high + bin) continue;
+        double depth = dip(s->curve, s->count, i);
+        if (depth > best.depth) best = (found){.column = s->axes[i], .depth = depth, .index = i};
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        if (fabs(s->axes[i] - best.column) < 2.5 * bin) continue;
+        double depth = dip(s->curve, s->count, i);
+        if (depth > best.second) best.second = depth;
+    }
+    return best;
+}
+
+/* The rows in which the dip is deepest, as many as the work allows. */
+static void pick_rows(const sweep *s, const found *best, size_t rows, size_t most,
+                      unsigned char *pick) {
+    memset(pick, 0, rows);
+    for (size_t n = 0; n < most && n < rows; n++) {
+        size_t deepest = rows;
+        double depth = -INFINITY;
+        for (size_t r = 0; r < rows; r++) {
+            double d = dip(s->entropy + r * s->count, s->count, best->index);
+            if (!pick[r] && d > depth) {
+                depth = d;
+                deepest = r;
+            }
+        }
+        if (deepest < rows) pick[deepest] = 1;
+    }
+}
+
+static size_t least(const double *curve, size_t count) {
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++) {
+        if (curve[i] < curve[best]) best = i;
+    }
+    return best;
+}
+
+/* Where the dip is, in steps. Over half a turn its bottom is narrow and even: the vertex of the
+ * lowest three. Over a full turn it may be flat or have two bottoms, but is the same on both sides:
+ * the place about which the curve mirrors best. */
+static double bottom(const double *curve, size_t count, bool full_turn) {
+    size_t low = least(curve, count);
+    if (!full_turn) {
+        if (low == 0 || low + 1 >= count) return (double)low;
+        return (double)low + qb__center_vertex(curve[low - 1], curve[low], curve[low + 1]);
+    }
+    /* Twice the place, so that it may lie between two steps. */
+    enum { REACH = 8, AROUND = 8 };
+    double cost[2 * AROUND + 1], best = INFINITY;
+    size_t middle = count - 1, at = 0;
+    for (size_t i = 0; i <= 2 * AROUND; i++) {
+        size_t twice = middle - AROUND + i;
+        cost[i] = 0;
+        for (size_t d = 1; d <= REACH; d++) {
+            double left = curve[(twice + 1) / 2 - d], right = curve[twice / 2 + d];
+            cost[i] += (left - right) * (left - right);
+        }
+        if (cost[i] < best) {
+            best = cost[i];
+            at = i;
+        }
+    }
+    double place = (double)(middle - AROUND + at);
+    if (at > 0 && at < 2 * AROUND) place += qb__center_vertex(cost[at - 1], cost[at], cost[at + 1]);
+    return place / 2;
+}
+
+typedef struct place {
+    double column, depth; /* of the dip below the middle value of the axes tried */
+} place;
+
+/* Around *at in steps of one column of this bin, then of a quarter. */
+static qb_status refine(const qb__center_rows *rows, const unsigned char *pick, size_t picked,
+                        size_t bin, double reach, bool full_turn, place *at) {
+    qb__center_trial *trial;
+    sweep s = {0};
+    double step = (double)bin, half = 3 * step;
+    qb_status status = qb__center_trial_create(rows, pick, bin, 1.5, &trial);
+    if (status != QB_OK) return status;
+    QB__TRY(sweep_run(rows, trial, picked, at->column - reach, at->column + reach, step, &s));
+    size_t low = least(s.curve, s.count);
+    double start = s.axes[low], bottom_value = s.curve[low];
+    qsort(s.curve, s.count, sizeof *s.curve, ascending);
+    at->depth = s.curve[s.count / 2] - bottom_value;
+    sweep_clear(&s);
+    QB__TRY(sweep_run(rows, trial, picked, start - half, start + half, step / 4, &s));
+    at->column = s.axes[0] + bottom(s.curve, s.count, full_turn) * step / 4;
+out:
+    sweep_clear(&s);
+    qb__center_trial_destroy(trial);
+    return status;
+}
+
+static size_t bin_for(size_t columns, size_t most) {
+    return (columns + most - 1) / most;
+}
+
+/* How many rows the fine search can afford: some seconds of one core. */
+static size_t affordable(const qb__center_rows *rows, size_t bin) {
+    const double UPDATES = 8e9, AXES = 40;
+    double width = (double)(rows->columns / bin), views = fmin((double)rows->views, 3 * width);
+    double most = UPDATES / (AXES * 0.64 * width * width * views);
+    return most < 1 ? 1 : most < (double)rows->rows ? (size_t)most : rows->rows;
+}
+
+/* Do at least half of the views have an opposite? */
+static qb_status turns_fully(const qb__center_rows *rows, bool *full_turn) {
+    qb__center_pairs pairs;
+    qb_status status = qb__center_pairs_find(rows->angles, rows->views, 1, &pairs);
+    *full_turn = !pairs.one_sided && pairs.opposed > 0.5;
+    qb__center_pairs_clear(&pairs);
+    return status;
+}
+
+qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *answer) {
+    *answer = (qb__center_answer){NAN, 0};
+    if (rows->columns < 16 || rows->views < 2 || rows->rows == 0) return QB_OK;
+    size_t coarse = bin_for(rows->columns, COARSE_COLUMNS);
+    size_t fine = bin_for(rows->columns, FINE_COLUMNS);
+    double bin = (double)coarse, margin = 6 * bin;
+    qb__center_trial *trial = NULL;
+    unsigned char *pick = NULL;
+    sweep s = {0};
+    qb_status status;
+    QB__TRY(qb__alloc(rows->rows, 1, &pick));
+    QB__TRY(qb__center_trial_create(rows, NULL, coarse, 1, &trial));
+    QB__TRY(
+        sweep_run(rows, trial, rows->rows, rows->low - margin, rows->high + margin, bin / 2, &s));
+    qb__center_trial_destroy(trial);
+    trial = NULL;
+    found best = deepest_dip(rows, &s, bin);
+    if (!(best.depth > 0)) goto out;
+    size_t most = affordable(rows, fine);
+    pick_rows(&s, &best, rows->rows, most, pick);
+    place at = {best.column, 0};
+    bool full_turn;
+    QB__TRY(turns_fully(rows, &full_turn));
+    QB__TRY(refine(rows, pick, most, fine, 3 * bin, full_turn, &at));
+    answer->column = at.column;
+    answer->confidence = 0.95 * qb__center_ramp(best.depth - best.second, 0.02, 0.6) *
+                         (1 - best.second / best.depth) * qb__center_ramp(at.depth, 0, 0.2);
+out:
+    sweep_clear(&s);
+    qb__free(pick);
+    qb__center_trial_destroy(trial);
+    return status;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_CPU_BP_PARALLEL_BP_PARALLEL_ROWS_H
+#define QB_CPU_BP_PARALLEL_BP_PARALLEL_ROWS_H
+
+#include "bp_parallel.h"
+
+/* The rows of the variant table, one function a source file: what a CPU cannot run is still listed.
+ */
+extern const qb__bp_parallel_variant qb__bp_parallel_linear_scalar, qb__bp_parallel_nearest_scalar;
+extern const qb__bp_parallel_variant qb__bp_parallel_linear_avx2, qb__bp_parallel_nearest_avx2;
+extern const qb__bp_parallel_variant qb__bp_parallel_linear_avx2_slice;
+extern const qb__bp_parallel_variant qb__bp_parallel_linear_avx512, qb__bp_parallel_nearest_avx512;
+extern const qb__bp_parallel_variant qb__bp_parallel_linear_avx512_slice;
+extern const qb__bp_parallel_variant qb__bp_parallel_linear_avx512fp16;
+
+#endif

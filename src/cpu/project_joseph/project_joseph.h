@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_H
+#define QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cpu/bp_parallel/bp_parallel.h"
+#include "geometry/fan.h"
+
+/* Forward projection after Joseph (IEEE Trans. Med. Imaging 1 (1982) 192), and its adjoint: the
+ * contract of every CPU variant.
+ *
+ *   S(ray) = sum over the planes k of voxels at right angles to the ray's axis of V_k(b, c)
+ *
+ * with the axis of qb__fan_axis, (b, c) where the ray crosses plane k, and V_k interpolated
+ * bilinearly between voxel centres; a voxel outside counts as zero. The line integral is S times
+ * qb__fan_length. Both are linear, so a volume is done in bricks, each as if there were nothing
+ * around it: S is the sum over the bricks. The adjoint adds every ray's value to the voxels that it
+ * reads, with the same weights.
+ *
+ * Bricks follow from the volume's size alone (qb__joseph_cut), rays and bricks are taken in
+ * ascending order, so no bit depends on threads, slabs or blocks of views. */
+enum { QB__JOSEPH_SIDE = 32, QB__JOSEPH_DEPTH = 126 };
+
+/* A box of voxels as a variant wants it: lines along z, [y][x][z], with one voxel more on every
+ * side. Those are zero for forward(); what adjoint() leaves there is meaningless. */
+typedef struct qb__joseph_brick {
+    size_t at[3], n[3]; /* its first voxel and how many, along x, y, z */
+    size_t stride;      /* floats from line to line: a multiple of 16, at least n[2] + 2 */
+    float *data;        /* 64-byte aligned */
+} qb__joseph_brick;
+
+typedef struct qb__joseph_variant {
+    const char *id;        /* "project_joseph.avx512" */
+    uint32_t features;     /* QB__CPU_... all needed */
+    qb__accuracy accuracy; /* of both directions */
+    double speed;          /* giga-samples (planes times rays) a second of one core, forward */
+
+    /* fans[count] are neighbouring columns of a view, with rows r0 <= r < r1; those of fan i lie at
+     * i * stride + r. forward: sums += S. adjoint: brick += its transpose times the values. scratch
+     * is 64-byte aligned. Any thread. */
+    void (*forward)(const qb__joseph_brick *brick, const qb__fan *fans, size_t count, size_t r0,
+                    size_t r1, float *sums, size_t stride, void *scratch);
+    void (*adjoint)(const qb__joseph_brick *brick, const qb__fan *fans, size_t count, size_t r0,
+                    size_t r1, const float *values, size_t stride, void *scratch);
+    size_t (*scratch_bytes)(size_t rows);
+} qb__joseph_variant;
+
+/* All variants built in, fastest first; a row whose features the CPU lacks is listed too. */
+const qb__joseph_variant *qb__joseph_variants(size_t *count);
+
+/* How a volume of n[3] voxels falls into bricks: how many along each axis. Bricks are side[] voxels
+ * long but for the last. */
+void qb__joseph_cut(const size_t n[3], size_t side[3], size_t count[3]);
+/* Floats of a brick's data when it holds n[3] voxels: lines, and what windows may reach beyond. */
+size_t qb__joseph_floats(const size_t n[3], size_t *stride);
+/* slab[(z * ny + y) * nx + x] of a volume of nx x ny pixels a slice, its slice z0 first, to and
+ * from a brick. pack() clears the border; volume NULL = zeros. */
+void qb__joseph_pack(const qb__joseph_brick *brick, const float *slab, size_t z0, size_t nx,
+                     size_t ny);
+void qb__joseph_unpack(const qb__joseph_brick *brick, float *slab, size_t z0, size_t nx, size_t ny);
+
+/* The double-precision oracle (ref/): the interpolation weights of one ray, plane by plane, in a
+ * volume of n[3] voxels. tap() gets the voxel's index (z n[1] + y) n[0] + x. */
+void qb__joseph_reference(const qb__fan *fan, size_t row, const size_t n[3],
+                          void (*tap)(void *context, size_t voxel, double weight), void *context);
+
+#endif

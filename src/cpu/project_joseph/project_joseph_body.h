@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* project_joseph in vectors of WIDTH rows of a detector column. The including file supplies
+ *
+ *   WIDTH, vector, integers, lanes        single precision, 32-bit integers, a choice of lanes
+ *   vector_...(), integers_...()          arithmetic; vector_place() is 0, 1, 2, ...
+ *   lanes_first(n), lanes_inside()        the first n lanes; those with -1 < v < limit
+ *   window(p, i), window_two(p, i, &, &)  p[i], and p[i + 1], for 0 <= i and i + 1 < 2 WIDTH
+ *   gather_two(p, i, on, &, &)            for any i; lanes not chosen are 0
+ * WIDTH
+ *
+ * Anything may be read in a window of 2 WIDTH + 1 floats. */
+#ifndef QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_BODY_H
+#define QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_BODY_H
+
+#include <math.h>
+#include <string.h>
+
+#include "project_joseph_rows.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+#include "project_joseph_upright.h"
+#include "project_joseph_general.h"
+#include "project_joseph_leaning.h"
+
+/* ---- both ---- */
+
+/* Columns taken at a time. */
+enum { BLOCK = 32 };
+
+typedef struct block {
+    upright upright[BLOCK];
+    const qb__fan *general[BLOCK];
+    float *rays[BLOCK]; /* of the general ones */
+    size_t uprights, generals;
+} block;
+
+static void sort_fans(const qb__fan *fans, size_t count, size_t r0, size_t r1, float *lines,
+                      size_t stride, block *b) {
+    b->uprights = b->generals = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (upright_of(&fans[i], r0, r1, &b->upright[b->uprights])) {
+            b->upright[b->uprights++].rays = lines + i * stride;
+        } else {
+            b->general[b->generals] = &fans[i];
+            b->rays[b->generals++] = lines + i * stride;
+        }
+    }
+}
+
+static void joseph_forward(const qb__joseph_brick *brick, const qb__fan *fans, size_t count,
+                           size_t r0, size_t r1, float *sums, size_t stride, void *scratch) {
+    memset(scratch, 0, (LINE + 2 * PAD) * sizeof(float));
+    for (size_t i = 0; i < count && r0 < r1; i += BLOCK) {
+        block b;
+        sort_fans(fans + i, count - i < BLOCK ? count - i : BLOCK, r0, r1, sums + i * stride,
+                  stride, &b);
+        for (int axis = 0; axis < 2; axis++)
+            upright_forward(brick, b.upright, b.uprights, axis, r0, r1, scratch);
+        for (size_t j = 0; j < b.generals; j++)
+            general_forward(brick, b.general[j], r0, r1, b.rays[j]);
+    }
+}
+
+static void joseph_adjoint(const qb__joseph_brick *brick, const qb__fan *fans, size_t count,
+                           size_t r0, size_t r1, const float *values, size_t stride,
+                           void *scratch) {
+    memset(scratch, 0, (LINE + 2 * PAD) * sizeof(float));
+    for (size_t i = 0; i < count && r0 < r1; i += BLOCK) {
+        block b;
+        sort_fans(fans + i, count - i < BLOCK ? count - i : BLOCK, r0, r1,
+                  (float *)values + i * stride, stride, &b);
+        copy_columns(b.upright, b.uprights, r0, r1, scratch);
+        for (int axis = 0; axis < 2; axis++)
+            upright_adjoint(brick, b.upright, b.uprights, axis, r0, r1, scratch);
+        for (size_t j = 0; j < b.generals; j++)
+            if (!leaning_adjoint(brick, b.general[j], r0, r1, b.rays[j], scratch))
+                general_adjoint(brick, b.general[j], r0, r1, b.rays[j]);
+    }
+}
+
+/* A line between zeros, a block's columns between zeros. */
+static size_t joseph_scratch_bytes(size_t rows) {
+    return (LINE + 3 * PAD + BLOCK * (rows + PAD) + 15) / 16 * 64;
+}
+
+#define JOSEPH_VARIANT                                                                             \
+    .accuracy = QB__ACCURACY_HIGH, .forward = joseph_forward, .adjoint = joseph_adjoint,           \
+    .scratch_bytes = joseph_scratch_bytes
+
+#endif

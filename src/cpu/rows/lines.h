@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_CPU_ROWS_LINES_H
+#define QB_CPU_ROWS_LINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct qb__lines_found {
+    uint64_t clamped, bad;
+} qb__lines_found;
+
+/* The inner loops of preparing a row, for one set of CPU features. All sets give the same bits,
+ * which do not depend on the C library either. Both add to *found; count < 2^31. */
+typedef struct qb__lines {
+    /* t = (raw - dark) * gain * scale; out = -ln(max(t, floor)), NaN where gain is 0 or t is not
+     * finite. The logarithm's relative error is below 2e-7. dark and gain may be NULL (0 and 1).
+     * floor: a normal number above 0. */
+    void (*integrals)(const float *raw, const float *dark, const float *gain, float scale,
+                      float floor, size_t count, float *out, qb__lines_found *found);
+    /* out = raw, NaN where that is not finite. */
+    void (*check)(const float *raw, size_t count, float *out, qb__lines_found *found);
+} qb__lines;
+
+extern const qb__lines qb__lines_scalar, qb__lines_avx2, qb__lines_avx512;
+/* The fastest for these features (cpu/features.h). */
+const qb__lines *qb__lines_choose(uint32_t features);
+
+#endif

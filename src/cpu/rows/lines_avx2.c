@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#define QB_LINES qb__lines_avx2
+#include "cpu/rows/lines_body.h"

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* The loops of lines.h, compiled once for each vector length; QB_LINES names the table to fill.
+ * Only elementary operations in a fixed order and none fused: the same bits from each. */
+#include <string.h>
+
+#include "cpu/rows/lines.h"
+
+static inline int32_t bits_of(float x) {
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float float_of(int32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* -ln x for the normal x > 0 of these bits, to 1.3e-7 relative. x = 2^e (1 + r), 1 + r in
+ * sqrt(1/2)..sqrt(2), so that e = 0 around x = 1 and ln(1 + r) = r - r^2/2 + r^3 p(r) keeps its
+ * relative accuracy there; p is the minimax polynomial of weight r^3/ln(1 + r). ln 2 comes in two
+ * parts: e times the first is exact. */
+static inline float minus_log(int32_t bits) {
+    int32_t exponent = (bits - 0x3f3504f3) >> 23;
+    float r = float_of(bits - exponent * (1 << 23)) - 1, square = r * r, e = (float)exponent;
+    float p = -7.634497307e-02f;
+    p = p * r + 1.276158233e-01f;
+    p = p * r - 1.316018464e-01f;
+    p = p * r + 1.420175745e-01f;
+    p = p * r - 1.662335707e-01f;
+    p = p * r + 2.000122689e-01f;
+    p = p * r - 2.500082104e-01f;
+    p = p * r + 3.333333171e-01f;
+    float small = p * r * square - 0.5f * square - e * 2.12194440e-4f;
+    return -(e * 0.693359375f + (r + small));
+}
+
+enum { INFINITE = 0x7f800000, NOT_A_NUMBER = 0x7fc00000 };
+
+/* Comparisons are made on the bits, as integers: floor is positive, so that the order is the same,
+ * and gcc vectorises no comparison of floats that could trap. `dark` and `gain` are known at each
+ * call, so that the compiler makes a loop for each. */
+static inline __attribute__((always_inline)) void
+lines(const float *restrict raw, const float *restrict dark, const float *restrict gain,
+      float scale, float floor, size_t count, float *restrict out, qb__lines_found *found) {
+    int32_t lowest = bits_of(floor), clamped = 0, bad = 0;
+    for (size_t i = 0; i < count; i++) {
+        float t = raw[i];
+        if (dark) t -= dark[i];
+        if (gain) t *= gain[i];
+        t *= scale;
+        int32_t bits = bits_of(t), wrong = (bits & INT32_MAX) >= INFINITE;
+        if (gain) wrong |= bits_of(gain[i]) == 0;
+        int32_t low = bits < lowest;
+        int32_t line = bits_of(minus_log(low ? lowest : bits));
+        out[i] = float_of(line | (-wrong & NOT_A_NUMBER)); /* a select would become a branch */
+        bad += wrong;
+        clamped += low & ~wrong;
+    }
+    found->clamped += (uint64_t)clamped;
+    found->bad += (uint64_t)bad;
+}
+
+static void integrals(const float *raw, const float *dark, const float *gain, float scale,
+                      float floor, size_t count, float *out, qb__lines_found *found) {
+    if (dark && gain)
+        lines(raw, dark, gain, scale, floor, count, out, found);
+    else if (gain)
+        lines(raw, NULL, gain, scale, floor, count, out, found);
+    else if (dark)
+        lines(raw, dark, NULL, scale, floor, count, out, found);
+    else
+        lines(raw, NULL, NULL, scale, floor, count, out, found);
+}
+
+static void check(const float *restrict raw, size_t count, float *restrict out,
+                  qb__lines_found *found) {
+    int32_t bad = 0;
+    for (size_t i = 0; i < count; i++) {
+        int32_t bits = bits_of(raw[i]), wrong = (bits & INT32_MAX) >= INFINITE;
+        out[i] = float_of(bits | (-wrong & NOT_A_NUMBER));
+        bad += wrong;
+    }
+    found->bad += (uint64_t)bad;
+}
+
+const qb__lines QB_LINES = {integrals, check};

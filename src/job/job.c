@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+size_t qb__memory_cap(const qb_env *env) {
+    if (env && env->max_ram) return env->max_ram;
+    return qb__resident_bytes() + qb__available_bytes() / 4 * 3;
+}
+
+static qb_status print_json(const cJSON *json, char **text) {
+    cJSON_free(*text);
+    *text = cJSON_Print(json);
+    return *text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for a report");
+}
+
+const char *qb_job_plan(const qb_job *job) { return job->plan_text; }
+
+qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report) {
+    cJSON_Delete(job->report);
+    job->report = cJSON_CreateObject();
+    qb_status status = job->run(job, env);
+    if (status == QB_OK && report) {
+        status = print_json(job->report, &job->report_text);
+        *report = job->report_text;
+    }
+    return status;
+}
+
+void qb_job_destroy(qb_job *job) {
+    if (!job) return;
+    cJSON_Delete(job->plan);
+    cJSON_Delete(job->report);
+    cJSON_free(job->plan_text);
+    cJSON_free(job->report_text);
+    job->destroy(job);
+}
+
+void qb__report_stages(cJSON *report, const qb__pipeline_report *times, int threads) {
+    double cpu = 0, slowest = 0;
+    cJSON *list = cJSON_AddArrayToObject(report, "stages");
+    for (int i = 0; i < times->stages; i++) {
+        const qb__stage_time *stage = &times->stage[i];
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddStringToObject(entry, "name", stage->name);
+        cJSON_AddNumberToObject(entry, "cpu_seconds", stage->cpu_seconds);
+        cJSON_AddNumberToObject(entry, "busy_seconds", stage->busy_seconds);
+        cJSON_AddItemToArray(list, entry);
+        cpu += stage->cpu_seconds;
+        if (stage->cpu_seconds > slowest) slowest = stage->cpu_seconds;
+    }
+    cJSON_AddNumberToObject(report, "wall_seconds", times->wall_seconds);
+    cJSON_AddNumberToObject(report, "threads", threads);
+    cJSON_AddNumberToObject(report, "cpu_seconds", cpu);
+    cJSON_AddNumberToObject(report, "cpu_seconds_per_thread", cpu / threads);
+}
+
+char *qb__provenance(const qb_job *job, const char *command, const char *input) {
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "program", "quickbeam");
+    cJSON_AddStringToObject(root, "version", qb_version());
+    cJSON_AddStringToObject(root, "command", command ? command : "");
+    cJSON_AddStringToObject(root, "input", input);
+    char date[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    cJSON *run = cJSON_AddObjectToObject(root, "run"); /* all that differs between equal runs */
+    cJSON_AddStringToObject(run, "date", date);
+    cJSON_AddItemToObject(run, "report", cJSON_Duplicate(job->report, true));
+    cJSON *plan = cJSON_Duplicate(job->plan, true);
+    cJSON_AddItemToObject(run, "memory_bytes", cJSON_DetachItemFromObject(plan, "memory_bytes"));
+    cJSON_AddItemToObject(root, "plan", plan);
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    return text;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_JOB_JOB_H
+#define QB_JOB_JOB_H
+
+#include <cjson/cJSON.h>
+
+#include "job/pipeline.h"
+#include "quickbeam/recon.h"
+
+/* What every reconstruction is to its caller; each kind puts this first in its own struct. */
+struct qb_job {
+    qb_status (*run)(qb_job *job, const qb_env *env);
+    void (*destroy)(qb_job *job); /* frees the job itself too */
+    cJSON *plan;                  /* decisions and forecast */
+    cJSON *report;                /* what was done; made by run */
+    char *plan_text, *report_text;
+};
+
+/* Bytes this process may hold: env's, or 3/4 of what is free now. */
+size_t qb__memory_cap(const qb_env *env);
+
+/* Add {stages: [...], wall_seconds, peak...} of a pipeline's run to a report. */
+void qb__report_stages(cJSON *report, const qb__pipeline_report *times, int threads);
+
+/* The provenance of an output: program, version, command, input, decisions (the plan), timings. */
+char *qb__provenance(const qb_job *job, const char *command, const char *input);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_JOB_OPTIONS_ROWS_H
+#define QB_JOB_OPTIONS_ROWS_H
+
+#include <stddef.h>
+
+#include "quickbeam/param.h"
+
+/* Rows that the option tables of several reconstructions have in common. `type` is the struct, in which
+ * the field is called like the option. */
+#define QB__ROW(type, name, kind, meta, initial, choices, min, max, help)                          \
+    {#name, kind, offsetof(type, name), meta, initial, choices, min, max, help, 0}
+
+#define QB__FILTER_ROWS(type)                                                                      \
+    QB__ROW(type, filter, QB_PARAM_TEXT, "NAME[:CUTOFF]|FILE", "ramp", NULL, 0, 0,                 \
+            "ramp, shepp-logan, cosine, hann, hamming, blackman, parzen, butterworth, none or a "  \
+            "file; cut-off as a fraction of Nyquist"),                                             \
+        QB__ROW(type, pad, QB_PARAM_CHOICE, NULL, "edge", "zero|edge|mirror|taper|ellipse", 0, 0,  \
+                "what continues a row beyond the detector; for an object wider than it, taper "    \
+                "(fades over half the width) or ellipse (as an ellipse of the row's own "          \
+                "curvature would)")
+
+#define QB__KERNEL_ROWS(type)                                                                      \
+    QB__ROW(type, accuracy, QB_PARAM_CHOICE, NULL, "normal", "high|normal|fast", 0, 0,             \
+            "bound on the error of back-projection: 5e-5, 1e-3 or 6e-3 of the signal"),            \
+        QB__ROW(type, kernel, QB_PARAM_TEXT, "ID", NULL, NULL, 0, 0,                               \
+                "the back-projection kernel to use, whatever the planner thinks (qb devices "      \
+                "lists them)")
+
+#define QB__SIZE_ROW(type)                                                                         \
+    QB__ROW(type, size, QB_PARAM_NUMBERS, "NX[,NY[,NZ]]", NULL, NULL, 1, 65536,                    \
+            "voxels of the volume; default: detector columns, columns, rows")
+
+#define QB__LIKE_ROW(type)                                                                         \
+    QB__ROW(type, like, QB_PARAM_TEXT, "FILE", NULL, NULL, 0, 0,                                   \
+            "the same grid as this volume: size, voxel, offset")
+
+#define QB__HU_ROW(type)                                                                           \
+    QB__ROW(type, hu, QB_PARAM_DOUBLE, "MU_WATER", NULL, NULL, 0, 1e6,                             \
+            "write Hounsfield units; the attenuation of water in 1/mm")
+
+#endif

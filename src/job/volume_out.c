@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/volume_out.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "io/writer.h"
+
+qb_dtype qb__volume_dtype(const qb__volume_out *out) {
+    static const qb_dtype dtypes[] = {QB_F32, QB_F16, QB_U16, QB_U8};
+    return dtypes[out->options->dtype];
+}
+
+bool qb__volume_converts(const qb__volume_out *out) {
+    return qb__volume_dtype(out) != QB_F32 || out->hu > 0;
+}
+
+const char *qb__volume_units(const qb__volume_out *out) {
+    return out->hu > 0 ? "HU" : out->in_mm ? "1/mm" : "1/pixel";
+}
+
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    if (strcmp(a, b) == 0) return true;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Does writing to `output` (a file, a folder, a pattern within a folder) touch what is read? */
+static bool overwrites(const char *output, const char *input) {
+    if (same_file(output, input)) return true;
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s", output);
+    char *slash = strrchr(folder, '/');
+    bool pattern = strchr(slash ? slash : folder, '%') != NULL;
+    if (slash) *slash = 0;
+    return pattern && same_file(slash ? (*folder ? folder : "/") : ".", input);
+}
+
+qb_status qb__volume_check(const qb_output_options *options, const char *input) {
+    const qb_numbers *range = &options->range;
+    if (!options->output) return qb__fail(QB_BAD_ARGUMENT, "where to? give -o OUTPUT");
+    const char *outputs[] = {options->output, options->preview};
+    for (int i = 0; i < 2; i++) {
+        if (outputs[i] && overwrites(outputs[i], input))
+            return qb__fail(QB_BAD_ARGUMENT, "writing %s would overwrite the input %s: give another name",
+                            outputs[i], input);
+    }
+    if (options->preview && same_file(options->preview, options->output))
+        return qb__fail(QB_BAD_ARGUMENT, "%s is to hold two things, the volume and its preview",
+                        options->preview);
+    if (options->preview) {
+        qb_status status = qb__preview_check(options->preview);
+        if (status != QB_OK) return status;
+    }
+    if (range->count == 0) return QB_OK;
+    if (range->count != 2 || range->value[0] >= range->value[1])
+        return qb__fail(QB_BAD_ARGUMENT, "--range needs two numbers LO,HI with LO < HI");
+    if (options->dtype < 2)
+        return qb__fail(QB_BAD_ARGUMENT, "--range is for --dtype uint16 or uint8 only");
+    return QB_OK;
+}
+
+static size_t pixels(const qb__volume_out *out) { return out->grid.n[0] * out->grid.n[1]; }
+
+qb_status qb__volume_open(qb__volume_out *out) {
+    if (out->options->range.count == 2) {
+        out->low = out->options->range.value[0];
+        out->high = out->options->range.value[1];
+    }
+    const qb_grid *grid = &out->grid;
+    qb_stack stack = {
+        .dtype = qb__volume_dtype(out),
+        .shape = {grid->n[2], grid->n[1], grid->n[0]},
+        .offset = {grid->offset[0], grid->offset[1], grid->offset[2]},
+        .units = qb__volume_units(out),
+        .quantity = out->hu > 0 ? "Hounsfield" : "attenuation",
+        .scale_low = out->low,
+        .scale_high = out->high,
+        .first = out->first,
+        .description = out->description,
+    };
+    for (int i = 0; out->in_mm && i < 3; i++) stack.voxel[i] = grid->voxel[i];
+    if (out->options->preview) {
+        qb_status status = qb__alloc(pixels(out), sizeof *out->preview, &out->preview);
+        if (status != QB_OK) return status;
+    }
+    return qb_writer_create(out->options->output, &stack, &out->writer);
+}
+
+static void keep(qb__volume_out *out, size_t slice, const float *image) {
+    if (out->preview && slice == out->grid.n[2] / 2)
+        memcpy(out->preview, image, pixels(out) * sizeof *image);
+}
+
+void qb__volume_convert(qb__volume_out *out, size_t slice, float *image, void *to) {
+    if (out->hu > 0) {
+        for (size_t i = 0; i < pixels(out); i++) image[i] -= 1000.0f;
+    }
+    keep(out, slice, image);
+    qb_dtype dtype = qb__volume_dtype(out);
+    uint64_t outside = qb_count_outside(image, pixels(out), dtype, out->low, out->high);
+    if (outside) atomic_fetch_add_explicit(&out->outside, outside, memory_order_relaxed);
+    qb_convert_from_float(image, pixels(out), dtype, out->low, out->high, to);
+}
+
+void qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env) {
+    uint64_t outside = atomic_load(&out->outside);
+    double all = (double)pixels(out) * (double)out->grid.n[2];
+    qb_dtype dtype = qb__volume_dtype(out);
+    if (dtype == QB_F32) return;
+    cJSON_AddNumberToObject(report, "clamped_values", (double)outside);
+    if (!outside) return;
+    /* A range that was chosen here leaves a few out by intent. */
+    bool meant = out->options->range.count == 0 && (double)outside < 1e-3 * all;
+    char limits[64] = "-65504..65504";
+    if (!qb_dtype_is_float(dtype))
+        qb__print(limits, sizeof limits, "%g..%g", out->low, out->high);
+    qb__log(env, meant ? QB_LOG_INFO : QB_LOG_WARNING,
+            "%llu of %.0f values (%.3g %%) lie outside %s, or are no numbers: clamped in %s",
+            (unsigned long long)outside, all, 100 * (double)outside / all, limits,
+            qb_dtype_name(dtype));
+}
+
+void qb__volume_keep(qb__volume_out *out, size_t first, size_t end, const float *slab) {
+    size_t middle = out->grid.n[2] / 2;
+    if (!qb__volume_converts(out) && middle >= first && middle < end)
+        keep(out, middle, slab + (middle - first) * pixels(out));
+}
+
+qb_status qb__volume_commit(qb__volume_out *out, const char *provenance) {
+    qb_status status = qb_writer_commit(out->writer, provenance);
+    out->writer = NULL;
+    if (status == QB_OK && out->preview)
+        status = qb_preview_write(out->options->preview, out->preview, out->grid.n[0],
+                                  out->grid.n[1], 0, 0);
+    return status;
+}
+
+void qb__volume_abort(qb__volume_out *out) {
+    qb_writer_abort(out->writer);
+    qb__free(out->preview);
+    out->writer = NULL;
+    out->preview = NULL;
+}

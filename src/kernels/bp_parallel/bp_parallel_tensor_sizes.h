@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_KERNELS_BP_PARALLEL_BP_PARALLEL_TENSOR_SIZES_H
+#define QB_KERNELS_BP_PARALLEL_BP_PARALLEL_TENSOR_SIZES_H
+
+#include "bp_parallel_layout.h"
+#include "bp_parallel_tensor_views.h"
+
+/* What the tensor kernel is compiled with, what it needs and costs. */
+enum { QB__TENSOR_SPLIT, QB__TENSOR_VIEWS, QB__TENSOR_STAGES, QB__TENSOR_UNROLL }; /* values[] */
+enum {
+    QB__TENSOR_SLICES = 64,     /* that lie together */
+    QB__TENSOR_ROW_BYTES = 144, /* one column of them, packed */
+    QB__TENSOR_WARPS = 8,       /* that compute */
+};
+
+typedef struct qb__tensor_sizes {
+    int bins, rows, planes, views, stages;
+    size_t dynamic_bytes; /* of shared memory */
+} qb__tensor_sizes;
+
+/* The stages asked for, or as many as fit and fewer views each; false when two do not fit. */
+bool qb__tensor_choose(const qb__device_info *device, const qb__bp_parallel_problem *problem,
+                       const int *values, qb__tensor_sizes *sizes);
+
+/* As in the contract. */
+const char *qb__tensor_unusable(const qb__device_info *device,
+                                const qb__bp_parallel_problem *problem, const int *values);
+void qb__tensor_cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
+                     qb__kernel_cost *cost);
+size_t qb__tensor_packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,
+                               const int *values);
+
+#endif

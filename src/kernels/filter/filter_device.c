@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/filter/filter_device.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "kernels/filter/filter_device_parts.h"
+#include "kernels/macros.h"
+
+enum { PREPARE_ITEMS = 256 };
+
+/* ---- macros ---- */
+
+static void define_prep(qb__macros *m, const qb__device_filter *filter,
+                        const qb__device_prep *prep) {
+    qb__macros_add(m, "RAW", prep->dtype);
+    qb__macros_add(m, "COLUMNS", (long long)filter->spectrum.columns);
+    qb__macros_add(m, "LOGARITHM", prep->quantity != QB_LINE_INTEGRAL);
+    qb__macros_add(m, "HAS_DARK", filter->dark != NULL);
+    qb__macros_add(m, "HAS_GAIN", filter->gain != NULL);
+    qb__macros_add(m, "HAS_AIR", filter->air != NULL);
+}
+
+static void define_filter(qb__macros *m, const qb__device_filter *filter) {
+    const qb__filter_plan *plan = &filter->plan;
+    static const char *const names[] = {"RADIX0", "RADIX1", "RADIX2", "RADIX3"};
+    for (int i = 0; i < 4; i++) qb__macros_add(m, names[i], i < plan->passes ? plan->radix[i] : 1);
+    qb__macros_add(m, "RADIX_LAST", plan->last);
+    qb__macros_add(m, "HALF", (long long)filter->spectrum.half);
+    qb__macros_add(m, "ITEMS", (long long)plan->items);
+    qb__macros_add(m, "GROUP_ROWS", (long long)plan->group_rows);
+    qb__macros_add(m, "GROUPS_RESIDENT", (long long)plan->groups);
+    qb__macros_add(m, "LEFT", (long long)filter->spectrum.left);
+    qb__macros_add(m, "PAD", filter->spectrum.pad);
+}
+
+/* ---- create ---- */
+
+qb_status qb__filter_upload(qb__device_filter *filter, qb__queue *queue, const void *bytes,
+                            size_t count, qb__memory **memory) {
+    qb_status status;
+    QB__TRY(qb__memory_create(filter->device, count, memory));
+    filter->bytes += count;
+    QB__TRY(qb__memory_upload(queue, *memory, 0, bytes, count));
+    QB__TRY(qb__queue_finish(queue)); /* the caller may free them */
+out:
+    return status;
+}
+
+static qb_status upload_prep(qb__device_filter *filter, qb__queue *queue,
+                             const qb__device_prep *prep) {
+    bool fields = prep->quantity == QB_COUNTS, logarithm = prep->quantity != QB_LINE_INTEGRAL;
+    size_t views = prep->views, bytes;
+    const uint32_t none[QB__FILTER_FOUND_WORDS] = {0};
+    float *inverse = NULL;
+    qb_status status;
+    if (!qb__mul(prep->rows, filter->spectrum.columns, sizeof(float), &bytes))
+        return qb__fail(QB_NO_MEMORY, "fields of %zu rows", prep->rows);
+    QB__TRY(
+        qb__filter_upload(filter, queue, prep->weights, views * sizeof(float), &filter->weights));
+    if (fields && prep->dark)
+        QB__TRY(qb__filter_upload(filter, queue, prep->dark, bytes, &filter->dark));
+    if (fields && prep->gain)
+        QB__TRY(qb__filter_upload(filter, queue, prep->gain, bytes, &filter->gain));
+    if (logarithm && prep->air) {
+        QB__TRY(qb__alloc(views, sizeof *inverse, &inverse));
+        for (size_t v = 0; v < views; v++) inverse[v] = 1 / prep->air[v];
+        QB__TRY(qb__filter_upload(filter, queue, inverse, views * sizeof(float), &filter->air));
+    }
+    QB__TRY(qb__filter_upload(filter, queue, none, sizeof none, &filter->counts));
+out:
+    qb__free(inverse);
+    return status;
+}
+
+/* exp(-2 pi i k/half), and the coefficients in fours. */
+static qb_status upload_tables(qb__device_filter *filter, qb__queue *queue,
+                               const qb__filter_spectrum *spectrum) {
+    size_t half = spectrum->half, count = half / 2 + 1;
+    float *roots = NULL, *four = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(half, 2 * sizeof(float), &roots));
+    QB__TRY(qb__alloc(count, 4 * sizeof(float), &four));
+    for (size_t k = 0; k < half; k++) {
+        double angle = 2 * M_PI * (double)k / (double)half;
+        roots[2 * k] = (float)cos(angle);
+        roots[2 * k + 1] = -(float)sin(angle);
+    }
+    for (size_t k = 0; k < count; k++) {
+        four[4 * k] = spectrum->turn[2 * k];
+        four[4 * k + 1] = spectrum->low[2 * k];
+        four[4 * k + 2] = spectrum->high[2 * k];
+    }
+    QB__TRY(qb__filter_upload(filter, queue, roots, half * 2 * sizeof(float), &filter->roots));
+    QB__TRY(
+        qb__filter_upload(filter, queue, four, count * 4 * sizeof(float), &filter->coefficients));
+out:
+    qb__free(roots);
+    qb__free(four);
+    return status;
+}
+
+__attribute__((format(printf, 2, 3))) static void say(qb__device_filter *filter, const char *format,
+                                                      ...) {
+    size_t used = strlen(filter->method);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(filter->method + used, sizeof filter->method - used, format, list);
+    va_end(list);
+}
+
+static void say_radices(qb__device_filter *filter) {
+    const qb__filter_plan *plan = &filter->plan;
+    say(filter, ", radices");
+    for (int i = 0; i < plan->passes; i++) say(filter, " %d", plan->radix[i]);
+    say(filter, " %d", plan->last);
+}
+
+/* The kernel that reads the raw rows: the filter's own, or the one that only prepares. */
+static qb_status build(qb__device_filter *filter, const qb__device_prep *prep, bool local) {
+    const qb__device_info *info = qb__device_info_of(filter->device);
+    const char *source = local ? "filter_rows.cl" : "prepare_rows.cl";
+    qb__macros m = {.count = 0};
+    qb_status status;
+    define_prep(&m, filter, prep);
+    if (local) {
+        define_filter(&m, filter);
+        filter->group_rows = filter->plan.group_rows;
+        filter->items = filter->plan.items * filter->group_rows;
+        filter->local_bytes = filter->plan.local_bytes;
+    } else {
+        filter->group_rows = 1;
+        filter->items = info->group_size < PREPARE_ITEMS ? info->group_size : PREPARE_ITEMS;
+        qb__macros_add(&m, "ITEMS", (long long)filter->items);
+    }
+    QB__TRY(qb__program_build(filter->device, source, m.list, &filter->program));
+    QB__TRY(
+        qb__kernel_get(filter->program, local ? "filter_rows" : "prepare_rows", &filter->kernel));
+out:
+    return status;
+}
+
+/* Why the rows do not stay in local memory; NULL when they do. */
+static const char *local_refusal(const qb__filter_spectrum *spectrum, const qb__device_info *info,
+                                 qb__filter_method method, qb__filter_plan *plan) {
+    const char *why = qb__filter_plan_make(spectrum->half, info, plan);
+    bool wanted = method == QB__FILTER_AUTO || method == QB__FILTER_LOCAL;
+    return why || wanted ? why : "another method was asked for";
+}
+
+static qb_status choose(qb__device_filter *filter, qb__filter_method method, bool *local) {
+    const qb__device_info *info = qb__device_info_of(filter->device);
+    qb_status status = QB_OK;
+    *local = false;
+    if (filter->spectrum.identity) {
+        say(filter, "no transform");
+        return QB_OK;
+    }
+    const char *why = local_refusal(&filter->spectrum, info, method, &filter->plan);
+    *local = !why;
+    if (*local) {
+        say(filter, "local memory");
+        say_radices(filter);
+        return QB_OK;
+    }
+    if (method == QB__FILTER_LOCAL)
+        return qb__fail(QB_UNSUPPORTED, "%s: filtering rows of %zu columns in local memory: %s",
+                        info->spec, filter->spectrum.columns, why);
+    bool cufft =
+        method == QB__FILTER_CUFFT || (method == QB__FILTER_AUTO && info->api == QB__API_CUDA);
+    if (cufft) {
+        status = qb__filter_long_create(filter, true, &filter->passes);
+        if (status == QB_OK) say(filter, "cuFFT");
+        if (status == QB_OK || method == QB__FILTER_CUFFT || status == QB_NO_MEMORY) return status;
+    }
+    say(filter, "passes through device memory");
+    if (!qb__filter_radices(filter->spectrum.half, &filter->plan))
+        return qb__fail(QB_UNSUPPORTED, "filtering rows of %zu columns on a device",
+                        filter->spectrum.columns);
+    say_radices(filter);
+    if (cufft) say(filter, " (%s)", qb_detail());
+    return qb__filter_long_create(filter, false, &filter->passes);
+}
+
+qb_status qb__device_filter_create(qb__device *device, const qb__filter_spectrum *spectrum,
+                                   const qb__device_prep *prep, qb__filter_method method,
+                                   qb__device_filter **out) {
+    qb__device_filter *filter = NULL;
+    qb__queue *queue = NULL;
+    bool local;
+    qb_status status;
+    *out = NULL;
+    if (spectrum->columns == 0 || spectrum->columns > INT32_MAX / 8 || prep->views == 0 ||
+        prep->rows == 0 || !(prep->floor > 0))
+        return qb__fail(QB_BAD_ARGUMENT, "filtering %zu rows of %zu columns, %zu views, floor %g",
+                        prep->rows, spectrum->columns, prep->views, (double)prep->floor);
+    QB__TRY(qb__alloc(1, sizeof *filter, &filter));
+    *filter = (qb__device_filter){.device = device,
+                                  .spectrum = *spectrum,
+                                  .views = prep->views,
+                                  .rows = prep->rows,
+                                  .floor = prep->floor,
+                                  .number_bytes = qb_dtype_size(prep->dtype)};
+    filter->spectrum.turn = filter->spectrum.low = filter->spectrum.high = NULL;
+    QB__TRY(qb__queue_create(device, &queue));
+    QB__TRY(upload_prep(filter, queue, prep));
+    if (!spectrum->identity) QB__TRY(upload_tables(filter, queue, spectrum));
+    QB__TRY(choose(filter, method, &local));
+    QB__TRY(build(filter, prep, local));
+out:
+    qb__queue_destroy(queue);
+    if (status != QB_OK) {
+        qb__device_filter_destroy(filter);
+        return status;
+    }
+    *out = filter;
+    return QB_OK;
+}
+
+void qb__device_filter_destroy(qb__device_filter *filter) {
+    if (!filter) return;
+    qb__filter_long_destroy(filter->passes);
+    qb__program_release(filter->program);
+    qb__memory *const all[] = {filter->weights, filter->air,          filter->dark,  filter->gain,
+                               filter->roots,   filter->coefficients, filter->counts};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) qb__memory_destroy(all[i]);
+    qb__free(filter);
+}
+
+const char *qb__device_filter_method(const qb__device_filter *filter) {
+    return filter->method;
+}
+size_t qb__device_filter_bytes(const qb__device_filter *filter) {
+    return filter->bytes;
+}
+
+size_t qb__device_filter_forecast(const qb__device_info *info, const qb__filter_spectrum *filter,
+                                  qb__filter_method method, size_t views, size_t rows) {
+    size_t bytes = 2 * views * sizeof(float) + 2 * rows * filter->columns * sizeof(float) +
+                   QB__FILTER_FOUND_WORDS * sizeof(uint32_t);
+    qb__filter_plan plan;
+    if (filter->identity) return bytes;
+    bytes += (2 * filter->half + 4 * (filter->half / 2 + 1)) * sizeof(float); /* upload_tables() */
+    return bytes +
+           (local_refusal(filter, info, method, &plan) ? qb__filter_long_forecast(filter) : 0);
+}

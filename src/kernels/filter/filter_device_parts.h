@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_KERNELS_FILTER_FILTER_DEVICE_PARTS_H
+#define QB_KERNELS_FILTER_FILTER_DEVICE_PARTS_H
+
+#include "kernels/filter/filter_device.h"
+#include "kernels/filter/filter_plan.h"
+
+typedef struct qb__filter_long qb__filter_long; /* filter_long.c */
+
+enum { QB__FILTER_FOUND_WORDS = 6 }; /* counts: clamped, not finite, dead, 64 bits each */
+
+struct qb__device_filter {
+    qb__device *device;
+    qb__filter_spectrum spectrum; /* without its arrays */
+    size_t views, rows;
+    size_t number_bytes; /* of a raw number */
+    float floor;
+    char method[256];
+
+    qb__memory *weights, *air, *dark, *gain; /* air, dark, gain: NULL = 1, 0, 1 */
+    qb__memory *roots, *coefficients, *counts;
+    size_t bytes;
+
+    qb__filter_plan plan;
+    qb__program *program; /* filter_rows.cl, or prepare_rows.cl */
+    qb__kernel *kernel;
+    size_t items; /* of a group */
+    size_t local_bytes;
+    size_t group_rows;
+    qb__filter_long *passes; /* when rows go through device memory */
+};
+
+/* Where the kernels' rows stand: in elements. */
+typedef struct qb__row_block {
+    uint64_t raw_first, raw_view, raw_slice, out_first, out_view, out_slice;
+    uint32_t rows, slices, view0, row0, row_step;
+} qb__row_block;
+
+/* ---- filter_launch.c ---- */
+
+/* Raw rows to line integrals in `out`, unweighted or weighted, by prepare_rows.cl. */
+qb_status qb__filter_prepare(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw,
+                             qb__memory *out, const qb__row_block *block, bool weighted);
+/* Raw rows to filtered ones in `out` by filter_rows.cl, in local memory. */
+qb_status qb__filter_local(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw,
+                           qb__memory *out, const qb__row_block *block);
+/* Device memory with these bytes in it, counted among the filter's. */
+qb_status qb__filter_upload(qb__device_filter *filter, qb__queue *queue, const void *bytes,
+                            size_t count, qb__memory **memory);
+
+/* Transforms through device memory. `cufft`: by cuFFT, QB_NO_DEVICE where it is missing. */
+qb_status qb__filter_long_create(qb__device_filter *filter, bool cufft, qb__filter_long **passes);
+size_t qb__filter_long_forecast(const qb__filter_spectrum *spectrum);
+void qb__filter_long_destroy(qb__filter_long *passes); /* NULL-safe */
+/* As qb__device_filter_run; `block` covers it whole. */
+qb_status qb__filter_long_run(qb__filter_long *passes, qb__device_filter *filter, qb__queue *queue,
+                              const qb__memory *raw, qb__memory *out, const qb__row_block *block);
+
+#endif

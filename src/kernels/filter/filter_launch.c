@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/filter/filter_device_parts.h"
+
+static bool divides(uint64_t by, const uint64_t *values, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] % by) return false;
+    }
+    return true;
+}
+
+qb_status qb__filter_prepare(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw,
+                             qb__memory *out, const qb__row_block *block, bool weighted) {
+    const uint64_t all[] = {block->raw_first, block->raw_view, block->raw_slice,
+                            block->out_first, block->out_view, block->out_slice};
+    int32_t in_fours = divides(4, all, 6), times = weighted;
+    const qb__arg args[] = {QB__MEMORY(raw),
+                            QB__MEMORY(filter->dark),
+                            QB__MEMORY(filter->gain),
+                            QB__MEMORY(filter->air),
+                            QB__MEMORY(filter->weights),
+                            QB__MEMORY(out),
+                            QB__MEMORY(filter->counts),
+                            QB__VALUE(block->raw_first),
+                            QB__VALUE(block->raw_view),
+                            QB__VALUE(block->raw_slice),
+                            QB__VALUE(block->out_first),
+                            QB__VALUE(block->out_view),
+                            QB__VALUE(block->out_slice),
+                            QB__VALUE(block->slices),
+                            QB__VALUE(block->view0),
+                            QB__VALUE(block->row0),
+                            QB__VALUE(block->row_step),
+                            QB__VALUE(filter->floor),
+                            QB__VALUE(in_fours),
+                            QB__VALUE(times)};
+    const size_t groups[3] = {block->rows, 1, 1}, group[3] = {filter->items, 1, 1};
+    return qb__kernel_launch(filter->kernel, queue, groups, group, args,
+                             sizeof args / sizeof args[0]);
+}
+
+qb_status qb__filter_local(qb__device_filter *filter, qb__queue *queue, const qb__memory *raw,
+                           qb__memory *out, const qb__row_block *block) {
+    const uint64_t from[] = {block->raw_first, block->raw_view, block->raw_slice};
+    const uint64_t to[] = {block->out_first, block->out_view, block->out_slice};
+    int32_t in_fours = divides(4, from, 3), in_twos = divides(2, to, 3);
+    const qb__arg args[] = {QB__MEMORY(raw),
+                            QB__MEMORY(filter->dark),
+                            QB__MEMORY(filter->gain),
+                            QB__MEMORY(filter->air),
+                            QB__MEMORY(filter->weights),
+                            QB__MEMORY(filter->roots),
+                            QB__MEMORY(filter->coefficients),
+                            QB__MEMORY(out),
+                            QB__MEMORY(filter->counts),
+                            QB__VALUE(block->raw_first),
+                            QB__VALUE(block->raw_view),
+                            QB__VALUE(block->raw_slice),
+                            QB__VALUE(block->out_first),
+                            QB__VALUE(block->out_view),
+                            QB__VALUE(block->out_slice),
+                            QB__VALUE(block->rows),
+                            QB__VALUE(block->slices),
+                            QB__VALUE(block->view0),
+                            QB__VALUE(block->row0),
+                            QB__VALUE(block->row_step),
+                            QB__VALUE(filter->floor),
+                            QB__VALUE(in_fours),
+                            QB__VALUE(in_twos),
+                            QB__LOCAL(filter->local_bytes)};
+    const size_t groups[3] = {(block->rows + filter->group_rows - 1) / filter->group_rows, 1, 1};
+    const size_t group[3] = {filter->items, 1, 1};
+    return qb__kernel_launch(filter->kernel, queue, groups, group, args,
+                             sizeof args / sizeof args[0]);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "planner/device_select.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/status.h"
+
+static qb_status open_one(const char *spec, qb__device_set *set) {
+    qb_status status = qb__device_open(spec, &set->device[set->count]);
+    if (status == QB_OK) set->count++;
+    return status;
+}
+
+static const qb__device_info *first_gpu(qb__device_api api) {
+    const qb__device_info *list;
+    size_t count;
+    if (qb__device_list(&list, &count) != QB_OK) return NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].api == api && !list[i].is_cpu) return &list[i];
+    }
+    return NULL;
+}
+
+static const qb__device_info *first(qb__device_api api) {
+    const qb__device_info *list, *gpu = first_gpu(api);
+    size_t count;
+    if (gpu || qb__device_list(&list, &count) != QB_OK) return gpu;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].api == api) return &list[i];
+    }
+    return NULL;
+}
+
+/* Devices share a job in equal parts and with one kernel. CUDA's are all taken; OpenCL may list the
+ * CPU beside the GPUs, and a GPU once for each driver: those like the first GPU are taken, or like the
+ * first device where there is no GPU. */
+static qb_status open_all(qb__device_api api, const char *spec, qb__device_set *set) {
+    const qb__device_info *list, *model = first(api);
+    size_t count;
+    if (!model)
+        return qb__fail(QB_NO_DEVICE, "--device %s: %s", spec, qb__device_missing(api));
+    qb_status status = qb__device_list(&list, &count);
+    for (size_t i = 0; status == QB_OK && i < count && set->count < QB__DEVICES_MAX; i++) {
+        bool alike = api == QB__API_CUDA || (strcmp(list[i].name, model->name) == 0 &&
+                                             strcmp(list[i].driver, model->driver) == 0);
+        if (list[i].api == api && alike) status = open_one(list[i].spec, set);
+    }
+    return status;
+}
+
+/* A device that nobody asked for may fail to open: the CPU computes then. */
+static qb_status open_auto(const qb_env *env, qb__device_set *set) {
+    const qb__device_info *gpu = first_gpu(QB__API_CUDA);
+    if (!gpu) gpu = first_gpu(QB__API_OPENCL);
+    if (gpu && open_one(gpu->spec, set) != QB_OK)
+        qb__warn(env, "--device auto: not %s: %s", gpu->spec, qb_detail());
+    return QB_OK;
+}
+
+/* A limit that limits nothing is a slip. */
+static void tell_max_vram(const qb_env *env, const qb__device_set *set) {
+    if (!env || !env->max_vram) return;
+    if (set->count == 0) qb__info(env, "--max-vram has no effect: the CPU computes");
+    for (int i = 0; i < set->count; i++) {
+        const qb__device_info *info = qb__device_info_of(set->device[i]);
+        if (env->max_vram > info->memory_bytes)
+            qb__info(env, "--max-vram of %.1f GiB is more than %s has: %.1f GiB",
+                     (double)env->max_vram / 1073741824.0, info->spec,
+                     (double)info->memory_bytes / 1073741824.0);
+    }
+}
+
+static qb_status open_named(const char *spec, qb__device_set *set) {
+    if (strcmp(spec, "cpu") == 0) return QB_OK;
+    qb_status status = strcmp(spec, "cuda:all") == 0     ? open_all(QB__API_CUDA, spec, set)
+                       : strcmp(spec, "opencl:all") == 0 ? open_all(QB__API_OPENCL, spec, set)
+                                                         : open_one(spec, set);
+    if (status != QB_OK) qb__device_set_close(set);
+    return status;
+}
+
+qb_status qb__device_set_open(const qb_env *env, qb__device_set *set) {
+    const char *spec = env ? env->device : NULL;
+    *set = (qb__device_set){.named = spec && strcmp(spec, "auto") != 0};
+    qb_status status = set->named ? open_named(spec, set) : open_auto(env, set);
+    if (status == QB_OK) tell_max_vram(env, set);
+    return status;
+}
+
+void qb__device_set_close(qb__device_set *set) {
+    qb__compile_done(set, NULL);
+    for (int i = 0; i < set->count; i++) qb__device_close(set->device[i]);
+    set->count = 0;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PLANNER_DEVICES_KERNELS_H
+#define QB_PLANNER_DEVICES_KERNELS_H
+
+#include <cjson/cJSON.h>
+
+#include "device/device.h"
+
+/* "device_kernels": [{id, accuracy, interp, method, needs}], whatever devices there are. */
+qb_status qb__add_device_kernels(cJSON *root);
+/* "kernels": [{id, accuracy, runs_here, why_not}] of one device. */
+qb_status qb__add_kernels_of(cJSON *device, const qb__device_info *info);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "planner/tuning_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "planner/tuning.h"
+
+enum { FILE_MAX = 4 << 20, NAME_BYTES = PATH_MAX + 40 };
+
+const char *qb__tuning_path(void) {
+    static _Thread_local char path[1024];
+    const char *own = getenv("QB_TUNING"), *config = getenv("XDG_CONFIG_HOME"),
+               *home = getenv("HOME");
+    path[0] = 0;
+    if (own)
+        snprintf(path, sizeof path, "%s", own);
+    else if (config && *config)
+        snprintf(path, sizeof path, "%s/quickbeam/tuning.json", config);
+    else if (home && *home)
+        snprintf(path, sizeof path, "%s/.config/quickbeam/tuning.json", home);
+    return path;
+}
+
+/* ---- reading ---- */
+
+static qb_status unusable(const char *why) {
+    return qb__fail(QB_BAD_INPUT,
+                    "the tuning file %s %s; move it away, or name another by QB_TUNING",
+                    qb__tuning_path(), why);
+}
+
+static qb_status unreadable(int error) {
+    char why[160];
+    snprintf(why, sizeof why, "cannot be read (%s)", strerror(error));
+    return unusable(why);
+}
+
+static qb_status read_all(int fd, char *text, size_t count) {
+    while (count) {
+        ssize_t n = read(fd, text, count);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return unreadable(errno);
+        if (n == 0) return unusable("became shorter while it was read");
+        text += n;
+        count -= (size_t)n;
+    }
+    *text = 0;
+    return QB_OK;
+}
+
+/* An empty file has no rows; nor has anything to lose. */
+static qb_status parse(const char *text, size_t count, cJSON **rows) {
+    cJSON *root = count ? NULL : cJSON_CreateArray();
+    if (!root && strlen(text) == count) root = cJSON_ParseWithOpts(text, NULL, true);
+    if (cJSON_IsArray(root)) {
+        *rows = root;
+        return QB_OK;
+    }
+    cJSON_Delete(root);
+    return unusable("is not the JSON array that qb tune writes");
+}
+
+static qb_status read_file(int fd, cJSON **rows) {
+    struct stat about;
+    char *text = NULL;
+    qb_status status;
+    if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return unusable("is no regular file");
+    if (about.st_size > FILE_MAX) return unusable("is larger than 4 MiB");
+    const size_t count = (size_t)about.st_size;
+    QB__TRY(qb__alloc(count + 1, 1, &text));
+    QB__TRY(read_all(fd, text, count));
+    QB__TRY(parse(text, count, rows));
+out:
+    qb__free(text);
+    return status;
+}
+
+qb_status qb__tuning_read(cJSON **rows) {
+    const char *path = qb__tuning_path();
+    struct stat about;
+    *rows = NULL;
+    if (!*path || lstat(path, &about) != 0) {
+        *rows = cJSON_CreateArray();
+        return *rows ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for %s", path);
+    }
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe would be waited for */
+    if (fd < 0)
+        return errno == ENOENT ? unusable("is a link that leads nowhere") : unreadable(errno);
+    qb_status status = read_file(fd, rows);
+    close(fd);
+    return status;
+}
+
+/* ---- writing ---- */
+
+/* The file that a link stands for, so that the link stays. */
+static const char *target(char name[PATH_MAX]) {
+    const char *path = qb__tuning_path();
+    return realpath(path, name) ? name : path;
+}
+
+static void make_folders(const char *path) {
+    char folder[1024];
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *at = strchr(folder + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = 0;
+        mkdir(folder,
+              0777); /* what is there already stays; what fails shows when the file is opened */
+        *at = '/';
+    }
+}
+
+qb_status qb__tuning_write(const cJSON *rows) {
+    char name[PATH_MAX], temporary[NAME_BYTES];
+    const char *path = target(name);
+    snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
+    char *text = cJSON_Print(rows);
+    if (!text) return qb__fail(QB_NO_MEMORY, "no memory for %s", path);
+    FILE *file = fopen(temporary, "wb");
+    bool ok = file && fputs(text, file) >= 0;
+    if (file && fclose(file) != 0) ok = false;
+    cJSON_free(text);
+    if (ok && rename(temporary, path) == 0) return QB_OK;
+    int error = errno;
+    unlink(temporary);
+    return qb__fail_errno(error, "writing", path);
+}
+
+/* A lock on the file itself would go with it when the new one takes its name. */
+int qb__tuning_lock(void) {
+    char name[PATH_MAX], beside[NAME_BYTES];
+    if (!*qb__tuning_path()) return -1;
+    make_folders(qb__tuning_path());
+    snprintf(beside, sizeof beside, "%s.lock", target(name));
+    int fd = open(beside, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+    }
+    return fd; /* without a lock we write all the same, as file systems without locks need it */
+}
+
+void qb__tuning_unlock(int lock) {
+    if (lock >= 0) close(lock);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PLANNER_TUNING_FILE_H
+#define QB_PLANNER_TUNING_FILE_H
+
+#include <cjson/cJSON.h>
+
+#include "base/status.h"
+
+/* The file at qb__tuning_path() as an array of rows, empty where there is none. QB_BAD_INPUT, with
+ * its name and the remedy, when it is there but cannot be used: it must not be written over then.
+ * *rows is the caller's; NULL on failure. */
+qb_status qb__tuning_read(cJSON **rows);
+/* The file changes as a whole; a link to it stays. */
+qb_status qb__tuning_write(const cJSON *rows);
+
+/* Reading, changing and writing belong together: two programs that tune at once must not lose one
+ * another's rows. */
+int qb__tuning_lock(void);
+void qb__tuning_unlock(int lock);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PLANNER_TUNING_SHIPPED_H
+#define QB_PLANNER_TUNING_SHIPPED_H
+
+#include "planner/tuning.h"
+
+/* Parameters and speeds measured on machines we had. */
+typedef struct qb__tuning_shipped {
+    qb__tuning_key key; /* slices and columns are classes already */
+    qb__tuning_entry entry;
+} qb__tuning_shipped;
+
+extern const qb__tuning_shipped qb__tuning_shipped_rows[];
+extern const size_t qb__tuning_shipped_count;
+
+/* And those of the paper's cards (Tables 13, 20, 23, 24); slices are those of a fetch, a speed of 0
+ * is not known. */
+extern const qb__tuning_shipped qb__tuning_paper_rows[];
+extern const size_t qb__tuning_paper_count;
+/* `few`: only what was measured with as many slices; else the fastest. */
+bool qb__tuning_paper_find(const qb__tuning_key *key, bool few, qb__tuning_entry *entry);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "prep/air_scan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "prep/air.h"
+
+/* Transmissions of a band of rows, a view at a time. */
+typedef struct band {
+    qb_scan *scan;
+    const qb_scan_info *info;
+    size_t row0, rows, pixels;
+    float *dark, *gain, *values;
+    void *raw;
+} band;
+
+static void close_band(band *b) {
+    qb__free(b->dark);
+    qb__free(b->gain);
+    qb__free(b->values);
+    qb__free(b->raw);
+}
+
+static qb_status open_band(band *b, qb_scan *scan, size_t row0, size_t row1) {
+    uint64_t dead;
+    qb_status status;
+    *b = (band){.scan = scan, .info = qb_scan_describe(scan), .row0 = row0, .rows = row1 - row0};
+    b->pixels = b->rows * b->info->columns;
+    QB__TRY(qb__alloc(b->pixels, sizeof(float), &b->values));
+    QB__TRY(qb__alloc(b->pixels, qb_dtype_size(b->info->dtype), &b->raw));
+    if (b->info->quantity == QB_COUNTS && b->info->flats) {
+        QB__TRY(qb__alloc(b->pixels, sizeof(float), &b->dark));
+        QB__TRY(qb__alloc(b->pixels, sizeof(float), &b->gain));
+        QB__TRY(qb_scan_fields(scan, row0, row1, b->gain, b->dark));
+        qb__prep_gain(b->gain, b->dark, b->pixels, b->gain, &dead);
+    }
+out:
+    if (status != QB_OK) close_band(b);
+    return status;
+}
+
+/* values[row][column] of one view; NaN where the flat is dead. */
+static qb_status read_view(band *b, size_t view) {
+    qb_status status = qb_scan_read(b->scan, view, view + 1, b->row0, b->row0 + b->rows, b->raw);
+    if (status != QB_OK) return status;
+    qb_convert_to_float(b->raw, b->info->dtype, b->pixels, b->values);
+    for (size_t i = 0; b->gain && i < b->pixels; i++)
+        b->values[i] = b->gain[i] > 0 ? (b->values[i] - b->dark[i]) * b->gain[i] : NAN;
+    return QB_OK;
+}
+
+/* The median over rows of each column: what one dead or hot pixel cannot change. */
+static void column_profile(const band *b, float *column, float *profile) {
+    for (size_t x = 0; x < b->info->columns; x++) {
+        size_t n = 0;
+        for (size_t y = 0; y < b->rows; y++) {
+            float value = b->values[y * b->info->columns + x];
+            if (isfinite(value)) column[n++] = value;
+        }
+        profile[x] = n ? qb__air_median(column, n) : NAN;
+    }
+}
+
+/* Looks at up to SAMPLE views, all of a small detector's rows or a band in the middle of a large one. */
+static qb_status find_region(qb_scan *scan, qb__air_region *region) {
+    enum { SAMPLE = 48, ROWS = 64 };
+    const qb_scan_info *info = qb_scan_describe(scan);
+    size_t rows = info->rows < ROWS ? info->rows : ROWS, row0 = (info->rows - rows) / 2;
+    size_t views = info->views < SAMPLE ? info->views : SAMPLE;
+    float *profile = NULL, *column = NULL;
+    band b = {0};
+    qb_status status;
+    QB__TRY(open_band(&b, scan, row0, row0 + rows));
+    QB__TRY(qb__alloc(views * info->columns, sizeof *profile, &profile));
+    QB__TRY(qb__alloc(rows, sizeof *column, &column));
+    for (size_t i = 0; i < views; i++) {
+        QB__TRY(read_view(&b, i * info->views / views));
+        column_profile(&b, column, profile + i * info->columns);
+    }
+    *region = (qb__air_region){.y0 = row0, .y1 = row0 + rows};
+    if (!qb__air_find(profile, views, info->columns, info->quantity == QB_TRANSMISSION || b.gain, region))
+        status = qb__fail(QB_BAD_INPUT,
+                          "%s: --air auto found no columns at either edge that stay open beam in all "
+                          "views; give X0:X1,Y0:Y1 or leave --air out",
+                          info->path);
+out:
+    close_band(&b);
+    qb__free(profile);
+    qb__free(column);
+    return status;
+}
+
+/* The region's median in one view. */
+static qb_status region_level(const band *b, const qb__air_region *region, size_t view, float *picked,
+                              float *level) {
+    size_t n = 0;
+    for (size_t y = 0; y < b->rows; y++) {
+        for (int r = 0; r < region->ranges; r++) {
+            for (size_t x = region->x0[r]; x < region->x1[r]; x++) {
+                float value = b->values[y * b->info->columns + x];
+                if (isfinite(value)) picked[n++] = value;
+            }
+        }
+    }
+    *level = n ? qb__air_median(picked, n) : 0.0f;
+    if (*level > 0) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s view %zu: the air region's median is %g, not an open beam",
+                    b->info->path, view, (double)*level);
+}
+
+static void describe(const qb__air_region *region, char *text, size_t size) {
+    size_t used = (size_t)snprintf(text, size, "columns %zu:%zu", region->x0[0], region->x1[0]);
+    if (region->ranges == 2 && used < size)
+        used += (size_t)snprintf(text + used, size - used, " and %zu:%zu", region->x0[1], region->x1[1]);
+    if (used < size) snprintf(text + used, size - used, ", rows %zu:%zu", region->y0, region->y1);
+}
+
+/* "99.9%": the brightest part of each whole view, for objects that leave no fixed region open. */
+static bool parse_percentile(const char *where, double *percentile) {
+    char *end;
+    *percentile = qb__strtod(where, &end);
+    return end != where && strcmp(end, "%") == 0 && *percentile > 0 && *percentile < 100;
+}
+
+static int ascending(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static qb_status percentile_level(const band *b, double percentile, size_t view, float *picked,
+                                  float *level) {
+    size_t n = 0;
+    for (size_t i = 0; i < b->pixels; i++) {
+        if (isfinite(b->values[i])) picked[n++] = b->values[i];
+    }
+    qsort(picked, n, sizeof *picked, ascending);
+    *level = n ? picked[(size_t)(percentile / 100 * (double)(n - 1))] : 0.0f;
+    if (*level > 0) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s view %zu: its %g %% level is %g, not an open beam",
+                    b->info->path, view, percentile, (double)*level);
+}
+
+qb_status qb__air_measure(qb_scan *scan, const char *where, const qb_env *env, float *air, char *text,
+                          size_t size) {
+    const qb_scan_info *info = qb_scan_describe(scan);
+    qb__air_region region;
+    band b = {0};
+    float *picked = NULL, low = INFINITY, high = 0;
+    double percentile;
+    bool whole = parse_percentile(where, &percentile);
+    qb_status status = QB_OK;
+    if (whole) {
+        region = (qb__air_region){.y1 = info->rows};
+        snprintf(text, size, "the %g %% level of each view", percentile);
+    } else if (strcmp(where, "auto") == 0) {
+        status = find_region(scan, &region);
+    } else {
+        status = qb__air_parse(where, info->rows, info->columns, &region);
+    }
+    if (status != QB_OK) return status;
+    if (!whole) describe(&region, text, size);
+    QB__TRY(open_band(&b, scan, region.y0, region.y1));
+    QB__TRY(qb__alloc(b.pixels, sizeof *picked, &picked));
+    for (size_t v = 0; v < info->views; v++) {
+        QB__TRY(qb__check_cancel(env));
+        QB__TRY(read_view(&b, v));
+        QB__TRY(whole ? percentile_level(&b, percentile, v, picked, &air[v])
+                      : region_level(&b, &region, v, picked, &air[v]));
+        low = fminf(low, air[v]);
+        high = fmaxf(high, air[v]);
+    }
+    if (high > 0 && b.gain && (low < 0.8f || high > 1.25f))
+        qb__warn(env,
+                 "%s: the air region (%s) is %g to %g times as bright as the flats: values are wrong if "
+                 "the object covers it",
+                 info->path, text, (double)low, (double)high);
+    qb__info(env, "open beam at %s: %g to %g over the views", text, (double)low, (double)high);
+out:
+    close_band(&b);
+    qb__free(picked);
+    return status;
+}

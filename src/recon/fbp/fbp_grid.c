@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* The volume of a parallel-beam reconstruction: any pixels in x and y, slices where detector rows
+ * are. */
+#include <math.h>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "recon/fbp/fbp_plan.h"
+
+/* The detector row of slice 0 and how many rows a slice is from the next. */
+static qb_status find_rows(qb__fbp *fbp) {
+    const qb_grid *grid = &fbp->grid;
+    double n = (double)grid->n[2], rows = (double)fbp->info->rows, near = 0.01;
+    double step = grid->voxel[2] / fbp->pixel, whole = round(step);
+    if (!(whole >= 1) || fabs(step - whole) * n > near)
+        return qb__fail(QB_BAD_INPUT,
+                        "slices %.9g mm apart are %.6g detector rows of %.9g mm apart: slices of a "
+                        "parallel beam lie where rows do, so this must be a whole number",
+                        grid->voxel[2], step, fbp->pixel);
+    double first = grid->offset[2] / fbp->pixel + 0.5 * (rows - 1) - 0.5 * (n - 1) * whole;
+    double last = first + (n - 1) * whole;
+    if (fabs(first - round(first)) > near)
+        return qb__fail(
+            QB_BAD_INPUT,
+            "the first slice would lie at row %.6g: slices of a parallel beam lie where "
+            "rows do; shift --offset's Z by %.6g mm",
+            first, (round(first) - first) * fbp->pixel);
+    if (!(first > -0.5 && last < rows - 0.5))
+        return qb__fail(QB_BAD_INPUT,
+                        "the volume's slices lie on rows %.0f to %.0f, the detector has 0 to %.0f: "
+                        "choose NZ and Z of --size and --offset, or --slices, within",
+                        first, last, rows - 1);
+    fbp->first_row = (size_t)round(first);
+    fbp->step = (size_t)whole;
+    return QB_OK;
+}
+
+/* From rows back to mm, so that equal rows give equal bits however they were asked for. */
+static void place_slices(qb__fbp *fbp) {
+    qb_grid *grid = &fbp->grid;
+    double middle = (double)fbp->first_row + (double)((grid->n[2] - 1) * fbp->step) / 2.0;
+    grid->voxel[2] = fbp->pixel * (double)fbp->step;
+    grid->offset[2] = (middle - ((double)fbp->info->rows - 1) / 2.0) * fbp->pixel;
+}
+
+qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env) {
+    const qb_scan_info *info = fbp->info;
+    const qb_fbp_options *options = &fbp->options;
+    qb_grid_options asked = {options->size, options->voxel, options->offset, options->like};
+    bool known = info->pixel_size > 0;
+    size_t first;
+    fbp->pixel = known ? info->pixel_size : 1.0;
+    if (!known && (options->hu > 0 || options->like))
+        return qb__fail(QB_BAD_ARGUMENT, "--%s needs the pixel size: give --pixel-size MM",
+                        options->like ? "like" : "hu");
+    if (!known)
+        qb__warn(env, "no pixel size is known: values come out per pixel; give --pixel-size MM");
+    fbp->grid = (qb_grid){.n = {info->columns, info->columns, info->rows},
+                          .voxel = {fbp->pixel, fbp->pixel, fbp->pixel}};
+    qb_status status = qb_grid_make(&asked, &fbp->grid);
+    if (status != QB_OK) return status;
+    if (!options->like) fbp->grid.voxel[2] = fbp->pixel;
+    status = qb_grid_slices(options->slices, &fbp->grid, &first);
+    if (status == QB_OK) status = find_rows(fbp);
+    if (status != QB_OK) return status;
+    place_slices(fbp);
+    fbp->volume = (qb__volume_out){.options = &fbp->output,
+                                   .grid = fbp->grid,
+                                   .hu = options->hu,
+                                   .in_mm = known,
+                                   .first = fbp->first_row,
+                                   .description = "quickbeam filtered back-projection"};
+    return QB_OK;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/options_rows.h"
+#include "quickbeam/recon.h"
+
+#define ROW(...) QB__ROW(qb_fbp_options, __VA_ARGS__)
+
+const qb_param qb_fbp_params[] = {
+    ROW(center, QB_PARAM_TEXT, "auto|METHOD|COLUMN|A:B:STEP", "auto", NULL, 0, 0,
+        "rotation axis: a column (pixel centres at integers), a way to find it (auto, "
+        "registration, "
+        "sharpness), or a sweep of one slice, on the CPU"),
+    ROW(slices, QB_PARAM_TEXT, "A:B[:S]", NULL, NULL, 0, 0,
+        "only these slices of the volume: detector rows, unless NZ or --like say otherwise"),
+    QB__FILTER_ROWS(qb_fbp_options),
+    ROW(interp, QB_PARAM_CHOICE, NULL, "auto", "linear|nearest|oversample|auto", 0, 0,
+        "interpolation between detector columns; auto is that of --kernel, else linear; oversample "
+        "on "
+        "devices only (--device)"),
+    QB__KERNEL_ROWS(qb_fbp_options),
+    QB__SIZE_ROW(qb_fbp_options),
+    ROW(voxel, QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,
+        "pixel of a slice in mm; default: the detector's"),
+    ROW(offset, QB_PARAM_NUMBERS, "X,Y[,Z]", NULL, NULL, -1e9, 1e9,
+        "where the middle of the volume lies, in mm from the axis and the detector's middle row"),
+    QB__LIKE_ROW(qb_fbp_options),
+    QB__HU_ROW(qb_fbp_options),
+    {0},
+};

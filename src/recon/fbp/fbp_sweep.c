@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* --center A:B:STEP: one slice for many axes, each in a file named by the column that was used. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "recon/fbp/fbp.h"
+
+/* The middle slice of those chosen: with --slices A:A+1, row A. */
+static size_t sweep_row(const qb__fbp *fbp) {
+    return fbp->first_row + fbp->grid.n[2] / 2 * fbp->step;
+}
+
+static qb_status write_slice(qb__fbp *fbp, double center, const float *image) {
+    static const qb_dtype dtypes[] = {QB_F32, QB_F16, QB_U16, QB_U8};
+    size_t nx = fbp->grid.n[0], ny = fbp->grid.n[1];
+    qb_dtype dtype = dtypes[fbp->output.dtype];
+    char path[4096];
+    qb__print(path, sizeof path, "%s/center_%09.3f.tif", fbp->output.output, center);
+    bool known = fbp->info->pixel_size > 0;
+    qb_stack stack = {.dtype = dtype,
+                      .shape = {1, ny, nx},
+                      .units = qb__volume_units(&fbp->volume),
+                      .voxel = {known ? fbp->grid.voxel[0] : 0, known ? fbp->grid.voxel[1] : 0, 0},
+                      .quantity = fbp->options.hu > 0 ? "Hounsfield" : "attenuation",
+                      .scale_low = fbp->volume.low,
+                      .scale_high = fbp->volume.high,
+                      .description = "quickbeam axis sweep"};
+    qb_writer *writer = NULL;
+    void *values = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(nx * ny, qb_dtype_size(dtype), &values));
+    qb_convert_from_float(image, nx * ny, dtype, fbp->volume.low, fbp->volume.high, values);
+    QB__TRY(qb_writer_create(path, &stack, &writer));
+    QB__TRY(qb_writer_write(writer, 0, 1, values));
+    cJSON_DeleteItemFromObject(fbp->job.report, "column");
+    cJSON_AddNumberToObject(fbp->job.report, "column", center);
+    char *provenance = qb__provenance(&fbp->job, fbp->command, fbp->info->path);
+    status = qb_writer_commit(writer, provenance);
+    cJSON_free(provenance);
+    writer = NULL;
+out:
+    qb_writer_abort(writer);
+    qb__free(values);
+    return status;
+}
+
+static void image_range(const float *image, size_t count, double *low, double *high) {
+    *low = INFINITY;
+    *high = -INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        if (image[i] < *low) *low = image[i];
+        if (image[i] > *high) *high = image[i];
+    }
+}
+
+qb_status qb__fbp_sweep(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
+    const char *folder = fbp->output.output;
+    qb__info(env, "sweep of slice %zu", sweep_row(fbp));
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        return qb__fail_errno(errno, "creating the folder of a sweep", folder);
+    size_t pixels = fbp->grid.n[0] * fbp->grid.n[1];
+    float *image;
+    qb_status status = qb__alloc(pixels, sizeof *image, &image);
+    cJSON *list = cJSON_AddArrayToObject(fbp->job.report, "centers");
+    for (size_t i = 0; status == QB_OK && i < fbp->sweep_count; i++) {
+        double center = fmin(fbp->center + (double)i * fbp->sweep_step,
+                             (double)fbp->info->columns - 1);
+        QB__TRY(qb__check_cancel(env));
+        QB__TRY(qb__fbp_aim(fbp, center));
+        QB__TRY(qb__fbp_slice(fbp, sweep_row(fbp), pool, image));
+        if (fbp->options.hu > 0) {
+            for (size_t p = 0; p < pixels; p++) image[p] -= 1000.0f;
+        }
+        /* One grey scale for the whole sweep: the first slice's, or the one asked for. */
+        if (i == 0 && fbp->output.range.count == 2) {
+            fbp->volume.low = fbp->output.range.value[0];
+            fbp->volume.high = fbp->output.range.value[1];
+        } else if (i == 0) {
+            image_range(image, pixels, &fbp->volume.low, &fbp->volume.high);
+        }
+        QB__TRY(write_slice(fbp, center, image));
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(center));
+        qb__progress(env, "sweep", i + 1, fbp->sweep_count);
+    }
+    cJSON_AddStringToObject(fbp->job.report, "output", folder);
+out:
+    qb__free(image);
+    return status;
+}

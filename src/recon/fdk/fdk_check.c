@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* What makes a cone-beam reconstruction worthless though every number of it could be computed. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "geometry/grid.h"
+#include "geometry/units.h"
+#include "recon/fdk/fdk.h"
+
+static const double degrees = 57.29577951308232;
+
+/* The radius about the axis that the views cover, 180 degrees and its fan of what both sides see; 0
+ * = none. */
+static double covered_radius(const qb_geometry *geometry, const qb__cone_weights *weights) {
+    double nearest = INFINITY, half = 0.5 * (weights->span - 3.14159265358979323846);
+    for (size_t i = 0; i < geometry->views; i++)
+        nearest = fmin(nearest, hypot(geometry->view[i].source[0], geometry->view[i].source[1]));
+    half = fmin(half, fmin(-weights->gamma_low, weights->gamma_high));
+    return half > 0 ? nearest * sin(half) : 0;
+}
+
+/* A step, as when the last view of a short scan was not taken, is made up for by its neighbours. */
+static bool is_negligible(const qb__cone_weights *weights) {
+    return weights->missing <= fmax(1.01 * weights->step, 1 / degrees);
+}
+
+qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_weights *weights,
+                                 bool allow, const qb_env *env) {
+    size_t distinct = geometry->views - weights->repeated;
+    if (!allow && geometry->views >= 3 && distinct < 3)
+        return qb__fail(QB_BAD_INPUT,
+                        "the %zu views lie at %zu different angle%s: are the angles right? "
+                        "--allow-limited reconstructs what there is",
+                        geometry->views, distinct, distinct == 1 ? "" : "s");
+    if (!(weights->missing > 0)) return QB_OK;
+    char text[256];
+    snprintf(
+        text, sizeof text,
+        "limited angle: %.4g of the %.5g degrees needed were not measured (none lies between %.5g "
+        "and %.5g)",
+        weights->missing * degrees, weights->needed * degrees, weights->gap_from * degrees,
+        (weights->gap_from + weights->gap) * degrees);
+    if (allow || is_negligible(weights)) {
+        qb__warn(env, "%s", text);
+        return QB_OK;
+    }
+    double radius = covered_radius(geometry, weights);
+    if (!(radius > 0))
+        return qb__fail(QB_BAD_INPUT, "%s; --allow-limited reconstructs what there is", text);
+    return qb__fail(
+        QB_BAD_INPUT,
+        "%s; --allow-limited reconstructs what there is; within %.4g mm of the axis it is "
+        "complete (--size, --voxel)",
+        text, radius);
+}
+
+void qb__fdk_warn_doubt(const qb_geometry *geometry, const qb_geometry_info *info,
+                        const qb_env *env) {
+    char text[256];
+    if (qb__geometry_doubt(geometry, info, text, sizeof text)) qb__warn(env, "%s", text);
+}
+
+void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options,
+                         const qb_grid *grid, const qb_env *env) {
+    double field = qb__grid_field(grid);
+    bool chosen = options->size.count || options->voxel > 0 || options->like;
+    if (chosen || info->weights != QB_REDUNDANCY_WANG || !(field < 0.99 * info->field_radius))
+        return;
+    qb__warn(env,
+             "the volume, as wide as the detector, reaches %.4g mm from the axis; with the "
+             "detector to one side the full turn covers %.4g mm: --size %.0f takes it all in",
+             field, info->field_radius, ceil(2 * info->field_radius / grid->voxel[0]));
+}

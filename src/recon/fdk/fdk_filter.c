@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* The filter stage of a cone-beam reconstruction, a view at a time: line integrals; resampled where
+ * the detector is turned or bent; weighted; filtered; in the kernel's layout. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/extend.h"
+#include "recon/fdk/fdk.h"
+
+static size_t round_up(size_t n) {
+    return (n + 15) / 16 * 16;
+}
+static size_t row_stride(const qb__fdk *fdk) {
+    return round_up(fdk->width);
+}
+static size_t image_stride(const qb__fdk *fdk) {
+    return round_up(fdk->info->columns + 2 * QB__RESAMPLE_EDGE);
+}
+
+/* A thread's scratch: rows of a view; their weights; when resampled the detector's own rows and the
+ * places to read; what the filter wants. */
+typedef struct desk {
+    float *rows, *weights, *image;
+    double *column, *row;
+    void *filter;
+    size_t bytes;
+} desk;
+
+static desk lay_out(const qb__fdk *fdk, char *scratch) {
+    desk d = {0};
+    size_t columns = fdk->geometry->columns, at = 0;
+    d.rows = (float *)(scratch + at);
+    at += fdk->window_rows * row_stride(fdk) * sizeof(float);
+    d.weights = (float *)(scratch + at);
+    if (!fdk->same_weights) at += round_up(fdk->window_rows * columns) * sizeof(float);
+    d.image = (float *)(scratch + at);
+    if (fdk->resampled) at += fdk->raw_rows * image_stride(fdk) * sizeof(float);
+    d.column = (double *)(scratch + at);
+    if (fdk->resampled) at += 2 * round_up(columns) * sizeof(double);
+    d.row = d.column + round_up(columns);
+    d.filter = scratch + at;
+    d.bytes = at + qb__filter_scratch(fdk->filter);
+    return d;
+}
+
+size_t qb__fdk_scratch(const qb__fdk *fdk) {
+    static char base[1];
+    size_t filter = lay_out(fdk, base).bytes, brick = fdk->variant->scratch_bytes(&fdk->problem);
+    return filter > brick ? filter : brick;
+}
+
+static size_t raw_row(const qb__fdk *fdk) {
+    return fdk->info->columns * qb_dtype_size(fdk->info->dtype);
+}
+
+/* The rows of the window as they lie on the detector. */
+static void prepare_rows(qb__fdk *fdk, const qb__fdk_window *window, size_t view, const char *raw,
+                         int worker, const desk *d) {
+    for (size_t r = window->rows.r0; r < window->rows.r1; r++, raw += raw_row(fdk))
+        qb__prepare_row(fdk->prepare, view, r, raw,
+                        d->rows + (r - window->rows.r0) * row_stride(fdk) + fdk->weights.before,
+                        &fdk->counts[worker]);
+}
+
+/* The detector ends where its pixels saw nothing: --pad says what continues the row there. */
+static void continue_row(const qb__fdk *fdk, float *row) {
+    size_t columns = fdk->geometry->columns, first = 0, end = columns;
+    while (first < columns && isnan(row[first])) first++;
+    while (end > first && isnan(row[end - 1])) end--;
+    if (first == end) {
+        memset(row, 0, columns * sizeof *row);
+        return;
+    }
+    qb__resample_fill(row + first, end - first);
+    qb__extend((qb_pad)fdk->options.pad, row + first, end - first, first, columns - end);
+}
+
+/* The rows of the window between those of the detector. */
+static void resample_rows(qb__fdk *fdk, const qb__fdk_window *window, size_t view, const char *raw,
+                          int worker, const desk *d) {
+    size_t stride = image_stride(fdk), columns = fdk->geometry->columns;
+    qb__resample_image image = {.cells = d->image + QB__RESAMPLE_EDGE,
+                                .stride = stride,
+                                .columns = fdk->info->columns,
+                                .rows = fdk->info->rows,
+                                .row0 = window->raw.first,
+                                .row1 = window->raw.end};
+    for (size_t r = window->raw.first; r < window->raw.end; r++, raw += raw_row(fdk)) {
+        float *row = d->image + (r - window->raw.first) * stride + QB__RESAMPLE_EDGE;
+        qb__prepare_row(fdk->prepare, view, r, raw, row, &fdk->counts[worker]);
+        qb__resample_extend(row, fdk->info->columns);
+    }
+    for (size_t r = window->rows.r0; r < window->rows.r1; r++) {
+        float *row = d->rows + (r - window->rows.r0) * row_stride(fdk) + fdk->weights.before;
+        qb__upright_line(&fdk->upright, view, r, d->column, d->row);
+        qb__resample_row(fdk->resampler, &image, d->column, d->row, columns, NAN, row);
+        continue_row(fdk, row);
+    }
+}
+
+/* Times its weights, between the columns that are added on both sides. */
+static void weight_row(const qb__fdk *fdk, const float *weight, float *row) {
+    size_t before = fdk->weights.before, columns = fdk->geometry->columns;
+    float *middle = row + before;
+    memset(row, 0, before * sizeof *row);
+    for (size_t i = 0; i < columns; i++) middle[i] *= weight[i];
+    memset(middle + columns, 0, fdk->weights.after * sizeof *row);
+}
+
+void qb__fdk_filter_view(qb__fdk *fdk, const qb__fdk_window *window, size_t view, const char *raw,
+                         int worker, void *out) {
+    desk d = lay_out(fdk, fdk->scratch[worker]);
+    size_t columns = fdk->geometry->columns, stride = row_stride(fdk);
+    size_t r0 = window->rows.r0, count = window->rows.r1 - r0;
+    (fdk->resampled ? resample_rows : prepare_rows)(fdk, window, view, raw, worker, &d);
+    if (fdk->same_weights)
+        d.weights = fdk->pixel_weights + r0 * columns;
+    else
+        qb__cone_pixel_weights(fdk->geometry, &fdk->weights, view, r0, r0 + count, d.weights);
+    for (size_t r = 0; r < count; r++)
+        weight_row(fdk, d.weights + r * columns, d.rows + r * stride);
+    double hu = fdk->options.hu > 0 ? 1000.0 / fdk->options.hu : 1.0;
+    qb__filter_rows(fdk->filter, d.rows, count, stride, (float)(fdk->weights.view[view] * hu),
+                    d.filter);
+    fdk->variant->pack(&fdk->problem, view, window->rows, d.rows, stride, out);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/options_rows.h"
+#include "quickbeam/recon.h"
+
+#define ROW(...) QB__ROW(qb_fdk_options, __VA_ARGS__)
+
+const qb_param qb_fdk_params[] = {
+    QB__FILTER_ROWS(qb_fdk_options),
+    QB__KERNEL_ROWS(qb_fdk_options),
+    QB__SIZE_ROW(qb_fdk_options),
+    ROW(voxel, QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,
+        "voxel in mm; default: a detector pixel as it appears at the axis"),
+    ROW(offset, QB_PARAM_NUMBERS, "X,Y,Z", NULL, NULL, -1e9, 1e9,
+        "where the middle of the volume lies, in mm"),
+    QB__LIKE_ROW(qb_fdk_options),
+    ROW(slices, QB_PARAM_TEXT, "A:B[:S]", NULL, NULL, 0, 0, "only these slices of the volume"),
+    {"allow-limited", QB_PARAM_FLAG, offsetof(qb_fdk_options, allow_limited), NULL, NULL, NULL, 0, 0,
+     "reconstruct although more than a step, and a degree, of the angles needed is missing", 0},
+    QB__HU_ROW(qb_fdk_options),
+    ROW(resample, QB_PARAM_CHOICE, NULL, "auto", "auto|always|never", 0, 0,
+        "views onto a flat, upright detector before they are filtered; auto: where it is bent, or its "
+        "rows are not level by more than a pixel"),
+    {0},
+};

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* What a cone-beam reconstruction will do: grid, weights, kernel, slabs, blocks of views, forecast. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "cpu/features.h"
+#include "geometry/circle.h"
+#include "geometry/grid.h"
+#include "geometry/matrix.h"
+#include "job/describe.h"
+#include "planner/backproject.h"
+#include "planner/kernel_name.h"
+#include "recon/fdk/fdk.h"
+
+static const double degrees = 57.29577951308232;
+
+static qb_status check_shapes(const qb__fdk *fdk) {
+    const qb_geometry *g = fdk->real;
+    const qb_scan_info *info = fdk->info;
+    if (info->beam == 1 + QB_BEAM_PARALLEL)
+        return qb__fail(QB_BAD_INPUT, "%s states that its beam is parallel: use qb fbp", info->path);
+    if (g->views == info->views && g->rows == info->rows && g->columns == info->columns) return QB_OK;
+    return qb__fail(QB_BAD_INPUT,
+                    "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu", g->views,
+                    g->rows, g->columns, info->path, info->views, info->rows, info->columns);
+}
+
+static qb_status decide_grid(qb__fdk *fdk) {
+    const qb_fdk_options *options = &fdk->options;
+    qb_grid *grid = &fdk->grid;
+    qb_grid_options asked = {options->size, options->voxel, options->offset, options->like};
+    size_t first = 0;
+    qb_grid_default(fdk->real, grid);
+    qb_status status = qb_grid_make(&asked, grid);
+    if (status == QB_OK) status = qb_grid_slices(options->slices, grid, &first);
+    if (status != QB_OK) return status;
+    fdk->volume = (qb__volume_out){.options = &fdk->output, .grid = *grid, .hu = options->hu,
+                                   .in_mm = true, .first = first,
+                                   .description = "quickbeam FDK"};
+    return qb_geometry_check_grid(fdk->real, grid);
+}
+
+static const char *redundancy_name(qb_redundancy kind) {
+    static const char *const names[] = {"none (full turn)", "Parker (short scan)",
+                                        "Wang (offset detector)"};
+    return names[kind];
+}
+
+/* Rows must be level before they are filtered: turned ones are resampled, and bent ones flattened. */
+static qb_status decide_detector(qb__fdk *fdk, const qb_env *env) {
+    enum { AUTO, ALWAYS, NEVER };
+    const qb_geometry *real = fdk->real;
+    double drift = qb__upright_drift(real);
+    int wish = fdk->options.resample;
+    if (real->radius > 0 && wish == NEVER)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "a detector bent to a radius of %g mm must be resampled: leave --resample "
+                        "never out",
+                        real->radius);
+    fdk->resampled = wish == ALWAYS || (wish == AUTO && qb__upright_wanted(real));
+    cJSON_AddBoolToObject(fdk->job.plan, "resampled", fdk->resampled);
+    if (!fdk->resampled) return QB_OK;
+    qb_status status;
+    QB__TRY(qb__upright_create(real, &fdk->upright));
+    QB__TRY(qb__resampler_create(&fdk->resampler));
+    fdk->geometry = &fdk->upright.geometry;
+    double shape[] = {(double)fdk->geometry->rows, (double)fdk->geometry->columns};
+    cJSON_AddItemToObject(fdk->job.plan, "upright_rows_columns", cJSON_CreateDoubleArray(shape, 2));
+    qb__info(env,
+             "views are resampled to a flat, upright detector of %zu x %zu pixels (rows drift by "
+             "%.3g pixels%s)",
+             fdk->geometry->columns, fdk->geometry->rows, drift,
+             real->radius > 0 ? ", bent" : "");
+out:
+    return status;
+}
+
+static qb_status decide_weights(qb__fdk *fdk, const qb_env *env) {
+    const qb_grid *grid = &fdk->grid;
+    double field = qb__grid_field(grid);
+    qb_geometry_info info;
+    qb__circle circle;
+    qb_status status;
+    QB__TRY(qb_geometry_describe(fdk->real, &info));
+    QB__TRY(qb__circle_fit(fdk->geometry, &circle));
+    QB__TRY(qb__cone_weights_upright(fdk->geometry, fdk->real, field, &fdk->weights));
+    fdk->same_weights = circle.error <= 1e-3 && fdk->weights.kind != QB_REDUNDANCY_PARKER;
+    fdk->width = fdk->weights.before + fdk->geometry->columns + fdk->weights.after;
+    qb__info(env, "views cover %.2f degrees; redundancy weights: %s", fdk->weights.span * degrees,
+             redundancy_name(fdk->weights.kind));
+    qb__fdk_warn_doubt(fdk->real, &info, env);
+    if (info.field_radius > 0 && field > 1.1 * info.field_radius)
+        qb__warn(env,
+                 "the volume reaches %.4g mm from the axis, all views see only %.4g: its rim is "
+                 "incomplete",
+                 field, info.field_radius);
+    qb__fdk_warn_narrow(&info, &fdk->options, grid, env);
+    QB__TRY(qb__fdk_check_coverage(fdk->geometry, &fdk->weights, fdk->options.allow_limited, env));
+    cJSON *plan = fdk->job.plan;
+    cJSON_AddStringToObject(plan, "redundancy", redundancy_name(fdk->weights.kind));
+    cJSON_AddNumberToObject(plan, "coverage_deg", fdk->weights.span * degrees);
+    cJSON_AddNumberToObject(plan, "missing_deg", fdk->weights.missing * degrees);
+    cJSON_AddNumberToObject(plan, "magnification", info.magnification);
+    cJSON_AddNumberToObject(plan, "field_of_view_radius_mm", info.field_radius);
+    cJSON_AddBoolToObject(plan, "circular", info.circular);
+out:
+    return status;
+}
+
+/* Columns of filtered rows begin `before` columns to the left of the detector. */
+static qb_status decide_matrices(qb__fdk *fdk) {
+    size_t views = fdk->geometry->views;
+    qb__matrix *matrices = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(views, sizeof *matrices, &matrices));
+    QB__TRY(qb__alloc(views, sizeof *fdk->matrix, &fdk->matrix));
+    QB__TRY(qb__matrices_on_grid(fdk->geometry, &fdk->grid, matrices));
+    for (size_t v = 0; v < views; v++) {
+        for (int j = 0; j < 4; j++) {
+            fdk->matrix[v][j] = matrices[v].m[0][j] + (double)fdk->weights.before * matrices[v].m[2][j];
+            fdk->matrix[v][4 + j] = matrices[v].m[1][j];
+            fdk->matrix[v][8 + j] = matrices[v].m[2][j];
+        }
+    }
+    fdk->problem = (qb__bp_cone_problem){
+        .views = views, .columns = fdk->width, .rows = fdk->geometry->rows, .nx = fdk->grid.n[0],
+        .ny = fdk->grid.n[1], .nz = fdk->grid.n[2], .matrix = (const double (*)[12])fdk->matrix};
+out:
+    qb__free(matrices);
+    return status;
+}
+
+static const char *unusable(const qb__fdk *fdk, const qb__bp_cone_variant *row) {
+    if (row->features & ~qb__cpu_features()) return "this CPU lacks its instructions";
+    if ((int)row->accuracy > fdk->options.accuracy) return "less accurate than asked for";
+    if (row->needs_largest && !fdk->problem.largest)
+        return "needs each filtered view's largest value beforehand, which one pass does not know";
+    if (row->applicable && !row->applicable(&fdk->problem)) return "does not apply to this geometry";
+    return NULL;
+}
+
+static qb_status decide_kernel(qb__fdk *fdk) {
+    size_t count;
+    const qb__bp_cone_variant *rows = qb__bp_cone_variants(&count);
+    const char *id = fdk->options.kernel;
+    cJSON *why_list = cJSON_AddArrayToObject(fdk->job.plan, "why");
+    double updates = (double)fdk->problem.nx * (double)fdk->problem.ny * (double)fdk->problem.nz *
+                     (double)fdk->problem.views;
+    for (size_t i = 0; i < count; i++) {
+        const char *why = unusable(fdk, &rows[i]);
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddStringToObject(entry, "kernel", rows[i].id);
+        cJSON_AddStringToObject(entry, "accuracy", qb__accuracy_name((qb_accuracy)rows[i].accuracy));
+        cJSON_AddNumberToObject(entry, "core_seconds", updates / (rows[i].speed * 1e9));
+        cJSON_AddStringToObject(entry, "verdict", why ? why : "usable");
+        cJSON_AddItemToArray(why_list, entry);
+        if (id && strcmp(id, rows[i].id) == 0 && why)
+            return qb__fail(QB_UNSUPPORTED,
+                            "kernel %s: %s; leave --kernel out, or take one that qb plan fdk --why "
+                            "calls usable",
+                            id, why);
+        if (why || (id && strcmp(id, rows[i].id) != 0)) continue;
+        if (!fdk->variant || rows[i].speed > fdk->variant->speed) fdk->variant = &rows[i];
+    }
+    if (!fdk->variant && id) return qb__kernel_refuse(id);
+    if (!fdk->variant)
+        return qb__fail(QB_UNSUPPORTED, "no kernel back-projects this geometry at --accuracy %s",
+                        qb__accuracy_name((qb_accuracy)fdk->options.accuracy));
+    return qb__filter_create(fdk->options.filter, (qb_pad)fdk->options.pad, fdk->width,
+                             fdk->weights.pitch, &fdk->filter);
+}
+
+/* The geometry's numbers, for the provenance. */
+static qb_status describe_geometry(qb__fdk *fdk) {
+    char *text;
+    qb_status status = qb_geometry_report(fdk->real, &fdk->grid, &text);
+    if (status != QB_OK) return status;
+    cJSON *report = cJSON_Parse(text);
+    cJSON_free(text);
+    if (!report) return qb__fail(QB_NO_MEMORY, "no memory for the plan");
+    cJSON_DeleteItemFromObject(report, "volume");
+    cJSON_AddItemToObject(fdk->job.plan, "geometry", report);
+    return QB_OK;
+}
+
+static void describe(qb__fdk *fdk) {
+    cJSON *plan = fdk->job.plan;
+    qb__describe_volume(plan, "fdk", fdk->info, &fdk->volume);
+    qb__describe_options(plan, qb_fdk_params, &fdk->options);
+    qb__describe_options(plan, qb_prep_params, &fdk->prep);
+    char text[96];
+    snprintf(text, sizeof text, "%zu views over %.2f degrees, %s", fdk->info->views,
+             fdk->weights.span * degrees, redundancy_name(fdk->weights.kind));
+    cJSON_AddStringToObject(plan, "angles", text);
+    cJSON_AddStringToObject(plan, "kernel", fdk->variant->id);
+    cJSON_AddStringToObject(plan, "accuracy", qb__accuracy_name((qb_accuracy)fdk->variant->accuracy));
+    cJSON_AddNumberToObject(plan, "threads", fdk->threads);
+    cJSON_AddNumberToObject(plan, "fft_length", (double)qb__filter_length(fdk->filter));
+    cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)fdk->slices);
+    cJSON_AddNumberToObject(plan, "chunks", (double)fdk->slabs);
+    cJSON_AddNumberToObject(plan, "views_per_block", (double)fdk->views);
+    cJSON_AddNumberToObject(plan, "detector_rows_per_chunk", (double)fdk->window_rows);
+    cJSON_AddNumberToObject(plan, "ring_slots", fdk->slots);
+    qb__describe_cost(plan, &fdk->volume, fdk->memory, fdk->forecast);
+}
+
+qb_status qb__fdk_decide(qb__fdk *fdk, const qb_env *env) {
+    qb_status status;
+    fdk->job.plan = cJSON_CreateObject();
+    QB__TRY(qb__volume_check(&fdk->output, fdk->info->path));
+    if (fdk->output.dtype >= 2 && fdk->output.range.count == 0) {
+        status = qb__fail(QB_BAD_ARGUMENT, "--dtype uint16 and uint8 need --range LO,HI");
+        goto out;
+    }
+    QB__TRY(check_shapes(fdk));
+    QB__TRY(decide_grid(fdk));
+    QB__TRY(decide_detector(fdk, env));
+    QB__TRY(decide_weights(fdk, env));
+    QB__TRY(decide_matrices(fdk));
+    QB__TRY(decide_kernel(fdk));
+    QB__TRY(qb__fdk_decide_chunks(fdk, env));
+    QB__TRY(describe_geometry(fdk));
+    describe(fdk);
+    fdk->job.plan_text = cJSON_Print(fdk->job.plan);
+    if (!fdk->job.plan_text) status = qb__fail(QB_NO_MEMORY, "no memory for the plan");
+out:
+    return status;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "simulate/detector.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+#define READ_NOISE 4.0 /* variance, counts */
+#define PEDESTAL 96
+#define CEILING 65535.0
+#define HEADROOM 1.25 /* the brightest pixel over the nominal one, with its noise */
+#define FAULTY 0.1    /* of all columns */
+
+/* What fixed patterns are drawn from; frames are numbered by enum qb__frame. */
+enum { PATTERN_PIXEL = 3, PATTERN_COLUMN, PATTERN_DARK };
+
+static uint64_t stream_seed(uint64_t seed, int kind) {
+    return seed * 8 + (uint64_t)kind;
+}
+
+static double normal(qb__random *random) {
+    double radius = sqrt(-2 * log(qb__random_unit(random)));
+    return radius * cos(2 * M_PI * qb__random_unit(random));
+}
+
+/* -1..1 across the detector. */
+static double across(size_t index, size_t count) {
+    return count > 1 ? 2 * (double)index / (double)(count - 1) - 1 : 0;
+}
+
+static void paint_profile(qb__detector *d) {
+    for (size_t i = 0; i < d->rows * d->columns; i++) {
+        double x = across(i % d->columns, d->columns), y = across(i / d->columns, d->rows);
+        double beam = 1.05 - 0.22 * (x - 0.15) * (x - 0.15) - 0.12 * (y + 0.1) * (y + 0.1) +
+                      0.02 * sin(5 * x + 3 * y);
+        qb__random random = qb__random_stream(stream_seed(d->seed, PATTERN_PIXEL), i);
+        d->profile[i] = (float)(beam * (1 + 0.01 * normal(&random)));
+    }
+}
+
+static void draw_faults(qb__detector *d, double rings) {
+    for (size_t c = 0; c < d->columns; c++) {
+        qb__random random = qb__random_stream(stream_seed(d->seed, PATTERN_COLUMN), c);
+        bool faulty = qb__random_unit(&random) < FAULTY;
+        d->fault[c] = faulty ? (float)fmax(0, 1 + rings * normal(&random)) : 1;
+    }
+}
+
+qb_status qb__detector_create(size_t rows, size_t columns, double photons, double rings,
+                              uint64_t seed, qb__detector *detector) {
+    *detector = (qb__detector){
+        .rows = rows, .columns = columns, .photons = photons, .gain = 1, .seed = seed};
+    double room = CEILING - PEDESTAL - READ_NOISE;
+    if (photons * HEADROOM > room) detector->gain = room / (photons * HEADROOM);
+    qb_status status;
+    size_t pixels;
+    if (!qb__mul(rows, columns, 1, &pixels))
+        return qb__fail(QB_NO_MEMORY, "a detector of %zu x %zu is too large", columns, rows);
+    QB__TRY(qb__alloc(columns, sizeof(float), &detector->fault));
+    draw_faults(detector, rings);
+    if (photons > 0) {
+        QB__TRY(qb__alloc(pixels, sizeof(float), &detector->profile));
+        paint_profile(detector);
+    }
+out:
+    if (status != QB_OK) qb__detector_destroy(detector);
+    return status;
+}
+
+void qb__detector_destroy(qb__detector *detector) {
+    if (!detector) return;
+    qb__free(detector->profile);
+    qb__free(detector->fault);
+    *detector = (qb__detector){0};
+}
+
+/* -4..4, a pixel's own. */
+static int dark_pattern(const qb__detector *d, size_t pixel) {
+    qb__random random = qb__random_stream(stream_seed(d->seed, PATTERN_DARK), pixel);
+    return (int)(qb__random_bits(&random) % 9) - 4;
+}
+
+size_t qb__detector_expose(const qb__detector *d, enum qb__frame kind, size_t frame, size_t row,
+                           const double *transmission, uint16_t *out) {
+    size_t clipped = 0;
+    uint64_t seed = stream_seed(d->seed, kind);
+    for (size_t c = 0; c < d->columns; c++) {
+        size_t pixel = row * d->columns + c;
+        qb__random random = qb__random_stream(seed, (uint64_t)frame * d->rows * d->columns + pixel);
+        double mean = kind == QB__FRAME_DARK ? 0 : d->photons * d->profile[pixel];
+        if (kind == QB__FRAME_VIEW) mean *= d->fault[c] * transmission[c];
+        double drawn = d->gain * qb__poisson(&random, mean + READ_NOISE / d->gain);
+        double counts = floor(drawn + 0.5) + PEDESTAL + dark_pattern(d, pixel);
+        clipped += counts > CEILING;
+        out[c] = (uint16_t)fmin(counts, CEILING);
+    }
+    return clipped;
+}

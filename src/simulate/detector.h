@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_SIMULATE_DETECTOR_H
+#define QB_SIMULATE_DETECTOR_H
+
+#include <stddef.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/random.h"
+#include "quickbeam/status.h"
+
+/* A simulated counting detector of 16 bits.
+ *
+ *   counts = pedestal + gain Poisson(photons profile fault transmission + READ_NOISE / gain)
+ *
+ * photons per pixel in the open beam; profile: a beam brighter in the middle, off centre, and
+ * pixels that differ by 1 %, the same in all frames; fault: some columns' gain error, in
+ * projections but not in flats, which is what leaves rings; pedestal + READ_NOISE: about 100 counts
+ * of dark. One photon is one count unless that would saturate: then gain brings the flats below the
+ * ceiling. */
+typedef struct qb__detector {
+    size_t rows, columns;
+    double photons, gain;
+    uint64_t seed;
+    float *profile; /* [rows][columns] */
+    float *fault;   /* [columns] */
+} qb__detector;
+
+enum qb__frame { QB__FRAME_VIEW, QB__FRAME_FLAT, QB__FRAME_DARK };
+
+/* photons 0: no counts, faults only. rings: the standard deviation of a faulty column's gain. */
+qb_status qb__detector_create(size_t rows, size_t columns, double photons, double rings,
+                              uint64_t seed, qb__detector *detector);
+void qb__detector_destroy(qb__detector *detector);
+
+/* One row of one frame; transmission[columns] is read for QB__FRAME_VIEW alone. Returns how many
+ * pixels were clipped at 65535. Depends on nothing but its arguments: any thread, any order. */
+size_t qb__detector_expose(const qb__detector *detector, enum qb__frame kind, size_t frame,
+                           size_t row, const double *transmission, uint16_t *out);
+
+/* An integer with the Poisson distribution of that mean: by inversion below 10, else by transformed
+ * rejection (PTRS; W. Hoermann, Insurance: Mathematics and Economics 12 (1993) 39). */
+double qb__poisson(qb__random *random, double mean);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_SIMULATE_RABBITCT_SYNTHETIC_H
+#define QB_SIMULATE_RABBITCT_SYNTHETIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/pool.h"
+#include "quickbeam/env.h"
+#include "quickbeam/status.h"
+
+/* A RabbitCT data set that stands in for the real one: a C-arm's short scan of
+ * 200 degrees whose distances, tilt, roll and principal point wobble a little from view to view, of
+ * a Shepp-Logan head of 110 mm and four beads. Projections are exact line integrals, weighted
+ * (cosine, Parker) and ramp-filtered; references are computed in double with the benchmark's own
+ * rules. */
+typedef struct qb__rabbitct_synthetic {
+    size_t columns, rows, views; /* 1248 x 960, 496 as in the real one; the pitch follows columns */
+    size_t reference;            /* references up to this L (128 ... 1024); 0 = none */
+    bool folder; /* the newer layout, in a folder, instead of the original one file */
+} qb__rabbitct_synthetic;
+
+/* Files appear when all is written. Memory: 8 bytes a voxel of each reference. `env` may be NULL.
+ */
+qb_status qb__rabbitct_synthesize(const char *path, const qb__rabbitct_synthetic *what,
+                                  qb__pool *pool, const qb_env *env);
+
+#endif

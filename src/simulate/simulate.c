@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "simulate/simulate.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/writer.h"
+#include "quickbeam/io.h"
+
+enum { FLATS = 20, DARKS = 10, BAND_PIXELS = 32768 };
+
+/* A chunk of views is cut into bands of rows, one task each. */
+typedef struct exposure {
+    const qb__simulation *simulation;
+    size_t first;       /* view of the chunk */
+    size_t band, bands; /* rows of one, how many in a view */
+    size_t pixel_bytes;
+    char *out;     /* the chunk */
+    char *scratch; /* per worker: a band of line integrals, then the phantom's own */
+    size_t scratch_bytes;
+    size_t *clipped; /* [workers] */
+} exposure;
+
+static size_t row_end(const exposure *e, size_t row) {
+    size_t end = row + e->band, rows = e->simulation->rows;
+    return end < rows ? end : rows;
+}
+
+static void expose_band(void *context, size_t task, int worker) {
+    const exposure *e = context;
+    const qb__simulation *s = e->simulation;
+    size_t view = task / e->bands, row = task % e->bands * e->band, end = row_end(e, row);
+    size_t columns = s->columns;
+    double *line = (double *)(e->scratch + (size_t)worker * e->scratch_bytes);
+    qb__phantom_project(&s->phantom, &s->geometry, e->first + view, row, end, line,
+                        line + e->band * columns);
+    for (; row < end; row++, line += columns) {
+        char *out = e->out + (view * s->rows + row) * columns * e->pixel_bytes;
+        for (size_t c = 0; c < columns; c++) line[c] = exp(-line[c]);
+        if (s->options->photons > 0) {
+            e->clipped[worker] += qb__detector_expose(&s->detector, QB__FRAME_VIEW, e->first + view,
+                                                      row, line, (uint16_t *)out);
+            continue;
+        }
+        for (size_t c = 0; c < columns; c++)
+            ((float *)out)[c] = (float)(line[c] * s->detector.fault[c]);
+    }
+}
+
+typedef struct field {
+    const qb__simulation *simulation;
+    enum qb__frame kind;
+    qb_array frames;
+} field;
+
+static void expose_field(void *context, size_t task, int worker) {
+    const field *f = context;
+    size_t rows = f->frames.shape[1], columns = f->frames.shape[2];
+    (void)worker;
+    for (size_t row = 0; row < rows; row++)
+        qb__detector_expose(&f->simulation->detector, f->kind, task, row, NULL,
+                            (uint16_t *)f->frames.data + (task * rows + row) * columns);
+}
+
+static qb_status make_field(field *f, size_t frames) {
+    const qb__simulation *s = f->simulation;
+    qb_status status = qb_array_create(QB_U16, frames, s->rows, s->columns, &f->frames);
+    if (status == QB_OK) qb__pool_for(s->pool, frames, expose_field, f);
+    return status;
+}
+
+static qb_status open_scan(const qb__simulation *s, const qb_array *flats, const qb_array *darks,
+                           qb_writer **writer) {
+    bool counts = s->options->photons > 0;
+    qb_stack stack = {
+        .dtype = counts ? QB_U16 : QB_F32,
+        .shape = {s->views, s->rows, s->columns},
+        .voxel = {s->pixel, s->pixel_v, 0},
+        .units = counts ? "counts" : "",
+        .quantity = qb_quantity_name(counts ? QB_COUNTS : QB_TRANSMISSION),
+        .scale_low = 0,
+        .scale_high = 65535,
+        .description = "quickbeam simulated scan",
+        .angles = s->angles,
+        .beam = 1 + (int)s->geometry.beam,
+        .flats = counts ? flats : NULL,
+        .darks = counts ? darks : NULL,
+    };
+    return qb_writer_create(s->options->output, &stack, writer);
+}
+
+static qb_status prepare(const qb__simulation *s, exposure *e, size_t *views) {
+    size_t threads = (size_t)qb__pool_threads(s->pool), image;
+    *e = (exposure){.simulation = s, .pixel_bytes = s->options->photons > 0 ? 2 : 4};
+    e->band = BAND_PIXELS / s->columns + 1;
+    if (e->band > s->rows) e->band = s->rows;
+    e->bands = (s->rows + e->band - 1) / e->band;
+    e->scratch_bytes = (e->band * s->columns * sizeof(double) +
+                        qb__phantom_scratch(&s->phantom, s->columns) + 63) /
+                       64 * 64;
+    if (!qb__mul(s->rows, s->columns, e->pixel_bytes, &image))
+        return qb__fail(QB_NO_MEMORY, "a view of %zu x %zu is too large", s->columns, s->rows);
+    *views = s->chunk_bytes / image + 1;
+    if (*views > s->views) *views = s->views;
+    qb_status status;
+    QB__TRY(qb__alloc(threads, sizeof *e->clipped, &e->clipped));
+    QB__TRY(qb__alloc(threads, e->scratch_bytes, &e->scratch));
+    QB__TRY(qb__alloc(*views, image, &e->out));
+out:
+    return status;
+}
+
+static void release(exposure *e) {
+    qb__free(e->clipped);
+    qb__free(e->scratch);
+    qb__free(e->out);
+}
+
+static qb_status expose_views(const qb__simulation *s, qb_writer *writer, const qb_env *env) {
+    exposure e;
+    size_t chunk = 1, clipped = 0;
+    qb_status status;
+    QB__TRY(prepare(s, &e, &chunk));
+    for (size_t view = 0; view < s->views; view += chunk) {
+        size_t end = view + chunk < s->views ? view + chunk : s->views;
+        e.first = view;
+        QB__TRY(qb__check_cancel(env));
+        qb__pool_for(s->pool, (end - view) * e.bands, expose_band, &e);
+        QB__TRY(qb_writer_write(writer, view, end, e.out));
+        qb__progress(env, "simulate", end, s->views);
+    }
+    for (int i = 0; i < qb__pool_threads(s->pool); i++) clipped += e.clipped[i];
+    if (clipped) qb__warn(env, "%zu pixels are saturated: clipped at 65535 counts", clipped);
+out:
+    release(&e);
+    return status;
+}
+
+/* Not every format holds a whole scan. */
+static void warn_of_losses(const qb__simulation *s, const qb_writer *writer, const qb_env *env) {
+    bool fields = s->options->photons > 0 && !writer->kind->keeps_fields;
+    bool angles = !writer->kind->keeps_angles;
+    if (fields || angles)
+        qb__warn(env, "%s cannot hold the scan's %s%s%s: .h5 can", writer->path,
+                 fields ? "flats and darks" : "", fields && angles ? ", nor its " : "",
+                 angles ? "angles" : "");
+}
+
+static qb_status write_scan(const qb__simulation *s, const qb_env *env) {
+    field flat = {s, QB__FRAME_FLAT, {0}}, dark = {s, QB__FRAME_DARK, {0}};
+    qb_writer *writer = NULL;
+    char *provenance = NULL;
+    qb_status status;
+    if (s->options->photons > 0) {
+        QB__TRY(make_field(&flat, FLATS));
+        QB__TRY(make_field(&dark, DARKS));
+    }
+    QB__TRY(open_scan(s, &flat.frames, &dark.frames, &writer));
+    warn_of_losses(s, writer, env);
+    QB__TRY(expose_views(s, writer, env));
+    provenance = qb__simulate_provenance(s);
+    status = qb_writer_commit(writer, provenance);
+    writer = NULL;
+out:
+    cJSON_free(provenance);
+    qb_writer_abort(writer);
+    qb_array_destroy(&flat.frames);
+    qb_array_destroy(&dark.frames);
+    return status;
+}
+
+/* The scan comes last: once it is there, all that was asked for is. */
+qb_status qb_simulate(const char *phantom, const qb_simulate_options *options, const qb_env *env) {
+    qb__simulation simulation;
+    qb_status status;
+    if (strcmp(phantom, "rabbitct") == 0) return qb__simulate_rabbitct(options, env);
+    QB__TRY(qb__simulation_plan(phantom, options, env, &simulation));
+    if (options->truth) QB__TRY(qb__simulate_truth(&simulation, env));
+    if (options->geometry_out) QB__TRY(qb__simulate_geometry(&simulation));
+    QB__TRY(write_scan(&simulation, env));
+out:
+    qb__simulation_destroy(&simulation);
+    return status;
+}

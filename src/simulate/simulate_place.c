@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the views of a simulated scan are: parallel, a circle with or without faults, or a file's.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "geometry/circle.h"
+#include "geometry/grid.h"
+#include "geometry/units.h"
+#include "geometry/vector.h"
+#include "quickbeam/scan.h"
+#include "simulate/simulate.h"
+
+enum { COLUMNS = 256 };
+static const double field_of_view = 256; /* mm */
+
+static qb_status whole(const qb_numbers *numbers, const char *flag, int most) {
+    if (numbers->count > most)
+        return qb__fail(QB_BAD_ARGUMENT, "--%s takes at most %d numbers", flag, most);
+    for (int i = 0; i < numbers->count; i++) {
+        if (numbers->value[i] != floor(numbers->value[i]) || !(numbers->value[i] >= 1))
+            return qb__fail(QB_BAD_ARGUMENT, "--%s %g: is not a number of pixels", flag,
+                            numbers->value[i]);
+    }
+    return QB_OK;
+}
+
+static size_t number(const qb_numbers *numbers, int index) {
+    return (size_t)numbers->value[index];
+}
+
+/* Detector and box follow from each other when only one is given; a lone number is every side. */
+static void decide_detector(qb__simulation *s) {
+    const qb_numbers *detector = &s->options->detector, *size = &s->options->size;
+    s->rows = s->columns = COLUMNS;
+    if (size->count) s->rows = s->columns = number(size, 0);
+    if (size->count > 1 && number(size, 1) > s->columns) s->columns = number(size, 1);
+    if (size->count > 2) s->rows = number(size, 2);
+    if (detector->count) s->rows = s->columns = number(detector, 0);
+    if (detector->count > 1) s->rows = number(detector, 1);
+}
+
+static void decide_box(qb__simulation *s) {
+    const qb_numbers *size = &s->options->size;
+    size_t *n = s->grid.n;
+    n[0] = n[1] = s->columns;
+    n[2] = s->rows;
+    if (size->count) n[0] = n[1] = number(size, 0);
+    if (size->count > 1) n[1] = number(size, 1);
+    if (size->count > 2) n[2] = number(size, 2);
+}
+
+static const char *fault(const qb_simulate_options *o) {
+    return o->offset         ? "detector-offset"
+           : o->radius > 0   ? "detector-radius"
+           : o->tilt.count   ? "tilt"
+           : o->jitter.count ? "jitter"
+                             : NULL;
+}
+
+static qb_status decide_lengths(qb__simulation *s, bool cone) {
+    const qb_simulate_options *o = s->options;
+    if (!cone && (o->sod > 0 || o->sdd > 0))
+        return qb__fail(QB_BAD_ARGUMENT, "--sod and --sdd are for --geometry cone");
+    if (!cone && fault(o))
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--%s is for --geometry cone (--center-offset is for both)", fault(o));
+    if (cone && !(o->sod > 0 && o->sdd >= o->sod))
+        return qb__fail(QB_BAD_ARGUMENT, "a cone beam needs --sod and --sdd, in mm, the second not "
+                                         "the smaller");
+    double magnification = cone ? o->sdd / o->sod : 1;
+    s->pixel = o->pixel_size;
+    if (!(s->pixel > 0)) s->pixel = field_of_view * magnification / (double)s->columns;
+    s->pixel_v = s->pixel;
+    for (int k = 0; k < 3; k++) s->grid.voxel[k] = s->pixel / magnification;
+    s->center = 0.5 * ((double)s->columns - 1) + o->center_offset;
+    return QB_OK;
+}
+
+/* --views, else the N of --angles FROM:TO:N, else what the columns want. */
+static size_t decide_views(const qb__simulation *s) {
+    double span[3];
+    const char *angles = s->options->angles;
+    if (s->options->views > 0) return (size_t)s->options->views;
+    if (angles && qb__read_numbers(angles, ':', 3, span, NULL) == 3 && span[2] >= 1 &&
+        span[2] < 1e9)
+        return (size_t)span[2];
+    return (size_t)lround(M_PI / 2 * (double)s->columns);
+}
+
+static qb_status decide_angles(qb__simulation *s, bool cone) {
+    const char *text = s->options->angles;
+    if (!text) text = cone ? "0:360" : "0:180";
+    s->views = decide_views(s);
+    qb_status status = qb__alloc(s->views, sizeof *s->angles, &s->angles);
+    return status == QB_OK ? qb_angles_parse(text, s->views, s->angles) : status;
+}
+
+static qb_status make_circle(qb__simulation *s, const qb_env *env) {
+    const qb_simulate_options *o = s->options;
+    const qb_geometry_options options = {.sod = o->sod,
+                                         .sdd = o->sdd,
+                                         .offset = o->offset,
+                                         .radius = o->radius,
+                                         .tilt = o->tilt,
+                                         .jitter = o->jitter};
+    const qb_detector detector = {
+        s->rows, s->columns, s->pixel, s->pixel, -o->center_offset * s->pixel, 0};
+    qb__circle fitted;
+    qb_status status =
+        qb_geometry_make(&options, s->views, s->angles, &detector, env, &s->geometry);
+    if (status != QB_OK || s->plain) return status;
+    status = qb__circle_fit(&s->geometry, &fitted);
+    s->center = fitted.column;
+    return status;
+}
+
+/* Views, detector and voxels as the file has them. */
+static qb_status take_file(qb__simulation *s, const qb_env *env) {
+    const qb_simulate_options *o = s->options;
+    const qb_numbers *pixels = &o->detector;
+    const qb_geometry_options options = {.geometry = o->geometry,
+                                         .sod = o->sod,
+                                         .sdd = o->sdd,
+                                         .offset = o->offset,
+                                         .radius = o->radius,
+                                         .tilt = o->tilt,
+                                         .jitter = o->jitter};
+    qb_detector detector = {.pixel_u = o->pixel_size, .pixel_v = o->pixel_size};
+    if (pixels->count) detector.rows = detector.columns = number(pixels, 0);
+    if (pixels->count > 1) detector.rows = number(pixels, 1);
+    if (o->angles || o->center_offset != 0)
+        return qb__fail(QB_BAD_ARGUMENT, "--%s besides --geometry %s, which states it",
+                        o->angles ? "angles" : "center-offset", o->geometry);
+    qb__circle circle;
+    qb_geometry *g = &s->geometry;
+    qb_status status;
+    QB__TRY(qb_geometry_make(&options, (size_t)o->views, NULL, &detector, env, g));
+    QB__TRY(qb__alloc(g->views, sizeof *s->angles, &s->angles));
+    qb__view_angles(g, s->angles);
+    QB__TRY(qb__circle_fit(g, &circle));
+    s->views = g->views, s->rows = g->rows, s->columns = g->columns;
+    s->pixel = qb__norm(g->view[0].u), s->pixel_v = qb__norm(g->view[0].v);
+    s->center = circle.column;
+    qb_grid_default(g, &s->grid);
+out:
+    return status;
+}
+
+qb_status qb__simulate_place(qb__simulation *s, const qb_env *env) {
+    const qb_simulate_options *o = s->options;
+    const char *name = o->geometry ? o->geometry : "parallel";
+    bool cone = strcmp(name, "cone") == 0;
+    qb_status status;
+    QB__TRY(whole(&o->detector, "detector", 2));
+    QB__TRY(whole(&o->size, "size", 3));
+    s->from_file = !cone && strcmp(name, "parallel") != 0;
+    s->plain = !s->from_file && !fault(o);
+    if (s->from_file) {
+        QB__TRY(take_file(s, env));
+    } else {
+        decide_detector(s);
+        QB__TRY(decide_lengths(s, cone));
+        QB__TRY(decide_angles(s, cone));
+        QB__TRY(cone ? make_circle(s, env)
+                     : qb_geometry_parallel(s->views, s->angles, s->rows, s->columns, s->pixel,
+                                            s->center, &s->geometry));
+    }
+    decide_box(s);
+out:
+    return status;
+}
+
+/* Rays are whole lines: what they meet behind the source would count. Seen from a source outside
+ * the phantom's ball they do not, if they run towards its middle rather than away; pixels lie
+ * between the corners. */
+static bool looks_away(const qb__simulation *s, const qb_view *view) {
+    for (int corner = 0; corner < 4; corner++) {
+        double ray[3], column = corner & 1 ? (double)s->columns - 1 : 0;
+        double row = corner & 2 ? (double)s->rows - 1 : 0;
+        for (int j = 0; j < 3; j++)
+            ray[j] = view->detector[j] + column * view->u[j] + row * view->v[j] - view->source[j];
+        if (!(qb__dot(ray, view->source) < 0)) return true;
+    }
+    return false;
+}
+
+qb_status qb__simulate_check_sources(const qb__simulation *s) {
+    double reach = qb__phantom_reach(&s->phantom);
+    qb_status bad = s->from_file ? QB_BAD_INPUT : QB_BAD_ARGUMENT;
+    qb_status status = qb__geometry_check_units(&s->geometry);
+    if (status != QB_OK) return status;
+    for (size_t i = 0; i < s->views && s->geometry.beam == QB_BEAM_CONE; i++) {
+        const qb_view *view = &s->geometry.view[i];
+        double away = hypot(view->source[0], view->source[1]);
+        if (!(reach < away))
+            return qb__fail(bad,
+                            "view %zu: the source, %.6g mm from the axis, would run through the "
+                            "phantom, which reaches %.4g mm",
+                            i, away, reach);
+        if (looks_away(s, view))
+            return qb__fail(bad,
+                            "view %zu: a ray from the source runs away from the phantom: the "
+                            "detector must lie on its other side",
+                            i);
+    }
+    return qb__grid_check_seen(&s->geometry, &s->grid);
+}

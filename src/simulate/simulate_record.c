@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "simulate/simulate.h"
+
+/* The keys of a geometry file, for what has a short form. */
+static void add_lengths(const qb__simulation *s, cJSON *object) {
+    const qb_simulate_options *o = s->options;
+    bool cone = s->geometry.beam == QB_BEAM_CONE;
+    double pixel[2] = {s->pixel, s->pixel}, offset[2] = {0 - o->center_offset * s->pixel, 0};
+    cJSON_AddStringToObject(object, "units", "mm");
+    cJSON_AddStringToObject(object, "beam", cone ? "cone" : "parallel");
+    cJSON_AddNumberToObject(object, "rows", (double)s->rows);
+    cJSON_AddNumberToObject(object, "columns", (double)s->columns);
+    cJSON_AddItemToObject(object, "pixel_size", cJSON_CreateDoubleArray(pixel, 2));
+    if (cone) {
+        cJSON_AddNumberToObject(object, "sod", o->sod);
+        cJSON_AddNumberToObject(object, "sdd", o->sdd);
+        cJSON_AddItemToObject(object, "offset", cJSON_CreateDoubleArray(offset, 2));
+    } else {
+        cJSON_AddNumberToObject(object, "center", s->center);
+    }
+}
+
+/* The options that differ from unset, and the command they make. */
+static void add_options(const qb__simulation *s, cJSON *root) {
+    cJSON *list = cJSON_AddObjectToObject(root, "options");
+    char command[4096];
+    int used = snprintf(command, sizeof command, "qb simulate %s", s->name);
+    for (const qb_param *row = qb_simulate_params; row->name; row++) {
+        char value[1024];
+        if (!qb_param_get(row, s->options, value, sizeof value) || strcmp(value, "0") == 0)
+            continue;
+        cJSON_AddStringToObject(list, row->name, value);
+        if (used < (int)sizeof command)
+            used += snprintf(command + used, sizeof command - (size_t)used, " --%s %s", row->name,
+                             value);
+    }
+    cJSON_AddStringToObject(root, "command", command);
+}
+
+char *qb__simulate_provenance(const qb__simulation *s) {
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "program", "quickbeam");
+    cJSON_AddStringToObject(root, "version", qb_version());
+    cJSON_AddStringToObject(root, "phantom", s->name);
+    add_options(s, root);
+    cJSON *geometry = cJSON_AddObjectToObject(root, "geometry");
+    if (s->plain)
+        add_lengths(s, geometry);
+    else if (s->from_file)
+        cJSON_AddStringToObject(geometry, "file", s->options->geometry);
+    cJSON_AddNumberToObject(root, "views", (double)s->views);
+    if (s->options->photons > 0)
+        cJSON_AddNumberToObject(root, "photons_per_count", 1 / s->detector.gain);
+    char date[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    cJSON_AddStringToObject(cJSON_AddObjectToObject(root, "run"), "date", date);
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    return text;
+}
+
+static qb_status write_text(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    if (!file) return qb__fail_errno(errno, "creating", path);
+    bool good = fputs(text, file) >= 0;
+    good = fputc('\n', file) != EOF && good;
+    good = fclose(file) == 0 && good;
+    if (good) return QB_OK;
+    int error = errno;
+    remove(path);
+    return qb__fail_errno(error, "writing", path);
+}
+
+/* JSON in the short form of a circle. Written under a name of its own and then renamed: no half
+ * geometry is ever found. */
+static qb_status write_json(const qb__simulation *s, const char *path) {
+    char *temporary = NULL;
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddNumberToObject(root, "quickbeam_geometry", 1);
+    add_lengths(s, root);
+    cJSON *list = cJSON_AddArrayToObject(root, "angles_degrees");
+    for (size_t i = 0; i < s->views; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(s->angles[i] * (180 / M_PI)));
+    char *text = cJSON_Print(root);
+    qb_status status;
+    QB__TRY(text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the geometry's text"));
+    QB__TRY(qb__alloc(strlen(path) + 9, 1, &temporary));
+    sprintf(temporary, "%s.partial", path);
+    QB__TRY(write_text(temporary, text));
+    if (rename(temporary, path) != 0) status = qb__fail_errno(errno, "naming", path);
+out:
+    cJSON_free(text);
+    cJSON_Delete(root);
+    qb__free(temporary);
+    return status;
+}
+
+qb_status qb__simulate_geometry(const qb__simulation *s) {
+    const char *path = s->options->geometry_out, *dot = strrchr(path, '.');
+    return s->plain && dot && strcmp(dot, ".json") == 0 ? write_json(s, path)
+                                                        : qb_geometry_save(path, &s->geometry);
+}

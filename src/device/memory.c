@@ -83,9 +83,11 @@ void qb__queue_destroy(qb__queue *queue) {
     qb__free(queue);
 }
 
+/* A lost device is waited for as well: what is under way still uses the caller's memory. */
 qb_status qb__queue_finish(qb__queue *queue) {
-    qb_status status = qb__device_check(queue->device);
-    return status == QB_OK ? queue->device->backend->queue_finish(queue) : status;
+    const qb_status before = qb__device_check(queue->device);
+    const qb_status status = queue->device->backend->queue_finish(queue);
+    return before == QB_OK ? status : qb__device_check(queue->device);
 }
 
 uint64_t qb__queue_native(const qb__queue *queue) {

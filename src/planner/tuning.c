@@ -76,19 +76,18 @@ static bool read_entry(const cJSON *row, qb__tuning_entry *entry) {
 static int find_in_file(const qb__tuning_key *key, const qb__tuning_test *serves,
                         qb__tuning_entry *entry) {
     int least = TOO_FAR;
-    cJSON *root;
-    if (qb__tuning_read(&root) != QB_OK) return least; /* the planner has said so */
-    const cJSON *row;
-    cJSON_ArrayForEach(row, root) {
+    const cJSON *rows = qb__tuning_borrow(), *row; /* none: the planner has said so */
+    cJSON_ArrayForEach(row, rows) {
+        if (!same_kernel(row, key)) continue;
         double slices = number(row, "slices"), columns = number(row, "columns");
         qb__tuning_entry found;
-        if (!same_kernel(row, key) || !power_of_two(slices) || !power_of_two(columns)) continue;
+        if (!power_of_two(slices) || !power_of_two(columns)) continue;
         int d = distance(slices, columns, key);
         if (d < least && read_entry(row, &found) &&
             (!serves || serves->test(serves->context, found.values)))
             least = d, *entry = found;
     }
-    cJSON_Delete(root);
+    qb__tuning_return();
     return least;
 }
 
@@ -118,18 +117,18 @@ static cJSON *new_row(const qb__tuning_key *key, const qb__tuning_entry *entry) 
 }
 
 static void replace_row(cJSON *root, const qb__tuning_key *key, const qb__tuning_entry *entry) {
-    for (int i = cJSON_GetArraySize(root) - 1; i >= 0; i--) {
-        const cJSON *row = cJSON_GetArrayItem(root, i);
+    for (cJSON *row = root->child, *next; row; row = next) {
+        next = row->next;
         if (same_kernel(row, key) && number(row, "slices") == (double)slices_class(key) &&
             number(row, "columns") == (double)columns_class(key))
-            cJSON_DeleteItemFromArray(root, i);
+            cJSON_Delete(cJSON_DetachItemViaPointer(root, row));
     }
     cJSON_AddItemToArray(root, new_row(key, entry));
 }
 
 static qb_status check_path(void) {
     if (*qb__tuning_path()) return QB_OK;
-    return qb__fail(QB_IO, "there is no home to keep tuning.json in: set QB_TUNING=FILE");
+    return qb__fail(QB_IO, "there is no home to keep tuning.json in, or its name is too long: set QB_TUNING=FILE");
 }
 
 qb_status qb__tuning_store(const qb__tuning_key *key, const qb__tuning_entry *entry) {

@@ -10,6 +10,10 @@
  * its name and the remedy, when it is there but cannot be used: it must not be written over then.
  * *rows is the caller's; NULL on failure. */
 qb_status qb__tuning_read(cJSON **rows);
+/* The rows as they are now, parsed again only when the file has changed; NULL when it cannot be
+ * read. Nobody else has them until qb__tuning_return(). */
+const cJSON *qb__tuning_borrow(void);
+void qb__tuning_return(void);
 /* The file changes as a whole; a link to it stays. */
 qb_status qb__tuning_write(const cJSON *rows);
 

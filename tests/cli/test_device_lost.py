@@ -19,7 +19,7 @@ def scan(tmp_path_factory):
 
 
 def command(scan, out, *more):
-    return ["fbp", scan, "-o", out, "--center", 23.5, "-q", *more]
+    return ["fbp", scan, "-o", out, "--center", "23.5", "-q", *more]
 
 
 def lose(scan, folder, after, *more, devices=None, **orders):
@@ -81,6 +81,16 @@ def test_one_of_two(opencl, scan, tmp_path):
     count = commands(scan, tmp_path, *more, devices=two)
     for after in moments(count - 4)[::4]:
         lose(scan, tmp_path, after, *more, devices=two)
+
+
+def test_what_is_under_way_is_waited_for(opencl, tmp_path):
+    """Transfers that the driver had accepted: the memory that they write to must outlive them."""
+    large = tmp_path / "large.h5"
+    qb("simulate", "spheres", "-o", large, "--views", 60, "--detector", "160,24", "--seed", 3, "-q")
+    more = ("--device", opencl, "--kernel", "bp_parallel_linear.alu", "--max-vram", "1500K")
+    count = commands(large, tmp_path, *more)
+    for after in moments(count - 2)[::2]:
+        lose(large, tmp_path, after, *more, late=1, lose_with=CODES["invalid-queue"])
 
 
 def test_not_lost(opencl, scan, tmp_path):

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include <cjson/cJSON.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli.h"
+
+/* A file that was opened as 0, 1 or 2 would be read and written as the standard streams. */
+static void open_standard_streams(void) {
+    int fd;
+    while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= 2) continue;
+    if (fd > 2) close(fd);
+}
 
 qb_status give_result(cli *c, char *json) {
     if (!json) return complain(QB_NO_MEMORY, "no memory for the result");
@@ -111,6 +120,7 @@ static int run(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    open_standard_streams();
 #ifdef __GLIBC__
     /* Large blocks that are freed go back to the system, whoever freed them: --max-ram counts on it. */
     mallopt(M_MMAP_THRESHOLD, 128 << 10);

@@ -95,6 +95,13 @@ static qb_status decide_weights(qb__fbp *fbp, const qb_env *env) {
         goto out;
     }
     double scale = fbp->options.hu > 0 ? 1000.0 / fbp->options.hu : 1.0;
+    if (!(scale / fbp->pixel < 1e30)) {
+        status = qb__fail(QB_BAD_ARGUMENT,
+                          "--hu %g and a pixel of %g mm make numbers that no float holds: both are "
+                          "in mm (1/mm)",
+                          fbp->options.hu, fbp->pixel);
+        goto out;
+    }
     for (size_t i = 0; i < views; i++) fbp->weights[i] = (float)(exact[i] * scale);
     qb__log(env, report.missing > 0 ? QB_LOG_WARNING : QB_LOG_INFO, "angles: %s", report.text);
     cJSON_AddStringToObject(fbp->job.plan, "angles", report.text);

@@ -17,12 +17,24 @@ static size_t sweep_row(const qb__fbp *fbp) {
     return fbp->first_row + fbp->grid.n[2] / 2 * fbp->step;
 }
 
+/* Decimals that tell all columns of the sweep apart. */
+static int decimals(const qb__fbp *fbp) {
+    int n = 3;
+    for (double ten = 1000; n < 9; n++, ten *= 10) {
+        const double first = fbp->center * ten, step = fbp->sweep_step * ten;
+        if (fabs(first - round(first)) < 1e-3 && fabs(step - round(step)) < 1e-3) break;
+    }
+    return n;
+}
+
 static qb_status write_slice(qb__fbp *fbp, double center, const float *image) {
     static const qb_dtype dtypes[] = {QB_F32, QB_F16, QB_U16, QB_U8};
     size_t nx = fbp->grid.n[0], ny = fbp->grid.n[1];
     qb_dtype dtype = dtypes[fbp->output.dtype];
     char path[4096];
-    qb__print(path, sizeof path, "%s/center_%09.3f.tif", fbp->output.output, center);
+    const int digits = decimals(fbp);
+    qb__print(path, sizeof path, "%s/center_%0*.*f.tif", fbp->output.output, 6 + digits, digits,
+              center);
     bool known = fbp->info->pixel_size > 0;
     qb_stack stack = {.dtype = dtype,
                       .shape = {1, ny, nx},

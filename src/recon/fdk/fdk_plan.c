@@ -36,12 +36,17 @@ static qb_status decide_grid(qb__fdk *fdk) {
     size_t first = 0;
     qb_grid_default(fdk->real, grid);
     qb_status status = qb_grid_make(&asked, grid);
+    if (status == QB_OK && options->hu > 0 && !(1000.0 / options->hu < 1e30))
+        status = qb__fail(QB_BAD_ARGUMENT, "--hu %g makes numbers that no float holds: it is in 1/mm",
+                          options->hu);
+    /* The whole volume: parts of it may lie where no view sees them. */
+    if (status == QB_OK) status = qb_geometry_check_grid(fdk->real, grid);
     if (status == QB_OK) status = qb_grid_slices(options->slices, grid, &first);
     if (status != QB_OK) return status;
     fdk->volume = (qb__volume_out){.options = &fdk->output, .grid = *grid, .hu = options->hu,
                                    .in_mm = true, .first = first,
                                    .description = "quickbeam FDK"};
-    return qb_geometry_check_grid(fdk->real, grid);
+    return QB_OK;
 }
 
 static const char *redundancy_name(qb_redundancy kind) {

@@ -68,6 +68,7 @@ __attribute__((constructor)) static void begin(void) {
     told = (shim_orders){.gpu = number("SHIM_GPU", 0) != 0,
                          .deferred = number("SHIM_DEFERRED", 0) != 0,
                          .host_fails = number("SHIM_HOST_FAILS", 0) != 0,
+                         .late = number("SHIM_LATE", 0) != 0,
                          .bytes = (size_t)number("SHIM_BYTES", INT64_MAX),
                          .error = (qb__cl_result)number("SHIM_ERROR", -4),
                          .lose_after = number("SHIM_LOSE_AFTER", -1),
@@ -93,11 +94,11 @@ static void keep_queue(const void *old, void *new) {
     pthread_rwlock_unlock(&going);
 }
 
-/* What is gone touches no memory any more: nothing may be on its way when the caller hears of it.
- */
+/* What is gone touches no memory any more, unless it is to be late: nothing may be on its way when
+ * the caller hears of it. */
 static void lose(void) {
     pthread_rwlock_wrlock(&going);
-    for (size_t i = 0; !lost && i < QUEUES_MAX; i++) {
+    for (size_t i = 0; !lost && !told.late && i < QUEUES_MAX; i++) {
         if (queues[i]) real.finish(queues[i]);
     }
     lost = 1;
@@ -146,6 +147,7 @@ static qb__cl_result before(call *c) {
     if (c->id == ID_memory_release) shim_memory_gone((void *)c->a[0]);
     if (c->id == ID_queue_release) keep_queue((void *)c->a[0], NULL);
     if (about[c->id].kind == RELEASES) return 0;
+    if (lost && told.late && c->id == ID_finish) real.finish((void *)c->a[0]);
     if (lost) return told.lose_with;
     if (about[c->id].kind == COMMANDS) return before_command(c);
     if (c->id == ID_image_create) return take(c, image_bytes((void *)c->a[2], (void *)c->a[3]));

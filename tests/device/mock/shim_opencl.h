@@ -16,9 +16,10 @@
  *   SHIM_DEFERRED     1: not where the object is made, but by the first command that uses it
  *   SHIM_HOST_FAILS   1: there is no page-locked memory
  *   SHIM_LOSE_AFTER   after so many commands the device is gone
- *   SHIM_LOSE_WITH    what every call returns from then on; -2 unless said */
+ *   SHIM_LOSE_WITH    what every call returns from then on; -2 unless said
+ *   SHIM_LATE         1: what was under way then still is, and ends when its queue is waited for */
 typedef struct shim_orders {
-    bool gpu, deferred, host_fails;
+    bool gpu, deferred, host_fails, late;
     size_t bytes;
     long lose_after; /* -1 = never */
     qb__cl_result error, lose_with;

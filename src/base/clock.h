@@ -2,10 +2,9 @@
 #ifndef QB_BASE_CLOCK_H
 #define QB_BASE_CLOCK_H
 
-#include <stddef.h>
-
-double qb__now(void); /* monotonic seconds */
-/* Middle of count values, which are sorted on the way. */
-double qb__median(double *values, size_t count);
+/* Seconds: monotonic; of processor time, of this thread or of the whole process. */
+double qb__now(void);
+double qb__now_thread(void);
+double qb__now_process(void);
 
 #endif

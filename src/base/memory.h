@@ -15,6 +15,19 @@ static inline size_t qb__ceil_div(size_t a, size_t b) {
     return (a + b - 1) / b;
 }
 
+/* The next multiple of step. */
+static inline size_t qb__round_up(size_t n, size_t step) {
+    return qb__ceil_div(n, step) * step;
+}
+
+static inline size_t qb__smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static inline size_t qb__larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
 /* count * size bytes, 64-byte aligned, zeroed: pages are only taken when touched. *out is NULL on
  * failure (QB_NO_MEMORY) and for zero bytes. Large blocks come from and return to the system, so
  * that what is freed no longer counts against --max-ram. */

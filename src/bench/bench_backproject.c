@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "bench/bench_backproject.h"
 #include "cpu/bp_parallel/bp_parallel.h"

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/random.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "bench/bench_cone.h"
 #include "cpu/features.h"

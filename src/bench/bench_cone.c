@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "base/status.h"
 
 enum { TRIES = 3, EDGE = 64, MOST = 8 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/number.h"
+#include "base/sort.h"
 #include "bench/bench_parts.h"
 
 #include <stdio.h>

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "bench/bench_parts.h"
 #include "kernels/filter/filter_device.h"

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "bench/bench_cone.h"
 #include "bench/bench_parts.h"

@@ -6,9 +6,10 @@
  * oracle on rows filtered by the CPU. */
 #include <math.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/random.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "bench/bench_parts.h"
 #include "cpu/bp_parallel/bp_parallel.h"
@@ -53,9 +54,7 @@ static size_t columns_of(const bench *b) {
 /* Numbers that stand for line integrals 0 .. 4 through a flat field. */
 static void make_fresh(bench *b) {
     for (size_t i = 0; i < FRESH_VIEWS * b->slices * columns_of(b); i++) {
-        size_t z = (i + 1) * 0x9e3779b97f4a7c15u;
-        z = (z ^ z >> 31) * 0xbf58476d1ce4e5b9u;
-        b->fresh[i] = (unsigned short)(2000 + (z >> 33) % 58000);
+        b->fresh[i] = (unsigned short)(2000 + (qb__mix64(i + 1) >> 33) % 58000);
     }
 }
 

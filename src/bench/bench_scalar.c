@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "bench/bench_backproject.h"
 

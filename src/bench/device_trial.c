@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "geometry/parallel.h"

@@ -4,12 +4,12 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "prep/prepare.h"
 #include "quickbeam/geometry.h"
@@ -93,18 +93,13 @@ static void fit_memory(choice *c, const qb_scan_info *info, const qb_env *env) {
     c->rows = keep;
 }
 
-static int ascending(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 /* The range of all but the outermost hundredths, from a few thousand samples. */
 static double contrast(const float *sinogram, size_t count) {
     enum { SAMPLES = 4096 };
     float sample[SAMPLES];
     size_t n = count < SAMPLES ? count : SAMPLES;
     for (size_t i = 0; i < n; i++) sample[i] = sinogram[i * (count / n)];
-    qsort(sample, n, sizeof *sample, ascending);
+    qb__sort_floats(sample, n);
     return (double)sample[n - 1 - n / 100] - (double)sample[n / 100];
 }
 

@@ -4,15 +4,10 @@
  * for clean data and indifferent to noise, but pulled by an uneven background and void when the
  * object leaves the detector. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/sort.h"
 #include "center/center.h"
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 typedef struct moments {
     double *mass, *first, *edge, *sorted; /* [views] */
@@ -43,7 +38,7 @@ static void measure(const float *row, size_t columns, size_t view, moments *m) {
 
 static double quantile(const double *values, size_t count, double share, double *sorted) {
     for (size_t i = 0; i < count; i++) sorted[i] = values[i];
-    qsort(sorted, count, sizeof *sorted, ascending);
+    qb__sort(sorted, count);
     return sorted[(size_t)(share * (double)(count - 1))];
 }
 

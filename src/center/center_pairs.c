@@ -2,9 +2,9 @@
 #include "center/center_pairs.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/sort.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -12,35 +12,19 @@ enum { MAX_BRACKETED = 360 };
 /* Columns by which the object's rim moves over the distance that is extrapolated from. */
 static const double RIM_MOVES = 1;
 
-typedef struct direction {
-    double angle; /* 0 <= angle < 2 pi */
-    size_t view;
-} direction;
-
-static int by_angle(const void *a, const void *b) {
-    const direction *p = a, *q = b;
-    if (p->angle != q->angle) return p->angle < q->angle ? -1 : 1;
-    return p->view < q->view ? -1 : p->view > q->view;
-}
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double wrap(double angle) {
     return angle - 2 * pi * floor(angle / (2 * pi) + 0.5);
 }
 
 /* The median distance between neighbouring directions. */
-static double usual_step(const direction *list, size_t n, double *scratch) {
+static double usual_step(const qb__direction *list, size_t n, double *scratch) {
     for (size_t i = 0; i + 1 < n; i++) scratch[i] = list[i + 1].angle - list[i].angle;
-    qsort(scratch, n - 1, sizeof *scratch, ascending);
+    qb__sort(scratch, n - 1);
     return fmax(scratch[(n - 1) / 2], 1e-9);
 }
 
 /* The first direction at or past `angle`, n when there is none. */
-static size_t first_past(const direction *list, size_t n, double angle) {
+static size_t first_past(const qb__direction *list, size_t n, double angle) {
     size_t low = 0, high = n;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -53,12 +37,12 @@ static size_t first_past(const direction *list, size_t n, double angle) {
 }
 
 /* Signed angle from the opposite of list[s] to list[k mod n]. */
-static double gap_to(const direction *list, size_t n, size_t s, size_t k) {
+static double gap_to(const qb__direction *list, size_t n, size_t s, size_t k) {
     return wrap(list[k % n].angle - list[s].angle - pi);
 }
 
 /* Two pairs whose weights, summing to 1, put the mean gap at none. */
-static size_t blend(const direction *list, size_t n, size_t s, size_t j, size_t k,
+static size_t blend(const qb__direction *list, size_t n, size_t s, size_t j, size_t k,
                     qb__center_pair *pair) {
     double near = gap_to(list, n, s, j), far = gap_to(list, n, s, k);
     pair[0] = (qb__center_pair){list[s].view, list[j % n].view, far / (far - near)};
@@ -67,7 +51,7 @@ static size_t blend(const direction *list, size_t n, size_t s, size_t j, size_t 
 }
 
 /* The opposite of list[s] coincides with a view or lies between two: how many pairs that makes. */
-static size_t interpolate(const direction *list, size_t n, size_t s, double step,
+static size_t interpolate(const qb__direction *list, size_t n, size_t s, double step,
                           qb__center_pair *pair) {
     double target = list[s].angle + pi;
     if (target >= 2 * pi) target -= 2 * pi;
@@ -83,7 +67,7 @@ static size_t interpolate(const direction *list, size_t n, size_t s, double step
 
 /* The opposite of list[s] lies before the first or past the last of a range of views, by up to
  * `step`: extrapolate from the range's end and a view `step` further in. */
-static size_t extrapolate(const direction *list, size_t n, size_t s, double step,
+static size_t extrapolate(const qb__direction *list, size_t n, size_t s, double step,
                           qb__center_pair *pair) {
     double target = list[s].angle + pi;
     if (target >= 2 * pi) target -= 2 * pi;
@@ -106,7 +90,7 @@ static size_t extrapolate(const direction *list, size_t n, size_t s, double step
 }
 
 /* Of views in the first half turn, which is enough: how many have an opposite. */
-static size_t find_bracketed(const direction *list, size_t n, double step,
+static size_t find_bracketed(const qb__direction *list, size_t n, double step,
                              qb__center_pairs *pairs) {
     size_t half = first_past(list, n, pi), stride = half / MAX_BRACKETED + 1, views = 0, looked = 0;
     pairs->count = 0;
@@ -119,7 +103,7 @@ static size_t find_bracketed(const direction *list, size_t n, double step,
     return views;
 }
 
-static size_t find_extrapolated(const direction *list, size_t n, double step,
+static size_t find_extrapolated(const qb__direction *list, size_t n, double step,
                                 qb__center_pair *pair) {
     size_t count = 0;
     for (size_t s = 0; s < n; s++) {
@@ -170,7 +154,7 @@ qb_status qb__center_pairs_find(const double *angles, size_t views, double radiu
                                 qb__center_pairs *pairs) {
     *pairs = (qb__center_pairs){0};
     if (views < 4) return QB_OK;
-    direction *list = NULL;
+    qb__direction *list = NULL;
     double *scratch = NULL;
     qb_status status = qb__alloc(views, sizeof *list, &list);
     if (status == QB_OK) status = qb__alloc(views, sizeof *scratch, &scratch);
@@ -178,9 +162,9 @@ qb_status qb__center_pairs_find(const double *angles, size_t views, double radiu
     if (status != QB_OK) goto out;
     for (size_t v = 0; v < views; v++) {
         double angle = wrap(angles[v]);
-        list[v] = (direction){angle < 0 ? angle + 2 * pi : angle, v};
+        list[v] = (qb__direction){angle < 0 ? angle + 2 * pi : angle, v};
     }
-    qsort(list, views, sizeof *list, by_angle);
+    qb__sort_directions(list, views);
     double step = usual_step(list, views, scratch);
     if (find_bracketed(list, views, step, pairs) >= 3) goto out;
     pairs->one_sided = true;

@@ -5,10 +5,10 @@
  * value. First at about a hundred columns over the whole range, then finer around the deepest dip.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "center/center.h"
 #include "center/center_pairs.h"
@@ -21,15 +21,10 @@ enum {
     FAR = 16, /* of a dip, in steps of half a coarse column: where its surroundings are */
 };
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(const double *values, size_t count) {
     double sorted[FAR];
     memcpy(sorted, values, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, ascending);
+    qb__sort(sorted, count);
     return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
 }
 
@@ -170,7 +165,7 @@ static qb_status refine(const qb__center_rows *rows, const unsigned char *pick, 
     QB__TRY(sweep_run(rows, trial, picked, at->column - reach, at->column + reach, step, &s));
     size_t low = least(s.curve, s.count);
     double start = s.axes[low], bottom_value = s.curve[low];
-    qsort(s.curve, s.count, sizeof *s.curve, ascending);
+    qb__sort(s.curve, s.count);
     at->depth = s.curve[s.count / 2] - bottom_value;
     sweep_clear(&s);
     QB__TRY(sweep_run(rows, trial, picked, start - half, start + half, step / 4, &s));

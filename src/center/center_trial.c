@@ -2,11 +2,11 @@
 #include "center/center_trial.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "geometry/parallel.h"
 #include "ops/filter.h"
@@ -38,22 +38,11 @@ struct qb__center_trial {
     char *workers;
 };
 
-typedef struct direction {
-    double angle;
-    size_t view;
-} direction;
-
-static int by_angle(const void *a, const void *b) {
-    const direction *p = a, *q = b;
-    if (p->angle != q->angle) return p->angle < q->angle ? -1 : 1;
-    return p->view < q->view ? -1 : p->view > q->view;
-}
-
 /* Neighbours in angle, over the full turn, become one view as long as they span less than `span`.
  */
 static qb_status group_views(qb__center_trial *t, double span) {
     size_t n = t->rows->views;
-    direction *list;
+    qb__direction *list;
     double *weights = NULL;
     qb_status status = qb__alloc(n, sizeof *list, &list);
     if (status != QB_OK) return status;
@@ -62,9 +51,9 @@ static qb_status group_views(qb__center_trial *t, double span) {
     QB__TRY(qb__alloc(n, sizeof *t->angles, &t->angles));
     for (size_t v = 0; v < n; v++) {
         double turns = t->rows->angles[v] / (2 * pi);
-        list[v] = (direction){(turns - floor(turns)) * 2 * pi, v};
+        list[v] = (qb__direction){(turns - floor(turns)) * 2 * pi, v};
     }
-    qsort(list, n, sizeof *list, by_angle);
+    qb__sort_directions(list, n);
     for (size_t first = 0, end; first < n; first = end) {
         double sum = 0;
         for (end = first; end < n && (end == first || list[end].angle - list[first].angle < span);
@@ -286,16 +275,11 @@ static void sample_task(void *context, size_t task, int worker) {
     while (n < job->samples) sample[n] = n ? sample[n - 1] : 0, n++;
 }
 
-static int ascending(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 /* All but the outermost thousandths, and a quarter more on either side. */
 static void set_scale(struct entropy_job *job, size_t slot) {
     size_t n = job->sampled * job->samples;
     float *values = job->sample + slot * n;
-    qsort(values, n, sizeof *values, ascending);
+    qb__sort_floats(values, n);
     float low = values[n / 1000], high = values[n - 1 - n / 1000];
     float more = 0.25f * (high - low) + 1e-20f;
     job->scales[slot] = (scale){low - more, high + more};

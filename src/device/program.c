@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/memory.h"
+#include "base/clock.h"
 #include "device/backend.h"
 #include "device/cache.h"
 #include "device/sources.h"
@@ -51,12 +51,6 @@ static qb__program *share(qb__device *device, const uint64_t key[2]) {
     return NULL;
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Told before, counted after: a compiler that works for seconds does so in nobody's silence. */
 static qb_status build(qb__program *program, const char *text, const char *const *macros,
                        qb__binary *binary) {
@@ -64,11 +58,11 @@ static qb_status build(qb__program *program, const char *text, const char *const
     pthread_mutex_lock(&device->lock);
     if (device->listener) device->listener(device->listener_user, &device->info);
     pthread_mutex_unlock(&device->lock);
-    const double from = now();
+    const double from = qb__now();
     qb_status status = device->backend->build(program, text, macros, binary);
     pthread_mutex_lock(&device->lock);
     device->builds.programs += status == QB_OK;
-    device->builds.seconds += now() - from;
+    device->builds.seconds += qb__now() - from;
     pthread_mutex_unlock(&device->lock);
     return status;
 }

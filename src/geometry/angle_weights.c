@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "geometry/parallel.h"
 
 static const double pi = 3.14159265358979323846;
-
-typedef struct direction {
-    double angle; /* modulo pi, later unwrapped so that the list ascends */
-    size_t view;
-} direction;
 
 /* Views of one direction: list[first..first + count). */
 typedef struct group {
@@ -25,17 +20,6 @@ static double degrees(double radians) {
     return radians * (180 / pi);
 }
 
-static int by_angle(const void *a, const void *b) {
-    const direction *p = a, *q = b;
-    if (p->angle != q->angle) return p->angle < q->angle ? -1 : 1;
-    return p->view < q->view ? -1 : p->view > q->view;
-}
-
-static int by_value(const void *a, const void *b) {
-    double p = *(const double *)a, q = *(const double *)b;
-    return (p > q) - (p < q);
-}
-
 /* Single-precision degrees are good to 3e-5 below 512: this, in radians, and a thousandth of a
  * step. */
 static double tolerance(size_t steps) {
@@ -44,13 +28,13 @@ static double tolerance(size_t steps) {
 
 /* Sorted modulo pi; what follows the largest gap comes first, so that no direction is cut in two by
  * the wrap. */
-static void sort_directions(size_t n, const double *radians, direction *list, direction *scratch) {
+static void sort_directions(size_t n, const double *radians, qb__direction *list, qb__direction *scratch) {
     for (size_t i = 0; i < n; i++) {
         double angle = fmod(radians[i], pi);
         if (angle < 0) angle += pi;
-        scratch[i] = (direction){angle, i};
+        scratch[i] = (qb__direction){angle, i};
     }
-    qsort(scratch, n, sizeof *scratch, by_angle);
+    qb__sort_directions(scratch, n);
     size_t start = 0;
     double largest = scratch[0].angle + pi - scratch[n - 1].angle;
     for (size_t i = 1; i < n; i++) {
@@ -64,7 +48,7 @@ static void sort_directions(size_t n, const double *radians, direction *list, di
     }
 }
 
-static size_t group_directions(size_t n, const direction *list, group *groups) {
+static size_t group_directions(size_t n, const qb__direction *list, group *groups) {
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
         if (count && list[i].angle - list[groups[count - 1].first].angle <= tolerance(n))
@@ -94,7 +78,7 @@ static double spread(group *groups, size_t count, double *scratch) {
         double before = groups[g ? g - 1 : count - 1].gap;
         scratch[g] = groups[g].weight = 0.5 * (before + groups[g].gap);
     }
-    qsort(scratch, count, sizeof *scratch, by_value);
+    qb__sort(scratch, count);
     return scratch[count > 2 ? (count - 2) / 2 : 0];
 }
 
@@ -105,7 +89,7 @@ static void cap(group *groups, size_t count, double limit) {
 }
 
 /* A lone gap of more than three steps is where the cap sets in. */
-static void find_gaps(const direction *list, const group *groups, size_t count, double median,
+static void find_gaps(const qb__direction *list, const group *groups, size_t count, double median,
                       qb__angle_report *report) {
     double missing = 0;
     size_t largest = 0;
@@ -142,7 +126,7 @@ qb_status qb__angle_weights(size_t views, const double *radians, double *weights
         if (!isfinite(radians[i]))
             return qb__fail(QB_BAD_INPUT, "the angle of view %zu is not a finite number", i);
     }
-    direction *list = NULL, *unsorted = NULL;
+    qb__direction *list = NULL, *unsorted = NULL;
     group *groups = NULL;
     double *scratch = NULL;
     qb_status status;

@@ -7,9 +7,10 @@
 #include "quickbeam/geometry.h"
 
 /* The weights of FDK for a flat detector (Feldkamp, Davis, Kress 1984), from each view's own
- * vectors: f(x) = sum over views of  view[i] / w^2 * q_i(column, row) q_i = ramp filter along the
- * rows, its samples `pitch` mm apart, of (pixel weight * projection) with w from
- * qb__matrix_of_view. A pixel's weight is its cosine times its redundancy. */
+ * vectors:
+ *   f(x) = sum over views of  view[i] / w^2 * q_i(column, row)
+ *   q_i  = ramp filter along the rows, its samples `pitch` mm apart, of (pixel weight * projection)
+ * with w from qb__matrix_of_view. A pixel's weight is its cosine times its redundancy. */
 typedef struct qb__cone_weights {
     qb_redundancy kind;
     double *view; /* [views] mostly the angle in radians that the view stands for */

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "geometry/partition.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 
-static size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
-
 qb_status qb__partition_slices(const qb__partition_problem *problem, qb__partition *partition) {
-    size_t most = round_up(problem->slices, problem->step), smallest = 0;
+    size_t most = qb__round_up(problem->slices, problem->step), smallest = 0;
     if (most > problem->most) most = problem->most;
     for (size_t size = most; size >= problem->step; size -= problem->step) {
         /* As many chunks as this size makes, but none much smaller than the others. */
         size_t chunks = (problem->slices + size - 1) / size;
-        size_t even = round_up((problem->slices + chunks - 1) / chunks, problem->step);
+        size_t even = qb__round_up((problem->slices + chunks - 1) / chunks, problem->step);
         for (unsigned slots = chunks > 1 ? 2 : 1; slots >= 1; slots--) {
             smallest = problem->bytes(problem->context, even, slots);
             if (smallest > problem->cap) continue;

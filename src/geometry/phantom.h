@@ -31,11 +31,12 @@ qb__ellipsoid qb__ellipsoid_make(const double center[3], const double semi[3], d
  *
  *   shepp-logan  Toft's ("modified") values in units of R. Its plane z = 0 is the classical 2-D
  *                phantom exactly; above and below, the ellipses close at the z semi-axes of the
- * usual 3-D one. Not symmetric in z, nor in x. disc         a cylinder of radius 0.8 R, the same at
- * every z, value 1 ball         a ball of radius 0.8 m (0.4 of the shortest side), value 1 spheres
- * six spheres off the axis, no two alike: a flip or a turn of any axis shows foam         a
- * cylinder of radius 0.9 R, value 1, with hundreds of round holes that do not touch, placed by
- * `seed`
+ *                usual 3-D one. Not symmetric in z, nor in x.
+ *   disc         a cylinder of radius 0.8 R, the same at every z, value 1
+ *   ball         a ball of radius 0.8 m (0.4 of the shortest side), value 1
+ *   spheres      six spheres off the axis, no two alike: a flip or a turn of any axis shows
+ *   foam         a cylinder of radius 0.9 R, value 1, with hundreds of round holes that do not
+ *                touch, placed by `seed`
  *
  * QB_BAD_ARGUMENT with the list of names for another name; QB_NO_MEMORY. Release with
  * qb__phantom_destroy. */

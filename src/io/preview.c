@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "io/writer.h"
 
@@ -34,11 +34,6 @@ static void reduce(const float *image, size_t nx, size_t ny, size_t factor, floa
     }
 }
 
-static int by_value(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 static qb_status percentiles(const float *values, size_t count, double *low, double *high) {
     float *sorted;
     qb_status status = qb__alloc(count, sizeof *sorted, &sorted);
@@ -46,7 +41,7 @@ static qb_status percentiles(const float *values, size_t count, double *low, dou
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
         if (isfinite(values[i])) sorted[n++] = values[i];
-    qsort(sorted, n, sizeof *sorted, by_value);
+    qb__sort_floats(sorted, n);
     *low = n ? sorted[(size_t)(0.005 * (double)(n - 1))] : 0.0;
     *high = n ? sorted[(size_t)(0.995 * (double)(n - 1) + 0.5)] : 0.0;
     qb__free(sorted);

@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -35,12 +35,6 @@ typedef struct pipeline {
     char detail[1024];
 } pipeline;
 
-static double now(clockid_t clock) {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* The first failure wins; what is still in hand ends by itself, nothing new starts. */
 static void fail(pipeline *line, qb_status status) {
     if (line->status != QB_OK) return;
@@ -66,13 +60,13 @@ static bool ready(const pipeline *line, const station *s) {
 
 static void begin(pipeline *line, station *s) {
     s->started++;
-    s->since = now(CLOCK_MONOTONIC);
+    s->since = qb__now();
     line->in_hand++;
 }
 
 static void end(pipeline *line, station *s) {
     s->finished++;
-    s->busy += now(CLOCK_MONOTONIC) - s->since;
+    s->busy += qb__now() - s->since;
     line->in_hand--;
     if (s->index == line->count - 1)
         qb__progress(line->env, s->stage->name, s->finished, s->chunks);
@@ -82,7 +76,7 @@ static void end(pipeline *line, station *s) {
 static void run_task(station *s, size_t chunk, size_t task, int worker) {
     pipeline *line = s->line;
     const void *in = s->index > 0 ? slot(&line->station[s->index - 1], chunk) : NULL;
-    double from = now(CLOCK_THREAD_CPUTIME_ID);
+    double from = qb__now_thread();
     pthread_mutex_lock(&line->lock);
     bool stop = line->status != QB_OK;
     if (!stop && qb__cancelled(line->env)) {
@@ -93,7 +87,7 @@ static void run_task(station *s, size_t chunk, size_t task, int worker) {
     qb_status status = QB_OK;
     void *out = slot(s, chunk / gathered(s));
     if (!stop) status = s->stage->run(line->job, chunk, task, worker, in, out);
-    double used = now(CLOCK_THREAD_CPUTIME_ID) - from;
+    double used = qb__now_thread() - from;
     pthread_mutex_lock(&line->lock);
     s->cpu += used;
     if (status != QB_OK) fail(line, status);
@@ -232,7 +226,7 @@ qb_status qb__pipeline_run(const qb__stage *stages, int count, size_t chunks, vo
     pipeline line = {.count = count, .job = job, .pool = pool, .env = env};
     pthread_mutex_init(&line.lock, NULL);
     pthread_cond_init(&line.moved, NULL);
-    double from = now(CLOCK_MONOTONIC);
+    double from = qb__now();
     line.status = open_line(&line, stages, chunks);
     if (line.status == QB_OK && chunks > 0) {
         station *list[QB__STAGES_MAX];
@@ -244,7 +238,7 @@ qb_status qb__pipeline_run(const qb__stage *stages, int count, size_t chunks, vo
         finish(&line);
         if (line.status != QB_OK) qb__fail(line.status, "%s", line.detail);
     }
-    *report = (qb__pipeline_report){.wall_seconds = now(CLOCK_MONOTONIC) - from, .stages = count};
+    *report = (qb__pipeline_report){.wall_seconds = qb__now() - from, .stages = count};
     for (int i = 0; i < count; i++) {
         station *s = &line.station[i];
         report->stage[i] = (qb__stage_time){stages[i].name, s->cpu, s->busy};

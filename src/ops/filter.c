@@ -17,13 +17,15 @@
 /* A row of N = 2M padded samples is transformed as M complex numbers z = even + i odd samples: as
  * fast as two rows in one complex transform, yet no row ever meets another, so that its bits do not
  * depend on its neighbours. With Z = FFT(z), w = i conj(Z[M-k]) and theta = 2 pi k/N, the row's own
- * spectrum X is found by turning (Z[k], w) by phi = pi/4 + theta/2: exp(i phi) X[k]            =
- * cos(phi) Z[k] + sin(phi) w i exp(i phi) conj(X[M-k])  = -sin(phi) Z[k] + cos(phi) w The filter is
- * real, so: turn, scale by H[k] and H[M-k], turn back. With t = cot(phi) in [0, 1] and sin(phi)^2
- * moved into the H this takes three coefficients; and as i conj() swaps real and imaginary part, it
- * is one pass over the floats of Z from both ends to the middle, without any complex number. Low
- * and high frequencies part before they are scaled: mixing them in one 2x2 matrix would cost less,
- * but leaks rounding errors of H[M-k] X[k] into X[k], just where the ramp is smallest. */
+ * spectrum X is found by turning (Z[k], w) by phi = pi/4 + theta/2:
+ *   exp(i phi) X[k]            =  cos(phi) Z[k] + sin(phi) w
+ *   i exp(i phi) conj(X[M-k])  = -sin(phi) Z[k] + cos(phi) w
+ * The filter is real, so: turn, scale by H[k] and H[M-k], turn back. With t = cot(phi) in [0, 1]
+ * and sin(phi)^2 moved into the H this takes three coefficients; and as i conj() swaps real and
+ * imaginary part, it is one pass over the floats of Z from both ends to the middle, without any
+ * complex number. Low and high frequencies part before they are scaled: mixing them in one 2x2
+ * matrix would cost less, but leaks rounding errors of H[M-k] X[k] into X[k], just where the ramp
+ * is smallest. */
 struct qb__filter {
     size_t columns, length, half; /* length = 2 half */
     size_t left;                  /* padding before the row; what is left of length comes after */

@@ -33,17 +33,13 @@ size_t qb__project_fixed_bytes(const qb_projector *p) {
            (size_t)qb__pool_threads(p->pool) * p->scratch_bytes;
 }
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 /* Brick number `index` of the layer that begins at slice z0. */
 static qb__joseph_brick brick_at(const qb_projector *p, size_t index, size_t z0, float *data) {
     const size_t place[3] = {index % p->bricks[0], index / p->bricks[0], 0};
     qb__joseph_brick b = {.data = data};
     for (int j = 0; j < 3; j++) {
         b.at[j] = j < 2 ? place[j] * p->side[j] : z0;
-        b.n[j] = least(p->side[j], p->grid.n[j] - b.at[j]);
+        b.n[j] = qb__smaller(p->side[j], p->grid.n[j] - b.at[j]);
     }
     qb__joseph_floats(b.n, &b.stride);
     return b;
@@ -59,17 +55,17 @@ typedef struct work {
 } work;
 
 /* A thread's scratch: fans, the kernel's own, a brick. */
-typedef struct desk {
+typedef struct thread_scratch {
     qb__fan *fans;
     void *kernel;
     float *brick;
-} desk;
+} thread_scratch;
 
-static desk desk_of(const qb_projector *p, int worker) {
+static thread_scratch scratch_of(const qb_projector *p, int worker) {
     char *at = p->scratch[worker];
     size_t fans = qb__project_fan_bytes(p->geometry.columns);
     size_t own = p->variant->scratch_bytes(p->geometry.rows);
-    return (desk){(qb__fan *)at, at + fans, (float *)(at + fans + own)};
+    return (thread_scratch){(qb__fan *)at, at + fans, (float *)(at + fans + own)};
 }
 
 static void pack_brick(void *context, size_t task, int worker) {
@@ -100,11 +96,11 @@ static size_t column_blocks(const qb_projector *p) {
 static void forward_task(void *context, size_t task, int worker) {
     const work *w = context;
     const qb_projector *p = w->p;
-    const desk d = desk_of(p, worker);
+    const thread_scratch d = scratch_of(p, worker);
     const size_t c0 = task % column_blocks(p) * COLUMNS;
-    const size_t c1 = least(c0 + COLUMNS, p->geometry.columns), count = c1 - c0;
+    const size_t c1 = qb__smaller(c0 + COLUMNS, p->geometry.columns), count = c1 - c0;
     const size_t first = w->view0 + task / column_blocks(p) * VIEWS;
-    const size_t end = least(first + VIEWS, w->view1);
+    const size_t end = qb__smaller(first + VIEWS, w->view1);
     for (size_t i = 0; i < (end - first) * count; i++)
         d.fans[i] = qb__fan_of(&p->geometry, &p->grid, first + i / count, c0 + i % count);
     for (size_t i = 0; i < layer_bricks(p); i++) {
@@ -117,7 +113,7 @@ static void forward_task(void *context, size_t task, int worker) {
 static void adjoint_task(void *context, size_t task, int worker) {
     const work *w = context;
     const qb_projector *p = w->p;
-    const desk d = desk_of(p, worker);
+    const thread_scratch d = scratch_of(p, worker);
     const qb__joseph_brick b = brick_at(p, task, w->z0, d.brick);
     qb__joseph_pack(&b, w->slab, w->slab0, p->grid.n[0], p->grid.n[1]);
     for (size_t view = w->view0; view < w->view1; view++) {
@@ -186,7 +182,7 @@ static void turn_view(void *context, size_t task, int worker) {
     float *lines = t->columns + task * qb__project_view_floats(p);
     (void)worker;
     for (size_t c0 = 0; c0 < columns; c0 += TILE) {
-        const size_t count = least(TILE, columns - c0);
+        const size_t count = qb__smaller(TILE, columns - c0);
         qb__fan fan[TILE];
         for (size_t i = 0; i < count; i++)
             fan[i] = qb__fan_of(&p->geometry, &p->grid, t->view0 + task, c0 + i);

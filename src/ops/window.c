@@ -61,16 +61,16 @@ static qb_status parse_cutoff(const char *spec, const char *text, double *cutoff
     return QB_OK;
 }
 
-static qb_status add_value(qb__window *window, size_t *room, double value) {
-    if (window->count == *room) {
+static qb_status add_value(qb__window *window, size_t *space, double value) {
+    if (window->count == *space) {
         double *more;
-        size_t wanted = *room ? 2 * *room : 256;
+        size_t wanted = *space ? 2 * *space : 256;
         qb_status status = qb__alloc(wanted, sizeof *more, &more);
         if (status != QB_OK) return status;
         if (window->count) memcpy(more, window->table, window->count * sizeof *more);
         qb__free(window->table);
         window->table = more;
-        *room = wanted;
+        *space = wanted;
     }
     window->table[window->count++] = value;
     return QB_OK;
@@ -78,7 +78,7 @@ static qb_status add_value(qb__window *window, size_t *room, double value) {
 
 /* Numbers apart by white space or commas; a # begins a comment. */
 static qb_status parse_line(const char *path, size_t number, char *line, qb__window *window,
-                            size_t *room) {
+                            size_t *space) {
     static const char apart[] = " \t\r\n,;";
     line[strcspn(line, "#")] = 0;
     for (char *at = line + strspn(line, apart); *at; at += strspn(at, apart)) {
@@ -86,7 +86,7 @@ static qb_status parse_line(const char *path, size_t number, char *line, qb__win
         double value = qb__strtod(at, &end);
         if (end == at || !isfinite(value) || (*end && !strchr(apart, *end)))
             return qb__fail(QB_BAD_INPUT, "%s:%zu: \"%.20s\" is not a number", path, number, at);
-        qb_status status = add_value(window, room, value);
+        qb_status status = add_value(window, space, value);
         if (status != QB_OK) return status;
         at = end;
     }
@@ -100,11 +100,11 @@ static FILE *open_regular(const char *path) {
 }
 
 static qb_status read_file(FILE *file, const char *path, qb__window *window) {
-    size_t room = 0, number = 0, size = 0;
+    size_t space = 0, number = 0, size = 0;
     char *line = NULL;
     qb_status status = QB_OK;
     while (getline(&line, &size, file) >= 0)
-        QB__TRY(parse_line(path, ++number, line, window, &room));
+        QB__TRY(parse_line(path, ++number, line, window, &space));
     if (ferror(file))
         status = qb__fail(QB_IO, "reading %s failed", path);
     else if (window->count < 2)

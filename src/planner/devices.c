@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/pool.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "cpu/bp_cone/bp_cone.h"
 #include "cpu/bp_parallel/bp_parallel.h"

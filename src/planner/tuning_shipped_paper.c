@@ -11,14 +11,22 @@
  *   O, occupancy            BLOCKS, the groups that it makes, at most the largest we have (4; 6 for
  *                           textures); where none is given (AMD) 1
  *   R, rounding             SFU: ROUND=0, ALU: ROUND=1; nearest, oversampled and the hybrid have
- * one way U, unrolling            none: loops over views are unrolled on GPUs C, caches WIDTH of
- * alu_split: n_v / C slices together T/A                     TEXTURE_SHARE of eight areas; by
- * multiprocessor, so BALANCE=1 L1/ShMem                none: the driver divides and of Table 18,
- * caches, and 14: Adv. is alu_difference (DIFFERENCE=1 with shuffles, 2 where the paper reads
- * shared memory); h_m CACHE=0, h_m and c_s 1, h_x 3, s_p=256 2 (GCN wants h_x and s_p, and gets
- * h_x); the double buffer of Fermi and AMD with 4 slices is alu_split, Kepler's write64 is
- * alu_write64. Speeds are giga-updates/s for 2048 views; 0: not given, only parameters. Slices are
- * those of a fetch. */
+ *                           one way
+ *   U, unrolling            none: loops over views are unrolled on GPUs
+ *   C, caches               WIDTH of alu_split: n_v / C slices together
+ *   T/A                     TEXTURE_SHARE of eight areas; by multiprocessor, so BALANCE=1
+ *   L1/ShMem                none: the driver divides
+ * and of Table 18, caches, and 14:
+ *   Adv.                    alu_difference: DIFFERENCE=1 with shuffles, 2 where the paper reads
+ *                           shared memory
+ *   h_m                     CACHE=0
+ *   h_m and c_s             CACHE=1
+ *   s_p=256                 CACHE=2
+ *   h_x                     CACHE=3 (GCN wants h_x and s_p, and gets h_x)
+ *   double buffer           alu_split, of Fermi and of AMD with 4 slices
+ *   write64                 alu_write64, of Kepler
+ * Speeds are giga-updates/s for 2048 views; 0: not given, only parameters. Slices are those of a
+ * fetch. */
 #define ROW(device, kernel, slices, speed, ...)                                                    \
     {                                                                                              \
         {device, kernel, slices, 2048}, {                                                          \

@@ -3,12 +3,12 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "prep/air.h"
 
@@ -129,18 +129,13 @@ static bool parse_percentile(const char *where, double *percentile) {
     return end != where && strcmp(end, "%") == 0 && *percentile > 0 && *percentile < 100;
 }
 
-static int ascending(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 static qb_status percentile_level(const band *b, double percentile, size_t view, float *picked,
                                   float *level) {
     size_t n = 0;
     for (size_t i = 0; i < b->pixels; i++) {
         if (isfinite(b->values[i])) picked[n++] = b->values[i];
     }
-    qsort(picked, n, sizeof *picked, ascending);
+    qb__sort_floats(picked, n);
     *level = n ? picked[(size_t)(percentile / 100 * (double)(n - 1))] : 0.0f;
     if (*level > 0) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "%s view %zu: its %g %% level is %g, not an open beam",

@@ -5,6 +5,8 @@
  * counted too. All views show one image, for only the places they are read at matter to speed.
  * Packing is measured apart. Threads take bricks in turn. */
 #include "case_bp_cone.h"
+#include "base/clock.h"
+#include "base/sort.h"
 #include "cpu/features.h"
 
 #include <math.h>
@@ -62,23 +64,18 @@ static void *run_bricks(void *context) {
 static double seconds_for_bricks(bench *b, int threads) {
     pthread_t ids[256];
     atomic_store(&b->next, 0);
-    double begin = seconds_now();
+    double begin = qb__now();
     for (int i = 1; i < threads && i < 256; i++)
         if (pthread_create(&ids[i], NULL, run_bricks, b)) abort();
     run_bricks(b);
     for (int i = 1; i < threads && i < 256; i++) pthread_join(ids[i], NULL);
-    return seconds_now() - begin;
-}
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    return qb__now() - begin;
 }
 
 static double speed(bench *b, int threads) {
     double seconds[TRIES], updates = 0;
     for (int i = 0; i < TRIES; i++) seconds[i] = seconds_for_bricks(b, threads);
-    qsort(seconds, TRIES, sizeof *seconds, ascending);
+    qb__sort(seconds, TRIES);
     for (size_t i = 0; i < measured(b); i++) {
         qb__bp_cone_brick k = brick_at(b, i);
         updates += (double)((k.x1 - k.x0) * (k.y1 - k.y0) * (k.z1 - k.z0));
@@ -89,11 +86,11 @@ static double speed(bench *b, int threads) {
 static void pack_views(bench *b) {
     const qb__bp_cone_problem *p = &b->scan.problem;
     const size_t bytes = b->variant->view_bytes(p, b->window);
-    double begin = seconds_now();
+    double begin = qb__now();
     for (size_t v = 0; v < p->views; v++)
         b->variant->pack(p, v, b->window, b->scan.images, p->columns,
                          (char *)b->packed.data + v * bytes);
-    b->pack_seconds = seconds_now() - begin;
+    b->pack_seconds = qb__now() - begin;
 }
 
 /* One image for all views: storage for one, and the problem told of all. */

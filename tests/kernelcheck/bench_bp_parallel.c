@@ -3,6 +3,8 @@
  * them, those whose corners miss the detector included; making tables and writing the tile count,
  * packing is measured apart. Threads share one packed sinogram and take tiles in turn. */
 #include "case_bp_parallel.h"
+#include "base/clock.h"
+#include "base/sort.h"
 #include "cpu/features.h"
 
 #include <math.h>
@@ -51,24 +53,19 @@ static void *run_tiles(void *context) {
 static double seconds_for_tiles(bench *b, int threads) {
     pthread_t ids[256];
     atomic_store(&b->next, 0);
-    double begin = seconds_now();
+    double begin = qb__now();
     for (int i = 1; i < threads && i < 256; i++)
         if (pthread_create(&ids[i], NULL, run_tiles, b)) abort();
     run_tiles(b);
     for (int i = 1; i < threads && i < 256; i++) pthread_join(ids[i], NULL);
-    return seconds_now() - begin;
-}
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    return qb__now() - begin;
 }
 
 /* Giga-updates a second, the median of a few tries. */
 static double speed(bench *b, int threads) {
     double seconds[TRIES];
     for (int i = 0; i < TRIES; i++) seconds[i] = seconds_for_tiles(b, threads);
-    qsort(seconds, TRIES, sizeof *seconds, ascending);
+    qb__sort(seconds, TRIES);
     double updates = 0;
     const qb__bp_parallel_problem *p = &b->scan.problem;
     for (size_t n = 0; n < b->tiles * b->tiles; n++) {
@@ -112,12 +109,12 @@ static void bench_free(bench *b) {
 static double pack_speed(bench *b) {
     const qb__bp_parallel_problem *p = &b->scan.problem;
     const size_t bytes = b->variant->view_bytes(p, b->lanes);
-    double begin = seconds_now();
+    double begin = qb__now();
     for (size_t v = 0; v < p->views; v++)
         b->variant->pack(p, v, b->lanes, b->lanes, scan_row(&b->scan, 0, v), p->views * p->columns,
                          (char *)b->packed.data + v * bytes);
     double gigabytes = 1e-9 * (double)(p->views * p->columns * b->lanes * sizeof(float));
-    return gigabytes / (seconds_now() - begin);
+    return gigabytes / (qb__now() - begin);
 }
 
 static double error_of_one_tile(bench *b) {

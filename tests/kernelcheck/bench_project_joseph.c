@@ -4,6 +4,7 @@
  * voxels; N^2 pixels, some views of N, N^3 voxels. */
 #include "cpu/features.h"
 #include "kernelcheck.h"
+#include "base/clock.h"
 #include "ops/project.h"
 
 #include <math.h>
@@ -85,13 +86,13 @@ static void bench_free(bench *b) {
 static double speed(bench *b, bool adjoint) {
     double best = INFINITY;
     for (int i = 0; i < TRIES; i++) {
-        double begin = seconds_now();
+        double begin = qb__now();
         if (adjoint ? qb_projector_adjoint(b->projector, b->lines, 0, b->geometry.views, false,
                                            NULL, b->volume)
                     : qb_projector_forward(b->projector, b->volume, 0, b->geometry.views, NULL,
                                            b->lines))
             abort();
-        best = fmin(best, seconds_now() - begin);
+        best = fmin(best, qb__now() - begin);
     }
     return 1e-9 * b->samples / best;
 }

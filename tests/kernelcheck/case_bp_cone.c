@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "case_bp_cone.h"
+#include "base/memory.h"
 #include "cpu/features.h"
 
 #include <math.h>
@@ -101,13 +102,9 @@ static cone_setup random_setup(rng *r, const qb__bp_cone_problem *p, bool circul
     return s;
 }
 
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 /* Some of n voxels along an axis, at most `most`. */
 static void random_range(rng *r, size_t n, size_t most, size_t *begin, size_t *end) {
-    size_t length = rng_below(r, 2) ? smaller(n, most) : 1 + rng_below(r, smaller(n, most));
+    size_t length = rng_below(r, 2) ? qb__smaller(n, most) : 1 + rng_below(r, qb__smaller(n, most));
     *begin = rng_below(r, n - length + 1);
     *end = *begin + length;
 }
@@ -220,7 +217,7 @@ static bool accurate(const trial *t, rng *r, bool quick, outcome *o) {
     const qb__bp_cone_brick *b = &t->part;
     const size_t budget = quick ? 200000 : 1000000;
     size_t voxels = (b->x1 - b->x0) * (b->y1 - b->y0) * (b->z1 - b->z0);
-    size_t samples = smaller(2 * voxels, budget / t->scan.problem.views);
+    size_t samples = qb__smaller(2 * voxels, budget / t->scan.problem.views);
     double error2 = 0, norm2 = 0, noise2 = 0, worst = 0;
     for (size_t i = 0; i < samples; i++) {
         size_t x = b->x0 + rng_below(r, b->x1 - b->x0), y = b->y0 + rng_below(r, b->y1 - b->y0);

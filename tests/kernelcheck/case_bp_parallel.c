@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "case_bp_parallel.h"
+#include "base/memory.h"
 #include "cpu/features.h"
 
 #include <math.h>
@@ -114,16 +115,12 @@ static void run_tile(const trial *t, const void *packed, unsigned lanes, unsigne
                     t->stride_y, t->scratch.data);
 }
 
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static void run_window(const trial *t) {
     const unsigned tile = t->variant->tile;
     for (size_t y = t->y0; y < t->y1; y += tile)
         for (size_t x = t->x0; x < t->x1; x += tile)
-            run_tile(t, t->packed.data, t->lanes, 0, t->slices, x, smaller(x + tile, t->x1), y,
-                     smaller(y + tile, t->y1), t->out.data);
+            run_tile(t, t->packed.data, t->lanes, 0, t->slices, x, qb__smaller(x + tile, t->x1), y,
+                     qb__smaller(y + tile, t->y1), t->out.data);
 }
 
 static float *voxel(const trial *t, float *out, unsigned z, size_t x, size_t y) {
@@ -156,7 +153,7 @@ static bool accurate(const trial *t, rng *r, bool quick, outcome *o) {
     const scan *s = &t->scan;
     const size_t budget = quick ? 500000 : 4000000;
     size_t voxels = (t->x1 - t->x0) * (t->y1 - t->y0) * t->slices;
-    size_t samples = smaller(voxels * 2, budget / s->problem.views + 1);
+    size_t samples = qb__smaller(voxels * 2, budget / s->problem.views + 1);
     errors e = {.distinct = voxels, .views = s->problem.views};
     for (size_t i = 0; i < samples; i++) {
         size_t x = t->x0 + rng_below(r, t->x1 - t->x0), y = t->y0 + rng_below(r, t->y1 - t->y0);
@@ -178,8 +175,8 @@ static bool same_bits(trial *t, rng *r) {
     size_t tiles_x = (t->x1 - t->x0 - 1) / v->tile + 1, tiles_y = (t->y1 - t->y0 - 1) / v->tile + 1;
     size_t x0 = t->x0 + v->tile * rng_below(r, tiles_x),
            y0 = t->y0 + v->tile * rng_below(r, tiles_y);
-    size_t x1 = x0 + 1 + rng_below(r, smaller(v->tile, t->x1 - x0));
-    size_t y1 = y0 + 1 + rng_below(r, smaller(v->tile, t->y1 - y0));
+    size_t x1 = x0 + 1 + rng_below(r, qb__smaller(v->tile, t->x1 - x0));
+    size_t y1 = y0 + 1 + rng_below(r, qb__smaller(v->tile, t->y1 - y0));
 
     guarded packed = guarded_new(v->view_bytes(&t->scan.problem, lanes) * t->scan.problem.views);
     guarded out = guarded_new(t->out.bytes);

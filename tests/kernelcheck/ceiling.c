@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernelcheck.h"
+#include "base/clock.h"
 
-#include <time.h>
-
-double seconds_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 enum { ROUNDS = 1 << 16, TRIES = 9, CHAINS = 12 };
 
@@ -44,9 +38,9 @@ static double best_rate(void (*run)(const float *), double lanes) {
     _Alignas(64) float data[CHAINS * 16] = {0};
     double best = 1e9;
     for (int i = 0; i < TRIES; i++) {
-        double begin = seconds_now();
+        double begin = qb__now();
         run(data);
-        double took = seconds_now() - begin;
+        double took = qb__now() - begin;
         if (took < best) best = took;
     }
     return 1e-9 * ROUNDS * CHAINS * lanes / best;

@@ -87,6 +87,5 @@ double ceiling_fma(int bits);
 double ceiling_load(int bits);
 
 /* By a clock that only runs forward. */
-double seconds_now(void);
 
 #endif

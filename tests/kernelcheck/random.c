@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernelcheck.h"
+#include "base/random.h"
 
 #include <math.h>
 
 /* A counter through a finaliser: every seed starts a stream of its own. */
 uint64_t rng_bits(rng *r) {
-    uint64_t z = r->state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+    return qb__mix64(r->state += UINT64_C(0x9e3779b97f4a7c15));
 }
 
 double rng_uniform(rng *r, double low, double high) {

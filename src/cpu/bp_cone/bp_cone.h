@@ -7,8 +7,8 @@
 
 /* Cone-beam back-projection: the contract of every CPU variant.
  *
- *   f[z][y][x] = sum over views, in ascending order, of P(u, v) / w^2,   (u w, v w, w) = M (x, y,
- * z, 1)
+ *   f[z][y][x] = sum over views, in ascending order, of P(u, v) / w^2
+ *   (u w, v w, w) = M (x, y, z, 1)
  *
  * where x, y, z are voxel indices, M is the view's 3x4 matrix and P its filtered image
  * [row][column], already weighted, interpolated bilinearly between pixel centres at integers. A tap

@@ -10,6 +10,7 @@
 #define QB_CPU_BP_CONE_BP_CONE_LINE_H
 
 #include "bp_cone.h"
+#include "base/memory.h"
 
 #include <math.h>
 
@@ -145,18 +146,11 @@ static inline void cone_clip_lines(cone_lines *lines, const cone_view *c, const 
     }
 }
 
-static inline size_t cone_smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-static inline size_t cone_larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
 static inline cone_tile cone_tile_at(qb__bp_cone_brick b, size_t x, size_t y, size_t z) {
     cone_tile t = {.x = x, .y = y, .z = z};
-    t.voxels.x0 = cone_larger(x, b.x0), t.voxels.x1 = cone_smaller(x + CONE_TILE_X, b.x1);
-    t.voxels.y0 = cone_larger(y, b.y0), t.voxels.y1 = cone_smaller(y + CONE_TILE_Y, b.y1);
-    t.voxels.z0 = cone_larger(z, b.z0), t.voxels.z1 = cone_smaller(z + CONE_TILE_Z, b.z1);
+    t.voxels.x0 = qb__larger(x, b.x0), t.voxels.x1 = qb__smaller(x + CONE_TILE_X, b.x1);
+    t.voxels.y0 = qb__larger(y, b.y0), t.voxels.y1 = qb__smaller(y + CONE_TILE_Y, b.y1);
+    t.voxels.z0 = qb__larger(z, b.z0), t.voxels.z1 = qb__smaller(z + CONE_TILE_Z, b.z1);
     return t;
 }
 

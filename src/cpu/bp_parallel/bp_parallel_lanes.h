@@ -7,8 +7,9 @@
  *
  *   CACHE_VIEWS views     the columns that one tile touches in them stay in the L2 cache
  *   SUB_W x SUB_H pixels  a subtile: the columns it touches in BLOCK_VIEWS views, and its sums,
- * stay in L1 BLOCK_VIEWS views     first a table of where each pixel reads and with which weight,
- * then 2x2 pixels            their sums stay in registers through all views of the block
+ *                         stay in L1
+ *   BLOCK_VIEWS views     first a table of where each pixel reads and with which weight, then
+ *   2x2 pixels            their sums stay in registers through all views of the block
  *
  * The including file supplies the vector width and the arithmetic:
  *   WIDTH                      lanes of one 32-bit vector

@@ -6,7 +6,6 @@
  *   lanes_first(n), lanes_inside()        the first n lanes; those with -1 < v < limit
  *   window(p, i), window_two(p, i, &, &)  p[i], and p[i + 1], for 0 <= i and i + 1 < 2 WIDTH
  *   gather_two(p, i, on, &, &)            for any i; lanes not chosen are 0
- * WIDTH
  *
  * Anything may be read in a window of 2 WIDTH + 1 floats. */
 #ifndef QB_CPU_PROJECT_JOSEPH_PROJECT_JOSEPH_BODY_H

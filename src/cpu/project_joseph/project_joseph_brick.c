@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How volumes are cut into bricks, and voxels on their way there and back. */
 #include "project_joseph.h"
+#include "base/memory.h"
 
 #include <string.h>
 
@@ -21,16 +22,12 @@ size_t qb__joseph_floats(const size_t n[3], size_t *stride) {
     return (n[0] + 2) * (n[1] + 2) * *stride + TAIL;
 }
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 /* A row of the brick: x and z change places, in tiles that the first cache holds. */
 static void pack_row(const qb__joseph_brick *b, const float *from, size_t slice, float *to) {
     for (size_t z0 = 0; z0 < b->n[2]; z0 += TILE) {
-        const size_t z1 = least(z0 + TILE, b->n[2]);
+        const size_t z1 = qb__smaller(z0 + TILE, b->n[2]);
         for (size_t x0 = 0; x0 < b->n[0]; x0 += TILE) {
-            const size_t x1 = least(x0 + TILE, b->n[0]);
+            const size_t x1 = qb__smaller(x0 + TILE, b->n[0]);
             for (size_t x = x0; x < x1; x++)
                 for (size_t z = z0; z < z1; z++) to[x * b->stride + z] = from[z * slice + x];
         }

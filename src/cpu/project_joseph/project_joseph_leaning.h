@@ -163,14 +163,14 @@ static void leaning_plane(const leaning *l, float k, float lines, float *line) {
 /* False when these rays lean too much. */
 static bool leaning_adjoint(const qb__joseph_brick *brick, const qb__fan *f, size_t r0, size_t r1,
                             const float *values, float *scratch) {
-    const size_t room = (r1 - r0 + 15) / 16 * 16,
+    const size_t padded = (r1 - r0 + 15) / 16 * 16,
                  steps[2] = {brick->stride, (brick->n[0] + 2) * brick->stride};
     const int axis = qb__fan_axis(f, (double)r0);
     float *at = scratch + LINE + 2 * PAD;
     leaning l = {.brick = brick, .rows = r1 - r0, .values = values + r0};
-    l.b = at, l.step_b = at + room, l.z = at + 2 * room, l.step_z = at + 3 * room;
-    const size_t each = room + PAD + LINES * 5 * WIDTH; /* groups, zeros behind each */
-    l.at = at + 4 * room + PAD, l.below = l.at + each, l.above = l.below + each;
+    l.b = at, l.step_b = at + padded, l.z = at + 2 * padded, l.step_z = at + 3 * padded;
+    const size_t each = padded + PAD + LINES * 5 * WIDTH; /* groups, zeros behind each */
+    l.at = at + 4 * padded + PAD, l.below = l.at + each, l.above = l.below + each;
     if (!leans(f, r0, axis, brick->n[axis > 1 ? 0 : axis], &l)) return false;
     l.beside = steps[1 - axis];
     memset(l.at - PAD, 0, PAD * sizeof *l.at);

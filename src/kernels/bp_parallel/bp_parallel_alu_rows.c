@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "bp_parallel_alu.h"
+#include "kernels/rows_table.h"
 
 /* The rows of the arithmetic family (section 6 of the paper that numbers the algorithms); their
  * parameters stand in the order of qb__alu. */
@@ -60,12 +61,6 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
     return qb__kernel_launch(plan->kernel, queue, groups, items, args.list, QB__ALU_ARGS);
 }
 
-#define P(name, ...)                                                                               \
-    {                                                                                              \
-        name, sizeof((int[]){__VA_ARGS__}) / sizeof(int), {                                        \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
 /* What each row may tune besides: area, pixels a thread, views cached, extra caches, groups that a
  * multiprocessor should hold. What was fastest on an H200 stands first. */
 #define AREA_64 P("AREA", 64, 32), P("PIXELS", 16, 8, 4)

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "kernels/macros.h"
+#include "kernels/rows_table.h"
 
 #include <string.h>
 
@@ -82,12 +83,6 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
     return qb__kernel_launch(plan->kernel, queue, groups, items, args, sizeof args / sizeof *args);
 }
 
-#define P(name, ...)                                                                               \
-    {                                                                                              \
-        name, sizeof((int[]){__VA_ARGS__}) / sizeof(int), {                                        \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
 #define ROW(name, kind)                                                                            \
     {                                                                                              \
         .id = name, .interp = kind, .apis = QB__API_OPENCL, .accuracy = QB__ACCURACY_HIGH,         \

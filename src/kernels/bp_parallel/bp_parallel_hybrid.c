@@ -2,6 +2,7 @@
 #include "bp_parallel_alu.h"
 
 #include "base/memory.h"
+#include "kernels/rows_table.h"
 
 /* Texture engine and arithmetic side by side (section 7.1): of every eight areas TEXTURE_SHARE go
  * through the texture engine. Which area goes which way is fixed; BALANCE=1 makes each
@@ -103,12 +104,6 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
     return qb__kernel_launch(plan->kernel, queue, groups, items, args.list, QB__ALU_ARGS + 5);
 }
 
-#define P(name, ...)                                                                               \
-    {                                                                                              \
-        name, sizeof((int[]){__VA_ARGS__}) / sizeof(int), {                                        \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
 #define ROW(name, kind, class, difference, share)                                                  \
     {                                                                                              \
         .id = name, .interp = kind, .apis = QB__API_CUDA | QB__API_OPENCL, .accuracy = class,      \

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "kernels/macros.h"
+#include "kernels/rows_table.h"
 
 /* Rows of the tensor family: bp_parallel_linear_tensor.cu says how it works. Data are scaled by a
  * power of two for each slice, so that the largest value is below 2^14, and the sums scaled back.
@@ -213,12 +214,6 @@ static qb_status run(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__m
     return qb__kernel_launch(plan->kernel, queue, grid, items, args, sizeof args / sizeof *args);
 }
 
-#define P(name, ...)                                                                               \
-    {                                                                                              \
-        name, sizeof((int[]){__VA_ARGS__}) / sizeof(int), {                                        \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
 #define ROW(name, class, text, ...)                                                                \
     {                                                                                              \
         .id = name, .interp = QB__INTERP_LINEAR, .apis = QB__API_CUDA, .accuracy = class,          \

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/memory.h"
 #include "kernels/filter/filter_plan.h"
 
 enum {
@@ -54,10 +55,6 @@ bool qb__filter_radices(size_t half, qb__filter_plan *plan) {
     return true;
 }
 
-static size_t divide_up(size_t a, size_t b) {
-    return (a + b - 1) / b;
-}
-
 /* filter_rows.cl's ROOM, in bytes. */
 static size_t room(size_t half) {
     return (half + half / 16 + 2) / 2 * 2 * 2 * sizeof(float);
@@ -69,10 +66,10 @@ const char *qb__filter_plan_make(size_t half, const qb__device_info *device,
     if (plan->passes > PASSES) return "the length takes too many passes";
     size_t counters = COUNTERS * sizeof(int);
     if (room(half) + counters > device->local_bytes) return "a row is larger than local memory";
-    plan->items = divide_up(half, HELD);
+    plan->items = qb__ceil_div(half, HELD);
     for (size_t held = 2 * HELD; plan->items > device->group_size; held *= 2) {
         if (held > 4 * HELD) return "a group has too few work items for a row";
-        plan->items = divide_up(half, held);
+        plan->items = qb__ceil_div(half, held);
     }
     plan->group_rows = plan->items < GROUP ? GROUP / plan->items : 1;
     while (plan->group_rows > 1 &&

@@ -4,11 +4,11 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "geometry/grid.h"
 #include "geometry/parallel.h"
@@ -86,11 +86,6 @@ const char *qb__fbp_kernel(const qb__fbp *fbp) {
     return fbp->device ? fbp->device->choice.variant->id : fbp->variant->id;
 }
 
-static int compare_floats(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 /* Integer output without --range: the middle slice says which values matter; 1 in 10,000 pixels at
  * either end may be clipped. */
 static qb_status find_range(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
@@ -102,7 +97,7 @@ static qb_status find_range(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
     status = qb__fbp_slice(fbp, row, pool, image);
     if (status == QB_OK) {
         double shift = fbp->options.hu > 0 ? -1000.0 : 0.0;
-        qsort(image, pixels, sizeof *image, compare_floats);
+        qb__sort_floats(image, pixels);
         fbp->volume.low = image[pixels / 10000] + shift;
         fbp->volume.high = image[pixels - 1 - pixels / 10000] + shift;
         if (fbp->volume.high <= fbp->volume.low) fbp->volume.high = fbp->volume.low + 1;

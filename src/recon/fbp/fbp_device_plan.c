@@ -93,10 +93,6 @@ qb_status qb__fbp_device_decide(qb__fbp *fbp, const qb_env *env) {
     return QB_OK;
 }
 
-static size_t divide_up(size_t a, size_t b) {
-    return (a + b - 1) / b;
-}
-
 static size_t filter_bytes(const qb__fbp *fbp) {
     qb__filter_spectrum spectrum;
     size_t rows = (fbp->grid.n[2] - 1) * fbp->step + 1; /* that the fields hold */
@@ -148,7 +144,7 @@ size_t qb__fbp_device_ram(const qb__fbp *fbp) {
 
 void qb__fbp_device_forecast(qb__fbp *fbp) {
     qb__partition *now = &fbp->partition;
-    size_t slices = divide_up(now->slices_per_chunk, fbp->parts);
+    size_t slices = qb__ceil_div(now->slices_per_chunk, fbp->parts);
     fbp->device->bytes = device_bytes(fbp, slices, now->slots);
     now->bytes = host_bytes(fbp, now->slices_per_chunk, now->slots) + qb__fbp_device_ram(fbp);
 }
@@ -170,8 +166,8 @@ static size_t most_slices(const qb__fbp *fbp) {
     size_t step = variant->slices_step ? variant->slices_step : 1;
     size_t slab = fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
     size_t raw = fbp->info->views * fbp->info->columns * qb_dtype_size(fbp->info->dtype);
-    size_t each = divide_up(fbp->grid.n[2], fbp->parts);
-    size_t most = divide_up(divide_up(each, 4), step) * step;
+    size_t each = qb__ceil_div(fbp->grid.n[2], fbp->parts);
+    size_t most = qb__ceil_div(qb__ceil_div(each, 4), step) * step;
     size_t ring = RING_BYTES / fbp->parts / (slab > raw ? slab : raw);
     if (most > ring) most = ring / step * step;
     if (most < step) most = step;
@@ -254,7 +250,7 @@ static bool take(qb__fbp *fbp, size_t slices, unsigned slots, const room *have, 
     need->vram = device_bytes(fbp, slices, slots);
     need->ram = host_bytes(fbp, chunk, slots) + ram_of(fbp, need->vram);
     if (need->ram > have->ram || need->vram > have->vram) return false;
-    fbp->partition = (qb__partition){chunk, divide_up(fbp->grid.n[2], chunk), slots, need->ram};
+    fbp->partition = (qb__partition){chunk, qb__ceil_div(fbp->grid.n[2], chunk), slots, need->ram};
     fbp->device->bytes = need->vram;
     return true;
 }
@@ -266,7 +262,7 @@ qb_status qb__fbp_device_chunks(qb__fbp *fbp, const qb_env *env) {
     size_t *block = &fbp->device->block;
     room need = {0, 0};
     for (size_t slices = most_slices(fbp); slices >= 1; slices = slices > 1 ? slices / 2 : 0) {
-        size_t chunks = divide_up(fbp->grid.n[2], slices * fbp->parts);
+        size_t chunks = qb__ceil_div(fbp->grid.n[2], slices * fbp->parts);
         for (unsigned slots = chunks > 1 ? QB__FBP_SLOTS : 1; slots >= 1; slots--) {
             decide_block(fbp, slices, slots, have.vram);
             if (take(fbp, slices, slots, &have, &need)) return QB_OK;

@@ -13,17 +13,14 @@ enum {
     FILTER_VIEWS = 4, /* views a filtering task */
 };
 
-static size_t minimum(size_t a, size_t b) { return a < b ? a : b; }
-static size_t divide_up(size_t a, size_t b) { return (a + b - 1) / b; }
-
 size_t qb__fbp_chunk_slices(const qb__fbp *fbp, size_t chunk) {
     size_t size = fbp->partition.slices_per_chunk, first = chunk * size;
-    return minimum(size, fbp->grid.n[2] - first);
+    return qb__smaller(size, fbp->grid.n[2] - first);
 }
 
 unsigned qb__fbp_lanes(const qb__fbp *fbp, size_t slices) {
     size_t step = fbp->variant->lanes_step;
-    return (unsigned)(divide_up(slices, step) * step);
+    return (unsigned)(qb__ceil_div(slices, step) * step);
 }
 
 /* ---- read ---- */
@@ -36,16 +33,16 @@ static size_t row_bytes(const qb__fbp *fbp) {
  * further apart as [row][view][column], one sweep each. Where several devices share a chunk, each has
  * a run of its slices, and these stand behind each other. */
 static size_t part_slices(const qb__fbp *fbp, size_t slices, size_t part) {
-    size_t per = divide_up(slices, fbp->parts), first = part * per;
-    return first < slices ? minimum(per, slices - first) : 0;
+    size_t per = qb__ceil_div(slices, fbp->parts), first = part * per;
+    return first < slices ? qb__smaller(per, slices - first) : 0;
 }
 
 size_t qb__fbp_part_first(const qb__fbp *fbp, size_t slices, size_t part) {
-    return minimum(part * divide_up(slices, fbp->parts), slices);
+    return qb__smaller(part * qb__ceil_div(slices, fbp->parts), slices);
 }
 
 static size_t raw_offset(const qb__fbp *fbp, size_t slices, size_t view, size_t s) {
-    size_t part = s / divide_up(slices, fbp->parts);
+    size_t part = s / qb__ceil_div(slices, fbp->parts);
     size_t first = qb__fbp_part_first(fbp, slices, part), views = fbp->info->views;
     size_t row = fbp->step > 1 ? s * views + view
                                : first * views + view * part_slices(fbp, slices, part) + s - first;
@@ -60,7 +57,7 @@ static size_t read_views(const qb__fbp *fbp) {
 static size_t read_tasks(void *job, size_t chunk) {
     (void)chunk;
     const qb__fbp *fbp = job;
-    return divide_up(fbp->info->views, read_views(fbp));
+    return qb__ceil_div(fbp->info->views, read_views(fbp));
 }
 
 /* Storage in pieces of many rows is read once: as many rows as fit, of all views, kept until used. */
@@ -68,7 +65,7 @@ static qb_status fill_cache(qb__fbp *fbp, size_t row) {
     if (row >= fbp->cache_first && row < fbp->cache_end) return QB_OK;
     size_t last = fbp->first_row + (fbp->grid.n[2] - 1) * fbp->step + 1;
     fbp->cache_first = row;
-    fbp->cache_end = minimum(row + fbp->cache_rows, last);
+    fbp->cache_end = qb__smaller(row + fbp->cache_rows, last);
     return qb_scan_read(fbp->scan, 0, fbp->info->views, row, fbp->cache_end, fbp->cache);
 }
 
@@ -91,7 +88,7 @@ static qb_status read_run(void *job, size_t chunk, size_t task, int worker, cons
     size_t slices = qb__fbp_chunk_slices(fbp, chunk);
     size_t row0 = fbp->first_row + chunk * fbp->partition.slices_per_chunk * fbp->step;
     size_t view0 = task * read_views(fbp);
-    size_t view1 = minimum(view0 + read_views(fbp), fbp->info->views);
+    size_t view1 = qb__smaller(view0 + read_views(fbp), fbp->info->views);
     char *raw = out;
     if (fbp->cache) {
         qb_status status = QB_OK;
@@ -101,9 +98,9 @@ static qb_status read_run(void *job, size_t chunk, size_t task, int worker, cons
         if (status == QB_OK) copy_from_cache(fbp, view0, view1, slices, row0, raw);
         return status;
     }
-    size_t run = fbp->step == 1 ? divide_up(slices, fbp->parts) : 1; /* rows a sweep brings */
+    size_t run = fbp->step == 1 ? qb__ceil_div(slices, fbp->parts) : 1; /* rows a sweep brings */
     for (size_t s = 0; s < slices; s += run) {
-        size_t row = row0 + s * fbp->step, end = minimum(s + run, slices) - s;
+        size_t row = row0 + s * fbp->step, end = qb__smaller(s + run, slices) - s;
         qb_status status = qb_scan_read(fbp->scan, view0, view1, row, row + end,
                                         raw + raw_offset(fbp, slices, view0, s));
         if (status != QB_OK) return status;
@@ -114,7 +111,7 @@ static qb_status read_run(void *job, size_t chunk, size_t task, int worker, cons
 /* ---- filter ---- */
 
 /* A thread's scratch: the rows of one view, then what the filter wants; or a tile's scratch. */
-size_t qb__fbp_row_stride(const qb__fbp *fbp) { return divide_up(fbp->info->columns, 16) * 16; }
+size_t qb__fbp_row_stride(const qb__fbp *fbp) { return qb__ceil_div(fbp->info->columns, 16) * 16; }
 
 static size_t rows_bytes(const qb__fbp *fbp, size_t slices) {
     return slices * qb__fbp_row_stride(fbp) * sizeof(float);
@@ -135,7 +132,7 @@ size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices_per_chunk) {
 static size_t filter_tasks(void *job, size_t chunk) {
     (void)chunk;
     const qb__fbp *fbp = job;
-    return divide_up(fbp->info->views, FILTER_VIEWS);
+    return qb__ceil_div(fbp->info->views, FILTER_VIEWS);
 }
 
 static void filter_view(qb__fbp *fbp, size_t view, size_t slices, size_t first_row, const char *raw,
@@ -159,7 +156,7 @@ static qb_status filter_run(void *job, size_t chunk, size_t task, int worker, co
     qb__fbp *fbp = job;
     size_t slices = qb__fbp_chunk_slices(fbp, chunk);
     size_t row0 = fbp->first_row + chunk * fbp->partition.slices_per_chunk * fbp->step;
-    size_t end = minimum((task + 1) * FILTER_VIEWS, fbp->info->views);
+    size_t end = qb__smaller((task + 1) * FILTER_VIEWS, fbp->info->views);
     for (size_t view = task * FILTER_VIEWS; view < end; view++)
         filter_view(fbp, view, slices, row0, in, worker, out);
     return QB_OK;
@@ -167,12 +164,12 @@ static qb_status filter_run(void *job, size_t chunk, size_t task, int worker, co
 
 /* ---- back-project ---- */
 
-static size_t tiles_x(const qb__fbp *fbp) { return divide_up(fbp->grid.n[0], fbp->variant->tile); }
+static size_t tiles_x(const qb__fbp *fbp) { return qb__ceil_div(fbp->grid.n[0], fbp->variant->tile); }
 
 static size_t tile_tasks(void *job, size_t chunk) {
     (void)chunk;
     const qb__fbp *fbp = job;
-    return tiles_x(fbp) * divide_up(fbp->grid.n[1], fbp->variant->tile);
+    return tiles_x(fbp) * qb__ceil_div(fbp->grid.n[1], fbp->variant->tile);
 }
 
 static void tile_run(const qb__fbp *fbp, size_t slices, size_t task, int worker, const void *packed,
@@ -180,7 +177,7 @@ static void tile_run(const qb__fbp *fbp, size_t slices, size_t task, int worker,
     size_t tile = fbp->variant->tile, nx = fbp->grid.n[0], ny = fbp->grid.n[1];
     size_t x0 = task % tiles_x(fbp) * tile, y0 = task / tiles_x(fbp) * tile;
     fbp->variant->run(&fbp->problem, packed, qb__fbp_lanes(fbp, slices), (unsigned)slices, x0,
-                      minimum(x0 + tile, nx), y0, minimum(y0 + tile, ny), slab, nx * ny, nx,
+                      qb__smaller(x0 + tile, nx), y0, qb__smaller(y0 + tile, ny), slab, nx * ny, nx,
                       fbp->scratch[worker]);
 }
 
@@ -249,7 +246,7 @@ int qb__fbp_stages(const qb__fbp *fbp, size_t slices, unsigned slots, qb__stage 
 /* A last, smaller chunk with buffers of its own touches only so much of them. */
 static size_t ring_bytes(const qb__fbp *fbp, size_t slices_per_chunk, unsigned slots) {
     qb__stage stages[QB__STAGES_MAX];
-    size_t slices = fbp->sweep ? 1 : fbp->grid.n[2], chunks = divide_up(slices, slices_per_chunk);
+    size_t slices = fbp->sweep ? 1 : fbp->grid.n[2], chunks = qb__ceil_div(slices, slices_per_chunk);
     if (chunks > slots)
         return qb__pipeline_bytes(stages, qb__fbp_stages(fbp, slices_per_chunk, slots, stages));
     size_t last = slices - (chunks - 1) * slices_per_chunk;

@@ -9,9 +9,6 @@
 
 enum { READ_VIEWS = 16 }; /* views a reading task */
 
-static size_t minimum(size_t a, size_t b) { return a < b ? a : b; }
-static size_t divide_up(size_t a, size_t b) { return (a + b - 1) / b; }
-
 /* What a chunk is. */
 typedef struct piece {
     size_t z0, z1, view0, view1;
@@ -24,7 +21,7 @@ static piece piece_of(const qb__fdk *fdk, size_t chunk) {
     const qb__fdk_window *need = &fdk->window[slab];
     piece p = {.z0 = need->z0, .z1 = need->z1, .view0 = block * fdk->views, .need = need,
                .first = block == 0};
-    p.view1 = minimum(p.view0 + fdk->views, fdk->info->views);
+    p.view1 = qb__smaller(p.view0 + fdk->views, fdk->info->views);
     return p;
 }
 
@@ -42,7 +39,7 @@ static size_t read_views(const qb__fdk *fdk) {
 
 static size_t read_tasks(void *job, size_t chunk) {
     piece p = piece_of(job, chunk);
-    return divide_up(p.view1 - p.view0, read_views(job));
+    return qb__ceil_div(p.view1 - p.view0, read_views(job));
 }
 
 static qb_status read_run(void *job, size_t chunk, size_t task, int worker, const void *in,
@@ -50,7 +47,7 @@ static qb_status read_run(void *job, size_t chunk, size_t task, int worker, cons
     (void)worker, (void)in;
     qb__fdk *fdk = job;
     piece p = piece_of(fdk, chunk);
-    size_t step = read_views(fdk), first = p.view0 + task * step, end = minimum(first + step, p.view1);
+    size_t step = read_views(fdk), first = p.view0 + task * step, end = qb__smaller(first + step, p.view1);
     if (raw_rows(&p) == 0) return QB_OK;
     return qb_scan_read(fdk->scan, first, end, p.need->raw.first, p.need->raw.end,
                         (char *)out + (first - p.view0) * raw_rows(&p) * raw_row(fdk));
@@ -86,7 +83,7 @@ static bricks bricks_of(const qb__fdk *fdk, const piece *p) {
     bricks b;
     for (int i = 0; i < 3; i++) {
         b.size[i] = fdk->variant->brick[i] ? fdk->variant->brick[i] : n[i];
-        b.count[i] = divide_up(n[i], b.size[i]);
+        b.count[i] = qb__ceil_div(n[i], b.size[i]);
     }
     return b;
 }
@@ -113,8 +110,8 @@ static qb_status backproject_run(void *job, size_t chunk, size_t task, int worke
     size_t x = task % b.count[0] * b.size[0], rest = task / b.count[0];
     size_t y = rest % b.count[1] * b.size[1], z = p.z0 + rest / b.count[1] * b.size[2];
     const size_t *n = fdk->grid.n;
-    qb__bp_cone_brick brick = {x, minimum(x + b.size[0], n[0]), y, minimum(y + b.size[1], n[1]),
-                               z, minimum(z + b.size[2], p.z1)};
+    qb__bp_cone_brick brick = {x, qb__smaller(x + b.size[0], n[0]), y, qb__smaller(y + b.size[1], n[1]),
+                               z, qb__smaller(z + b.size[2], p.z1)};
     float *origin = (float *)out - p.z0 * n[0] * n[1];
     if (p.need->rows.r0 == p.need->rows.r1) {
         if (p.first) clear_brick(fdk, brick, origin);

@@ -3,8 +3,8 @@
 #include "recon/project/projection.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -106,15 +106,9 @@ typedef struct clocks {
     double wall[STAGES], cpu[STAGES], last_wall, last_cpu;
 } clocks;
 
-static double now(clockid_t clock) {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* What has passed since the last call belongs to this stage. */
 static void tick(clocks *c, int stage) {
-    const double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+    const double wall = qb__now(), cpu = qb__now_process();
     if (c->last_wall > 0) c->wall[stage] += wall - c->last_wall, c->cpu[stage] += cpu - c->last_cpu;
     c->last_wall = wall, c->last_cpu = cpu;
 }
@@ -164,7 +158,7 @@ static void report(qb__projection *p, const clocks *c, double wall) {
 static qb_status run(qb_job *job, const qb_env *env) {
     qb__projection *p = (qb__projection *)job;
     clocks c = {0};
-    const double begin = now(CLOCK_MONOTONIC);
+    const double begin = qb__now();
     char *provenance = NULL;
     qb_status status;
     QB__TRY(allocate(p));
@@ -176,7 +170,7 @@ static qb_status run(qb_job *job, const qb_env *env) {
     }
     if (p->options.geometry_out)
         QB__TRY(qb_geometry_save(p->options.geometry_out, &p->scan.geometry));
-    report(p, &c, now(CLOCK_MONOTONIC) - begin);
+    report(p, &c, qb__now() - begin);
     provenance = qb__provenance(job, p->command, p->volume);
     status = qb_writer_commit(p->writer, provenance);
     p->writer = NULL;

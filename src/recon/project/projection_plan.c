@@ -136,18 +136,14 @@ static size_t fixed_bytes(const qb__projection *p) {
            qb__project_fixed_bytes(p->projector);
 }
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 /* The whole volume and a few views at a time; else the thinnest slabs and as many views as fit,
  * since the volume is read anew for every block of views. */
 static qb_status decide_chunks(qb__projection *p, const qb_env *env) {
     enum { FEW = 16, MANY = 64 };
     size_t cap = qb__memory_cap(env), all = p->scan.views, nz = p->grid.n[2];
     p->fixed_bytes = fixed_bytes(p);
-    for (size_t views = least(MANY, all); views >= 1; views /= 2) {
-        if (views < least(FEW, all)) break;
+    for (size_t views = qb__smaller(MANY, all); views >= 1; views /= 2) {
+        if (views < qb__smaller(FEW, all)) break;
         if (bytes_for(p, nz, views) <= cap) return QB_OK;
     }
     size_t none = bytes_for(p, p->projector->side[2], 1);

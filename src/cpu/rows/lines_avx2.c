@@ -1,3 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-#define QB_LINES qb__lines_avx2
-#include "cpu/rows/lines_body.h"

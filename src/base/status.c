@@ -58,3 +58,11 @@ qb_status qb__fail_errno(int error, const char *doing, const char *path) {
     if (error == ENOMEM) status = QB_NO_MEMORY;
     return qb__fail(status, "%s %s: %s", doing, path, strerror(error));
 }
+
+bool qb__is_system_fault(int error) {
+    static const int faults[] = {EACCES, EPERM,  EIO,       EMFILE, ENFILE, ENOMEM,
+                                 ESTALE, ENODEV, ETIMEDOUT, EREMOTEIO};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        if (error == faults[i]) return true;
+    return false;
+}

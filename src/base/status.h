@@ -2,6 +2,8 @@
 #ifndef QB_BASE_STATUS_H
 #define QB_BASE_STATUS_H
 
+#include <stdbool.h>
+
 #include "quickbeam/status.h"
 
 /* Set this thread's detail and return `status`, so that a failure is one line:
@@ -15,6 +17,10 @@ __attribute__((format(printf, 2, 3))) qb_status qb__fail_in(qb_status status, co
 /* QB_NO_SPACE for ENOSPC and EDQUOT, QB_NOT_FOUND for ENOENT, QB_NO_MEMORY for ENOMEM, else QB_IO;
  * the detail is "`doing` `path`: system's words". */
 qb_status qb__fail_errno(int error, const char *doing, const char *path);
+
+/* Is this errno the system's doing (no permission, a failing disk, no descriptor left, no memory) and not the
+ * content of a file or a name that leads nowhere? */
+bool qb__is_system_fault(int error);
 
 /* Leave the function through its out: label when a call fails. */
 #define QB__TRY(call)                                                                              \

@@ -196,9 +196,10 @@ qb_status qb_provenance_load(const char *path, char **json) {
     *json = NULL;
     qb_status status = qb__format_to_read(path, &format);
     if (status != QB_OK) return status;
-    cJSON *object = format->provenance(path);
-    if (cJSON_IsObject(object)) *json = cJSON_Print(object);
-    if (cJSON_IsObject(object) && !*json)
+    cJSON *object;
+    status = format->provenance(path, &object);
+    if (status == QB_OK && cJSON_IsObject(object)) *json = cJSON_Print(object);
+    if (status == QB_OK && cJSON_IsObject(object) && !*json)
         status = qb__fail(QB_NO_MEMORY, "%s: no memory for its provenance", path);
     cJSON_Delete(object);
     return status;

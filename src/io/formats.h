@@ -21,8 +21,8 @@ typedef struct qb__format {
     /* What open() cannot say: angles, flats, darks. NULL when the format knows only images. */
     qb_status (*scan)(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
     const qb__writer_kind *writer; /* NULL = cannot */
-    /* What the writer was told of a file's making; NULL when there is nothing of the kind. */
-    cJSON *(*provenance)(const char *path);
+    /* What the writer was told of a file's making; *object NULL when the file does not say. */
+    qb_status (*provenance)(const char *path, cJSON **object);
 } qb__format;
 
 extern const qb__format qb__formats[];
@@ -53,14 +53,15 @@ qb_status qb__list_images(const char *path, const char *extensions, qb__notes *f
 /* strcmp that knows that 10 comes after 9. */
 int qb__natural_compare(const char *a, const char *b);
 
-/* Our notes beside NPY and raw data, PATH.json: into the source; false when there are none. */
-bool qb__sidecar_apply(const char *path, qb__source *source);
+/* Our notes beside NPY and raw data, PATH.json, into the source. None there is no failure; a file that is there
+ * and cannot be read is. */
+qb_status qb__sidecar_apply(const char *path, qb__source *source);
 /* The shape and type of raw data from there, "" when there is none. */
-void qb__sidecar_shape(const char *path, char *shape, size_t size);
-cJSON *qb__hdf5_provenance(const char *path);
-cJSON *qb__tiff_provenance(const char *path);
-cJSON *qb__mha_provenance(const char *path);
-cJSON *qb__sidecar_provenance(const char *path);
+qb_status qb__sidecar_shape(const char *path, char *shape, size_t size);
+qb_status qb__hdf5_provenance(const char *path, cJSON **object);
+qb_status qb__tiff_provenance(const char *path, cJSON **object);
+qb_status qb__mha_provenance(const char *path, cJSON **object);
+qb_status qb__sidecar_provenance(const char *path, cJSON **object);
 /* The scan of a format that keeps its angles there. */
 qb_status qb__sidecar_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
@@ -204,7 +205,9 @@ qb_status qb__geometry_from_json(const qb__text *text, qb_geometry *geometry) {
     const char *stop = NULL;
     qb_status status = check_size(text);
     if (status != QB_OK) return status;
+    errno = 0;
     cJSON *root = cJSON_ParseWithLengthOpts(text->data, text->length + 1, &stop, 1);
+    if (!root && errno == ENOMEM) return qb__fail(QB_NO_MEMORY, "no memory for %zu bytes of JSON", text->length);
     if (!root)
         return qb__fail(QB_BAD_INPUT, "not JSON at byte %zu",
                         stop ? (size_t)(stop - text->data) : (size_t)0);

@@ -2,11 +2,14 @@
 #ifdef QB_HAVE_HDF5
 #include "io/hdf5.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -16,18 +19,58 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static int depth;
 static H5E_auto2_t printer;
 static void *printer_data;
+static int fault; /* errno of the system's first fault since the outermost qb__h5_enter(); 0 = none */
+static size_t denied; /* allocations of ours until then that had failed */
+
+static herr_t find_fault(unsigned n, const H5E_error2_t *error, void *user) {
+    (void)n, (void)user;
+    const char *number = error->desc ? strstr(error->desc, "errno = ") : NULL;
+    int code = number ? atoi(number + strlen("errno = ")) : 0;
+    if (error->maj_num == H5E_RESOURCE && error->min_num == H5E_NOSPACE) code = ENOMEM;
+    bool full = code == ENOSPC || code == EDQUOT || code == EFBIG;
+    if (!fault && (full || qb__is_system_fault(code))) fault = code;
+    return 0;
+}
+
+/* Called by HDF5 at each failure, also at those that we look past because what is sought is optional. */
+static herr_t notice(hid_t stack, void *user) {
+    H5Ewalk2(stack, H5E_WALK_UPWARD, find_fault, user);
+    return 0;
+}
+
+static void start(void) {
+    /* A file that could not be written stays open inside HDF5, which would write it again when the process exits,
+     * and crash (1.10). We close what we open; where another part of the program started HDF5, its way stays. */
+    H5dont_atexit();
+    /* What HDF5 frees goes back at once: its own lists would not show in any forecast. */
+    H5set_free_list_limits(0, 0, 0, 0, 0, 0);
+}
 
 void qb__h5_enter(void) {
     pthread_mutex_lock(&lock);
     if (depth++) return;
-    static bool limited; /* under the lock */
-    if (!limited) {
-        /* What HDF5 frees goes back at once: its own lists would not show in any forecast. */
-        H5set_free_list_limits(0, 0, 0, 0, 0, 0);
-        limited = true;
-    }
+    static bool started; /* under the lock */
+    if (!started) start();
+    started = true;
+    fault = 0;
+    denied = qb__allocations_failed();
     H5Eget_auto2(H5E_DEFAULT, &printer, &printer_data);
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    H5Eset_auto2(H5E_DEFAULT, notice, NULL);
+}
+
+int qb__h5_fault(int other) {
+    int found = fault;
+    fault = other;
+    return found;
+}
+
+bool qb__h5_has_fault(void) { return fault != 0; }
+
+qb_status qb__h5_judge(qb_status status, const char *path) {
+    if (status != QB_OK && qb_status_exit_code(status) != 3) return status;
+    if (!fault && qb__allocations_failed() != denied) fault = ENOMEM;
+    if (!fault) return status;
+    return qb__fail_errno(fault, "HDF5 reading", path);
 }
 
 void qb__h5_leave(void) {
@@ -52,6 +95,9 @@ qb_status qb__h5_open(const char *path, hid_t *file) {
     *file = H5I_INVALID_HID;
     qb_status status = qb__file_size(path, &bytes);
     if (status != QB_OK) return status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC); /* the system's reason is clearer than HDF5's */
+    if (fd < 0) return qb__fail_errno(errno, "opening", path);
+    close(fd);
     *file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (*file >= 0) return QB_OK;
     char what[80];
@@ -59,20 +105,43 @@ qb_status qb__h5_open(const char *path, hid_t *file) {
     return qb__h5_fail(QB_BAD_INPUT, path, what);
 }
 
-bool qb__h5_exists(hid_t file, const char *path) {
-    char part[1024];
-    size_t n = strlen(path);
-    if (n == 0 || n >= sizeof part) return false;
-    if (strcmp(path, "/") == 0) return true;
-    /* HDF5 wants each step of a path proved before the next. */
-    for (size_t i = 1; i <= n; i++) {
-        if (path[i] && path[i] != '/') continue;
-        memcpy(part, path, i);
-        part[i] = 0;
-        if (H5Lexists(file, part, H5P_DEFAULT) <= 0) return false;
-        if (H5Oexists_by_name(file, part, H5P_DEFAULT) <= 0) return false;
+/* HDF5 wants each step of a path proved before the next. One step; *inner is the object there, to be closed. */
+static int step_into(hid_t outer, const char *name, bool last, hid_t *inner) {
+    *inner = H5I_INVALID_HID;
+    htri_t linked = H5Lexists(outer, name, H5P_DEFAULT);
+    if (linked <= 0) return linked < 0 ? -1 : 0;
+    if (H5Oexists_by_name(outer, name, H5P_DEFAULT) <= 0) return -1;
+    if (last) return 1;
+    *inner = H5Oopen(outer, name, H5P_DEFAULT);
+    if (*inner < 0) return -1;
+    return H5Iget_type(*inner) == H5I_GROUP ? 1 : 0;
+}
+
+int qb__h5_look(hid_t place, const char *path) {
+    char name[1024];
+    hid_t at = H5Iinc_ref(place) < 0 ? H5I_INVALID_HID : place;
+    int found = at < 0 ? -1 : 1;
+    for (const char *part = path + strspn(path, "/"); *part && found == 1;) {
+        size_t n = strcspn(part, "/");
+        const char *next = part + n + strspn(part + n, "/");
+        if (n >= sizeof name) {
+            found = 0;
+            break;
+        }
+        memcpy(name, part, n);
+        name[n] = 0;
+        hid_t inner;
+        found = step_into(at, name, !*next, &inner);
+        H5Idec_ref(at);
+        at = inner;
+        part = next;
     }
-    return true;
+    if (at >= 0) H5Idec_ref(at);
+    return *path ? found : 0;
+}
+
+bool qb__h5_exists(hid_t place, const char *path) {
+    return qb__h5_look(place, path) == 1;
 }
 
 bool qb__h5_shape(hid_t file, const char *path, int *rank, size_t shape[3]) {

@@ -12,13 +12,22 @@
 void qb__h5_enter(void);
 void qb__h5_leave(void);
 
+/* The errno of a fault of the system's (a disk that fails, no memory, no permission) that HDF5 met since the outermost
+ * qb__h5_enter(), as many of its failures are looked past; 0 = none. It is set to `other`. */
+int qb__h5_fault(int other);
+bool qb__h5_has_fault(void);
+/* `status`, unless there was such a fault and `status` says that all is well or that the file is bad. */
+qb_status qb__h5_judge(qb_status status, const char *path);
+
 /* The functions below want the lock held. */
 
 /* `status` with "path: what: HDF5's own words about its last failure". */
 qb_status qb__h5_fail(qb_status status, const char *path, const char *what);
 qb_status qb__h5_open(const char *path, hid_t *file);
-/* Does the path lead to an object, through any links? */
-bool qb__h5_exists(hid_t file, const char *path);
+/* Does the path, from a file or a group on, lead to an object, through any links? 1 = yes, 0 = nothing is there, -1 =
+ * a link is, but leads nowhere, or it cannot be told. Takes time with the path's length, not with its square. */
+int qb__h5_look(hid_t place, const char *path);
+bool qb__h5_exists(hid_t place, const char *path); /* ... is it 1? */
 /* A dataset's shape; false when the path is no dataset of 1 to 3 dimensions. Missing leading
  * dimensions are 1. */
 bool qb__h5_shape(hid_t file, const char *path, int *rank, size_t shape[3]);
@@ -52,15 +61,22 @@ typedef struct qb__h5_map {
     qb__notes arrays;    /* 2-D and 3-D datasets */
     qb__notes exchanges; /* groups /exchange* with data */
     size_t links, dangling;
+    size_t deeper; /* groups below QB__H5_LEVELS, not looked into */
     char first_dangling[256];
 } qb__h5_map;
+enum {
+    QB__H5_LEVELS = 64,    /* real files have a dozen */
+    QB__H5_LINKS = 200000, /* the walk ends after these: nobody would wait for more */
+};
+/* Takes time with the number of links. */
 qb_status qb__h5_walk(hid_t file, const char *name, qb__h5_map *map);
 void qb__h5_map_release(qb__h5_map *map);
 
 /* The scan in a file, or under the dataset or group of the options; without the lock. */
 qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 /* The layouts it tries, in order. The file's map is there; QB_NOT_FOUND means: not mine. */
-qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, qb__scan_parts *parts);
+qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, const qb_scan_options *options,
+                            qb__scan_parts *parts);
 qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const qb__h5_map *map,
                           qb__scan_parts *parts);
 /* Angles from a dataset, `frames` of them or so many as are projections. */

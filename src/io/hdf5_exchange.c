@@ -55,7 +55,10 @@ void qb__h5_pixel(hid_t file, const char *name, const char *const *paths, qb__sc
         double *value;
         size_t count;
         if (!qb__h5_exists(file, *paths)) continue;
-        if (qb__h5_numbers(file, name, *paths, 1024, &value, &count) != QB_OK) continue;
+        if (qb__h5_numbers(file, name, *paths, 1024, &value, &count) != QB_OK) {
+            qb__note(&parts->notes, "%s cannot be used: %s", *paths, qb_detail());
+            continue;
+        }
         double size = count ? value[0] : 0.0;
         qb__free(value);
         char units[32];
@@ -72,26 +75,33 @@ void qb__h5_pixel(hid_t file, const char *name, const char *const *paths, qb__sc
     }
 }
 
-/* A field stack; `what` is missing or odd: a note, not a failure. */
-static void open_fields(hid_t file, const char *name, const char *group, const char *child,
-                        qb__scan_parts *parts, qb__frames *fields) {
+/* A field stack, unless others are given. Only one that is not there is absent: counts without what is there but
+ * cannot be used would become another volume. */
+static qb_status open_fields(hid_t file, const char *name, const char *group, const char *child, const char *given,
+                             qb__scan_parts *parts, qb__frames *fields) {
     char path[600];
     snprintf(path, sizeof path, "%s/%s", group, child);
-    if (!qb__h5_exists(file, path)) return;
+    int there = given ? 0 : qb__h5_look(file, path);
+    if (there == 0) return QB_OK;
     const size_t *n = parts->data.source->shape;
-    qb__source *source;
-    if (qb__h5_source(file, name, path, &source) != QB_OK) {
-        qb__note(&parts->notes, "%s cannot be used: %s", path, qb_detail());
-    } else if (source->shape[1] != n[1] || source->shape[2] != n[2]) {
-        qb__note(&parts->notes, "%s has frames of %zu x %zu, the data %zu x %zu: not used", path,
-                 source->shape[1], source->shape[2], n[1], n[2]);
-        qb__source_close(source);
-    } else {
+    qb__source *source = NULL;
+    qb_status status = there < 0 ? qb__fail(QB_BAD_INPUT, "%s:%s leads nowhere", name, path)
+                                 : qb__h5_source(file, name, path, &source);
+    if (status == QB_OK && (source->shape[1] != n[1] || source->shape[2] != n[2]))
+        status = qb__fail(QB_BAD_INPUT, "%s:%s has frames of %zu x %zu, the data %zu x %zu", name, path,
+                          source->shape[1], source->shape[2], n[1], n[2]);
+    if (status == QB_OK) {
         *fields = (qb__frames){source, NULL, source->shape[0]};
+        return QB_OK;
     }
+    qb__source_close(source);
+    if (qb_status_exit_code(status) != 3) return status;
+    snprintf(parts->unusable, sizeof parts->unusable, "%.400s: give --%s", qb_detail(),
+             strcmp(child, "data_dark") == 0 ? "darks" : "flats");
+    return QB_OK;
 }
 
-qb_status qb__exchange_scan(hid_t file, const char *name, const char *group,
+qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, const qb_scan_options *options,
                             qb__scan_parts *parts) {
     static const char *const pixels[] = {"/measurement/instrument/detector/actual_pixel_size_x",
                                          "/measurement/instrument/detector/pixel_size_x", NULL};
@@ -106,8 +116,10 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group,
     if (!*parts->quantity && qb__h5_text(file, path, "units", units, sizeof units) &&
         strcmp(units, "counts") == 0)
         snprintf(parts->quantity, sizeof parts->quantity, "counts");
-    open_fields(file, name, group, "data_white", parts, &parts->flats);
-    open_fields(file, name, group, "data_dark", parts, &parts->darks);
+    const char *flats = options ? options->flats : NULL, *darks = options ? options->darks : NULL;
+    status = open_fields(file, name, group, "data_white", flats, parts, &parts->flats);
+    if (status == QB_OK) status = open_fields(file, name, group, "data_dark", darks, parts, &parts->darks);
+    if (status != QB_OK) return status;
     qb__h5_pixel(file, name, pixels, parts);
     qb__h5_number(file, path, "rotation_axis_column", &parts->center);
     snprintf(path, sizeof path, "%s/theta", group);

@@ -72,14 +72,18 @@ typedef struct key_kind {
 } key_kind;
 
 /* ESRF marks alignment frames -1 in image_key_control; they are no projections. */
-static void apply_control(hid_t file, const char *name, const place *at, double *keys, size_t count,
-                          qb__notes *notes) {
+static qb_status apply_control(hid_t file, const char *name, const place *at, double *keys, size_t count,
+                               qb__notes *notes) {
     char path[400];
     double *control;
     size_t n, alignment = 0;
     snprintf(path, sizeof path, "%s/image_key_control", at->group);
-    if (!qb__h5_exists(file, path)) return;
-    if (qb__h5_numbers(file, name, path, FRAMES_MOST, &control, &n) != QB_OK) return;
+    int there = qb__h5_look(file, path);
+    if (there == 0) return QB_OK;
+    if (there < 0) return qb__fail(QB_BAD_INPUT, "%s:%s leads nowhere: which frames are projections?", name, path);
+    qb_status status = qb__h5_numbers(file, name, path, FRAMES_MOST, &control, &n);
+    if (status != QB_OK) return status;
+    if (n != count) qb__note(notes, "%s has %zu numbers for %zu frames: not used", path, n, count);
     for (size_t i = 0; n == count && i < n; i++) {
         if (control[i] != -1.0 || keys[i] != 0.0) continue;
         keys[i] = 3.0;
@@ -88,6 +92,7 @@ static void apply_control(hid_t file, const char *name, const place *at, double 
     if (alignment)
         qb__note(notes, "%zu alignment frames (image_key_control -1) left out", alignment);
     qb__free(control);
+    return QB_OK;
 }
 
 static qb_status sort_frames(const double *keys, size_t count, qb__scan_parts *parts) {
@@ -198,7 +203,7 @@ qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const
     qb_status status = qb__h5_numbers(file, name, at.key, FRAMES_MOST, &keys, &count);
     if (status != QB_OK) return status;
     snprintf(data, sizeof data, "%s/data", at.group);
-    apply_control(file, name, &at, keys, count, &parts->notes);
+    QB__TRY(apply_control(file, name, &at, keys, count, &parts->notes));
     QB__TRY(sort_frames(keys, count, parts));
     if (parts->data.count == 0) {
         status = qb__fail(QB_BAD_INPUT, "%s:%s: none of its %zu frames is a projection", name,

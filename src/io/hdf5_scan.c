@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "io/formats.h"
 #include "io/hdf5.h"
+#include "io/text.h"
 
 static bool is_group(hid_t file, const char *path) {
     H5O_info_t info;
@@ -43,9 +44,12 @@ static qb_status plain_array(hid_t file, const char *name, const char *path, con
 }
 
 /* --dataset GROUP/data or GROUP: the group decides what it is. */
-static qb_status named_scan(hid_t file, const char *name, const char *dataset,
+static qb_status named_scan(hid_t file, const char *name, const qb_scan_options *options,
                             const qb__h5_map *map, qb__scan_parts *parts) {
+    const char *dataset = options->dataset;
     char group[600], data[620];
+    if (strlen(dataset) >= 580)
+        return qb__fail(QB_UNSUPPORTED, "%s: --dataset of %zu characters; 579 are the most", name, strlen(dataset));
     if (!qb__h5_exists(file, dataset))
         return qb__fail(QB_NOT_FOUND, "%s: --dataset %s is not there", name, dataset);
     snprintf(group, sizeof group, "%s", dataset);
@@ -63,17 +67,17 @@ static qb_status named_scan(hid_t file, const char *name, const char *dataset,
     if (!qb__h5_exists(file, data))
         return qb__fail(QB_NOT_FOUND, "%s: %s holds no scan: neither image_key nor data", name,
                         dataset);
-    return qb__exchange_scan(file, name, group, parts);
+    return qb__exchange_scan(file, name, group, options, parts);
 }
 
-static qb_status find_scan(hid_t file, const char *name, const char *dataset, const qb__h5_map *map,
+static qb_status find_scan(hid_t file, const char *name, const qb_scan_options *options, const qb__h5_map *map,
                            qb__scan_parts *parts) {
-    if (dataset) return named_scan(file, name, dataset, map, parts);
+    if (options && options->dataset) return named_scan(file, name, options, map, parts);
     if (map->exchanges.count) {
         if (map->exchanges.count > 1)
             qb__note(&parts->notes, "%zu exchange groups; %s is read, --dataset picks another",
                      map->exchanges.count, map->exchanges.text[0]);
-        return qb__exchange_scan(file, name, map->exchanges.text[0], parts);
+        return qb__exchange_scan(file, name, map->exchanges.text[0], options, parts);
     }
     qb_status status = qb__nxtomo_scan(file, name, NULL, map, parts);
     if (status != QB_NOT_FOUND) return status;
@@ -96,14 +100,21 @@ qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__sc
     qb_status status = qb__h5_open(path, &file);
     if (status != QB_OK) goto leave;
     QB__TRY(qb__h5_walk(file, path, &map));
-    QB__TRY(find_scan(file, path, options ? options->dataset : NULL, &map, parts));
+    QB__TRY(find_scan(file, path, options, &map, parts));
     if (map.dangling)
         qb__note(&parts->notes, "%zu of %zu links lead nowhere, the first is %s", map.dangling,
                  map.links, map.first_dangling);
+    if (map.links > QB__H5_LINKS)
+        qb__note(&parts->notes, "it has more than %d links: the rest is not looked into, --dataset finds what is there",
+                 QB__H5_LINKS);
+    if (map.deeper)
+        qb__note(&parts->notes, "%zu groups lie deeper than %d levels: not looked into, --dataset finds what is there",
+                 map.deeper, QB__H5_LEVELS);
 out:
     qb__h5_map_release(&map);
     H5Fclose(file);
 leave:
+    status = qb__h5_judge(status, path);
     qb__h5_leave();
     return status;
 }
@@ -129,25 +140,34 @@ out:
     qb__h5_map_release(&map);
     H5Fclose(file);
 leave:
+    status = qb__h5_judge(status, path);
     qb__h5_leave();
+    if (status == QB_OK) return QB_OK;
+    qb__source_close(*source);
+    *source = NULL;
     return status;
 }
 
-cJSON *qb__hdf5_provenance(const char *path) {
+qb_status qb__hdf5_provenance(const char *path, cJSON **object) {
     enum { MOST = 1 << 20 };
     hid_t file;
     char *text = NULL;
-    cJSON *object = NULL;
-    if (qb__alloc(MOST, 1, &text) != QB_OK) return NULL;
+    bool found = false;
+    *object = NULL;
+    qb_status status = qb__alloc(MOST, 1, &text);
+    if (status != QB_OK) return status;
     qb__h5_enter();
-    if (qb__h5_open(path, &file) == QB_OK) {
-        if (qb__h5_text(file, "/process/quickbeam/provenance", NULL, text, MOST))
-            object = cJSON_Parse(text);
+    status = qb__h5_open(path, &file);
+    if (status == QB_OK) {
+        found = qb__h5_text(file, "/process/quickbeam/provenance", NULL, text, MOST);
         H5Fclose(file);
     }
+    status = qb__h5_judge(status, path);
     qb__h5_leave();
+    if (status == QB_OK && found) status = qb__json_parse(text, object);
+    if (found && status == QB_BAD_INPUT) status = QB_OK; /* words of somebody else */
     qb__free(text);
-    return object;
+    return status;
 }
 #else
 typedef int qb__no_hdf5;

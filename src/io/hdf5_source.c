@@ -78,7 +78,7 @@ static qb_status read_locked(const h5_source *h5, const qb__region *region, void
 static qb_status read_h5(qb__source *source, const qb__region *region, void *out) {
     if (region->count == 0 || region->row1 == region->row0) return QB_OK;
     qb__h5_enter();
-    qb_status status = read_locked((h5_source *)source, region, out);
+    qb_status status = qb__h5_judge(read_locked((h5_source *)source, region, out), source->path);
     qb__h5_leave();
     return status;
 }
@@ -223,7 +223,12 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
     if (h5.set < 0) return qb__h5_fail(QB_BAD_INPUT, label, "opening it");
     qb_status status = open_dataset(label, &h5, source);
     if (status != QB_OK) return status;
-    qb__h5_text(file, path, "quantity", (*source)->quantity, sizeof(*source)->quantity);
+    bool stated = H5Aexists_by_name(file, path, "quantity", H5P_DEFAULT) != 0; /* or cannot be told */
+    if (!qb__h5_text(file, path, "quantity", (*source)->quantity, sizeof(*source)->quantity) && stated) {
+        qb__source_close(*source);
+        *source = NULL;
+        return qb__fail(QB_BAD_INPUT, "%s: its quantity, which says what the numbers are, cannot be read", label);
+    }
     qb__h5_text(file, path, "units", (*source)->units, sizeof(*source)->units);
     char beam[16];
     if (qb__h5_text(file, path, "beam", beam, sizeof beam)) (*source)->beam = qb__beam_named(beam);

@@ -135,8 +135,10 @@ static bool fill_file(hid_t file, qb_writer *writer, const double *degrees) {
                               projections ? "exchange:measurement:process" : "exchange:process");
 }
 
-/* A full disk shows in errno only. */
+/* Also where HDF5 passes over it, as on closing a dataset. The system's reason where HDF5 tells it; a full disk shows in errno only. */
 static qb_status write_failed(const qb_writer *writer, const char *what) {
+    int fault = qb__h5_fault(0);
+    if (fault) return qb__fail_writing(fault, writer->path);
     bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
     return qb__h5_fail(full ? QB_NO_SPACE : QB_IO, writer->path, what);
 }
@@ -147,8 +149,9 @@ static qb_status make_file(qb_writer *writer, const double *degrees) {
     qb__h5_enter();
     errno = 0;
     hid_t file = H5Fcreate(writer->part, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    if (file < 0 || !fill_file(file, writer, degrees)) status = write_failed(writer, what);
-    if (file >= 0 && H5Fclose(file) < 0 && status == QB_OK) status = write_failed(writer, what);
+    bool good = file >= 0 && fill_file(file, writer, degrees);
+    if (file >= 0 && H5Fclose(file) < 0) good = false;
+    if (!good || qb__h5_has_fault()) status = write_failed(writer, what);
     qb__h5_leave();
     return status;
 }
@@ -205,7 +208,7 @@ static qb_status finish_hdf5(qb_writer *writer, const char *provenance) {
     hid_t file = H5Fopen(writer->part, H5F_ACC_RDWR, H5P_DEFAULT);
     bool good = file >= 0 && put_string(file, "/process/quickbeam/provenance", provenance);
     if (file >= 0 && H5Fclose(file) < 0) good = false;
-    if (!good) status = write_failed(writer, "its provenance cannot be written");
+    if (!good || qb__h5_has_fault()) status = write_failed(writer, "its provenance cannot be written");
     qb__h5_leave();
     return status;
 }

@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "io/formats.h"
+#include "io/text.h"
 #include "quickbeam/geometry.h"
 
 /* MetaImage: lines of "Key = value", the last of them ElementDataFile, then the data. */
@@ -35,7 +36,8 @@ typedef struct header {
     cJSON *provenance; /* of a header that was asked for it */
     size_t dims, skip;
     int beam;
-    bool skip_back, typed, shaped, asked;
+    bool skip_back, typed, shaped;
+    bool asked, failed; /* for its provenance; for want of memory */
     const char *refused; /* why it cannot be read */
 } header;
 
@@ -119,7 +121,7 @@ static void set_units(header *h, const char *value) {
 }
 
 static void set_provenance(header *h, const char *value) {
-    if (h->asked && !h->provenance) h->provenance = cJSON_Parse(value);
+    if (h->asked && !h->provenance) h->failed = qb__json_parse(value, &h->provenance) == QB_NO_MEMORY;
 }
 
 static void set_file(header *h, const char *value) {
@@ -263,11 +265,15 @@ qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
 }
 
 /* Long ones are in a file of their own. */
-cJSON *qb__mha_provenance(const char *path) {
+qb_status qb__mha_provenance(const char *path, cJSON **object) {
     header h = {.path = path, .asked = true};
-    if (read_header(&h) == QB_OK && h.provenance) return h.provenance;
+    qb_status status = read_header(&h);
+    if (status == QB_OK && h.failed) status = qb__fail(QB_NO_MEMORY, "%s: no memory for its provenance", path);
+    *object = h.provenance;
+    if (status == QB_OK) return h.provenance ? QB_OK : qb__sidecar_provenance(path, object);
     cJSON_Delete(h.provenance);
-    return qb__sidecar_provenance(path);
+    *object = NULL;
+    return status;
 }
 
 static const char *type_name(qb_dtype dtype) {

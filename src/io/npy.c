@@ -113,7 +113,10 @@ qb_status qb__npy_open(const char *path, const char *how, qb__source **source) {
     qb_status status = read_header(path, fd, &layout);
     close(fd);
     if (status == QB_OK) status = qb__plain_open(path, &layout, source);
-    if (status == QB_OK) qb__sidecar_apply(path, *source);
+    if (status == QB_OK) status = qb__sidecar_apply(path, *source);
+    if (status == QB_OK) return QB_OK;
+    qb__source_close(*source);
+    *source = NULL;
     return status;
 }
 

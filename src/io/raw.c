@@ -41,13 +41,17 @@ qb_status qb__raw_open(const char *path, const char *how, qb__source **source) {
     char noted[128] = "";
     qb__plain layout = {.format = "raw"};
     *source = NULL;
-    if (!how) qb__sidecar_shape(path, noted, sizeof noted);
+    qb_status status = how ? QB_OK : qb__sidecar_shape(path, noted, sizeof noted);
+    if (status != QB_OK) return status;
     if (!how && !*noted)
         return qb__fail(QB_BAD_INPUT,
                         "%s is raw data: give --shape VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]", path);
-    qb_status status = parse_shape(how ? how : noted, &layout);
+    status = parse_shape(how ? how : noted, &layout);
     if (status == QB_OK) status = qb__plain_open(path, &layout, source);
-    if (status == QB_OK) qb__sidecar_apply(path, *source);
+    if (status == QB_OK) status = qb__sidecar_apply(path, *source);
+    if (status == QB_OK) return QB_OK;
+    qb__source_close(*source);
+    *source = NULL;
     return status;
 }
 

@@ -153,6 +153,14 @@ static void set_pixel(qb_scan *scan, const qb_scan_options *options) {
     info->center = parts->center;
 }
 
+static qb_status check_unusable(qb_scan *scan) {
+    const char *unusable = scan->parts.unusable;
+    if (!*unusable) return QB_OK;
+    if (scan->info.quantity == QB_COUNTS) return qb__fail(QB_BAD_INPUT, "%s", unusable);
+    qb__note(&scan->parts.notes, "%s", unusable);
+    return QB_OK;
+}
+
 static void judge_fields(qb_scan *scan) {
     const qb_scan_info *info = &scan->info;
     qb__notes *notes = &scan->parts.notes;
@@ -196,6 +204,7 @@ qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_
     QB__TRY(set_angles(scan, options));
     set_quantity(scan, options);
     set_pixel(scan, options);
+    QB__TRY(check_unusable(scan));
     QB__TRY(qb__scan_fields_load(scan, options, env));
     judge_fields(scan);
     qb__scan_judge_angles(scan);

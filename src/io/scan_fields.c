@@ -24,7 +24,10 @@ static qb_status open_given(const kind *k, qb__frames *frames) {
     if (!format->scan) {
         status = format->open(k->path, NULL, &frames->source);
     } else {
-        status = format->scan(k->path, NULL, &parts);
+        /* The other kind is not asked for. */
+        qb_scan_options options = {.flats = k->dark ? (char *)k->path : NULL, .darks = k->dark ? NULL : (char *)k->path};
+        status = format->scan(k->path, &options, &parts);
+        if (status == QB_OK && *parts.unusable) status = qb__fail(QB_BAD_INPUT, "%s", parts.unusable);
         qb__frames *own = k->dark ? &parts.darks : &parts.flats;
         qb__frames *from = own->source ? own : &parts.data;
         *frames = *from;

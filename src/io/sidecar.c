@@ -5,11 +5,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/formats.h"
+#include "io/text.h"
 #include "io/writer.h"
 #include "quickbeam/geometry.h"
 
@@ -84,16 +86,32 @@ qb_status qb__write_sidecar(qb_writer *writer, const char *provenance) {
     return status;
 }
 
-static cJSON *load(const char *path) {
+/* What lies beside the data as PATH.json, NULL when nothing does, or something that is not ours. Only a file that
+ * is not there is absent: one that cannot be read said what the numbers are, and must not be guessed at. */
+static qb_status load(const char *path, cJSON **object) {
     char name[4096], *text;
-    if ((size_t)snprintf(name, sizeof name, "%s.json", path) >= sizeof name) return NULL;
-    if (access(name, R_OK) != 0 || qb__read_text(name, SIDECAR_MOST, &text) != QB_OK) return NULL;
-    cJSON *object = cJSON_Parse(text);
+    struct stat about;
+    *object = NULL;
+    if ((size_t)snprintf(name, sizeof name, "%s.json", path) >= sizeof name) return QB_OK;
+    if (stat(name, &about) != 0) {
+        if (errno == ENOENT || errno == ENAMETOOLONG) return QB_OK;
+        return qb__fail_errno(errno, "opening", name);
+    }
+    qb_status status = qb__read_text(name, SIDECAR_MOST, &text);
+    if (status != QB_OK) return status;
+    status = qb__json_parse(text, object);
     qb__free(text);
-    const char *writer = cJSON_GetStringValue(cJSON_GetObjectItem(object, "writer"));
-    if (writer && strcmp(writer, "quickbeam") == 0) return object;
-    cJSON_Delete(object);
-    return NULL;
+    if (status == QB_BAD_INPUT)
+        return qb__fail(QB_BAD_INPUT,
+                        "%s, which says what %s holds, is no whole JSON: mend it, or move it away and say "
+                        "what the numbers are",
+                        name, path);
+    if (status != QB_OK) return qb__fail_in(status, "%s", name);
+    const char *writer = cJSON_GetStringValue(cJSON_GetObjectItem(*object, "writer"));
+    if (writer && strcmp(writer, "quickbeam") == 0) return QB_OK;
+    cJSON_Delete(*object);
+    *object = NULL;
+    return QB_OK;
 }
 
 static void get_numbers(const cJSON *object, const char *key, int n, double *out) {
@@ -112,9 +130,10 @@ static void get_voxel(const cJSON *object, double voxel[3]) {
     }
 }
 
-bool qb__sidecar_apply(const char *path, qb__source *source) {
-    cJSON *object = load(path);
-    if (!object) return false;
+qb_status qb__sidecar_apply(const char *path, qb__source *source) {
+    cJSON *object;
+    qb_status status = load(path, &object);
+    if (status != QB_OK || !object) return status;
     const char *quantity = cJSON_GetStringValue(cJSON_GetObjectItem(object, "quantity"));
     if (quantity) snprintf(source->quantity, sizeof source->quantity, "%s", quantity);
     const char *units = cJSON_GetStringValue(cJSON_GetObjectItem(object, "units"));
@@ -125,26 +144,31 @@ bool qb__sidecar_apply(const char *path, qb__source *source) {
     get_numbers(object, "offset_mm", 3, source->offset);
     get_numbers(object, "scale", 2, source->scale);
     cJSON_Delete(object);
-    return true;
+    return QB_OK;
 }
 
-cJSON *qb__sidecar_provenance(const char *path) {
-    cJSON *object = load(path);
-    cJSON *found = object ? cJSON_DetachItemFromObject(object, "provenance") : NULL;
+qb_status qb__sidecar_provenance(const char *path, cJSON **found) {
+    cJSON *object;
+    *found = NULL;
+    qb_status status = load(path, &object);
+    if (object) *found = cJSON_DetachItemFromObject(object, "provenance");
     cJSON_Delete(object);
-    return found;
+    return status;
 }
 
-void qb__sidecar_shape(const char *path, char *shape, size_t size) {
-    cJSON *object = load(path);
+qb_status qb__sidecar_shape(const char *path, char *shape, size_t size) {
+    cJSON *object;
+    shape[0] = 0;
+    qb_status status = load(path, &object);
+    if (status != QB_OK || !object) return status;
     const cJSON *list = cJSON_GetObjectItem(object, "shape");
     const char *dtype = cJSON_GetStringValue(cJSON_GetObjectItem(object, "dtype"));
     double n[3];
-    shape[0] = 0;
     for (int i = 0; i < 3; i++) n[i] = cJSON_GetNumberValue(cJSON_GetArrayItem(list, i));
     if (dtype && n[0] >= 1 && n[1] >= 1 && n[2] >= 1 && n[0] < 1e15 && n[1] < 1e15 && n[2] < 1e15)
         snprintf(shape, size, "%.0f,%.0f,%.0f:%s", n[0], n[1], n[2], dtype);
     cJSON_Delete(object);
+    return QB_OK;
 }
 
 qb_status qb__sidecar_scan(const char *path, const qb_scan_options *options,
@@ -156,7 +180,9 @@ qb_status qb__sidecar_scan(const char *path, const qb_scan_options *options,
     parts->pixel_size = parts->data.source->voxel[0];
     snprintf(parts->pixel_from, sizeof parts->pixel_from, "%.100s.json", path);
     memcpy(parts->quantity, parts->data.source->quantity, sizeof parts->quantity);
-    cJSON *object = load(path);
+    cJSON *object;
+    status = load(path, &object);
+    if (status != QB_OK) return status;
     const cJSON *list = cJSON_GetObjectItem(object, "angles_degrees"), *item;
     int n = cJSON_GetArraySize(list);
     if (n > 0) status = qb__alloc((size_t)n, sizeof(double), &parts->angles);

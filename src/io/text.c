@@ -100,3 +100,11 @@ qb_status qb__text_write(const char *path, const qb__text *text) {
     qb__text_clear(&part);
     return error ? qb__fail_errno(error, "writing", path) : QB_OK;
 }
+
+qb_status qb__json_parse(const char *text, cJSON **object) {
+    errno = 0; /* the parser does not tell want of memory from want of a bracket, malloc does */
+    *object = cJSON_ParseWithOpts(text, NULL, true);
+    if (*object) return QB_OK;
+    return errno == ENOMEM ? qb__fail(QB_NO_MEMORY, "no memory for a JSON text of %zu bytes", strlen(text))
+                           : qb__fail(QB_BAD_INPUT, "it is no whole JSON");
+}

@@ -2,6 +2,7 @@
 #ifndef QB_IO_TEXT_H
 #define QB_IO_TEXT_H
 
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -21,5 +22,9 @@ void qb__text_clear(qb__text *text);
 qb_status qb__text_read(const char *path, size_t most, qb__text *text);
 /* By way of a temporary name: PATH appears when it is whole. */
 qb_status qb__text_write(const char *path, const qb__text *text);
+
+/* JSON text that may end in white space only; release with cJSON_Delete. QB_BAD_INPUT when it is none, of which
+ * the caller knows what to say, QB_NO_MEMORY. */
+qb_status qb__json_parse(const char *text, cJSON **object);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifdef QB_HAVE_TIFF
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +13,8 @@
 /* A strip or tile beyond this is no picture of a detector. */
 #define PIECE_MOST ((tmsize_t)1 << 30)
 
+static _Thread_local bool description_lost; /* by the file opened last; libtiff tells since 4.5 */
+
 #if TIFFLIB_VERSION >= 20221213
 /* Errors go into the detail of this thread; nothing global is touched. */
 static int say_error(TIFF *tiff, void *user, const char *module, const char *format, va_list args) {
@@ -21,29 +25,33 @@ static int say_error(TIFF *tiff, void *user, const char *module, const char *for
     return 1;
 }
 
-static int say_nothing(TIFF *tiff, void *user, const char *module, const char *format,
-                       va_list args) {
-    (void)tiff, (void)user, (void)module, (void)format, (void)args;
+/* A description that lies behind the file's end is a warning to libtiff. */
+static int note_warning(TIFF *tiff, void *user, const char *module, const char *format,
+                        va_list args) {
+    (void)tiff, (void)user, (void)module;
+    char words[256];
+    vsnprintf(words, sizeof words, format, args);
+    if (strstr(words, "IO error") && strstr(words, "ImageDescription")) description_lost = true;
     return 1;
 }
 
-static TIFF *open_quietly(const char *path) {
+static TIFF *open_quietly(int fd, const char *path) {
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
     if (!options) return NULL;
     TIFFOpenOptionsSetErrorHandlerExtR(options, say_error, NULL);
-    TIFFOpenOptionsSetWarningHandlerExtR(options, say_nothing, NULL);
+    TIFFOpenOptionsSetWarningHandlerExtR(options, note_warning, NULL);
     TIFFOpenOptionsSetMaxSingleMemAlloc(options, PIECE_MOST);
-    TIFF *tiff = TIFFOpenExt(path, "rm", options);
+    TIFF *tiff = TIFFFdOpenExt(fd, path, "rm", options);
     TIFFOpenOptionsFree(options);
     return tiff;
 }
 #else
 /* Before 4.5 the handlers are the process's; those installed now stay, or programs would see what
  * we read. */
-static TIFF *open_quietly(const char *path) {
+static TIFF *open_quietly(int fd, const char *path) {
     TIFFSetErrorHandler(NULL);
     TIFFSetWarningHandler(NULL);
-    return TIFFOpen(path, "rm");
+    return TIFFFdOpen(fd, path, "rm");
 }
 #endif
 
@@ -51,13 +59,31 @@ TIFF *qb__tiff_handle(const char *path, qb_status *status) {
     uint64_t bytes;
     *status = qb__file_size(path, &bytes);
     if (*status != QB_OK) return NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC); /* here, for the system's reason when it cannot be opened */
+    if (fd < 0) {
+        *status = qb__fail_errno(errno, "opening", path);
+        return NULL;
+    }
     qb__fail(QB_BAD_INPUT, "not a TIFF file");
-    TIFF *tiff = open_quietly(path);
-    if (!tiff)
-        *status = qb__fail_in(QB_BAD_INPUT, "%s (%llu bytes)", path, (unsigned long long)bytes);
-    else
+    description_lost = false;
+    errno = 0;
+    TIFF *tiff = open_quietly(fd, path);
+    if (tiff) {
         qb__fail(QB_OK, "%s", "");
-    return tiff;
+        return tiff;
+    }
+    *status = qb__tiff_judge(qb__fail_in(QB_BAD_INPUT, "%s (%llu bytes)", path, (unsigned long long)bytes), path);
+    close(fd);
+    return NULL;
+}
+
+bool qb__tiff_lost_description(void) {
+    return description_lost;
+}
+
+qb_status qb__tiff_judge(qb_status status, const char *path) {
+    if (status != QB_BAD_INPUT || !qb__is_system_fault(errno)) return status;
+    return qb__fail_errno(errno, "reading", path);
 }
 
 static bool dtype_of(unsigned bits, unsigned format, qb_dtype *dtype) {

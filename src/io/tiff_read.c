@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "io/formats.h"
+#include "io/text.h"
 
 typedef struct tiff_source {
     qb__source base;
@@ -74,6 +75,7 @@ static qb_status read_image(const tiff_source *tiff, const qb__tiff_image *image
 }
 
 static qb_status read_tiff(qb__source *source, const qb__region *region, void *out) {
+    errno = 0;
     tiff_source *tiff = (tiff_source *)source;
     size_t part = (region->row1 - region->row0) * qb__source_row_bytes(source);
     open_file file = {UINT32_MAX, -1, NULL};
@@ -82,7 +84,7 @@ static qb_status read_tiff(qb__source *source, const qb__region *region, void *o
         status = read_image(tiff, &tiff->images[region->first + i * region->step], &file, region,
                             (char *)out + i * part);
     close_file(&file);
-    return status;
+    return qb__tiff_judge(status, source->path);
 }
 
 static void release_tiff(qb__source *source) {
@@ -176,6 +178,11 @@ static qb_status add_file(tiff_source *tiff, uint32_t file) {
         if (kind & FILETYPE_REDUCEDIMAGE) continue;
         QB__TRY(qb__tiff_look(handle, name, bytes, &shape, &image));
         QB__TRY(agree(tiff, name, &shape));
+        if (qb__tiff_lost_description()) {
+            status = qb__fail(QB_BAD_INPUT, "%s: its ImageDescription is cut off, which may say what the numbers are",
+                              name);
+            goto out;
+        }
         if (tiff->count == 0) read_description(handle, &tiff->base);
         QB__TRY(add_image(tiff, &image));
         if (tiff->count - before > bytes / 8) { /* a directory takes more than 8 bytes */
@@ -207,6 +214,7 @@ qb_status qb__tiff_open(const char *path, const char *how, qb__source **source) 
     tiff->base.read = read_tiff;
     tiff->base.release = release_tiff;
     QB__TRY(qb__list_images(path, " .tif .tiff .btf ", &tiff->files));
+    errno = 0;
     for (size_t i = 0; i < tiff->files.count; i++) QB__TRY(add_file(tiff, (uint32_t)i));
     tiff->base.shape[0] = tiff->count;
     if (tiff->count == 1)
@@ -216,25 +224,28 @@ qb_status qb__tiff_open(const char *path, const char *how, qb__source **source) 
     *source = &tiff->base;
     return QB_OK;
 out:
+    status = qb__tiff_judge(status, path);
     qb__source_close(&tiff->base);
     return status;
 }
 
 /* Behind our lines the first image's description is JSON: the stack, the provenance in it. */
-cJSON *qb__tiff_provenance(const char *path) {
+qb_status qb__tiff_provenance(const char *path, cJSON **found) {
     qb__notes files = {0};
     qb_status status = qb__list_images(path, " .tif .tiff .btf ", &files);
     TIFF *handle = status == QB_OK ? qb__tiff_handle(files.text[0], &status) : NULL;
-    cJSON *object = NULL, *found = NULL;
+    cJSON *object = NULL;
     char *text = NULL;
+    *found = NULL;
     if (handle && TIFFGetField(handle, TIFFTAG_IMAGEDESCRIPTION, &text) && text &&
         strncmp(text, "quickbeam", 9) == 0 && (text = strchr(text, '{')))
-        object = cJSON_Parse(text);
-    if (object) found = cJSON_DetachItemFromObject(object, "provenance");
+        status = qb__json_parse(text, &object);
+    if (status == QB_BAD_INPUT && handle) status = QB_OK; /* words that only begin like ours */
+    if (object) *found = cJSON_DetachItemFromObject(object, "provenance");
     cJSON_Delete(object);
     if (handle) TIFFClose(handle);
     qb__notes_release(&files);
-    return found;
+    return status;
 }
 #else
 typedef int qb__no_tiff;

@@ -10,6 +10,12 @@
 /* Open to read, silent; NULL with the detail set and *status said. */
 TIFF *qb__tiff_handle(const char *path, qb_status *status);
 
+/* Does the file opened last on this thread end before its description, which may say what the numbers are? */
+bool qb__tiff_lost_description(void);
+
+/* What is QB_BAD_INPUT by libtiff's word may be the system's fault by errno, which the caller had set to 0. */
+qb_status qb__tiff_judge(qb_status status, const char *path);
+
 /* One image of a stack: where it is and how it lies there. */
 typedef struct qb__tiff_image {
     uint32_t file;      /* index into the list of names */

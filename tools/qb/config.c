@@ -48,11 +48,18 @@ qb_status read_config(cli *c, const char *path) {
         return complain(QB_BAD_INPUT, "the configuration %s is not a file", path);
     FILE *file = fopen(path, "re");
     if (!file)
-        return complain(QB_NOT_FOUND, "cannot open the configuration %s: %s", path, strerror(errno));
+        return complain(errno == ENOENT || errno == ENOTDIR ? QB_NOT_FOUND : QB_IO,
+                        "cannot open the configuration %s: %s", path, strerror(errno));
     char line[4096];
     qb_status status = QB_OK;
-    for (int number = 1; status == QB_OK && fgets(line, sizeof line, file); number++)
-        status = take_line(c, line, path, number);
+    for (int number = 1; status == QB_OK && fgets(line, sizeof line, file); number++) {
+        if (strlen(line) + 1 == sizeof line)
+            status = complain(QB_BAD_INPUT, "%s line %d has more than %zu characters", path, number, sizeof line - 2);
+        else
+            status = take_line(c, line, path, number);
+    }
+    if (status == QB_OK && ferror(file))
+        status = complain(QB_IO, "reading the configuration %s: %s", path, strerror(errno));
     fclose(file);
     return status;
 }

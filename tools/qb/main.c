@@ -93,7 +93,7 @@ static int run(int argc, char **argv) {
         return 2;
     }
     c.command = quote_command(argc, argv);
-    qb_status status = init_options(&c);
+    qb_status status = c.command ? init_options(&c) : complain(QB_NO_MEMORY, "no memory for the command's words");
     if (status == QB_OK) status = parse_arguments(&c, argc - first - 1, argv + first + 1);
     if (status == QB_OK && c.options.run.help) {
         print_help(c.verb, stdout);
@@ -108,15 +108,17 @@ static int run(int argc, char **argv) {
     } else if (c.options.run.json && c.result) {
         puts(c.result);
     }
-    int code = qb_status_exit_code(status);
-    if (code == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
-        fprintf(stderr, "qb: cannot write to standard output\n");
-        code = 1;
-    }
     clear_options(&c);
     cJSON_free(c.result);
     free(c.command);
-    return code;
+    return qb_status_exit_code(status);
+}
+
+/* Words that nobody got are no success. */
+static int end(int code) {
+    if (code || (fflush(stdout) == 0 && !ferror(stdout))) return code;
+    fprintf(stderr, "qb: cannot write to standard output\n");
+    return 1;
 }
 
 int main(int argc, char **argv) {
@@ -132,17 +134,17 @@ int main(int argc, char **argv) {
     const char *word = argv[1];
     if (strcmp(word, "--version") == 0) {
         printf("quickbeam %s\n%s", qb_version(), qb_build_summary());
-        return 0;
+        return end(0);
     }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
         (strcmp(word, "help") == 0 && argc == 2)) {
         print_usage(stdout);
-        return 0;
+        return end(0);
     }
     if (strcmp(word, "help") == 0) {
         const verb *v = find_verb(argv[2]);
         print_help(v ? v : &verbs[0], stdout);
-        return v ? 0 : 2;
+        return end(v ? 0 : 2);
     }
-    return run(argc, argv);
+    return end(run(argc, argv));
 }

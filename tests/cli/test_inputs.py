@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""What is there and cannot be read is never taken for what is not there."""
+import json
+import os
+
+import h5py
+import numpy as np
+import pytest
+
+from qbtest import fails, leftovers, qb, qb_json, write_scan
+
+SHIM = os.environ.get("QB_SHIM_FILES")
+EACCES, EIO, EMFILE, ENOSPC = 13, 5, 24, 28
+
+
+def faulty(call, name, nth, error):
+    """An environment in which the nth such call (0: each) on files called so fails: tests/cli/shim_files.c."""
+    if not SHIM:
+        pytest.skip("the shim is not built")
+    return {**os.environ, "LD_PRELOAD": SHIM, "QB_FILES": f"{call}:{name}:{nth}:{error}"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """p.npy: transmissions, as p.npy.json says; c.h5: counts with flats and darks; both with a pixel size."""
+    shape = ("--views", 16, "--detector", "32,4", "--pixel-size", 0.5, "-q")
+    qb("simulate", "disc", "-o", "p.npy", *shape, cwd=tmp_path)
+    qb("simulate", "disc", "-o", "c.h5", *shape, "--photons", 1000, cwd=tmp_path)
+    return tmp_path
+
+
+INPUTS = "p.npy", "p.npy.json", "c.h5"
+
+
+def fbp(name, *more):
+    return "fbp", name, "--center", 15.5, "-o", "v.h5", "-q", *more
+
+
+# ---- companions ----
+
+
+def test_a_companion_cut_off(folder):
+    """With its words lost, transmissions were taken for line integrals."""
+    whole = (folder / "p.npy.json").read_text()
+    for text in (whole[:300], whole[:-2], whole + "x", ""):
+        (folder / "p.npy.json").write_text(text)
+        for command in (fbp("p.npy"), ("info", "p.npy"), ("compare", "p.npy", "p.npy")):
+            fails(3, *command, says=["p.npy.json", "no whole JSON"], cwd=folder)
+        assert leftovers(folder, *INPUTS) == []
+
+
+def test_a_companion_of_somebody_else_is_left_alone(folder):
+    (folder / "p.npy.json").write_text('{"shape": [1, 2, 3], "quantity": "counts"}')
+    assert qb_json("info", "p.npy", cwd=folder)["quantity"] == "line_integral"
+
+
+def test_no_companion(folder):
+    (folder / "p.npy.json").unlink()
+    assert qb_json("info", "p.npy", cwd=folder)["quantity"] == "line_integral"
+
+
+@pytest.mark.parametrize("call", ["stat", "open", "pread"])
+@pytest.mark.parametrize("error,words", [(EACCES, "Permission denied"), (EIO, "Input/output error"),
+                                         (EMFILE, "Too many open files")])
+def test_a_companion_that_cannot_be_read(folder, call, error, words):
+    fails(1, *fbp("p.npy"), says=["p.npy.json", words], cwd=folder, env=faulty(call, "p.npy.json", 0, error))
+    assert leftovers(folder, *INPUTS) == [] and not (folder / "v.h5").exists()
+
+
+def test_raw_data_without_readable_companion(folder):
+    qb("simulate", "disc", "-o", "p.raw", "--views", 8, "--detector", "16,2", "-q", cwd=folder)
+    fails(1, "info", "p.raw", says=["p.raw.json"], cwd=folder, env=faulty("open", "p.raw.json", 0, EACCES))
+    (folder / "p.raw.json").write_text("{")
+    fails(3, "info", "p.raw", says=["p.raw.json"], cwd=folder)
+
+
+# ---- flats, darks, angles ----
+
+
+def edit(path, name, value=None, link=None):
+    with h5py.File(path, "a") as f:
+        del f[name]
+        if link:
+            f[name] = link
+        elif value is not None:
+            f[name] = value
+
+
+@pytest.mark.parametrize("name,option", [("data_dark", "--darks"), ("data_white", "--flats")])
+def test_fields_that_do_not_fit(folder, name, option):
+    """Darks of another size were left out with a warning: another volume, and exit code 0."""
+    edit(folder / "c.h5", f"/exchange/{name}", np.ones((2, 4, 31), np.uint16))
+    fails(3, *fbp("c.h5"), says=[name, "4 x 31", option], cwd=folder)
+    edit(folder / "c.h5", f"/exchange/{name}", link=h5py.SoftLink("/nowhere"))
+    fails(3, *fbp("c.h5"), says=[name, "leads nowhere", option], cwd=folder)
+    np.save(folder / "f.npy", np.full((2, 4, 32), 1000 if "white" in name else 0, np.uint16))
+    qb(*fbp("c.h5", option, "f.npy"), cwd=folder)  # others are given
+    (folder / "v.h5").unlink()
+    edit(folder / "c.h5", f"/exchange/{name}")
+    if option == "--darks":
+        qb(*fbp("c.h5"), cwd=folder)  # none are there: 0, and said
+    else:
+        fails(3, *fbp("c.h5"), says=["holds counts but no flats"], cwd=folder)
+
+
+def test_an_image_key_control_that_cannot_be_read(tmp_path):
+    """It says which frames are for alignment only."""
+    with h5py.File(tmp_path / "n.nxs", "w") as f:
+        entry = f.create_group("entry")
+        entry["definition"] = "NXtomo"
+        detector = entry.create_group("instrument/detector")
+        detector["data"] = np.full((12, 3, 32), 7, np.uint16)
+        detector["image_key"] = np.r_[1, np.zeros(11)].astype(int)
+        entry["sample/rotation_angle"] = np.arange(12) * 15.0
+        detector["image_key_control"] = h5py.SoftLink("/nowhere")
+    fails(3, "info", "n.nxs", says=["image_key_control", "leads nowhere"], cwd=tmp_path)
+
+
+def test_a_quantity_that_is_no_text(folder):
+    with h5py.File(folder / "c.h5", "a") as f:
+        f["/exchange/data"].attrs["quantity"] = np.arange(3)
+    fails(3, "info", "c.h5", says=["its quantity", "cannot be read"], cwd=folder)
+
+
+@pytest.mark.parametrize("option", ["--flats", "--darks", "--angles"])
+def test_given_files_that_cannot_be_read(folder, option):
+    if option == "--angles":
+        (folder / "other.txt").write_text("\n".join(str(11.25 * i) for i in range(16)))
+        name = "other.txt"
+    else:
+        np.save(folder / "other.npy", np.full((2, 4, 32), 900, np.uint16))
+        name = "other.npy"
+    for call in ("open", "pread"):
+        fails(1, *fbp("c.h5", option, name), says=[name, "Input/output error"], cwd=folder,
+              env=faulty(call, name, 1, EIO))
+
+
+# ---- HDF5: every call ----
+
+
+@pytest.mark.parametrize("call", ["open", "pread"])
+def test_every_fault_of_reading_hdf5_ends_the_run(folder, call):
+    """HDF5 looks past many of its failures, and so do we where what is sought is optional: not past the system's."""
+    qb(*fbp("c.h5"), cwd=folder)
+    (folder / "v.h5").unlink()
+    for nth in range(1, 400):
+        env = faulty(call, "c.h5", nth, EIO)
+        failed = not (folder / "v.h5").exists()
+        try:
+            fails(1, *fbp("c.h5"), says=["c.h5", "Input/output error"], cwd=folder, env=env)
+        except AssertionError:
+            assert (folder / "v.h5").exists() and nth > 4  # all calls have been made to fail
+            return
+        assert failed and not (folder / "v.h5").exists() and leftovers(folder, *INPUTS) == []
+    raise AssertionError("400 calls for so small a file")
+
+
+@pytest.mark.parametrize("error,words", [(EIO, "Input/output error"), (ENOSPC, "No space left")])
+def test_every_fault_of_writing_hdf5_ends_the_run(folder, error, words):
+    """HDF5 1.10 writes at exit what it could not write before, and crashed."""
+    for nth in range(1, 200):
+        try:
+            fails(1, *fbp("c.h5"), says=["writing v.h5", words], cwd=folder, env=faulty("pwrite", "v.h5", nth, error))
+        except AssertionError:
+            assert (folder / "v.h5").exists() and nth > 10
+            with h5py.File(folder / "v.h5") as f:
+                json.loads(f["/process/quickbeam/provenance"][()])
+            return
+        assert leftovers(folder, *INPUTS) == [] and not (folder / "v.h5").exists()
+    raise AssertionError("200 writes for so small a file")
+
+
+# ---- groups within groups ----
+
+
+@pytest.mark.parametrize("depth", [50, 400])
+def test_nested_groups(tmp_path, depth):
+    """Each group used to cost as much as the square of its depth: 400 took over a minute."""
+    path = "/" + "/".join("g" for _ in range(depth))
+    with h5py.File(tmp_path / "n.h5", "w") as f:
+        f["near"] = np.zeros((2, 3, 4), np.float32)
+        f[path + "/far"] = np.ones((2, 3, 5), np.float32)
+    words = fails(3, "info", "n.h5", cwd=tmp_path, says=["2 arrays"]) if depth == 50 else None
+    if depth == 400:
+        found = qb_json("info", "n.h5", cwd=tmp_path)
+        assert found["columns"] == 4 and any("deeper than 64 levels" in p for p in found["problems"])
+    else:
+        assert path in words
+    if depth == 400:
+        fails(3, "info", "n.h5", "--dataset", path + "/far", says=["804 characters"], cwd=tmp_path)
+        path = path[:400]
+        with h5py.File(tmp_path / "n.h5", "a") as f:
+            f[path + "/far"] = np.ones((2, 3, 5), np.float32)
+    assert qb_json("info", "n.h5", "--dataset", path + "/far", cwd=tmp_path)["columns"] == 5
+
+
+def test_a_group_within_itself(tmp_path):
+    with h5py.File(tmp_path / "n.h5", "w") as f:
+        f["a/b/data"] = np.zeros((2, 3, 4), np.float32)
+        f["a/b/again"] = f["a"]
+        f["root"] = f["/"]
+    assert qb_json("info", "n.h5", cwd=tmp_path)["columns"] == 4

@@ -31,6 +31,10 @@ typedef struct qb_env {
     /* `what` names the stage, done and total count its units. */
     void (*progress)(void *user, const char *what, uint64_t done, uint64_t total);
     void *user;
+    /* Files that the caller itself reads for this work, and those that it is going to write: what is
+     * written here spares the ones, what is read or written here is none of the others. Lists that
+     * end in NULL; NULL = none. */
+    const char *const *reads, *const *writes;
     const volatile sig_atomic_t *cancel; /* set to non-zero, from a signal handler say, to stop */
 } qb_env;
 

@@ -34,6 +34,8 @@ typedef struct qb_geometry {
     double radius; /* mm: of a detector bent about a line along its rows' direction v, concave to the
                       source, its pixels measured along the arc; detector, u and v then describe the
                       plane that touches it where that is nearest to the origin. 0 = flat */
+    void *read_from; /* the library's list of the files it was read from, so that no output takes
+                        their place; owned, NULL = none */
 } qb_geometry;
 
 /* Parallel beam: detector column = (x cos t + y sin t) / pixel + center, row = z / pixel +

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "base/inputs.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "geometry/units.h"
@@ -86,5 +87,7 @@ qb_status qb_geometry_cone(size_t views, const double *angles, size_t rows, size
 void qb_geometry_destroy(qb_geometry *geometry) {
     if (!geometry) return;
     qb__free(geometry->view);
+    if (geometry->read_from) qb__inputs_release(geometry->read_from);
+    qb__free(geometry->read_from);
     *geometry = (qb_geometry){.beam = geometry->beam};
 }

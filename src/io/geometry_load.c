@@ -2,6 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/inputs.h"
+#include "base/memory.h"
 #include "base/status.h"
 #include "geometry/check.h"
 #include "geometry/units.h"
@@ -69,20 +71,30 @@ static qb_status agree(const qb_detector *detector, const qb_geometry *geometry)
     return QB_OK;
 }
 
-qb_status qb_geometry_load(const char *path, const qb_detector *detector, const qb_env *env,
-                           qb_geometry *geometry) {
-    *geometry = (qb_geometry){0};
+static qb_status load(const char *path, const qb_detector *detector, const qb_env *env,
+                      qb_geometry *geometry) {
     qb__text text;
     qb_status status = qb__text_read(path, most_bytes, &text);
     if (status != QB_OK) return status;
     status = parse(path, &text, detector, env, geometry);
     if (status == QB_OK) status = agree(detector, geometry);
     if (status == QB_OK) status = qb__geometry_check(geometry);
-    if (status != QB_OK) {
-        status = qb__fail_in(status, "%s", path);
-        qb_geometry_destroy(geometry);
-    }
+    if (status != QB_OK) status = qb__fail_in(status, "%s", path);
     qb__text_clear(&text);
+    return status;
+}
+
+qb_status qb_geometry_load(const char *path, const qb_detector *detector, const qb_env *env,
+                           qb_geometry *geometry) {
+    qb__inputs *files;
+    *geometry = (qb_geometry){0};
+    qb_status status = qb__alloc(1, sizeof *files, &files);
+    if (status != QB_OK) return status;
+    qb__inputs_begin(files);
+    status = load(path, detector, env, geometry);
+    qb__inputs_end(files);
+    geometry->read_from = files;
+    if (status != QB_OK) qb_geometry_destroy(geometry);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/inputs.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/source.h"
@@ -47,6 +48,7 @@ qb_status qb__file_size(const char *path, uint64_t *bytes) {
     struct stat about;
     if (stat(path, &about) != 0) return qb__fail_errno(errno, "opening", path);
     if (!S_ISREG(about.st_mode)) return qb__fail(QB_BAD_INPUT, "%s is not a file", path);
+    qb__input_seen(path, &about);
     *bytes = (uint64_t)about.st_size;
     return QB_OK;
 }

@@ -179,25 +179,15 @@ static void judge_fields(qb_scan *scan) {
                  first % info->columns, zeros, n);
 }
 
-qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_env *env,
-                       qb_scan **out) {
-    static const qb_scan_options none;
-    const qb_scan_options *options = given ? given : &none;
-    qb_scan *scan;
-    *out = NULL;
-    size_t failed = qb__allocations_failed();
-    qb_status status = qb__alloc(1, sizeof *scan, &scan);
-    if (status != QB_OK) return status;
+static qb_status open_scan(qb_scan *scan, const char *path, const qb_scan_options *options,
+                           const qb_env *env) {
     struct stat what;
-    if (stat(path, &what) == 0 && !S_ISREG(what.st_mode) && !S_ISDIR(what.st_mode)) {
-        status = qb__fail(QB_BAD_INPUT, "%s is neither a file nor a folder", path);
-        goto out;
-    }
+    const size_t failed = qb__allocations_failed();
+    qb_status status = QB_OK;
+    if (stat(path, &what) == 0 && !S_ISREG(what.st_mode) && !S_ISDIR(what.st_mode))
+        return qb__fail(QB_BAD_INPUT, "%s is neither a file nor a folder", path);
     scan->path = qb__strdup(path);
-    if (!scan->path) {
-        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
-        goto out;
-    }
+    if (!scan->path) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
     scan->info.path = scan->path;
     QB__TRY(open_parts(scan, options));
     QB__TRY(set_shape(scan, options));
@@ -210,14 +200,27 @@ qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_
     qb__scan_judge_angles(scan);
     scan->info.problems = scan->parts.notes.count;
     /* What is optional in a file may be unusable, but not for want of memory. */
-    if (qb__allocations_failed() != failed) {
+    if (qb__allocations_failed() != failed)
         status = qb__fail(QB_NO_MEMORY, "%s: memory ran out while it was opened", path);
-        goto out;
-    }
-    *out = scan;
-    return QB_OK;
 out:
-    qb_scan_close(scan);
+    return status;
+}
+
+qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_env *env,
+                       qb_scan **out) {
+    static const qb_scan_options none;
+    qb_scan *scan;
+    *out = NULL;
+    qb_status status = qb__alloc(1, sizeof *scan, &scan);
+    if (status != QB_OK) return status;
+    qb__inputs_begin(&scan->inputs);
+    status = open_scan(scan, path, given ? given : &none, env);
+    qb__inputs_end(&scan->inputs);
+    if (status == QB_OK) status = qb__inputs_spare_all(&scan->inputs, env ? env->writes : NULL);
+    if (status == QB_OK)
+        *out = scan;
+    else
+        qb_scan_close(scan);
     return status;
 }
 
@@ -228,6 +231,7 @@ void qb_scan_close(qb_scan *scan) {
     qb__free(scan->flat);
     qb__free(scan->dark);
     qb__free(scan->path);
+    qb__inputs_release(&scan->inputs);
     qb__free(scan);
 }
 

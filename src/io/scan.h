@@ -2,6 +2,7 @@
 #ifndef QB_IO_SCAN_H
 #define QB_IO_SCAN_H
 
+#include "base/inputs.h"
 #include "io/source.h"
 
 struct qb_scan {
@@ -14,7 +15,9 @@ struct qb_scan {
     double *angles;     /* [views] */
     float *flat, *dark; /* [row][column] means, or NULL */
     char quantity_from[200];
+    qb__inputs inputs; /* every file of it: data, fields, angles, notes beside them */
 };
+
 
 /* Flats and darks of the options, else of the parts, as means. */
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);

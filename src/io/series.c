@@ -60,6 +60,11 @@ static bool is_ours(const qb__series *series, const char *name) {
            strcmp(name + n - s, series->suffix) == 0 && strspn(name + p, "0123456789") == n - p - s;
 }
 
+static bool in_range(const qb__series *series, const char *name, size_t first, size_t count) {
+    unsigned long long number = strtoull(name + strlen(series->prefix), NULL, 10);
+    return number >= first && number - first < count;
+}
+
 /* Files of the same series are replaced one by one; anything else in a folder given for it is
  * likely a mistake. */
 static qb_status check_folder(const qb__series *series) {
@@ -86,8 +91,7 @@ static qb_status check_older(const qb__series *series, size_t first, size_t coun
     for (struct dirent *entry; (entry = readdir(folder));) {
         const char *name = entry->d_name;
         if (!is_ours(series, name)) continue;
-        unsigned long long number = strtoull(name + strlen(series->prefix), NULL, 10);
-        bool ours = number >= first && number - first < count;
+        bool ours = in_range(series, name, first, count);
         replaced += ours;
         kept += !ours;
         if (!ours) snprintf(stale, sizeof stale, "%s", name);
@@ -98,6 +102,47 @@ static qb_status check_older(const qb__series *series, size_t first, size_t coun
                     "%s holds %zu images of an older series that would stay among the new ones, like "
                     "%s (the new are %zu to %zu): remove them, or give another name",
                     series->folder, kept, stale, first, first + count - 1);
+}
+
+static qb_status split(const char *path, const char *word, qb__series *series) {
+    bool pattern = qb__has_number(path) && !qb__is_folder(path);
+    qb_status status = pattern ? split_pattern(path, series) : split_folder(path, word, series);
+    if (status == QB_OK && (!series->folder || !series->prefix || !series->suffix))
+        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    return status;
+}
+
+qb_status qb__series_spare(const char *path, const char *word, size_t first, size_t count,
+                           const qb__inputs *inputs) {
+    qb__series series = {0};
+    char name[QB__NAME_ROOM];
+    qb_status status = split(path, word, &series);
+    DIR *folder = status == QB_OK ? opendir(series.folder) : NULL;
+    for (struct dirent *entry; status == QB_OK && folder && (entry = readdir(folder));) {
+        if (!is_ours(&series, entry->d_name) || !in_range(&series, entry->d_name, first, count))
+            continue;
+        if ((size_t)snprintf(name, sizeof name, "%s/%s", series.folder, entry->d_name) < sizeof name)
+            status = qb__inputs_spare(inputs, name);
+    }
+    if (folder) closedir(folder);
+    qb__series_release(&series);
+    return status;
+}
+
+qb_status qb__series_holds(const char *path, const char *word, size_t first, size_t count,
+                           const char *file, bool *holds) {
+    qb__series series = {0};
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    *holds = false;
+    qb_status status = split(path, word, &series);
+    char *folder = qb__folder_of(file);
+    if (status == QB_OK && !folder)
+        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", file);
+    if (status == QB_OK && is_ours(&series, name) && in_range(&series, name, first, count))
+        status = qb__same_place(folder, series.folder, holds);
+    qb__free(folder);
+    qb__series_release(&series);
+    return status;
 }
 
 /* A hidden folder beside a new one, inside an old one: renames never leave the disk. */
@@ -114,10 +159,8 @@ static char *hidden_name(const qb__series *series) {
 qb_status qb__series_begin(const char *path, const char *word, size_t first, size_t count,
                            qb__series *series) {
     bool pattern = qb__has_number(path) && !qb__is_folder(path);
-    qb_status status = pattern ? split_pattern(path, series) : split_folder(path, word, series);
+    qb_status status = split(path, word, series);
     if (status != QB_OK) return status;
-    if (!series->folder || !series->prefix || !series->suffix)
-        return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
     if (strlen(path) > QB__NAME_ROOM - 128)
         return qb__fail(QB_BAD_ARGUMENT, "%s is too long a name", path);
     series->fresh = access(series->folder, F_OK) != 0;

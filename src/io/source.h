@@ -58,7 +58,8 @@ qb_status qb__plain_open(const char *path, const qb__plain *layout, qb__source *
 /* pread until `bytes` are there; QB_BAD_INPUT when the file ends before. */
 qb_status qb__pread_all(int fd, const char *path, void *out, size_t bytes, uint64_t offset);
 void qb__swap_bytes(void *values, size_t count, size_t size);
-/* The file's bytes; QB_NOT_FOUND or QB_IO when it has none. */
+/* The file's bytes, asked for before anything is read: a file that is looked at is an input
+ * (base/inputs.h). QB_NOT_FOUND or QB_IO when it has none. */
 qb_status qb__file_size(const char *path, uint64_t *bytes);
 /* The whole of a small text file, with a 0 behind it. QB_BAD_INPUT when it is above `limit` bytes.
  */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/inputs.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
@@ -51,6 +52,7 @@ static qb_status read_open(FILE *file, const char *path, size_t most, qb__text *
     struct stat about;
     if (fstat(fileno(file), &about) != 0) return qb__fail_errno(errno, "reading", path);
     if (!S_ISREG(about.st_mode)) return qb__fail(QB_BAD_INPUT, "%s is not a file", path);
+    qb__input_seen(path, &about);
     if (about.st_size < 0 || (size_t)about.st_size > most)
         return qb__fail(QB_BAD_INPUT, "%s has %lld bytes; at most %zu are read", path,
                         (long long)about.st_size, most);

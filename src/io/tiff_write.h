@@ -2,6 +2,7 @@
 #ifndef QB_IO_TIFF_WRITE_H
 #define QB_IO_TIFF_WRITE_H
 
+#include "base/inputs.h"
 #include "io/tiff_ifd.h"
 #include "io/writer.h"
 
@@ -19,6 +20,12 @@ typedef struct qb__series {
  * old and new would look like one series. `word` begins the names in a folder. */
 qb_status qb__series_begin(const char *path, const char *word, size_t first, size_t count,
                            qb__series *series);
+/* QB_BAD_ARGUMENT when one of those images would take the place of an input. */
+qb_status qb__series_spare(const char *path, const char *word, size_t first, size_t count,
+                           const qb__inputs *inputs);
+/* Whether `file` is the name of one of those images. */
+qb_status qb__series_holds(const char *path, const char *word, size_t first, size_t count,
+                           const char *file, bool *holds);
 enum { QB__NAME_ROOM = 4096 };
 /* The name of image `number` in the hidden folder. */
 void qb__series_name(const qb__series *series, size_t number, char name[QB__NAME_ROOM]);

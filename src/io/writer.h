@@ -55,6 +55,13 @@ bool qb__has_number(const char *path);
 void qb__part_tag(char *tag, size_t room);
 char *qb__part_name(const char *path);
 char *qb__folder_of(const char *path); /* "." when there is none; likewise */
+/* Whether two names stand for one file, or will once it is there: links are followed. */
+qb_status qb__same_place(const char *a, const char *b, bool *same);
+/* Where a name leads, links followed to the last, whether or not there is a file: what is written
+ * there leaves the links as they are. Release with qb__free. */
+qb_status qb__target_of(const char *path, char **target);
+/* QB_BAD_ARGUMENT when what is there is no regular file: a pipe, a device, a folder. */
+qb_status qb__target_check(const char *path);
 /* QB_NO_SPACE, naming both numbers, when `folder` has less room than `bytes`. */
 qb_status qb__check_space(const char *folder, const char *path, uint64_t bytes);
 

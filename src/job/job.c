@@ -38,6 +38,7 @@ void qb_job_destroy(qb_job *job) {
     cJSON_Delete(job->report);
     cJSON_free(job->plan_text);
     cJSON_free(job->report_text);
+    qb__inputs_release(&job->inputs);
     job->destroy(job);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "base/inputs.h"
 #include "job/pipeline.h"
 #include "quickbeam/recon.h"
 
@@ -14,6 +15,7 @@ struct qb_job {
     cJSON *plan;                  /* decisions and forecast */
     cJSON *report;                /* what was done; made by run */
     char *plan_text, *report_text;
+    qb__inputs inputs; /* the files it is made from; `also` are its scan's and its geometry's */
 };
 
 /* Bytes this process may hold: env's, or 3/4 of what is free now. */

@@ -3,12 +3,13 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "io/formats.h"
+#include "io/outputs.h"
 #include "io/writer.h"
 
 qb_dtype qb__volume_dtype(const qb__volume_out *out) {
@@ -24,45 +25,38 @@ const char *qb__volume_units(const qb__volume_out *out) {
     return out->hu > 0 ? "HU" : out->in_mm ? "1/mm" : "1/pixel";
 }
 
-static bool same_file(const char *a, const char *b) {
-    struct stat x, y;
-    if (strcmp(a, b) == 0) return true;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-/* Does writing to `output` (a file, a folder, a pattern within a folder) touch what is read? */
-static bool overwrites(const char *output, const char *input) {
-    if (same_file(output, input)) return true;
-    char folder[4096];
-    snprintf(folder, sizeof folder, "%s", output);
-    char *slash = strrchr(folder, '/');
-    bool pattern = strchr(slash ? slash : folder, '%') != NULL;
-    if (slash) *slash = 0;
-    return pattern && same_file(slash ? (*folder ? folder : "/") : ".", input);
+/* A folder that is read as a scan is one series of images; a second one would spoil it. */
+static qb_status check_folder(const char *output, const char *input) {
+    bool joins = false;
+    if (!qb__is_folder(input)) return QB_OK;
+    char *folder = qb__has_number(output) ? qb__folder_of(output) : qb__strdup(output);
+    if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", output);
+    qb_status status = qb__same_place(folder, input, &joins);
+    qb__free(folder);
+    if (status != QB_OK || !joins) return status;
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "writing %s would overwrite the input %s: give another name", output, input);
 }
 
 qb_status qb__volume_check(const qb_output_options *options, const char *input) {
     const qb_numbers *range = &options->range;
     if (!options->output) return qb__fail(QB_BAD_ARGUMENT, "where to? give -o OUTPUT");
-    const char *outputs[] = {options->output, options->preview};
-    for (int i = 0; i < 2; i++) {
-        if (outputs[i] && overwrites(outputs[i], input))
-            return qb__fail(QB_BAD_ARGUMENT, "writing %s would overwrite the input %s: give another name",
-                            outputs[i], input);
-    }
-    if (options->preview && same_file(options->preview, options->output))
-        return qb__fail(QB_BAD_ARGUMENT, "%s is to hold two things, the volume and its preview",
-                        options->preview);
-    if (options->preview) {
-        qb_status status = qb__preview_check(options->preview);
-        if (status != QB_OK) return status;
-    }
+    qb_status status = check_folder(options->output, input);
+    if (status == QB_OK && options->preview) status = qb__preview_check(options->preview);
+    if (status != QB_OK) return status;
     if (range->count == 0) return QB_OK;
     if (range->count != 2 || range->value[0] >= range->value[1])
         return qb__fail(QB_BAD_ARGUMENT, "--range needs two numbers LO,HI with LO < HI");
     if (options->dtype < 2)
         return qb__fail(QB_BAD_ARGUMENT, "--range is for --dtype uint16 or uint8 only");
     return QB_OK;
+}
+
+qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env) {
+    const qb__output outputs[] = {
+        {.path = out->options->output, .images = out->grid.n[2], .first = out->first},
+        {.path = out->options->preview}};
+    return qb__outputs_check(outputs, 2, inputs, env);
 }
 
 static size_t pixels(const qb__volume_out *out) { return out->grid.n[0] * out->grid.n[1]; }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "base/inputs.h"
 #include "quickbeam/recon.h"
 
 /* The last part of every reconstruction: slices as float32 -> Hounsfield units, the dtype asked for,
@@ -27,8 +28,10 @@ qb_dtype qb__volume_dtype(const qb__volume_out *out);
 /* Whether slices change on their way to the file. */
 bool qb__volume_converts(const qb__volume_out *out);
 const char *qb__volume_units(const qb__volume_out *out);
-/* --range and --dtype fit together, -o is there, and no output is the input or another output. */
+/* --range and --dtype fit together, -o is there and not the folder that is read. */
 qb_status qb__volume_check(const qb_output_options *options, const char *input);
+/* Once the grid is decided: what would be written spares what is read (qb__outputs_check). */
+qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env);
 qb_status qb__volume_open(qb__volume_out *out);
 /* One finished slice -> to, in the file's dtype; `image` is changed. Also keeps the preview. */
 void qb__volume_convert(qb__volume_out *out, size_t slice, float *image, void *to);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/inputs.h"
 #include "base/memory.h"
 #include "base/number.h"
 
@@ -96,7 +97,9 @@ static qb_status parse_line(const char *path, size_t number, char *line, qb__win
 /* Pipes and devices may have no end. */
 static FILE *open_regular(const char *path) {
     struct stat what;
-    return stat(path, &what) == 0 && S_ISREG(what.st_mode) ? fopen(path, "r") : NULL;
+    if (stat(path, &what) != 0 || !S_ISREG(what.st_mode)) return NULL;
+    qb__input_seen(path, &what);
+    return fopen(path, "r");
 }
 
 static qb_status read_file(FILE *file, const char *path, qb__window *window) {

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/inputs.h"
 #include "base/memory.h"
 #include "planner/tuning.h"
 
@@ -123,7 +124,8 @@ const cJSON *qb__tuning_borrow(void) {
     const char *path = qb__tuning_path();
     struct stat about = {0};
     pthread_mutex_lock(&kept.lock);
-    if (*path) stat(path, &about); /* no file: all zeros, no rows */
+    if (*path && stat(path, &about) == 0) /* no file: all zeros, no rows */
+        qb__input_seen(path, &about);
     if (is_kept(path, &about)) return kept.rows;
     cJSON_Delete(kept.rows);
     if (qb__tuning_read(&kept.rows) != QB_OK) kept.rows = NULL;

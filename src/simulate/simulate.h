@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/inputs.h"
 #include "base/pool.h"
 #include "geometry/phantom.h"
 #include "quickbeam/simulate.h"
@@ -24,6 +25,7 @@ typedef struct qb__simulation {
     qb__detector detector;
     qb__pool *pool;
     size_t chunk_bytes; /* of images held at a time */
+    qb__inputs inputs;  /* the geometry's file, the angles' */
 } qb__simulation;
 
 /* Check the options against each other and fill in what was left out. Destroy also on failure. */

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
-
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/outputs.h"
 #include "job/job.h"
 #include "simulate/simulate.h"
 
-static qb_status check_files(const qb_simulate_options *o) {
-    const char *file[3] = {o->output, o->truth, o->geometry_out};
+static qb_status check_names(const qb_simulate_options *o) {
     if (!o->output || !*o->output) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < i; k++) {
-            if (file[i] && file[k] && strcmp(file[i], file[k]) == 0)
-                return qb__fail(QB_BAD_ARGUMENT, "%s is to hold two things", file[i]);
-        }
-    }
     return o->geometry_out ? qb_geometry_can_save(o->geometry_out) : QB_OK;
+}
+
+static qb_status check_outputs(const qb__simulation *s, const qb_env *env) {
+    const qb_simulate_options *o = s->options;
+    const qb__output outputs[] = {{.path = o->output, .images = s->views, .projections = true},
+                                  {.path = o->truth, .images = s->grid.n[2]},
+                                  {.path = o->geometry_out}};
+    return qb__outputs_check(outputs, 3, &s->inputs, env);
 }
 
 static void announce(const qb__simulation *s, const qb_env *env) {
@@ -38,8 +38,12 @@ qb_status qb__simulation_plan(const char *phantom, const qb_simulate_options *op
     *s = (qb__simulation){.name = phantom, .options = options};
     uint64_t seed = (uint64_t)options->seed;
     qb_status status;
-    QB__TRY(check_files(options));
-    QB__TRY(qb__simulate_place(s, env));
+    QB__TRY(check_names(options));
+    qb__inputs_begin(&s->inputs);
+    status = qb__simulate_place(s, env);
+    qb__inputs_end(&s->inputs);
+    if (status == QB_OK) status = check_outputs(s, env);
+    if (status != QB_OK) goto out;
     QB__TRY(qb__phantom_create(phantom, &s->grid, options->attenuation, seed, &s->phantom));
     QB__TRY(qb__simulate_check_sources(s));
     QB__TRY(qb__detector_create(s->rows, s->columns, options->photons, options->rings, seed,
@@ -57,5 +61,6 @@ void qb__simulation_destroy(qb__simulation *s) {
     qb_geometry_destroy(&s->geometry);
     qb__phantom_destroy(&s->phantom);
     qb__free(s->angles);
+    qb__inputs_release(&s->inputs);
     *s = (qb__simulation){0};
 }

@@ -21,6 +21,9 @@ static void make_volume(const char *path) {
     assert_ok(qb_writer_commit(writer, NULL));
 }
 
+/* What the program reads and writes itself. */
+static const char *const *reads, *const *writes;
+
 static qb_status project(const char *volume, const char *output, const char *geometry) {
     qb_geometry_options place;
     qb_project_options options;
@@ -28,7 +31,7 @@ static qb_status project(const char *volume, const char *output, const char *geo
     memset(&place, 0, sizeof place);
     memset(&options, 0, sizeof options);
     memset(&out, 0, sizeof out);
-    qb_env env = {.threads = 2, .max_ram = (size_t)256 << 20};
+    qb_env env = {.threads = 2, .max_ram = (size_t)256 << 20, .reads = reads, .writes = writes};
     qb_job *job = NULL;
     const char *report;
     qb_status status = qb_params_init(qb_geometry_params, &place);
@@ -75,6 +78,31 @@ static void what_it_writes_is_a_scan(void **state) {
     qb_geometry_destroy(&g);
 }
 
+/* In one process as on the command line. */
+static void outputs_spare_what_is_read(void **state) {
+    (void)state;
+    char volume[512], output[512], other[512];
+    snprintf(volume, sizeof volume, "%s", in_folder("volume3.npy"));
+    snprintf(output, sizeof output, "%s", in_folder("lines3.npy"));
+    snprintf(other, sizeof other, "%s", in_folder("other3.npy"));
+    make_volume(volume);
+    assert_status(project(volume, volume, NULL), QB_BAD_ARGUMENT);
+    assert_non_null(strstr(qb_detail(), "volume3.npy"));
+    assert_int_equal(link(volume, other), 0);
+    assert_status(project(volume, other, NULL), QB_BAD_ARGUMENT);
+    assert_non_null(strstr(qb_detail(), "other3.npy"));
+    const char *const list[] = {output, NULL}, *const input[] = {other, NULL};
+    reads = list;
+    assert_status(project(volume, output, NULL), QB_BAD_ARGUMENT);
+    reads = NULL, writes = list;
+    assert_status(project(volume, output, NULL), QB_BAD_ARGUMENT);
+    writes = input;
+    assert_status(project(volume, output, NULL), QB_BAD_ARGUMENT);
+    writes = NULL;
+    assert_int_not_equal(access(output, F_OK), 0);
+    assert_ok(project(volume, output, NULL));
+}
+
 static void running_out_of_memory_is_an_error(void **state) {
     (void)state;
     char volume[512], output[512];
@@ -97,6 +125,7 @@ static void running_out_of_memory_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_it_writes_is_a_scan),
+        cmocka_unit_test(outputs_spare_what_is_read),
         cmocka_unit_test(running_out_of_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, make_folder, drop_folder);

@@ -85,6 +85,7 @@ struct cli {
     int count;
     const char *argument[ARGUMENTS_MAX];
     char *command; /* what to type to do this again */
+    const char *reads[2], *writes[3]; /* of env */
     qb_env env;
     char *result;  /* JSON object for stdout, when --json */
 };

@@ -15,8 +15,6 @@ qb_status cmd_fdk(cli *c) {
     qb_job *job = NULL;
     qb_geometry geometry = {0};
     const char *file = c->options.geometry.geometry;
-    if (same_file(file, c->options.output.output) || same_file(file, c->options.output.preview))
-        return complain(QB_BAD_ARGUMENT, "writing would overwrite the geometry %s: give another name", file);
     if (file && c->options.scan.angles)
         return complain(QB_BAD_ARGUMENT, "--angles besides --geometry %s, which states them", file);
     qb_status status = open_scan(c, &scan);

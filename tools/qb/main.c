@@ -65,9 +65,11 @@ static qb_status run_verb(cli *c) {
                           c->verb->name);
     if (status == QB_OK && c->options.run.why && !c->options.run.dry_run)
         status = complain(QB_BAD_ARGUMENT, "--why belongs to qb plan %s", c->verb->name);
-    for (int i = 0; status == QB_OK && save && i < c->count; i++) {
-        if (same_file(save, c->argument[i]))
-            status = complain(QB_BAD_ARGUMENT, "--save-config %s would overwrite the input", save);
+    for (int i = 0; status == QB_OK && save && i < c->count + 1; i++) {
+        const char *read = i < c->count ? c->argument[i] : c->options.run.config;
+        if (same_file(save, read))
+            status = complain(QB_BAD_ARGUMENT, "--save-config %s would overwrite the input %s", save,
+                              read);
     }
     open_terminal(c);
     if (status == QB_OK && c->options.run.max_vram && !(c->verb->abilities & ON_DEVICES))

@@ -78,6 +78,13 @@ static void print_progress(void *user, const char *what, uint64_t done, uint64_t
             (unsigned long long)total, elapsed);
 }
 
+/* Those that are given, and a NULL. */
+static void list_names(const char *const *names, int count, const char **list) {
+    for (int i = 0; i < count; i++)
+        if (names[i]) *list++ = names[i];
+    *list = NULL;
+}
+
 void open_terminal(cli *c) {
     screen.terminal = isatty(STDERR_FILENO) == 1;
     screen.quiet = c->options.run.quiet;
@@ -91,11 +98,18 @@ void open_terminal(cli *c) {
         sigaction(SIGHUP, &action, NULL); /* a lost session ends cleanly; nohup is respected */
     signal(SIGXFSZ, SIG_IGN); /* a file too large is an error like a full disk, not a death */
     signal(SIGPIPE, SIG_IGN);
+    /* What the command itself reads and writes; the rest is the library's to compare. */
+    const char *reads[] = {c->options.run.config}, *writes[] = {c->options.run.save_config,
+                                                                 c->options.info.preview};
+    list_names(reads, 1, c->reads);
+    list_names(writes, 2, c->writes);
     c->env = (qb_env){.threads = c->options.run.threads,
                       .max_ram = c->options.run.max_ram,
                       .max_vram = c->options.run.max_vram,
                       .device = c->options.run.device,
                       .log = print_log,
                       .progress = print_progress,
+                      .reads = c->reads,
+                      .writes = c->writes,
                       .cancel = &interrupted};
 }

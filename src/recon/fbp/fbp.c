@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "geometry/grid.h"
 #include "geometry/parallel.h"
+#include "io/scan.h"
 #include "planner/backproject.h"
 #include "recon/fbp/fbp_device.h"
 #include "recon/fbp/fbp_plan.h"
@@ -208,7 +209,13 @@ qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep, const qb_fbp_o
     QB__TRY(qb_params_copy(qb_prep_params, prep, &fbp->prep));
     QB__TRY(qb_params_copy(qb_fbp_params, options, &fbp->options));
     QB__TRY(qb_params_copy(qb_output_params, output, &fbp->output));
-    QB__TRY(qb__fbp_decide(fbp, env));
+    fbp->job.inputs.also[0] = &scan->inputs;
+    qb__inputs_begin(&fbp->job.inputs);
+    status = qb__fbp_decide(fbp, env);
+    qb__inputs_end(&fbp->job.inputs);
+    if (status == QB_OK)
+        status = fbp->sweep ? qb__fbp_sweep_spare(fbp, env)
+                            : qb__volume_spare(&fbp->volume, &fbp->job.inputs, env);
 out:
     if (status != QB_OK) {
         qb_job_destroy(&fbp->job);

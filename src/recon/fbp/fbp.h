@@ -74,5 +74,7 @@ qb_status qb__fbp_aim(qb__fbp *fbp, double center);
 /* Reconstruct one slice from one detector row into image[ny][nx], axis as aimed. */
 qb_status qb__fbp_slice(qb__fbp *fbp, size_t row, qb__pool *pool, float *image);
 qb_status qb__fbp_sweep(qb__fbp *fbp, qb__pool *pool, const qb_env *env);
+/* The files of a sweep spare what is read (qb__outputs_check). */
+qb_status qb__fbp_sweep_spare(const qb__fbp *fbp, const qb_env *env);
 
 #endif

@@ -10,7 +10,10 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "io/outputs.h"
 #include "recon/fbp/fbp.h"
+
+enum { NAME_ROOM = 4096 };
 
 /* The middle slice of those chosen: with --slices A:A+1, row A. */
 static size_t sweep_row(const qb__fbp *fbp) {
@@ -27,14 +30,32 @@ static int decimals(const qb__fbp *fbp) {
     return n;
 }
 
+static double column_of(const qb__fbp *fbp, size_t index) {
+    return fmin(fbp->center + (double)index * fbp->sweep_step, (double)fbp->info->columns - 1);
+}
+
+static void name_of(const qb__fbp *fbp, double center, char path[NAME_ROOM]) {
+    const int digits = decimals(fbp);
+    qb__print(path, NAME_ROOM, "%s/center_%0*.*f.tif", fbp->output.output, 6 + digits, digits,
+              center);
+}
+
+qb_status qb__fbp_sweep_spare(const qb__fbp *fbp, const qb_env *env) {
+    char path[NAME_ROOM];
+    qb_status status = QB_OK;
+    for (size_t i = 0; status == QB_OK && i < fbp->sweep_count; i++) {
+        name_of(fbp, column_of(fbp, i), path);
+        status = qb__outputs_check(&(qb__output){.path = path}, 1, &fbp->job.inputs, env);
+    }
+    return status;
+}
+
 static qb_status write_slice(qb__fbp *fbp, double center, const float *image) {
     static const qb_dtype dtypes[] = {QB_F32, QB_F16, QB_U16, QB_U8};
     size_t nx = fbp->grid.n[0], ny = fbp->grid.n[1];
     qb_dtype dtype = dtypes[fbp->output.dtype];
-    char path[4096];
-    const int digits = decimals(fbp);
-    qb__print(path, sizeof path, "%s/center_%0*.*f.tif", fbp->output.output, 6 + digits, digits,
-              center);
+    char path[NAME_ROOM];
+    name_of(fbp, center, path);
     bool known = fbp->info->pixel_size > 0;
     qb_stack stack = {.dtype = dtype,
                       .shape = {1, ny, nx},
@@ -82,8 +103,7 @@ qb_status qb__fbp_sweep(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
     qb_status status = qb__alloc(pixels, sizeof *image, &image);
     cJSON *list = cJSON_AddArrayToObject(fbp->job.report, "centers");
     for (size_t i = 0; status == QB_OK && i < fbp->sweep_count; i++) {
-        double center = fmin(fbp->center + (double)i * fbp->sweep_step,
-                             (double)fbp->info->columns - 1);
+        double center = column_of(fbp, i);
         QB__TRY(qb__check_cancel(env));
         QB__TRY(qb__fbp_aim(fbp, center));
         QB__TRY(qb__fbp_slice(fbp, sweep_row(fbp), pool, image));

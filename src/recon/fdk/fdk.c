@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/scan.h"
 
 static void destroy(qb_job *job) {
     qb__fdk *fdk = (qb__fdk *)job;
@@ -92,7 +93,12 @@ qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_
     QB__TRY(qb_params_copy(qb_prep_params, prep, &fdk->prep));
     QB__TRY(qb_params_copy(qb_fdk_params, options, &fdk->options));
     QB__TRY(qb_params_copy(qb_output_params, output, &fdk->output));
-    QB__TRY(qb__fdk_decide(fdk, env));
+    fdk->job.inputs.also[0] = &scan->inputs;
+    fdk->job.inputs.also[1] = geometry->read_from;
+    qb__inputs_begin(&fdk->job.inputs);
+    status = qb__fdk_decide(fdk, env);
+    qb__inputs_end(&fdk->job.inputs);
+    if (status == QB_OK) status = qb__volume_spare(&fdk->volume, &fdk->job.inputs, env);
 out:
     if (status != QB_OK) {
         qb_job_destroy(&fdk->job);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/outputs.h"
 
 static void release(qb__projection *p) {
     qb_writer_abort(p->writer);
@@ -180,6 +181,14 @@ out:
     return status;
 }
 
+static qb_status check_outputs(const qb__projection *p, const qb_env *env) {
+    const qb__output outputs[] = {
+        {.path = p->output.output, .images = p->scan.views, .projections = true},
+        {.path = p->output.preview},
+        {.path = p->options.geometry_out}};
+    return qb__outputs_check(outputs, 3, &p->job.inputs, env);
+}
+
 qb_status qb_project_plan(const char *volume, const qb_geometry_options *geometry,
                           const qb_project_options *options, const qb_output_options *output,
                           const char *command, const qb_env *env, qb_job **job) {
@@ -195,7 +204,10 @@ qb_status qb_project_plan(const char *volume, const qb_geometry_options *geometr
     if (status == QB_OK) status = qb_params_copy(qb_project_params, options, &p->options);
     if (status == QB_OK) status = qb_params_copy(qb_geometry_params, geometry, &p->place);
     if (status == QB_OK) status = qb_params_copy(qb_output_params, output, &p->output);
+    qb__inputs_begin(&p->job.inputs);
     if (status == QB_OK) status = qb__projection_decide(p, env);
+    qb__inputs_end(&p->job.inputs);
+    if (status == QB_OK) status = check_outputs(p, env);
     if (status == QB_OK)
         *job = &p->job;
     else

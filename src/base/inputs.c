@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+/* Like the detail of an error, who collects belongs to the thread: readers need not be told. */
+static _Thread_local qb__inputs *collecting;
+
+void qb__inputs_begin(qb__inputs *inputs) {
+    inputs->outer = collecting;
+    collecting = inputs;
+}
+
+static int compare(const void *a, const void *b) {
+    const qb__input *x = a, *y = b;
+    if (x->device != y->device) return x->device < y->device ? -1 : 1;
+    return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+void qb__inputs_end(qb__inputs *inputs) {
+    collecting = inputs->outer;
+    inputs->outer = NULL;
+    if (inputs->count) qsort(inputs->file, inputs->count, sizeof *inputs->file, compare);
+}
+
+void qb__inputs_release(qb__inputs *inputs) {
+    for (size_t i = 0; i < inputs->count; i++) qb__free(inputs->file[i].path);
+    qb__free(inputs->file);
+    *inputs = (qb__inputs){0};
+}
+
+static bool make_room(qb__inputs *inputs) {
+    if (inputs->count < inputs->room) return true;
+    qb__input *wider;
+    size_t room = inputs->room * 2 + 8;
+    if (qb__alloc(room, sizeof *wider, &wider) != QB_OK) return false;
+    if (inputs->count) memcpy(wider, inputs->file, inputs->count * sizeof *wider);
+    qb__free(inputs->file);
+    inputs->file = wider;
+    inputs->room = room;
+    return true;
+}
+
+static void add(qb__inputs *inputs, const qb__input *seen) {
+    /* A reader looks at the same file a few times in a row. */
+    if (inputs->count && compare(&inputs->file[inputs->count - 1], seen) == 0) return;
+    qb__input own = *seen;
+    own.path = make_room(inputs) ? qb__strdup(seen->path) : NULL;
+    if (own.path)
+        inputs->file[inputs->count++] = own;
+    else
+        inputs->lost = true;
+}
+
+void qb__input_seen(const char *path, const struct stat *about) {
+    const qb__input seen = {about->st_dev, about->st_ino, (char *)path};
+    for (qb__inputs *inputs = collecting; inputs; inputs = inputs->outer) add(inputs, &seen);
+}
+
+static const qb__input *find(const qb__inputs *inputs, const qb__input *key) {
+    const qb__input *found =
+        inputs->count ? bsearch(key, inputs->file, inputs->count, sizeof *key, compare) : NULL;
+    for (int i = 0; !found && i < 2; i++)
+        if (inputs->also[i]) found = find(inputs->also[i], key);
+    return found;
+}
+
+static bool whole(const qb__inputs *inputs) {
+    for (int i = 0; i < 2; i++)
+        if (inputs->also[i] && !whole(inputs->also[i])) return false;
+    return !inputs->lost;
+}
+
+qb_status qb__inputs_spare(const qb__inputs *inputs, const char *path) {
+    struct stat about;
+    if (!whole(inputs)) return qb__fail(QB_NO_MEMORY, "no memory for the names of what is read");
+    if (stat(path, &about) != 0) return QB_OK; /* what is not there is nobody's input */
+    const qb__input key = {about.st_dev, about.st_ino, NULL}, *found = find(inputs, &key);
+    if (!found) return QB_OK;
+    if (strcmp(found->path, path) == 0)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "%s is read in this run: writing it would overwrite the input; give the "
+                        "output another name",
+                        path);
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "writing %s would overwrite the input %s, which is the same file: give the "
+                    "output another name",
+                    path, found->path);
+}
+
+qb_status qb__inputs_spare_all(const qb__inputs *inputs, const char *const *paths) {
+    qb_status status = QB_OK;
+    for (; status == QB_OK && paths && *paths; paths++) status = qb__inputs_spare(inputs, *paths);
+    return status;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_BASE_INPUTS_H
+#define QB_BASE_INPUTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#include "quickbeam/status.h"
+
+/* The files that something was read from: a scan, a geometry, a job. They are held by device and
+ * inode, since one file may have many names, so that no output takes the place of one of them. */
+typedef struct qb__input {
+    dev_t device;
+    ino_t inode;
+    char *path; /* the name it was read by */
+} qb__input;
+
+typedef struct qb__inputs {
+    qb__input *file; /* [count], sorted once collecting has ended */
+    size_t count, room;
+    bool lost;                         /* some, for want of memory */
+    const struct qb__inputs *also[2];  /* lists of others that count too; not owned, may be NULL */
+    struct qb__inputs *outer;          /* while collecting: whoever collected before */
+} qb__inputs;
+
+/* Between the two every file that this thread looks at in order to read it joins the list, and the
+ * lists of those that are collecting around it. */
+void qb__inputs_begin(qb__inputs *inputs);
+void qb__inputs_end(qb__inputs *inputs);
+void qb__inputs_release(qb__inputs *inputs);
+
+/* What readers call for each file, with what stat said of it. Nothing happens unless somebody
+ * collects. */
+void qb__input_seen(const char *path, const struct stat *about);
+
+/* QB_BAD_ARGUMENT, with both names, when a file written as `path` would take the place of one of
+ * these; QB_NO_MEMORY when the list is not whole. */
+qb_status qb__inputs_spare(const qb__inputs *inputs, const char *path);
+/* The same for each of a list that ends in NULL, or is NULL. */
+qb_status qb__inputs_spare_all(const qb__inputs *inputs, const char *const *paths);
+
+#endif

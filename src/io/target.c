@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Where an output's name leads, and whether a file can be put there. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/writer.h"
+
+enum { MOST_LINKS = 40 };
+
+/* `link` as read from the link `path`, seen from where we are. */
+static char *seen_from_here(const char *path, const char *link) {
+    const char *slash = link[0] == '/' ? NULL : strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash + 1 - path) : 0, room = n + strlen(link) + 1;
+    char *name;
+    if (qb__alloc(room, 1, &name) != QB_OK) return NULL;
+    snprintf(name, room, "%.*s%s", (int)n, path, link);
+    return name;
+}
+
+qb_status qb__target_of(const char *path, char **target) {
+    char link[PATH_MAX];
+    *target = qb__strdup(path);
+    for (int i = 0; *target && i < MOST_LINKS; i++) {
+        ssize_t n = readlink(*target, link, sizeof link - 1);
+        if (n < 0) return QB_OK; /* no link, or nothing at all */
+        link[n] = 0;
+        char *next = seen_from_here(*target, link);
+        qb__free(*target);
+        *target = next;
+    }
+    if (!*target) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    qb__free(*target);
+    *target = NULL;
+    return qb__fail_errno(ELOOP, "following the link", path);
+}
+
+static bool same_inode(const char *a, const char *b, bool *both) {
+    struct stat x, y;
+    bool have_a = stat(a, &x) == 0, have_b = stat(b, &y) == 0;
+    *both = have_a && have_b;
+    return *both && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Of two names with no file behind them: the same word in the same folder. */
+static qb_status same_name(const char *a, const char *b, bool *same) {
+    bool both;
+    char *x = qb__folder_of(a), *y = qb__folder_of(b);
+    *same = x && y && strcmp(last_part(a), last_part(b)) == 0 &&
+            (strcmp(x, y) == 0 || same_inode(x, y, &both));
+    qb_status status = x && y ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", a);
+    qb__free(x);
+    qb__free(y);
+    return status;
+}
+
+qb_status qb__same_place(const char *a, const char *b, bool *same) {
+    char *x = NULL, *y = NULL;
+    bool both = false;
+    *same = strcmp(a, b) == 0 || same_inode(a, b, &both);
+    if (*same || both) return QB_OK;
+    qb_status status = qb__target_of(a, &x);
+    if (status == QB_OK) status = qb__target_of(b, &y);
+    if (status == QB_OK) status = same_name(x, y, same);
+    qb__free(x);
+    qb__free(y);
+    return status;
+}
+
+static const char *kind_of(mode_t mode) {
+    if (S_ISFIFO(mode)) return "a pipe";
+    if (S_ISSOCK(mode)) return "a socket";
+    if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+    return S_ISDIR(mode) ? "a folder" : NULL;
+}
+
+qb_status qb__target_check(const char *path) {
+    struct stat what;
+    if (stat(path, &what) != 0 || S_ISREG(what.st_mode)) return QB_OK;
+    const char *kind = kind_of(what.st_mode);
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "%s is %s: the output is a file that gets its name when it is whole, which "
+                    "nothing else can be; give the name of a file",
+                    path, kind ? kind : "no regular file");
+}

@@ -3,7 +3,8 @@
  *   QB_FAULT         CALL:N:ERRNO  the N-th CALL (from 1) fails with this number; CALL:N:kill ends
  *                    the process before it, CALL:N:after right behind it. CALL is one of `names`, or
  *                    `file` for any of them that changes files
- *   QB_FAULT_WHO     ours = only calls from qb and libquickbeam count; else all callers'
+ *   QB_FAULT_NOT     calls from libraries whose name begins with one of these, separated by commas, do
+ *                    not count
  *   QB_FAULT_COUNTS  a file that says at the end how often each was called
  * Memory fails without an errno of its own: any number will do. */
 #include <dlfcn.h>
@@ -29,30 +30,37 @@ static const char *const names[] = {"malloc", "open",  "read",  "write",    "fsy
 static atomic_long counts[KINDS + 1];
 static int kind = -1, error_number;
 static long at;
-static bool kills, after, ours_only, ready;
+static bool kills, after, ready;
+static const char *left_out;
 static struct {
     uintptr_t from, to;
-} ours[16];
-static int our_count;
+} theirs[16];
+static int their_count;
 
 static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
     (void)size, (void)context;
     const char *slash = strrchr(info->dlpi_name, '/');
     const char *name = slash ? slash + 1 : info->dlpi_name;
-    if (*info->dlpi_name && strncmp(name, "libquickbeam", 12) != 0) return 0;
-    for (int i = 0; i < info->dlpi_phnum && our_count < 16; i++) {
+    bool found = false;
+    for (const char *word = left_out; *word; word += strspn(word, ",")) {
+        const size_t n = strcspn(word, ",");
+        found |= strncmp(name, word, n) == 0;
+        word += n;
+    }
+    if (!found) return 0;
+    for (int i = 0; i < info->dlpi_phnum && their_count < 16; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         if (part->p_type != PT_LOAD || !(part->p_flags & PF_X)) continue;
-        ours[our_count].from = info->dlpi_addr + part->p_vaddr;
-        ours[our_count++].to = info->dlpi_addr + part->p_vaddr + part->p_memsz;
+        theirs[their_count].from = info->dlpi_addr + part->p_vaddr;
+        theirs[their_count++].to = info->dlpi_addr + part->p_vaddr + part->p_memsz;
     }
     return 0;
 }
 
 __attribute__((constructor)) static void begin(void) {
-    const char *text = getenv("QB_FAULT"), *who = getenv("QB_FAULT_WHO");
-    ours_only = who && strcmp(who, "ours") == 0;
-    dl_iterate_phdr(note_object, NULL);
+    const char *text = getenv("QB_FAULT");
+    left_out = getenv("QB_FAULT_NOT");
+    if (left_out) dl_iterate_phdr(note_object, NULL);
     for (int i = 0; text && i <= KINDS; i++) {
         size_t n = strlen(names[i]);
         if (strncmp(text, names[i], n) != 0 || text[n] != ':') continue;
@@ -74,9 +82,9 @@ __attribute__((destructor)) static void finish(void) {
     fclose(file);
 }
 
-static bool by_us(void *caller) {
-    for (int i = 0; i < our_count; i++)
-        if ((uintptr_t)caller >= ours[i].from && (uintptr_t)caller < ours[i].to) return true;
+static bool by_them(void *caller) {
+    for (int i = 0; i < their_count; i++)
+        if ((uintptr_t)caller >= theirs[i].from && (uintptr_t)caller < theirs[i].to) return true;
     return false;
 }
 
@@ -88,7 +96,7 @@ static void die(void) {
 /* Is this the call? Kills when it is that kind of fault. *behind: kill when it has been made. */
 static bool strikes(int which, void *caller, bool *behind) {
     *behind = false;
-    if (!ready || (ours_only && !by_us(caller))) return false;
+    if (!ready || by_them(caller)) return false;
     const long n = atomic_fetch_add(&counts[which], 1) + 1;
     const bool changes = which == WRITE || which >= FSYNC;
     const long m = changes ? atomic_fetch_add(&counts[FILES], 1) + 1 : 0;

@@ -10,6 +10,7 @@ extern "C" {
 #endif
 
 typedef struct qb_bench_options {
+    size_t struct_size; /* see qb_params_init */
     int geometry;        /* 0 parallel, 1 cone */
     qb_numbers size;     /* NX,NY,NZ; none = what suits the benchmark */
     int views;

@@ -19,6 +19,7 @@ QB_API void qb_text_free(char *text);
 
 /* Find the best parameters of the device kernels by measuring them. */
 typedef struct qb_tune_options {
+    size_t struct_size; /* see qb_params_init */
     char *kernel;    /* only variants whose id contains this; NULL = all */
     double seconds;  /* time to spend */
     qb_numbers size; /* NX,NY,NZ: NZ slices at a time */

@@ -73,6 +73,7 @@ QB_API void qb_grid_default(const qb_geometry *geometry, qb_grid *grid);
 
 /* The volume as the command line names it; what is unset leaves the grid as it is. */
 typedef struct qb_grid_options {
+    size_t struct_size; /* see qb_params_init */
     qb_numbers size;   /* NX[,NY[,NZ]]; a lone number is NX and NY */
     double voxel;      /* mm, along all axes; 0 = unset */
     qb_numbers offset; /* X[,Y[,Z]] mm: where the middle lies */
@@ -116,6 +117,7 @@ QB_API qb_status qb_geometry_can_save(const char *path);
 
 /* A geometry from the command line: a file, or a circle and its faults. */
 typedef struct qb_geometry_options {
+    size_t struct_size; /* see qb_params_init */
     char *geometry;      /* a file; NULL = circular, from what follows */
     double sod, sdd;     /* mm */
     char *offset;        /* U,V in mm, or with px: the detector's centre off the principal ray */

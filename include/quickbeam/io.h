@@ -6,6 +6,7 @@
 #include "quickbeam/env.h"
 #include "quickbeam/param.h"
 #include "quickbeam/scan.h"
+#include "quickbeam/tensor.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -88,10 +89,15 @@ QB_API qb_status qb_preview_write(const char *path, const float *image, size_t n
 
 /* Where results go and as what. */
 typedef struct qb_output_options {
+    size_t struct_size; /* see qb_params_init */
     char *output;      /* -o */
     int dtype;         /* 0 float32, 1 float16, 2 uint16, 3 uint8 */
     qb_numbers range;  /* LO,HI for integer types */
     char *preview;     /* PNG of the middle slice */
+    /* Instead of a file: an array of the result's shape, whose type is the output's. The struct and
+     * its data must outlive the job. Slabs appear as they are finished; what a job that failed has
+     * written stays. Set it by hand after qb_params_init. */
+    const qb_tensor *array;
 } qb_output_options;
 QB_API extern const qb_param qb_output_params[];
 

@@ -40,16 +40,36 @@ typedef struct qb_param {
     char letter;          /* short flag, 0 = none */
 } qb_param;
 
-/* A table ends with a row whose name is NULL. */
+/* A table ends with a row whose name is NULL; its offset is the size of the struct, its min that of the
+ * struct as it first was. `last` is the last field of that. */
+#define QB_PARAMS_END(type, last)                                                                  \
+    { .offset = sizeof(type), .min = (double)(offsetof(type, last) + sizeof(((type *)0)->last)) }
 
-/* Fill `options` with the table's defaults. Text fields are allocated; release with qb_params_clear. */
-QB_API qb_status qb_params_init(const qb_param *table, void *options);
+/* Every struct of options begins with `size_t struct_size`, the bytes it has where the caller was compiled:
+ * later versions of the library append fields, and know by it which ones a caller has; the others are
+ * at their defaults. qb_params_init sets it; 0, in a struct that was only zeroed, stands for the
+ * fields of the first version. NULL for a struct of options is all defaults, wherever one is taken.
+ * QB_BAD_ARGUMENT for a size that no such struct had, QB_UNSUPPORTED for fields that are set and that
+ * this library, being older than the caller, does not know. */
+
+/* Bytes of the table's struct as this library knows it. */
+QB_API size_t qb_params_size(const qb_param *table);
+/* Fill options[size] with the table's defaults, as far as it reaches. Text fields are allocated;
+ * release with qb_params_clear. Called with two arguments, size is that of *options. QB_BAD_ARGUMENT
+ * for a size as above. */
+QB_API qb_status qb_params_init(const qb_param *table, void *options, size_t size);
+#define qb_params_init(table, options) (qb_params_init)((table), (options), sizeof *(options))
 QB_API void qb_params_clear(const qb_param *table, void *options);
-/* Copy all fields, texts too; `to` is overwritten, not released. */
+/* All fields, texts too, into a struct as this library knows it (qb_params_size); `to` is
+ * overwritten, not released. */
 QB_API qb_status qb_params_copy(const qb_param *table, const void *from, void *to);
+/* Set a field by the option's name: qb_params_set(qb_fbp_params, &fbp, "center", "511.5"). Errors of
+ * qb_param_set, and QB_BAD_ARGUMENT where there is no such option. */
+QB_API qb_status qb_params_set(const qb_param *table, void *options, const char *name,
+                               const char *value);
 QB_API const qb_param *qb_param_find(const qb_param *table, const char *name);
-/* Set one field from text. QB_BAD_ARGUMENT with the flag, the value and what is allowed. For a flag,
- * NULL or "true" sets it and "false" clears it. */
+/* Set one field from text. QB_BAD_ARGUMENT with the flag, the value and what is allowed, or where the
+ * caller's struct ends before that field. For a flag, NULL or "true" sets it and "false" clears it. */
 QB_API qb_status qb_param_set(const qb_param *row, void *options, const char *value);
 /* The field's present value as text, as qb_param_set would take it, into text[size]; false when
  * unset. */

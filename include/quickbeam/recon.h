@@ -31,6 +31,7 @@ typedef enum qb_accuracy { QB_ACCURACY_HIGH, QB_ACCURACY_NORMAL, QB_ACCURACY_FAS
 
 /* How counts become line integrals. */
 typedef struct qb_prep_options {
+    size_t struct_size; /* see qb_params_init */
     char *air;           /* X0:X1,Y0:Y1 columns and rows of open beam, or auto; NULL = no normalising */
     double transmission_floor; /* smaller transmissions are raised to this before -log */
 } qb_prep_options;
@@ -38,6 +39,7 @@ QB_API extern const qb_param qb_prep_params[];
 
 /* Filtered back-projection of a parallel-beam scan. */
 typedef struct qb_fbp_options {
+    size_t struct_size; /* see qb_params_init */
     char *center;        /* auto, a method, a column, or A:B:STEP */
     char *slices;        /* A:B[:S] */
     char *filter;        /* NAME[:CUTOFF] or a file */
@@ -55,6 +57,7 @@ QB_API extern const qb_param qb_fbp_params[];
 
 /* Cone-beam reconstruction after Feldkamp, Davis and Kress. */
 typedef struct qb_fdk_options {
+    size_t struct_size; /* see qb_params_init */
     char *filter;        /* NAME[:CUTOFF] or a file */
     int pad;             /* qb_pad */
     int accuracy;        /* qb_accuracy */
@@ -72,6 +75,7 @@ QB_API extern const qb_param qb_fdk_params[];
 
 /* Forward projection of a volume file. Zero, no numbers or NULL: the default named. */
 typedef struct qb_project_options {
+    size_t struct_size; /* see qb_params_init */
     char *dataset;        /* HDF5 path of the volume; default /exchange/data, or the only array */
     double voxel;         /* mm; default: the file's */
     qb_numbers offset;    /* X,Y,Z mm: where its middle lies; default: the file's, else 0 */
@@ -104,6 +108,14 @@ QB_API qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const q
 QB_API qb_status qb_project_plan(const char *volume, const qb_geometry_options *geometry,
                                  const qb_project_options *options, const qb_output_options *output,
                                  const char *command, const qb_env *env, qb_job **job);
+/* The same from memory: volume [z][y][x], of the voxels of `grid` (NULL = those of qb_grid_default, or
+ * options->voxel and offset), along the rays of `geometry`, which is copied. Of the options, hu, kernel
+ * and geometry_out are left; options may be NULL. */
+QB_API qb_status qb_project_array_plan(const qb_tensor *volume, const qb_grid *grid,
+                                       const qb_geometry *geometry,
+                                       const qb_project_options *options,
+                                       const qb_output_options *output, const char *command,
+                                       const qb_env *env, qb_job **job);
 /* The forecast and the decisions, a JSON object; lives until the job is run or destroyed. After a
  * run they are those it came to: a device may have had less room than was forecast. */
 QB_API const char *qb_job_plan(const qb_job *job);
@@ -114,6 +126,7 @@ QB_API void qb_job_destroy(qb_job *job); /* NULL-safe */
 
 /* The rotation axis. */
 typedef struct qb_center_options {
+    size_t struct_size; /* see qb_params_init */
     char *method;   /* auto, registration, sharpness */
     char *search;   /* A:B, columns; NULL = the middle half of the detector */
     char *rows;     /* A:B[:S] rows to look at; NULL = five, spread */

@@ -6,6 +6,7 @@
 #include "quickbeam/env.h"
 #include "quickbeam/geometry.h"
 #include "quickbeam/param.h"
+#include "quickbeam/tensor.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,6 +18,7 @@ QB_API const char *qb_quantity_name(qb_quantity quantity); /* "counts" */
 
 /* How to open a scan; every field may be left at its default. */
 typedef struct qb_scan_options {
+    size_t struct_size; /* see qb_params_init */
     char *dataset;     /* HDF5 path of the projections (or of the NXtomo entry) */
     int as;            /* 0 auto, 1 projections, 2 sinogram: what one image of the file is */
     int quantity;      /* 0 auto, else 1 + qb_quantity */
@@ -60,6 +62,15 @@ typedef struct qb_scan_info {
  * The info lives as long as the scan. */
 QB_API qb_status qb_scan_open(const char *path, const qb_scan_options *options, const qb_env *env,
                               qb_scan **scan);
+/* The same from arrays, which are borrowed until the scan is closed: projections [view][row][column]
+ * ([row][view][column] with options->as; of two dimensions: [view][column]) of any type and strides,
+ * angles[views] in radians (copied; NULL = options->angles), flats and darks [frame][row][column] or
+ * one frame [row][column] (NULL = options', or none). options may be NULL; dataset and shape have no
+ * meaning. QB_BAD_ARGUMENT for what is no array, QB_UNSUPPORTED for memory that cannot be read. */
+QB_API qb_status qb_scan_from_tensor(const qb_tensor *projections, const double *angles,
+                                     const qb_tensor *flats, const qb_tensor *darks,
+                                     const qb_scan_options *options, const qb_env *env,
+                                     qb_scan **scan);
 QB_API void qb_scan_close(qb_scan *scan); /* NULL-safe */
 QB_API const qb_scan_info *qb_scan_describe(const qb_scan *scan);
 /* One sentence: "theta is missing: give --angles", "flat pixel (0,0) is 0 (1 of 21600)". */

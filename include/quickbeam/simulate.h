@@ -13,6 +13,7 @@ extern "C" {
  * of zero, no numbers or NULL take the default named; `output` has none. What a geometry file says
  * (all of it: views, angles, distances, faults; for JSON the detector too) must not be said again. */
 typedef struct qb_simulate_options {
+    size_t struct_size; /* see qb_params_init */
     char *geometry; /* parallel, cone, or a file that qb_geometry_load reads; NULL = parallel */
     /* NX[,NY[,NZ]] voxels of the box the phantom fills and of `truth`, one number = a cube;
      * default: detector columns, columns, rows. A voxel is pixel_size / magnification. */

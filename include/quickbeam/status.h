@@ -42,12 +42,6 @@ QB_API int qb_status_exit_code(qb_status status);
  * Valid until the next quickbeam call on this thread; empty when nothing failed. */
 QB_API const char *qb_detail(void);
 
-/* "0.1.0" */
-QB_API const char *qb_version(void);
-
-/* One line per library built in or missing ("FFT: FFTW 3.3.10 (GPL-2.0-or-later)"), for --version. */
-QB_API const char *qb_build_summary(void);
-
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/number.h"
-#include "quickbeam/param.h"
+#include "base/params.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,9 +10,24 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
+#include "quickbeam/version.h"
 
 static void *field(const qb_param *row, void *options) { return (char *)options + row->offset; }
+
+static size_t field_size(const qb_param *row) {
+    switch (row->type) {
+    case QB_PARAM_FLAG: return sizeof(bool);
+    case QB_PARAM_INT:
+    case QB_PARAM_CHOICE: return sizeof(int);
+    case QB_PARAM_BYTES: return sizeof(size_t);
+    case QB_PARAM_DOUBLE: return sizeof(double);
+    case QB_PARAM_TEXT: return sizeof(char *);
+    case QB_PARAM_NUMBERS: return sizeof(qb_numbers);
+    }
+    return 0;
+}
 
 static qb_status refuse(const qb_param *row, const char *value, const char *why) {
     return qb__fail(QB_BAD_ARGUMENT, "--%s %s: %s", row->name, value ? value : "", why);
@@ -105,6 +119,9 @@ static qb_status set_choice(const qb_param *row, void *options, const char *valu
 }
 
 qb_status qb_param_set(const qb_param *row, void *options, const char *value) {
+    size_t size = *(const size_t *)options;
+    if (size && row->offset + field_size(row) > size)
+        return refuse(row, value, "the struct of the caller, which is older, has no such field");
     if (row->type == QB_PARAM_FLAG) return set_flag(row, options, value);
     if (!value || !*value) return refuse(row, value, "needs a value");
     const char *end;
@@ -147,7 +164,9 @@ static void print_double(double number, char *text, size_t size) {
 
 bool qb_param_get(const qb_param *row, const void *options, char *text, size_t size) {
     const void *at = (const char *)options + row->offset;
+    size_t has = *(const size_t *)options;
     text[0] = 0;
+    if (has && row->offset + field_size(row) > has) return false;
     switch (row->type) {
     case QB_PARAM_FLAG: snprintf(text, size, "%s", *(const bool *)at ? "true" : "false"); break;
     case QB_PARAM_INT: snprintf(text, size, "%d", *(const int *)at); break;
@@ -177,50 +196,100 @@ bool qb_param_get(const qb_param *row, const void *options, char *text, size_t s
     return true;
 }
 
+/* ---- whole structs, which may be older or newer than this library ---- */
+
+enum { MOST_BYTES = 1 << 16 }; /* no struct of options comes near */
+
+static const qb_param *end_of(const qb_param *table) {
+    while (table->name) table++;
+    return table;
+}
+
+size_t qb_params_size(const qb_param *table) { return end_of(table)->offset; }
+
+static size_t first_size(const qb_param *table) { return (size_t)end_of(table)->min; }
+
+static bool reaches(const qb_param *row, size_t size) {
+    return row->offset + field_size(row) <= size;
+}
+
+static qb_status check_size(const qb_param *table, size_t size) {
+    if (size >= table->offset + field_size(table) && size <= MOST_BYTES) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "a struct of %zu bytes cannot hold the options %s, ...: fill it with "
+                    "qb_params_init before its fields are set",
+                    size, table->name);
+}
+
+/* How much of a struct its owner knows of. */
+static size_t size_of(const qb_param *table, const void *options) {
+    size_t size = *(const size_t *)options;
+    return size ? size : first_size(table);
+}
+
 void qb_params_clear(const qb_param *table, void *options) {
     for (const qb_param *row = table; row->name; row++) {
-        if (row->type != QB_PARAM_TEXT) continue;
+        if (row->type != QB_PARAM_TEXT || !reaches(row, size_of(table, options))) continue;
         char **slot = field(row, options);
         qb__free(*slot);
         *slot = NULL;
     }
 }
 
-static size_t field_size(const qb_param *row) {
-    switch (row->type) {
-    case QB_PARAM_FLAG: return sizeof(bool);
-    case QB_PARAM_INT:
-    case QB_PARAM_CHOICE: return sizeof(int);
-    case QB_PARAM_BYTES: return sizeof(size_t);
-    case QB_PARAM_DOUBLE: return sizeof(double);
-    case QB_PARAM_TEXT: return sizeof(char *);
-    case QB_PARAM_NUMBERS: return sizeof(qb_numbers);
-    }
-    return 0;
-}
-
-qb_status qb_params_init(const qb_param *table, void *options) {
-    for (const qb_param *row = table; row->name; row++)
-        memset(field(row, options), 0, field_size(row));
+qb_status(qb_params_init)(const qb_param *table, void *options, size_t size) {
+    qb_status status = check_size(table, size);
+    if (status != QB_OK) return status;
+    memset(options, 0, size);
+    *(size_t *)options = size;
     for (const qb_param *row = table; row->name; row++) {
-        if (!row->initial) continue;
-        qb_status status = qb_param_set(row, options, row->initial);
+        if (!row->initial || !reaches(row, size)) continue;
+        status = qb_param_set(row, options, row->initial);
         if (status != QB_OK) return status;
     }
     return QB_OK;
 }
 
+/* What a newer caller has set beyond what is known here must not be passed over. */
+static qb_status check_rest(const qb_param *table, const char *options, size_t from, size_t to) {
+    for (; from < to; from++) {
+        if (options[from])
+            return qb__fail(QB_UNSUPPORTED,
+                            "beside the options %s, ... others are set that libquickbeam %s does "
+                            "not know: it is older than the program",
+                            table->name, qb_version());
+    }
+    return QB_OK;
+}
+
+static qb_status set_default(const qb_param *row, void *options) {
+    if (!row->initial) return QB_OK;
+    if (row->type != QB_PARAM_TEXT) return qb_param_set(row, options, row->initial);
+    *(const char **)field(row, options) = row->initial;
+    return QB_OK;
+}
+
+qb_status qb__params_view(const qb_param *table, const void *from, void *to) {
+    size_t known = qb_params_size(table), has = from ? size_of(table, from) : 0;
+    qb_status status = from ? check_size(table, has) : QB_OK;
+    memset(to, 0, known);
+    if (status == QB_OK) status = check_rest(table, from, known, has);
+    if (status != QB_OK) return status;
+    if (from) memcpy(to, from, has < known ? has : known);
+    *(size_t *)to = known;
+    for (const qb_param *row = table; row->name && status == QB_OK; row++)
+        if (!reaches(row, has)) status = set_default(row, to);
+    return status;
+}
+
 qb_status qb_params_copy(const qb_param *table, const void *from, void *to) {
-    qb_status status = QB_OK;
+    qb_status status = qb__params_view(table, from, to);
+    if (status != QB_OK) return status;
     for (const qb_param *row = table; row->name; row++) {
-        if (row->type != QB_PARAM_TEXT) {
-            memcpy(field(row, to), (const char *)from + row->offset, field_size(row));
-            continue;
-        }
-        const char *text = *(char *const *)((const char *)from + row->offset);
-        char *copy = qb__strdup(text);
-        *(char **)field(row, to) = copy;
-        if (text && !copy) status = qb__fail(QB_NO_MEMORY, "--%s: no memory for its value", row->name);
+        if (row->type != QB_PARAM_TEXT) continue;
+        char **slot = field(row, to), *text = *slot;
+        *slot = qb__strdup(text);
+        if (text && !*slot)
+            status = qb__fail(QB_NO_MEMORY, "--%s: no memory for its value", row->name);
     }
     return status;
 }
@@ -230,4 +299,11 @@ const qb_param *qb_param_find(const qb_param *table, const char *name) {
         if (strcmp(row->name, name) == 0) return row;
     }
     return NULL;
+}
+
+qb_status qb_params_set(const qb_param *table, void *options, const char *name,
+                        const char *value) {
+    const qb_param *row = qb_param_find(table, name);
+    if (row) return qb_param_set(row, options, value);
+    return qb__fail(QB_BAD_ARGUMENT, "there is no option %s beside %s, ...", name, table->name);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "quickbeam/status.h"
+#include "quickbeam/version.h"
 
 #define HAVE(name, package) name ": built in\n"
 #define LACK(name, package) name ": missing, install " package " and build again\n"

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/params.h"
 #include "base/status.h"
 #include "bench/bench_backproject.h"
 #include "bench/bench_cone.h"
@@ -32,7 +33,7 @@ const qb_param qb_bench_params[] = {
      "rabbitct: the volume to compare with, uint16 HU; default: the data set's own", 0},
     {"repeat", QB_PARAM_INT, offsetof(qb_bench_options, repeat), "N", "5", NULL, 1, 64,
      "timed runs; the median counts", 0},
-    {0},
+    QB_PARAMS_END(qb_bench_options, reference),
 };
 
 typedef qb_status (*run_bench)(const qb_bench_options *options, const qb_env *env, cJSON *result);
@@ -106,14 +107,17 @@ static qb_status run(size_t bench, const char *file, const qb_bench_options *opt
               : qb__fail(QB_BAD_ARGUMENT, "%s is for a parallel beam: there is fdk", name);
 }
 
-qb_status qb_bench(const char *what, const char *file, const qb_bench_options *options,
+qb_status qb_bench(const char *what, const char *file, const qb_bench_options *given,
                    const qb_env *env, char **json) {
+    qb_bench_options options;
     *json = NULL;
+    qb_status status = qb__params_view(qb_bench_params, given, &options);
+    if (status != QB_OK) return status;
     for (size_t i = 0; i < BENCHES; i++) {
         if (strcmp(what, benches[i].name) != 0) continue;
         cJSON *result = cJSON_CreateObject();
         cJSON_AddStringToObject(result, "bench", what);
-        qb_status status = run(i, file, options, env, result);
+        status = run(i, file, &options, env, result);
         if (status == QB_OK) *json = cJSON_Print(result);
         cJSON_Delete(result);
         if (status == QB_OK && !*json) status = qb__fail(QB_NO_MEMORY, "no memory for the result");

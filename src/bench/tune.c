@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "bench/tune_search.h"
 #include "planner/device_backproject.h"
@@ -21,7 +22,7 @@ const qb_param qb_tune_params[] = {
      1, 16384, "voxels of the problem: NZ slices at a time", 0},
     {"views", QB_PARAM_INT, offsetof(qb_tune_options, views), "N", "1024", NULL, 1, 100000,
      "projections of the problem", 0},
-    {0},
+    QB_PARAMS_END(qb_tune_options, views),
 };
 
 typedef qb__bp_parallel_device_variant variant;
@@ -203,21 +204,23 @@ static qb_status no_device(bool named) {
         named ? "--device cpu" : "there is no GPU to tune");
 }
 
-qb_status qb_tune(const qb_tune_options *options, const qb_env *env, char **json) {
+qb_status qb_tune(const qb_tune_options *given, const qb_env *env, char **json) {
     qb__device_set set;
+    qb_tune_options options;
     *json = NULL;
-    qb_status status = qb__device_set_open(env, &set);
+    qb_status status = qb__params_view(qb_tune_params, given, &options);
+    if (status == QB_OK) status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;
     if (set.count == 0) return no_device(set.named);
     cJSON *root = cJSON_CreateObject();
     tuner t = {.place = {.device = qb__device_info_of(set.device[0]), .env = env},
-               .text = options->kernel};
+               .text = options.kernel};
     cJSON_AddStringToObject(root, "device", t.place.device->name);
     cJSON_AddStringToObject(root, "file", qb__tuning_path());
     t.list = cJSON_AddArrayToObject(root, "kernels");
     status = qb__tuning_check();
     qb__compile_watch(&set, env);
-    if (status == QB_OK) status = tune_all(&t, options, set.device[0]);
+    if (status == QB_OK) status = tune_all(&t, &options, set.device[0]);
     qb__compile_done(&set, root);
     if (status == QB_OK) *json = cJSON_Print(root);
     if (status == QB_OK && !*json) status = qb__fail(QB_NO_MEMORY, "no memory for the result");

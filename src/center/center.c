@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/params.h"
 #include "base/sort.h"
 #include "base/status.h"
 #include "prep/prepare.h"
@@ -23,7 +24,7 @@ const qb_param qb_center_params[] = {
     ROW(search, "A:B", NULL,
         "columns between which the axis is looked for; default: the middle half"),
     ROW(rows, "A:B[:S]", NULL, "detector rows to look at; default: five, spread"),
-    {0},
+    QB_PARAMS_END(qb_center_options, rows),
 };
 
 enum { DEFAULT_ROWS = 5, MAX_ROWS = 64 };
@@ -228,8 +229,10 @@ static void warn_of_cone(const qb_scan_info *info, const qb_env *env) {
 }
 
 qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
-                         const qb_center_options *options, const qb_env *env,
+                         const qb_center_options *given, const qb_env *env,
                          qb_center_result *result) {
+    qb_center_options options;
+    qb_prep_options steps;
     *result = (qb_center_result){.column = NAN};
     const qb_scan_info *info = qb_scan_describe(scan);
     choice c = {0};
@@ -238,15 +241,17 @@ qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
     float *sinograms = NULL;
     qb__pool *pool = NULL;
     qb_status status;
+    QB__TRY(qb__params_view(qb_center_params, given, &options));
+    QB__TRY(qb__params_view(qb_prep_params, prep, &steps));
     QB__TRY(check(info));
-    QB__TRY(choose_method(options->method, &c));
+    QB__TRY(choose_method(options.method, &c));
     warn_of_cone(info, env);
-    QB__TRY(choose_search(options->search, info->columns, &c));
-    QB__TRY(choose_rows(options->rows, info, &c));
+    QB__TRY(choose_search(options.search, info->columns, &c));
+    QB__TRY(choose_rows(options.rows, info, &c));
     fit_memory(&c, info, env);
     QB__TRY(qb__pool_create(env ? env->threads : 0, &pool));
     QB__TRY(qb__alloc(c.rows * info->views, info->columns * sizeof(float), &sinograms));
-    QB__TRY(load(scan, prep, env, pool, &c, sinograms));
+    QB__TRY(load(scan, &steps, env, pool, &c, sinograms));
     qb__center_rows rows = {.sinograms = sinograms,
                             .rows = c.rows,
                             .views = info->views,

@@ -2,6 +2,7 @@
 #include "geometry/check.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -55,4 +56,14 @@ qb_status qb__geometry_create(qb_beam beam, size_t views, size_t rows, size_t co
     *geometry = (qb_geometry){.beam = beam, .views = views, .rows = rows, .columns = columns};
     qb_status status = check_shape(views, rows, columns);
     return status == QB_OK ? qb__alloc(views, sizeof *geometry->view, &geometry->view) : status;
+}
+
+qb_status qb__geometry_copy(const qb_geometry *from, qb_geometry *to) {
+    qb_status status = qb__geometry_check(from);
+    if (status != QB_OK) return status;
+    *to = *from;
+    to->read_from = NULL;
+    status = qb__alloc(from->views, sizeof *to->view, &to->view);
+    if (status == QB_OK) memcpy(to->view, from->view, from->views * sizeof *to->view);
+    return status;
 }

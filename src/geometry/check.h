@@ -15,6 +15,9 @@ qb_status qb__geometry_check(const qb_geometry *geometry);
 qb_status qb__geometry_create(qb_beam beam, size_t views, size_t rows, size_t columns,
                               qb_geometry *geometry);
 
+/* Check and copy; *to owns its views, on success only. */
+qb_status qb__geometry_copy(const qb_geometry *from, qb_geometry *to);
+
 /* qb_geometry_describe for a cylinder of this radius about the axis, by which coverage is judged; 0 =
  * all that is seen. */
 qb_status qb__geometry_describe(const qb_geometry *geometry, double field, qb_geometry_info *info);

@@ -94,6 +94,14 @@ const qb__format qb__formats[] = {
         .writer = &qb__raw_writer,
         .provenance = qb__sidecar_provenance,
     },
+    {
+        /* No name leads to it: qb_scan_from_tensor does, and qb_output_options. */
+        .name = "array",
+        .extensions = "",
+        .line = "arrays in memory (qb_tensor of the C API): reads any type and strides; writes "
+                "float32, float16, uint16 and uint8",
+        .writer = &qb__tensor_writer,
+    },
 };
 const size_t qb__format_count = sizeof qb__formats / sizeof qb__formats[0];
 

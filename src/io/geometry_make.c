@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "geometry/circular.h"
 #include "quickbeam/geometry.h"
@@ -27,7 +28,7 @@ const qb_param qb_geometry_params[] = {
      "the detector's in-plane, out-of-plane and slant angles in degrees", 0},
     {"jitter", QB_PARAM_NUMBERS, FIELD(jitter), "U,V,N,PHASE", NULL, NULL, -1e6, 1e6,
      "sinusoidal shift of the detector: amplitudes in mm, periods a turn, phase in degrees", 0},
-    {0},
+    QB_PARAMS_END(qb_geometry_options, jitter),
 };
 #undef FIELD
 
@@ -103,11 +104,14 @@ static qb_status only_the_file(const qb_geometry_options *options, const double 
                     options->geometry);
 }
 
-qb_status qb_geometry_make(const qb_geometry_options *options, size_t views, const double *angles,
+qb_status qb_geometry_make(const qb_geometry_options *given, size_t views, const double *angles,
                            const qb_detector *detector, const qb_env *env, qb_geometry *geometry) {
+    qb_geometry_options seen, *options = &seen;
     *geometry = (qb_geometry){0};
+    qb_status status = qb__params_view(qb_geometry_params, given, options);
+    if (status != QB_OK) return status;
     if (!options->geometry) return circle(options, views, angles, detector, geometry);
-    qb_status status = only_the_file(options, angles);
+    status = only_the_file(options, angles);
     if (status == QB_OK) status = qb_geometry_load(options->geometry, detector, env, geometry);
     if (status == QB_OK && views && geometry->views != views) {
         status = qb__fail(QB_BAD_INPUT, "%s has %zu views, the projections are %zu",

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "base/params.h"
 #include "base/status.h"
 #include "io/formats.h"
 #include "quickbeam/geometry.h"
@@ -16,7 +17,7 @@ const qb_param qb_grid_params[] = {
      "where the middle of the volume lies, in mm", 0},
     {"like", QB_PARAM_TEXT, FIELD(like), "FILE", NULL, NULL, 0, 0,
      "the same grid as this volume: size, voxel, offset", 0},
-    {0},
+    QB_PARAMS_END(qb_grid_options, like),
 };
 #undef FIELD
 
@@ -61,9 +62,11 @@ static qb_status check(const qb_grid_options *options) {
     return QB_OK;
 }
 
-qb_status qb_grid_make(const qb_grid_options *options, qb_grid *grid) {
+qb_status qb_grid_make(const qb_grid_options *given, qb_grid *grid) {
+    qb_grid_options seen, *options = &seen;
     const qb_numbers *size = &options->size, *offset = &options->offset;
-    qb_status status = check(options);
+    qb_status status = qb__params_view(qb_grid_params, given, options);
+    if (status == QB_OK) status = check(options);
     if (status != QB_OK) return status;
     if (options->like) return qb_grid_load(options->like, grid);
     for (int i = 0; i < 3; i++) {

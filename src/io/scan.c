@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "geometry/units.h"
 #include "io/formats.h"
@@ -15,7 +16,6 @@
 static qb_status open_parts(qb_scan *scan, const qb_scan_options *options) {
     const qb__format *format;
     qb_status status;
-    scan->parts.center = NAN;
     if (options->shape) return qb__raw_open(scan->path, options->shape, &scan->parts.data.source);
     status = qb__format_to_read(scan->path, &format);
     if (status != QB_OK) return status;
@@ -179,17 +179,8 @@ static void judge_fields(qb_scan *scan) {
                  first % info->columns, zeros, n);
 }
 
-static qb_status open_scan(qb_scan *scan, const char *path, const qb_scan_options *options,
-                           const qb_env *env) {
-    struct stat what;
-    const size_t failed = qb__allocations_failed();
-    qb_status status = QB_OK;
-    if (stat(path, &what) == 0 && !S_ISREG(what.st_mode) && !S_ISDIR(what.st_mode))
-        return qb__fail(QB_BAD_INPUT, "%s is neither a file nor a folder", path);
-    scan->path = qb__strdup(path);
-    if (!scan->path) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
-    scan->info.path = scan->path;
-    QB__TRY(open_parts(scan, options));
+qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
+    qb_status status;
     QB__TRY(set_shape(scan, options));
     QB__TRY(set_angles(scan, options));
     set_quantity(scan, options);
@@ -199,6 +190,23 @@ static qb_status open_scan(qb_scan *scan, const char *path, const qb_scan_option
     judge_fields(scan);
     qb__scan_judge_angles(scan);
     scan->info.problems = scan->parts.notes.count;
+out:
+    return status;
+}
+
+static qb_status open_scan(qb_scan *scan, const char *path, const qb_scan_options *options,
+                           const qb_env *env) {
+    struct stat what;
+    const size_t failed = qb__allocations_failed();
+    qb_status status = QB_OK;
+    if (stat(path, &what) == 0 && !S_ISREG(what.st_mode) && !S_ISDIR(what.st_mode))
+        return qb__fail(QB_BAD_INPUT, "%s is neither a file nor a folder", path);
+    scan->parts.center = NAN;
+    scan->path = qb__strdup(path);
+    if (!scan->path) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    scan->info.path = scan->path;
+    QB__TRY(open_parts(scan, options));
+    QB__TRY(qb__scan_complete(scan, options, env));
     /* What is optional in a file may be unusable, but not for want of memory. */
     if (qb__allocations_failed() != failed)
         status = qb__fail(QB_NO_MEMORY, "%s: memory ran out while it was opened", path);
@@ -208,13 +216,14 @@ out:
 
 qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_env *env,
                        qb_scan **out) {
-    static const qb_scan_options none;
+    qb_scan_options options;
     qb_scan *scan;
     *out = NULL;
-    qb_status status = qb__alloc(1, sizeof *scan, &scan);
+    qb_status status = qb__params_view(qb_scan_params, given, &options);
+    if (status == QB_OK) status = qb__alloc(1, sizeof *scan, &scan);
     if (status != QB_OK) return status;
     qb__inputs_begin(&scan->inputs);
-    status = open_scan(scan, path, given ? given : &none, env);
+    status = open_scan(scan, path, &options, env);
     qb__inputs_end(&scan->inputs);
     if (status == QB_OK) status = qb__inputs_spare_all(&scan->inputs, env ? env->writes : NULL);
     if (status == QB_OK)

@@ -18,7 +18,8 @@ struct qb_scan {
     qb__inputs inputs; /* every file of it: data, fields, angles, notes beside them */
 };
 
-
+/* All that follows from parts that are open: shapes, angles, quantity, pixel, fields, problems. */
+qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* Flats and darks of the options, else of the parts, as means. */
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* Notes on angles: missing, uneven, repeated ends. */

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "geometry/circle.h"
 #include "quickbeam/scan.h"
@@ -72,13 +73,16 @@ static qb_status choose_views(const qb_scan_info *scan, const char *path, const 
 
 qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *options,
                            const qb_detector *detector, const qb_env *env, qb_geometry *geometry) {
-    const char *path = options->geometry;
+    qb_geometry_options seen;
     *geometry = (qb_geometry){0};
+    qb_status status = qb__params_view(qb_geometry_params, options, &seen);
+    if (status != QB_OK) return status;
+    const char *path = seen.geometry;
     if (!path && !scan->angles)
         return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles, or --geometry FILE",
                         scan->path);
     if (!path) return qb_geometry_make(options, scan->views, scan->angles, detector, env, geometry);
-    qb_status status = qb_geometry_make(options, 0, NULL, detector, env, geometry);
+    status = qb_geometry_make(options, 0, NULL, detector, env, geometry);
     if (status == QB_OK) status = choose_views(scan, path, env, geometry);
     if (status == QB_OK) status = compare_angles(scan, path, geometry, env);
     if (status != QB_OK) qb_geometry_destroy(geometry);

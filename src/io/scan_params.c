@@ -61,7 +61,7 @@ const qb_param qb_scan_params[] = {
      .meta = "VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]",
      .help = "what a raw file holds, and how many bytes come before it; DTYPE as in uint16, with "
              "big behind it for the other byte order"},
-    {.name = NULL},
+    QB_PARAMS_END(qb_scan_options, shape),
 };
 
 const qb_param qb_output_params[] = {
@@ -87,7 +87,7 @@ const qb_param qb_output_params[] = {
      .offset = OUTPUT(preview),
      .meta = "FILE.png",
      .help = "a picture of the middle slice"},
-    {.name = NULL},
+    QB_PARAMS_END(qb_output_options, array),
 };
 
 const char *qb_quantity_name(qb_quantity quantity) {

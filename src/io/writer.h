@@ -38,7 +38,7 @@ struct qb_writer {
 };
 
 extern const qb__writer_kind qb__hdf5_writer, qb__tiff_writer, qb__mha_writer, qb__npy_writer,
-    qb__raw_writer;
+    qb__raw_writer, qb__tensor_writer;
 
 /* Images to where they belong in writer->fd. */
 qb_status qb__write_images(qb_writer *writer, size_t first, size_t end, const void *data);

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "quickbeam/version.h"
 
 size_t qb__memory_cap(const qb_env *env) {
     if (env && env->max_ram) return env->max_ram;

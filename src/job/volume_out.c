@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "io/formats.h"
 #include "io/outputs.h"
-#include "io/writer.h"
+#include "io/tensor.h"
 
 qb_dtype qb__volume_dtype(const qb__volume_out *out) {
     static const qb_dtype dtypes[] = {QB_F32, QB_F16, QB_U16, QB_U8};
@@ -52,10 +52,41 @@ qb_status qb__volume_check(const qb_output_options *options, const char *input) 
     return QB_OK;
 }
 
+qb_status qb__output_take(const qb_output_options *from, qb_output_options *to) {
+    static const char what[] = "the array for the result";
+    char name[QB__TENSOR_NAME];
+    qb__tensor tensor;
+    qb_status status = qb_params_copy(qb_output_params, from, to);
+    if (status != QB_OK || !to->array) return status;
+    if (to->output)
+        return qb__fail(QB_BAD_ARGUMENT, "the result goes to an array: it cannot go to %s, too",
+                        to->output);
+    status = qb__tensor_look(to->array, what, QB__MISSING_IMAGE, &tensor);
+    if (status == QB_OK) status = qb__tensor_check_sink(&tensor, what);
+    if (status != QB_OK) return status;
+    qb__tensor_name(&tensor, name);
+    to->output = qb__strdup(name);
+    if (!to->output) return qb__fail(QB_NO_MEMORY, "no memory for a name");
+    return qb_params_set(qb_output_params, to, "dtype", qb_dtype_name(to->array->dtype));
+}
+
+qb_status qb__output_fits(const qb_output_options *options, const size_t n[3]) {
+    if (!options->array) return QB_OK;
+    qb_stack stack = {.shape = {n[0], n[1], n[2]}, .dtype = options->array->dtype};
+    qb_writer *writer;
+    qb_status status = qb__tensor_create(options->array, &stack, &writer);
+    qb_writer_abort(writer);
+    return status;
+}
+
 qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env) {
+    const bool array = out->options->array;
+    const size_t *n = out->grid.n, shape[] = {n[2], n[1], n[0]};
     const qb__output outputs[] = {
-        {.path = out->options->output, .images = out->grid.n[2], .first = out->first},
+        {.path = array ? NULL : out->options->output, .images = out->grid.n[2], .first = out->first},
         {.path = out->options->preview}};
+    qb_status status = qb__output_fits(out->options, shape);
+    if (status != QB_OK) return status;
     return qb__outputs_check(outputs, 2, inputs, env);
 }
 
@@ -83,7 +114,7 @@ qb_status qb__volume_open(qb__volume_out *out) {
         qb_status status = qb__alloc(pixels(out), sizeof *out->preview, &out->preview);
         if (status != QB_OK) return status;
     }
-    return qb_writer_create(out->options->output, &stack, &out->writer);
+    return qb__output_create(out->options, &stack, &out->writer);
 }
 
 static void keep(qb__volume_out *out, size_t slice, const float *image) {

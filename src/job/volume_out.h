@@ -32,6 +32,11 @@ const char *qb__volume_units(const qb__volume_out *out);
 qb_status qb__volume_check(const qb_output_options *options, const char *input);
 /* Once the grid is decided: what would be written spares what is read (qb__outputs_check). */
 qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env);
+/* The caller's options, copied; an array in the place of a file gives them its name and its type.
+ * QB_BAD_ARGUMENT where there are both. */
+qb_status qb__output_take(const qb_output_options *from, qb_output_options *to);
+/* QB_BAD_ARGUMENT where the output is an array that does not take n[0] x n[1] x n[2] values. */
+qb_status qb__output_fits(const qb_output_options *options, const size_t n[3]);
 qb_status qb__volume_open(qb__volume_out *out);
 /* One finished slice -> to, in the file's dtype; `image` is changed. Also keeps the preview. */
 void qb__volume_convert(qb__volume_out *out, size_t slice, float *image, void *to);

@@ -108,15 +108,6 @@ static qb_status check_overlap(const qb_projector *p) {
                     p->geometry.rows);
 }
 
-static qb_status copy_geometry(const qb_geometry *from, qb_geometry *to) {
-    qb_status status = qb__geometry_check(from);
-    if (status != QB_OK) return status;
-    *to = *from;
-    status = qb__alloc(from->views, sizeof *to->view, &to->view);
-    if (status == QB_OK) memcpy(to->view, from->view, from->views * sizeof *to->view);
-    return status;
-}
-
 qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, const char *kernel,
                               const qb_env *env, qb_projector **out) {
     *out = NULL;
@@ -126,7 +117,7 @@ qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, 
     p->grid = *grid;
     QB__TRY(choose(kernel, &p->variant));
     QB__TRY(check_grid(grid));
-    QB__TRY(copy_geometry(geometry, &p->geometry));
+    QB__TRY(qb__geometry_copy(geometry, &p->geometry));
     QB__TRY(qb__alloc(geometry->views, sizeof *p->matrices, &p->matrices));
     QB__TRY(qb__matrices_on_grid(&p->geometry, grid, p->matrices));
     QB__TRY(check_overlap(p));

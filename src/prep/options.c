@@ -6,5 +6,5 @@ const qb_param qb_prep_params[] = {
      "scale each view by its open beam: columns and rows that no object ever covers, or find them", 0},
     {"transmission-floor", QB_PARAM_DOUBLE, offsetof(qb_prep_options, transmission_floor), "T", "1e-6",
      NULL, 1e-30, 1, "smaller transmissions are raised to this before -log, and counted", 0},
-    {0},
+    QB_PARAMS_END(qb_prep_options, transmission_floor),
 };

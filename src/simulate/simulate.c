@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "io/writer.h"
 #include "quickbeam/io.h"
@@ -174,9 +175,11 @@ out:
 }
 
 /* The scan comes last: once it is there, all that was asked for is. */
-qb_status qb_simulate(const char *phantom, const qb_simulate_options *options, const qb_env *env) {
+qb_status qb_simulate(const char *phantom, const qb_simulate_options *given, const qb_env *env) {
     qb__simulation simulation;
-    qb_status status;
+    qb_simulate_options asked, *options = &asked;
+    qb_status status = qb__params_view(qb_simulate_params, given, options);
+    if (status != QB_OK) return status;
     if (strcmp(phantom, "rabbitct") == 0) return qb__simulate_rabbitct(options, env);
     QB__TRY(qb__simulation_plan(phantom, options, env, &simulation));
     if (options->truth) QB__TRY(qb__simulate_truth(&simulation, env));

@@ -33,6 +33,8 @@ qb_status qb__simulation_plan(const char *phantom, const qb_simulate_options *op
                               const qb_env *env, qb__simulation *simulation);
 void qb__simulation_destroy(qb__simulation *simulation);
 
+/* Views, detector, voxels and angles as s->geometry, which is there, has them. */
+qb_status qb__simulate_adopt(qb__simulation *simulation);
 /* Where views, detector and box are. */
 qb_status qb__simulate_place(qb__simulation *simulation, const qb_env *env);
 /* No source may enter the phantom or look away from it. */

@@ -55,5 +55,5 @@ const qb_param qb_simulate_params[] = {
         "write the geometry too: .json, .xml (RTK's), .txt or .csv (matrices)", 0),
     ROW(output, "output", QB_PARAM_TEXT, "OUT", NULL, NULL, 0, 0,
         "the scan; its kind follows from the name", 'o'),
-    {0},
+    QB_PARAMS_END(qb_simulate_options, output),
 };

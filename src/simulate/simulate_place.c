@@ -118,7 +118,22 @@ static qb_status make_circle(qb__simulation *s, const qb_env *env) {
     return status;
 }
 
-/* Views, detector and voxels as the file has them. */
+qb_status qb__simulate_adopt(qb__simulation *s) {
+    qb__circle circle;
+    const qb_geometry *g = &s->geometry;
+    qb_status status;
+    QB__TRY(qb__alloc(g->views, sizeof *s->angles, &s->angles));
+    qb__view_angles(g, s->angles);
+    QB__TRY(qb__circle_fit(g, &circle));
+    s->from_file = true;
+    s->views = g->views, s->rows = g->rows, s->columns = g->columns;
+    s->pixel = qb__norm(g->view[0].u), s->pixel_v = qb__norm(g->view[0].v);
+    s->center = circle.column;
+    qb_grid_default(g, &s->grid);
+out:
+    return status;
+}
+
 static qb_status take_file(qb__simulation *s, const qb_env *env) {
     const qb_simulate_options *o = s->options;
     const qb_numbers *pixels = &o->detector;
@@ -135,19 +150,9 @@ static qb_status take_file(qb__simulation *s, const qb_env *env) {
     if (o->angles || o->center_offset != 0)
         return qb__fail(QB_BAD_ARGUMENT, "--%s besides --geometry %s, which states it",
                         o->angles ? "angles" : "center-offset", o->geometry);
-    qb__circle circle;
-    qb_geometry *g = &s->geometry;
-    qb_status status;
-    QB__TRY(qb_geometry_make(&options, (size_t)o->views, NULL, &detector, env, g));
-    QB__TRY(qb__alloc(g->views, sizeof *s->angles, &s->angles));
-    qb__view_angles(g, s->angles);
-    QB__TRY(qb__circle_fit(g, &circle));
-    s->views = g->views, s->rows = g->rows, s->columns = g->columns;
-    s->pixel = qb__norm(g->view[0].u), s->pixel_v = qb__norm(g->view[0].v);
-    s->center = circle.column;
-    qb_grid_default(g, &s->grid);
-out:
-    return status;
+    qb_status status =
+        qb_geometry_make(&options, (size_t)o->views, NULL, &detector, env, &s->geometry);
+    return status == QB_OK ? qb__simulate_adopt(s) : status;
 }
 
 qb_status qb__simulate_place(qb__simulation *s, const qb_env *env) {

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "quickbeam/version.h"
 #include "simulate/simulate.h"
 
 /* The keys of a geometry file, for what has a short form. */

@@ -34,7 +34,8 @@ def installed(tmp_path_factory):
     return prefix
 
 
-def test_the_example_against_an_installation(installed, tmp_path):
+def build(installed, tmp_path, name):
+    """The example `name` as a user builds it; the program and where it finds the library."""
     found = list(installed.rglob("quickbeam.pc"))
     assert len(found) == 1
     env = {**os.environ, "PKG_CONFIG_PATH": str(found[0].parent)}
@@ -44,10 +45,20 @@ def test_the_example_against_an_installation(installed, tmp_path):
     folder = Path(run("pkg-config", "--variable=libdir", "quickbeam", env=env).strip())
     assert folder.resolve().is_relative_to(installed.resolve())
     assert (folder / "libquickbeam.so").exists()
-    program = tmp_path / "reconstruct"
-    run("cc", ROOT / "examples" / "reconstruct.c", *flags, "-o", program)
+    program = tmp_path / name
+    run("cc", ROOT / "examples" / f"{name}.c", *flags, "-lm", "-o", program)
+    return program, {**env, "LD_LIBRARY_PATH": str(folder)}
+
+
+def test_one_call(installed, tmp_path):
+    program, env = build(installed, tmp_path, "simple")
+    assert "0.02 went in" in run(program, env=env)
+
+
+def test_plan_and_run(installed, tmp_path):
+    program, env = build(installed, tmp_path, "reconstruct")
     scan, volume = tmp_path / "scan.h5", tmp_path / "volume.h5"
     qb("simulate", "disc", "-o", scan, "--views", 60, "--detector", "48,4", "-q")
-    report = run(program, scan, volume, env={**env, "LD_LIBRARY_PATH": str(folder)})
+    report = run(program, scan, volume, env=env)
     assert json.loads(report)["output"] == str(volume)
     assert volume.exists()

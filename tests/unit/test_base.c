@@ -7,11 +7,13 @@
 
 #include "base/half.h"
 #include "base/memory.h"
+#include "base/params.h"
 #include "base/pool.h"
 #include "base/status.h"
 #include "quickbeam/array.h"
 #include "quickbeam/io.h"
 #include "quickbeam/param.h"
+#include "quickbeam/version.h"
 
 static void exit_codes(void **state) {
     (void)state;
@@ -131,6 +133,7 @@ static void conversion(void **state) {
 }
 
 typedef struct sample {
+    size_t struct_size;
     bool flag;
     int whole, choice;
     size_t bytes;
@@ -147,7 +150,7 @@ static const qb_param table[] = {
     {"real", QB_PARAM_DOUBLE, offsetof(sample, real), NULL, "0.1", NULL, 0, 1, "", 0},
     {"text", QB_PARAM_TEXT, offsetof(sample, text), NULL, "hello", NULL, 0, 0, "", 0},
     {"list", QB_PARAM_NUMBERS, offsetof(sample, list), NULL, NULL, NULL, 0, 0, "", 0},
-    {0},
+    QB_PARAMS_END(sample, list),
 };
 
 static qb_status set(sample *s, const char *name, const char *value) {
@@ -190,6 +193,99 @@ static void parameters(void **state) {
     assert_null(s.text);
 }
 
+/* A struct of options as it first was, and as it became: `more` and `word` were added. */
+typedef struct options_1 {
+    size_t struct_size;
+    int whole;
+    char *text;
+} options_1;
+
+typedef struct options_2 {
+    size_t struct_size;
+    int whole;
+    char *text;
+    double more;
+    char *word;
+} options_2;
+
+static const qb_param table_2[] = {
+    {"whole", QB_PARAM_INT, offsetof(options_2, whole), NULL, "3", NULL, 0, 0, "", 0},
+    {"text", QB_PARAM_TEXT, offsetof(options_2, text), NULL, "hello", NULL, 0, 0, "", 0},
+    {"more", QB_PARAM_DOUBLE, offsetof(options_2, more), NULL, "0.5", NULL, 0, 0, "", 0},
+    {"word", QB_PARAM_TEXT, offsetof(options_2, word), NULL, "new", NULL, 0, 0, "", 0},
+    QB_PARAMS_END(options_2, text),
+};
+
+/* A program compiled with the first struct, and a library that has the second: nothing behind the
+ * program's struct is touched, and what it does not have is at its default. */
+static void older_programs_work_with_newer_libraries(void **state) {
+    (void)state;
+    struct {
+        options_1 own;
+        unsigned char beyond[32];
+    } program;
+    const unsigned char untouched[32] = {[0 ... 31] = 0x5a};
+    options_2 seen;
+    char text[32];
+    memset(&program, 0x5a, sizeof program);
+    assert_ok(qb_params_init(table_2, &program.own));
+    assert_int_equal(program.own.struct_size, sizeof program.own);
+    assert_string_equal(program.own.text, "hello");
+    assert_ok(qb_params_set(table_2, &program.own, "whole", "7"));
+    assert_status(qb_params_set(table_2, &program.own, "more", "1"), QB_BAD_ARGUMENT);
+    assert_non_null(strstr(qb_detail(), "older"));
+    assert_false(qb_param_get(&table_2[2], &program.own, text, sizeof text));
+    assert_ok(qb_params_copy(table_2, &program.own, &seen));
+    assert_int_equal(seen.struct_size, sizeof seen);
+    assert_int_equal(seen.whole, 7);
+    assert_string_equal(seen.text, "hello");
+    assert_true(seen.more == 0.5);
+    assert_string_equal(seen.word, "new");
+    qb_params_clear(table_2, &seen);
+    assert_ok(qb__params_view(table_2, &program.own, &seen));
+    assert_ptr_equal(seen.text, program.own.text);
+    assert_string_equal(seen.word, "new");
+    qb_params_clear(table_2, &program.own);
+    assert_memory_equal(program.beyond, untouched, sizeof untouched);
+    /* Zeroed by hand: the fields of the first version; none: all defaults. */
+    options_1 zeroed = {.whole = 2};
+    assert_ok(qb__params_view(table_2, &zeroed, &seen));
+    assert_true(seen.whole == 2 && !seen.text && seen.more == 0.5);
+    assert_ok(qb__params_view(table_2, NULL, &seen));
+    assert_true(seen.whole == 3 && seen.more == 0.5);
+    assert_int_equal(qb_params_size(table_2), sizeof seen);
+}
+
+/* The other way round: what this library does not know must not be set. */
+static void newer_programs_are_told(void **state) {
+    (void)state;
+    struct {
+        options_2 known;
+        int unknown;
+    } program;
+    options_2 seen;
+    assert_ok(qb_params_init(table_2, &program));
+    assert_ok(qb_params_copy(table_2, &program, &seen));
+    qb_params_clear(table_2, &seen);
+    program.unknown = 1;
+    assert_status(qb_params_copy(table_2, &program, &seen), QB_UNSUPPORTED);
+    assert_null(seen.text);
+    qb_params_clear(table_2, &program);
+    memset(&program, 0x5a, sizeof program); /* never filled */
+    assert_status(qb__params_view(table_2, &program, &seen), QB_BAD_ARGUMENT);
+    void *untyped = &program; /* whose size the compiler cannot know */
+    assert_status((qb_params_init)(table_2, untyped, 1), QB_BAD_ARGUMENT);
+}
+
+static void versions_agree(void **state) {
+    (void)state;
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", QB_VERSION_MAJOR, QB_VERSION_MINOR, QB_VERSION_PATCH);
+    assert_string_equal(qb_version(), text);
+    assert_true(QB_VERSION_AT_LEAST(QB_VERSION_MAJOR, QB_VERSION_MINOR, QB_VERSION_PATCH));
+    assert_false(QB_VERSION_AT_LEAST(QB_VERSION_MAJOR, QB_VERSION_MINOR, QB_VERSION_PATCH + 1));
+}
+
 struct tally {
     _Atomic size_t sum, calls;
     int threads;
@@ -221,6 +317,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes), cmocka_unit_test(details),    cmocka_unit_test(allocation),
         cmocka_unit_test(halves),     cmocka_unit_test(conversion), cmocka_unit_test(parameters),
+        cmocka_unit_test(older_programs_work_with_newer_libraries),
+        cmocka_unit_test(newer_programs_are_told), cmocka_unit_test(versions_agree),
         cmocka_unit_test(pool),       cmocka_unit_test(cgroup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,8 @@ const char *complaint(void) { return said[0] ? said : qb_detail(); }
 
 qb_status init_options(cli *c) {
     for (const section *s = c->verb->sections; s->table; s++) {
-        qb_status status = qb_params_init(s->table, (char *)&c->options + s->offset);
+        qb_status status =
+            (qb_params_init)(s->table, (char *)&c->options + s->offset, s->size);
         if (status != QB_OK) return status;
     }
     return QB_OK;

@@ -10,6 +10,7 @@
 
 /* Options that every verb takes. */
 typedef struct run_options {
+    size_t struct_size;
     int threads;
     size_t max_ram, max_vram;
     char *device;
@@ -20,6 +21,7 @@ extern const qb_param run_params[];
 
 /* Options of `qb info` about a geometry. */
 typedef struct info_options {
+    size_t struct_size;
     qb_numbers detector;
     char *preview;
 } info_options;
@@ -27,6 +29,7 @@ extern const qb_param info_params[];
 
 /* Options of `qb compare` alone. */
 typedef struct compare_options {
+    size_t struct_size;
     char *dataset;
     qb_numbers max_rel_l2, max_rmse; /* none: no limit; 0 is one */
     bool any_quantity;
@@ -55,7 +58,7 @@ typedef struct options {
 typedef struct section {
     const char *title;
     const qb_param *table;
-    size_t offset; /* of its struct in options */
+    size_t offset, size; /* of its struct in options */
 } section;
 
 enum { SECTIONS_MAX = 8, ARGUMENTS_MAX = 8 };

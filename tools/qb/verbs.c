@@ -3,7 +3,7 @@
 
 #include "cli.h"
 
-#define SECTION(title, field, table) {title, table, offsetof(options, field)}
+#define SECTION(title, field, table) {title, table, offsetof(options, field), sizeof(((options *)0)->field)}
 #define RUN SECTION("Running", run, run_params)
 #define SCAN SECTION("The scan", scan, qb_scan_params)
 #define PREP SECTION("Preparation", prep, qb_prep_params)
@@ -73,7 +73,7 @@ const qb_param run_params[] = {
     ROW(quiet, "quiet", QB_PARAM_FLAG, NULL, "no progress, no remarks, no table of times; only warnings, errors and what a verb is asked for", 'q'),
     ROW(verbose, "verbose", QB_PARAM_FLAG, NULL, "more remarks", 'v'),
     ROW(help, "help", QB_PARAM_FLAG, NULL, "this page", 'h'),
-    {0},
+    QB_PARAMS_END(run_options, help),
 };
 
 const qb_param compare_params[] = {
@@ -85,5 +85,5 @@ const qb_param compare_params[] = {
      "exit with 1 when the rmse is larger; 0: unless A and B are the same", 0},
     {"any-quantity", QB_PARAM_FLAG, offsetof(compare_options, any_quantity), NULL, NULL, NULL, 0, 0,
      "the numbers alone, also of files that state different quantities", 0},
-    {0},
+    QB_PARAMS_END(compare_options, any_quantity),
 };

@@ -46,7 +46,8 @@ static void place_slices(qb__fbp *fbp) {
 qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env) {
     const qb_scan_info *info = fbp->info;
     const qb_fbp_options *options = &fbp->options;
-    qb_grid_options asked = {options->size, options->voxel, options->offset, options->like};
+    qb_grid_options asked = {.size = options->size, .voxel = options->voxel,
+                             .offset = options->offset, .like = options->like};
     bool known = info->pixel_size > 0;
     size_t first;
     fbp->pixel = known ? info->pixel_size : 1.0;
@@ -55,7 +56,7 @@ qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env) {
                         options->like ? "like" : "hu");
     if (!known)
         qb__warn(env, "no pixel size is known: values come out per pixel; give --pixel-size MM");
-    fbp->grid = (qb_grid){.n = {fbp->width, fbp->width, info->rows},
+    fbp->grid = (qb_grid){.n = {info->columns, info->columns, info->rows},
                           .voxel = {fbp->pixel, fbp->pixel, fbp->pixel}};
     qb_status status = qb_grid_make(&asked, &fbp->grid);
     if (status != QB_OK) return status;

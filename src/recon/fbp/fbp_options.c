@@ -24,5 +24,5 @@ const qb_param qb_fbp_params[] = {
         "where the middle of the volume lies, in mm from the axis and the detector's middle row"),
     QB__LIKE_ROW(qb_fbp_options),
     QB__HU_ROW(qb_fbp_options),
-    {0},
+    QB_PARAMS_END(qb_fbp_options, hu),
 };

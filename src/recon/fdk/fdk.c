@@ -90,9 +90,13 @@ qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_
     fdk->info = qb_scan_describe(scan);
     fdk->real = fdk->geometry = geometry;
     fdk->command = qb__strdup(command);
+    if (command && !fdk->command) {
+        status = qb__fail(QB_NO_MEMORY, "no memory for the command");
+        goto out;
+    }
     QB__TRY(qb_params_copy(qb_prep_params, prep, &fdk->prep));
     QB__TRY(qb_params_copy(qb_fdk_params, options, &fdk->options));
-    QB__TRY(qb_params_copy(qb_output_params, output, &fdk->output));
+    QB__TRY(qb__output_take(output, &fdk->output));
     fdk->job.inputs.also[0] = &scan->inputs;
     fdk->job.inputs.also[1] = geometry->read_from;
     qb__inputs_begin(&fdk->job.inputs);

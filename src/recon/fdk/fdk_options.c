@@ -20,5 +20,5 @@ const qb_param qb_fdk_params[] = {
     ROW(resample, QB_PARAM_CHOICE, NULL, "auto", "auto|always|never", 0, 0,
         "views onto a flat, upright detector before they are filtered; auto: where it is bent, or its "
         "rows are not level by more than a pixel"),
-    {0},
+    QB_PARAMS_END(qb_fdk_options, resample),
 };

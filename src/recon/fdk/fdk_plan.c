@@ -32,7 +32,8 @@ static qb_status check_shapes(const qb__fdk *fdk) {
 static qb_status decide_grid(qb__fdk *fdk) {
     const qb_fdk_options *options = &fdk->options;
     qb_grid *grid = &fdk->grid;
-    qb_grid_options asked = {options->size, options->voxel, options->offset, options->like};
+    qb_grid_options asked = {.size = options->size, .voxel = options->voxel,
+                             .offset = options->offset, .like = options->like};
     size_t first = 0;
     qb_grid_default(fdk->real, grid);
     qb_status status = qb_grid_make(&asked, grid);

@@ -9,6 +9,8 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/outputs.h"
+#include "io/tensor.h"
+#include "job/volume_out.h"
 
 static void release(qb__projection *p) {
     qb_writer_abort(p->writer);
@@ -81,7 +83,7 @@ static qb_status open_writer(qb__projection *p) {
         .beam = 1 + (int)s->geometry.beam,
     };
     if (p->in_mm) stack.voxel[0] = s->pixel, stack.voxel[1] = s->pixel_v;
-    return qb_writer_create(p->output.output, &stack, &p->writer);
+    return qb__output_create(&p->output, &stack, &p->writer);
 }
 
 static qb_status write_views(qb__projection *p, size_t first, size_t end) {
@@ -183,34 +185,49 @@ out:
 
 static qb_status check_outputs(const qb__projection *p, const qb_env *env) {
     const qb__output outputs[] = {
-        {.path = p->output.output, .images = p->scan.views, .projections = true},
+        {.path = p->output.array ? NULL : p->output.output, .images = p->scan.views, .projections = true},
         {.path = p->output.preview},
         {.path = p->options.geometry_out}};
     return qb__outputs_check(outputs, 3, &p->job.inputs, env);
 }
 
-qb_status qb_project_plan(const char *volume, const qb_geometry_options *geometry,
-                          const qb_project_options *options, const qb_output_options *output,
-                          const char *command, const qb_env *env, qb_job **job) {
-    *job = NULL;
+qb_status qb__projection_create(const qb_project_options *options, const qb_output_options *output,
+                                const char *command, qb__projection **out) {
     qb__projection *p;
     qb_status status = qb__alloc(1, sizeof *p, &p);
+    *out = p;
     if (status != QB_OK) return status;
     p->job.run = run;
     p->job.destroy = destroy;
-    p->volume = qb__strdup(volume);
     p->command = qb__strdup(command ? command : "");
-    if (!p->volume || !p->command) status = qb__fail(QB_NO_MEMORY, "no memory for a name");
+    if (!p->command) status = qb__fail(QB_NO_MEMORY, "no memory for a name");
     if (status == QB_OK) status = qb_params_copy(qb_project_params, options, &p->options);
-    if (status == QB_OK) status = qb_params_copy(qb_geometry_params, geometry, &p->place);
-    if (status == QB_OK) status = qb_params_copy(qb_output_params, output, &p->output);
+    if (status == QB_OK) status = qb__output_take(output, &p->output);
+    return status;
+}
+
+qb_status qb__projection_settle(qb__projection *p, const qb_env *env, qb_job **job) {
     qb__inputs_begin(&p->job.inputs);
-    if (status == QB_OK) status = qb__projection_decide(p, env);
+    qb_status status = qb__projection_decide(p, env);
     qb__inputs_end(&p->job.inputs);
     if (status == QB_OK) status = check_outputs(p, env);
     if (status == QB_OK)
         *job = &p->job;
     else
         qb_job_destroy(&p->job);
+    return status;
+}
+
+qb_status qb_project_plan(const char *volume, const qb_geometry_options *geometry,
+                          const qb_project_options *options, const qb_output_options *output,
+                          const char *command, const qb_env *env, qb_job **job) {
+    qb__projection *p;
+    *job = NULL;
+    qb_status status = qb__projection_create(options, output, command, &p);
+    if (status == QB_OK) status = qb_params_copy(qb_geometry_params, geometry, &p->place);
+    if (status == QB_OK) p->volume = qb__strdup(volume);
+    if (status == QB_OK && !p->volume) status = qb__fail(QB_NO_MEMORY, "no memory for a name");
+    if (status == QB_OK) return qb__projection_settle(p, env, job);
+    if (p) qb_job_destroy(&p->job);
     return status;
 }

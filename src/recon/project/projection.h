@@ -18,6 +18,7 @@ typedef struct qb__projection {
     qb_output_options output;
 
     /* decided by the plan */
+    bool given; /* volume, grid and geometry are the caller's, and stand already */
     bool in_mm;
     qb_simulate_options asked; /* the scan, as qb__simulate_place wants it; borrowed texts */
     qb__simulation scan;       /* views, pixels, angles, geometry */
@@ -35,6 +36,11 @@ typedef struct qb__projection {
 
 qb_status qb__projection_decide(qb__projection *projection, const qb_env *env);
 qb_dtype qb__projection_dtype(const qb__projection *projection);
+/* A job of copied options, to be decided. Destroy it also on failure. */
+qb_status qb__projection_create(const qb_project_options *options, const qb_output_options *output,
+                                const char *command, qb__projection **projection);
+/* Decided, or destroyed. */
+qb_status qb__projection_settle(qb__projection *projection, const qb_env *env, qb_job **job);
 /* Bytes of the buffer that takes slices from the file and converted views to it. */
 size_t qb__projection_raw_bytes(const qb__projection *projection);
 

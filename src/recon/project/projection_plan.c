@@ -237,9 +237,13 @@ qb_status qb__projection_decide(qb__projection *p, const qb_env *env) {
         goto out;
     }
     if (p->options.geometry_out) QB__TRY(qb_geometry_can_save(p->options.geometry_out));
-    QB__TRY(open_volume(p));
-    QB__TRY(decide_grid(p, env));
-    QB__TRY(decide_scan(p, env));
+    if (!p->given) {
+        QB__TRY(open_volume(p));
+        QB__TRY(decide_grid(p, env));
+        QB__TRY(decide_scan(p, env));
+    }
+    const size_t shape[] = {p->scan.views, p->scan.rows, p->scan.columns};
+    QB__TRY(qb__output_fits(&p->output, shape));
     QB__TRY(qb__geometry_check_units(&p->scan.geometry));
     QB__TRY(
         qb_projector_create(&p->scan.geometry, &p->grid, p->options.kernel, env, &p->projector));

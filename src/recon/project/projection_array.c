@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* A projection of an array in memory along a geometry in memory. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "geometry/check.h"
+#include "io/tensor.h"
+#include "recon/project/projection.h"
+
+/* What describes a scan from a file describes this one. */
+static const qb_simulate_options in_memory = {.geometry = "in memory"};
+
+static qb_status take_volume(qb__projection *p, const qb_tensor *volume) {
+    qb_status status = qb__tensor_open(volume, "the volume", QB__MISSING_IMAGE, &p->source);
+    if (status != QB_OK) return status;
+    p->volume = qb__strdup(p->source->path);
+    return p->volume ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for a name");
+}
+
+static qb_status take_geometry(qb__projection *p, const qb_geometry *geometry) {
+    p->asked = in_memory;
+    p->scan.options = &p->asked;
+    p->job.inputs.also[0] = geometry->read_from;
+    qb_status status = qb__geometry_copy(geometry, &p->scan.geometry);
+    return status == QB_OK ? qb__simulate_adopt(&p->scan) : status;
+}
+
+/* What geometry and volume state already. */
+static const char *said_twice(const qb_project_options *o, const qb_grid *grid) {
+    return o->views              ? "views"
+           : o->angles           ? "angles"
+           : o->detector.count   ? "detector"
+           : o->pixel_size > 0   ? "pixel-size"
+           : o->center_offset != 0 ? "center-offset"
+           : o->dataset          ? "dataset"
+           : grid && o->voxel > 0  ? "voxel"
+           : grid && o->offset.count ? "offset"
+                                     : NULL;
+}
+
+static qb_status take_grid(qb__projection *p, const qb_grid *grid) {
+    const qb_project_options *o = &p->options;
+    const size_t *shape = p->source->shape;
+    const size_t n[3] = {shape[2], shape[1], shape[0]};
+    const char *twice = said_twice(o, grid);
+    if (twice)
+        return qb__fail(QB_BAD_ARGUMENT, "--%s besides what is given in memory, which states it",
+                        twice);
+    p->in_mm = true;
+    qb_grid_default(&p->scan.geometry, &p->grid);
+    if (grid) p->grid = *grid;
+    if (grid && memcmp(grid->n, n, sizeof n) != 0)
+        return qb__fail(QB_BAD_ARGUMENT, "the grid has %zu x %zu x %zu voxels along z, y and x, the volume is an %s",
+                        grid->n[2], grid->n[1], grid->n[0], p->volume);
+    memcpy(p->grid.n, n, sizeof n);
+    for (int j = 0; j < 3; j++) {
+        if (o->voxel > 0) p->grid.voxel[j] = o->voxel;
+        if (j < o->offset.count) p->grid.offset[j] = o->offset.value[j];
+    }
+    return QB_OK;
+}
+
+qb_status qb_project_array_plan(const qb_tensor *volume, const qb_grid *grid,
+                                const qb_geometry *geometry, const qb_project_options *options,
+                                const qb_output_options *output, const char *command,
+                                const qb_env *env, qb_job **job) {
+    qb__projection *p;
+    *job = NULL;
+    qb_status status;
+    QB__TRY(qb__projection_create(options, output, command, &p));
+    p->given = true;
+    QB__TRY(take_volume(p, volume));
+    QB__TRY(take_geometry(p, geometry));
+    QB__TRY(take_grid(p, grid));
+    return qb__projection_settle(p, env, job);
+out:
+    if (p) qb_job_destroy(&p->job);
+    return status;
+}

@@ -33,10 +33,17 @@ typedef struct trial {
     qb__filter_method method;
     size_t raw_pad, out_pad, offset; /* extra elements of strides; bytes */
     size_t every;                    /* only some of the rows are compared */
+    bool share;                      /* columns count for shares, zeros added beside them */
+    size_t before, after;
 } trial;
 
+/* Of a filtered row. */
+static size_t width_of(const trial *t) {
+    return t->before + t->columns + t->after;
+}
+
 typedef struct scan {
-    float *dark, *gain, *air, *weights;
+    float *dark, *gain, *air, *weights, *share;
     void *raw; /* [view1 - view0][slices] rows, raw_pad elements behind each */
     size_t raw_row, raw_bytes, out_row, out_view, out_bytes; /* strides in elements */
 } scan;
@@ -82,6 +89,7 @@ static void make_scan(const trial *t, scan *s) {
     s->gain = field(pixels, 1.0 / 4000, 1.0 / 3000);
     s->air = field(t->views, 0.9, 1.1);
     s->weights = field(t->views, 0.5, 2);
+    s->share = field(t->columns, 0, 1);
     for (size_t i = 0; i < pixels; i++) {
         if (below(30) == 0) s->gain[i] = 0;
     }
@@ -91,7 +99,7 @@ static void make_scan(const trial *t, scan *s) {
     s->raw = test_calloc(s->raw_bytes, 1);
     for (size_t i = 0; i < (t->view1 - t->view0) * t->slices * s->raw_row; i++)
         put_raw(t, s->raw, i);
-    s->out_row = t->columns + t->out_pad;
+    s->out_row = width_of(t) + t->out_pad;
     s->out_view = s->out_row * t->slices + 2 * t->out_pad;
     s->out_bytes = ((t->view1 - t->view0) * s->out_view + t->out_pad) * sizeof(float);
 }
@@ -101,6 +109,7 @@ static void drop_scan(scan *s) {
     test_free(s->gain);
     test_free(s->air);
     test_free(s->weights);
+    test_free(s->share);
     test_free(s->raw);
 }
 
@@ -169,7 +178,7 @@ static void filter_line(const qb__filter_spectrum *filter, const double *respons
     test_free(samples);
 }
 
-/* A row's line integrals in double, bridged, from the very numbers that are clamped in single. */
+/* A row's line integrals in double, bridged, as wide as when filtered, from the very numbers that are clamped in single. */
 static void line_of(const trial *t, const scan *s, size_t view, size_t row, const void *raw,
                     double *line) {
     float *numbers = test_malloc(t->columns * sizeof *numbers);
@@ -201,13 +210,18 @@ static void line_of(const trial *t, const scan *s, size_t view, size_t row, cons
         c = end;
     }
     test_free(numbers);
+    if (!t->share) return;
+    memmove(line + t->before, line, columns * sizeof *line);
+    for (size_t c = 0; c < columns; c++) line[t->before + c] *= (double)s->share[c];
+    for (size_t c = 0; c < t->before; c++) line[c] = 0;
+    for (size_t c = 0; c < t->after; c++) line[t->before + columns + c] = 0;
 }
 
 /* ---- a trial ---- */
 
 static qb__filter *cpu_filter(const trial *t, qb__filter_spectrum *spectrum) {
     qb__filter *filter;
-    assert_ok(qb__filter_create(t->spec, t->pad, t->columns, 0.7, &filter));
+    assert_ok(qb__filter_create(t->spec, t->pad, width_of(t), 0.7, &filter));
     qb__filter_describe(filter, spectrum);
     return filter;
 }
@@ -221,7 +235,10 @@ static qb__device_prep prep_of(const trial *t, const scan *s) {
                              .rows = t->rows,
                              .dark = t->dark ? s->dark : NULL,
                              .gain = t->gain ? s->gain : NULL,
-                             .floor = 1e-6f};
+                             .floor = 1e-6f,
+                             .share = t->share ? s->share : NULL,
+                             .columns = t->columns,
+                             .before = t->before};
 }
 
 /* What the device makes of it, in out[out_bytes] with the poison around; and its counts. */
@@ -263,7 +280,8 @@ static void check_trial(const trial *t) {
     char *out = test_malloc(room);
     filter_on_device(t, &s, on_device, out, &got_counts);
 
-    double *line = test_malloc(t->columns * sizeof *line), error = 0, norm = 0, largest = 0;
+    const size_t width = width_of(t);
+    double *line = test_malloc(width * sizeof *line), error = 0, norm = 0, largest = 0;
     float *ignored = test_malloc(t->columns * sizeof *ignored);
     double *response = response_of(t, 2 * spectrum.half);
     for (size_t v = t->view0; v < t->view1; v++) {
@@ -279,16 +297,16 @@ static void check_trial(const trial *t) {
                 line_of(t, &s, v, row, raw, line);
                 filter_line(&spectrum, response, line, (double)s.weights[v]);
             }
-            for (size_t c = 0; compared && c < t->columns; c++) {
+            for (size_t c = 0; compared && c < width; c++) {
                 double e = fabs((double)((float *)got)[c] - line[c]);
                 error += e * e;
                 norm += line[c] * line[c];
                 if (!(e <= largest)) largest = e;
             }
-            memset(got, POISON, t->columns * sizeof(float));
+            memset(got, POISON, width * sizeof(float));
         }
     }
-    double count = (double)((t->view1 - t->view0) * t->slices * t->columns);
+    double count = (double)((t->view1 - t->view0) * t->slices * width);
     error = sqrt(norm > 0 ? error / norm : error); /* a row all dead is all zeros */
     printf("%.1e\n", error);
     /* Where an ellipse ends, its root turns a rounding into its own root. */
@@ -361,6 +379,28 @@ static void any_rows(void **state) {
     check_trial(&t);
     t.raw_pad = t.out_pad = t.offset = 0; /* in fours */
     for (t.dtype = QB_U8; t.dtype <= QB_F64; t.dtype++) check_trial(&t);
+}
+
+/* Rows of a full turn about an axis to one side: in fours and not, on either side, in local memory,
+ * through passes, and not transformed. */
+static void wide_rows(void **state) {
+    (void)state;
+    static const struct {
+        size_t columns, before, after;
+        const char *spec;
+        qb__filter_method method;
+    } kinds[] = {{64, 40, 0, "ramp", QB__FILTER_AUTO},
+                 {60, 0, 33, "hann", QB__FILTER_AUTO},
+                 {101, 7, 90, "ramp", QB__FILTER_PASSES},
+                 {64, 9, 0, "none", QB__FILTER_AUTO}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        trial t = random_trial(kinds[i].columns);
+        t.share = true;
+        t.before = kinds[i].before, t.after = kinds[i].after;
+        t.spec = kinds[i].spec, t.method = kinds[i].method;
+        if (i == 0) t.raw_pad = t.out_pad = t.offset = 0;
+        check_trial(&t);
+    }
 }
 
 static void usual_rows(void **state) {
@@ -514,7 +554,8 @@ static void without_cufft(void **state) {
 
 static int group(const char *spec) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(any_rows), cmocka_unit_test(usual_rows),
-                                       cmocka_unit_test(long_rows), cmocka_unit_test(cufft),
+                                       cmocka_unit_test(long_rows), cmocka_unit_test(wide_rows),
+                                       cmocka_unit_test(cufft),
                                        cmocka_unit_test(wrong_calls)};
     return cmocka_run_group_tests_name(spec, tests, NULL, NULL);
 }

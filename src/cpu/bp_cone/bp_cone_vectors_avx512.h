@@ -49,6 +49,8 @@ static inline bool cpu_gathers(void) {
 /* Added with rounding down, it leaves the floor in the low bits: FLOOR_BITS more than it. */
 #define FLOOR 0x1.8p23f
 #define FLOOR_BITS 0x4b400000
+/* The rounding of an instruction is part of it: a constant to every compiler. */
+enum { DOWN = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC };
 
 typedef struct cell {
     integers index; /* from the cell of (u0, v0), plus FLOOR_BITS */
@@ -56,9 +58,8 @@ typedef struct cell {
 } cell;
 
 INLINE cell cell_of(const ray *r, bool far, vector u, vector v) {
-    const int down = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
-    const vector magic = vector_set1(FLOOR), left = _mm512_add_round_ps(u, magic, down);
-    const vector top = _mm512_sub_ps(_mm512_add_round_ps(v, magic, down), magic);
+    const vector magic = vector_set1(FLOOR), left = _mm512_add_round_ps(u, magic, DOWN);
+    const vector top = _mm512_sub_ps(_mm512_add_round_ps(v, magic, DOWN), magic);
     cell c = {.u = _mm512_sub_ps(u, _mm512_sub_ps(left, magic)), .v = _mm512_sub_ps(v, top)};
     if (far)
         c.index = _mm512_add_epi32(_mm512_mullo_epi32(_mm512_cvttps_epi32(top), r->stride_cells),

@@ -19,6 +19,11 @@ static void define_prep(qb__macros *m, const qb__device_filter *filter,
                         const qb__device_prep *prep) {
     qb__macros_add(m, "RAW", prep->dtype);
     qb__macros_add(m, "COLUMNS", (long long)filter->spectrum.columns);
+    if (filter->share) {
+        qb__macros_add(m, "HAS_SHARE", 1);
+        qb__macros_add(m, "RAW_COLUMNS", (long long)filter->measured);
+        qb__macros_add(m, "BEFORE", (long long)filter->before);
+    }
     qb__macros_add(m, "LOGARITHM", prep->quantity != QB_LINE_INTEGRAL);
     qb__macros_add(m, "HAS_DARK", filter->dark != NULL);
     qb__macros_add(m, "HAS_GAIN", filter->gain != NULL);
@@ -58,10 +63,13 @@ static qb_status upload_prep(qb__device_filter *filter, qb__queue *queue,
     const uint32_t none[QB__FILTER_FOUND_WORDS] = {0};
     float *inverse = NULL;
     qb_status status;
-    if (!qb__mul(prep->rows, filter->spectrum.columns, sizeof(float), &bytes))
+    if (!qb__mul(prep->rows, filter->measured, sizeof(float), &bytes))
         return qb__fail(QB_NO_MEMORY, "fields of %zu rows", prep->rows);
     QB__TRY(
         qb__filter_upload(filter, queue, prep->weights, views * sizeof(float), &filter->weights));
+    if (prep->share)
+        QB__TRY(qb__filter_upload(filter, queue, prep->share, filter->measured * sizeof(float),
+                                  &filter->share));
     if (fields && prep->dark)
         QB__TRY(qb__filter_upload(filter, queue, prep->dark, bytes, &filter->dark));
     if (fields && prep->gain)
@@ -195,7 +203,9 @@ qb_status qb__device_filter_create(qb__device *device, const qb__filter_spectrum
     qb_status status;
     *out = NULL;
     if (spectrum->columns == 0 || spectrum->columns > INT32_MAX / 8 || prep->views == 0 ||
-        prep->rows == 0 || !(prep->floor > 0))
+        prep->rows == 0 || !(prep->floor > 0) ||
+        (prep->share && (prep->columns == 0 || prep->columns > spectrum->columns ||
+                         prep->before > spectrum->columns - prep->columns)))
         return qb__fail(QB_BAD_ARGUMENT, "filtering %zu rows of %zu columns, %zu views, floor %g",
                         prep->rows, spectrum->columns, prep->views, (double)prep->floor);
     QB__TRY(qb__alloc(1, sizeof *filter, &filter));
@@ -204,6 +214,8 @@ qb_status qb__device_filter_create(qb__device *device, const qb__filter_spectrum
                                   .views = prep->views,
                                   .rows = prep->rows,
                                   .floor = prep->floor,
+                                  .measured = prep->share ? prep->columns : spectrum->columns,
+                                  .before = prep->share ? prep->before : 0,
                                   .number_bytes = qb_dtype_size(prep->dtype)};
     filter->spectrum.turn = filter->spectrum.low = filter->spectrum.high = NULL;
     QB__TRY(qb__queue_create(device, &queue));
@@ -225,7 +237,7 @@ void qb__device_filter_destroy(qb__device_filter *filter) {
     if (!filter) return;
     qb__filter_long_destroy(filter->passes);
     qb__program_release(filter->program);
-    qb__memory *const all[] = {filter->weights, filter->air,          filter->dark,  filter->gain,
+    qb__memory *const all[] = {filter->weights, filter->share, filter->air,          filter->dark,  filter->gain,
                                filter->roots,   filter->coefficients, filter->counts};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) qb__memory_destroy(all[i]);
     qb__free(filter);
@@ -240,7 +252,7 @@ size_t qb__device_filter_bytes(const qb__device_filter *filter) {
 
 size_t qb__device_filter_forecast(const qb__device_info *info, const qb__filter_spectrum *filter,
                                   qb__filter_method method, size_t views, size_t rows) {
-    size_t bytes = 2 * views * sizeof(float) + 2 * rows * filter->columns * sizeof(float) +
+    size_t bytes = 2 * views * sizeof(float) + (2 * rows + 1) * filter->columns * sizeof(float) +
                    QB__FILTER_FOUND_WORDS * sizeof(uint32_t);
     qb__filter_plan plan;
     if (filter->identity) return bytes;

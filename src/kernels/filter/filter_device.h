@@ -33,6 +33,11 @@ typedef struct qb__device_prep {
     const float *dark;    /* [rows][columns]; NULL = 0 */
     const float *gain;    /* [rows][columns] 1/(flat - dark), 0 where dead; NULL = 1 */
     float floor;          /* transmissions below are raised to it, and counted; > 0 */
+    /* Rows that are wider than what was measured, zeros beside it: its `columns` begin at column
+     * `before`, each times its share (ops/half_fan.h). NULL: the filter's columns are the raw ones,
+     * and the two are not looked at. */
+    const float *share; /* [columns] */
+    size_t columns, before;
 } qb__device_prep;
 
 /* QB_NO_MEMORY when the device has no room. QB_UNSUPPORTED, QB_NO_DEVICE when `method` is not AUTO

@@ -18,6 +18,8 @@ struct qb__device_filter {
     char method[256];
 
     qb__memory *weights, *air, *dark, *gain; /* air, dark, gain: NULL = 1, 0, 1 */
+    qb__memory *share;                       /* [measured], or NULL */
+    size_t measured, before;                 /* columns of a raw row, and where they begin */
     qb__memory *roots, *coefficients, *counts;
     size_t bytes;
 

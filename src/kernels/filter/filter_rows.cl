@@ -269,7 +269,8 @@ FUNCTION void back(float2 *v, LOCAL_POINTER float2 *s, GLOBAL const float2 *root
 KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
     GLOBAL const raw_number *RESTRICT raw, GLOBAL const float *RESTRICT dark,
     GLOBAL const float *RESTRICT gain, GLOBAL const float *RESTRICT air,
-    GLOBAL const float *RESTRICT weights, GLOBAL const float2 *RESTRICT roots,
+    GLOBAL const float *RESTRICT weights, GLOBAL const float *RESTRICT share,
+    GLOBAL const float2 *RESTRICT roots,
     GLOBAL const float4 *RESTRICT coefficients, GLOBAL float *RESTRICT out,
     GLOBAL uint *RESTRICT counts, ulong raw_first, ulong raw_view, ulong raw_slice, ulong out_first,
     ulong out_view, ulong out_slice, uint rows, uint slices, uint view0, uint row0, uint row_step,
@@ -285,19 +286,23 @@ KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
     int mine[FOUND] = {0, 0, 0}, spare = row >= rows; /* a row more than there are */
     if (spare) row = rows - 1;
     uint v_index = row / slices, slice = row % slices;
-    ulong field = ((ulong)row0 + (ulong)slice * row_step) * COLUMNS;
+    ulong field = ((ulong)row0 + (ulong)slice * row_step) * RAW_COLUMNS;
     float2 v[VALUES];
 
     for (int i = (int)local_id(0); i < FOUND; i += ITEMS * GROUP_ROWS) found[i] = 0;
     BARRIER();
     integrals(raw + ROW_AT(raw_first, v_index, raw_view, slice, raw_slice), dark + field,
               gain + field, LOGARITHM && HAS_AIR ? air[view0 + v_index] : 1.0f, floor, 1.0f,
-              in_fours, item, line, mine);
+              in_fours, item, line + BEFORE, mine);
     for (int i = 0; i < FOUND; i++) {
         if (mine[i] && !spare) ATOMIC_ADD(found + i, mine[i]);
     }
     BARRIER();
-    if (found[NOT_FINITE] + found[DEAD] != 0) repair(line, item);
+    if (found[NOT_FINITE] + found[DEAD] != 0) repair(line + BEFORE, item);
+    if (HAS_SHARE) {
+        share_out(line, share, item);
+        BARRIER();
+    }
     if (local_id(0) == 0) add_found(counts, found);
 
     fetch_line(v, (LOCAL_POINTER float *)s, item);

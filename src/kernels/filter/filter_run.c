@@ -24,7 +24,7 @@ static qb_status check(const qb__device_filter *filter, const qb__device_rows *r
         return qb__fail(QB_BAD_ARGUMENT,
                         "filtering views %zu:%zu, rows %zu + %u x %zu of %zu views, %zu rows",
                         view0, view1, row0, slices, row_step, filter->views, filter->rows);
-    size_t from = extent(raw, view1 - view0, slices, columns, filter->number_bytes);
+    size_t from = extent(raw, view1 - view0, slices, filter->measured, filter->number_bytes);
     size_t to = extent(filtered, view1 - view0, slices, columns, sizeof(float));
     if (raw->offset % filter->number_bytes || filtered->offset % sizeof(float) || !from || !to ||
         from > qb__memory_bytes(raw->memory) || to > qb__memory_bytes(filtered->memory) ||

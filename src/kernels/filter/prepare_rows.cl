@@ -3,10 +3,11 @@
 
 /* raw row of view0 + v and slice s at raw[raw_first + v raw_view + s raw_slice], its line integrals
  * times weights[view0 + v] to out[out_first + v out_view + s out_slice]; its fields are those of
- * detector row row0 + s row_step. */
+ * detector row row0 + s row_step. share: [RAW_COLUMNS], when HAS_SHARE. */
 KERNEL void prepare_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const float *RESTRICT dark,
                          GLOBAL const float *RESTRICT gain, GLOBAL const float *RESTRICT air,
-                         GLOBAL const float *RESTRICT weights, GLOBAL float *out,
+                         GLOBAL const float *RESTRICT weights, GLOBAL const float *RESTRICT share,
+                         GLOBAL float *out,
                          GLOBAL uint *RESTRICT counts, ulong raw_first, ulong raw_view,
                          ulong raw_slice, ulong out_first, ulong out_view, ulong out_slice,
                          uint slices, uint view0, uint row0, uint row_step, float floor,
@@ -14,17 +15,18 @@ KERNEL void prepare_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const flo
     LOCAL int found[FOUND];
     int item = (int)local_id(0), mine[FOUND] = {0, 0, 0};
     uint row = group_id(0), v = row / slices, s = row % slices;
-    ulong field = ((ulong)row0 + (ulong)s * row_step) * COLUMNS;
+    ulong field = ((ulong)row0 + (ulong)s * row_step) * RAW_COLUMNS;
     LINE int *line = (LINE int *)(out + ROW_AT(out_first, v, out_view, s, out_slice));
     for (int i = item; i < FOUND; i += ITEMS) found[i] = 0;
     BARRIER_ALL();
     integrals(raw + ROW_AT(raw_first, v, raw_view, s, raw_slice), dark + field, gain + field,
               LOGARITHM && HAS_AIR ? air[view0 + v] : 1.0f, floor,
-              weighted ? weights[view0 + v] : 1.0f, in_fours, item, line, mine);
+              weighted ? weights[view0 + v] : 1.0f, in_fours, item, line + BEFORE, mine);
     for (int i = 0; i < FOUND; i++) {
         if (mine[i]) ATOMIC_ADD(found + i, mine[i]);
     }
     BARRIER_ALL();
-    if (found[NOT_FINITE] + found[DEAD] != 0) repair(line, item);
+    if (found[NOT_FINITE] + found[DEAD] != 0) repair(line + BEFORE, item);
+    if (HAS_SHARE) share_out(line, share, item);
     if (item == 0) add_found(counts, found);
 }

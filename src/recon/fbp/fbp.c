@@ -25,6 +25,7 @@ static void destroy(qb_job *job) {
     qb_params_clear(qb_output_params, &fbp->output);
     qb__free(fbp->command);
     qb__free(fbp->weights);
+    qb__free(fbp->share);
     qb__free(fbp->ax);
     qb__free(fbp->ay);
     qb__free(fbp->h0);
@@ -77,6 +78,8 @@ static qb_status find_center(qb__fbp *fbp, const qb_env *env) {
     if (found.warning[0]) qb__warn(env, "%s", found.warning);
     qb__info(env, "axis at column %.2f, confidence %.2f (--center %s)", found.column,
              found.confidence, fbp->options.center);
+    status = qb__fbp_decide_found(fbp, env);
+    if (status != QB_OK) return status;
     cJSON *center = cJSON_AddObjectToObject(fbp->job.report, "center");
     cJSON_AddNumberToObject(center, "column", found.column);
     cJSON_AddNumberToObject(center, "confidence", found.confidence);
@@ -184,9 +187,10 @@ qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
                         center, columns - 1);
     qb_geometry geometry;
     qb_status status =
-        qb_geometry_parallel(fbp->info->views, fbp->info->angles, fbp->info->rows,
-                             fbp->info->columns, fbp->pixel, center, &geometry);
+        qb_geometry_parallel(fbp->info->views, fbp->info->angles, fbp->info->rows, fbp->width,
+                             fbp->pixel, center + (double)fbp->fan.before, &geometry);
     if (status != QB_OK) return status;
+    if (fbp->share) qb__half_fan_shares(fbp->info->columns, center, fbp->share);
     status = qb__grid_check_seen(&geometry, &fbp->grid);
     if (status == QB_OK) status = qb__parallel_rows(&geometry, &fbp->grid, fbp->ax, fbp->ay, fbp->h0);
     qb_geometry_destroy(&geometry);

@@ -3,6 +3,7 @@
 #define QB_RECON_FBP_FBP_H
 
 #include "cpu/bp_parallel/bp_parallel.h"
+#include "geometry/half_fan.h"
 #include "geometry/partition.h"
 #include "job/job.h"
 #include "job/volume_out.h"
@@ -30,9 +31,14 @@ typedef struct qb__fbp {
     size_t first_row, step; /* slice i comes from detector row first_row + i * step */
     double pixel;           /* mm, or 1 when unknown */
     bool sweep;             /* --center A:B:STEP: one slice, many axes */
+    bool found;             /* the axis, by a finder */
     double center;          /* the column; set by qb__fbp_find_center when the option is no number */
     double sweep_step;
     size_t sweep_count;
+    bool full_turn;         /* the views cover 360 degrees */
+    qb__half_fan fan;       /* of a full turn about an axis to one side */
+    float *share;           /* [columns] what a column counts for; NULL = 1 */
+    size_t width;           /* columns of a filtered row: the detector's and those added */
     float *weights;         /* [view] angular weights, with the scale of the output */
     const qb__bp_parallel_variant *variant;
     double *ax, *ay, *h0;   /* [view] */

@@ -201,7 +201,10 @@ static qb_status open_filter(const qb__fbp *fbp, qb__fbp_part *part) {
                             .rows = qb__prepare_rows_held(fbp->prepare),
                             .dark = steps->dark,
                             .gain = steps->gain,
-                            .floor = steps->floor};
+                            .floor = steps->floor,
+                            .share = fbp->share,
+                            .columns = fbp->info->columns,
+                            .before = fbp->fan.before};
     qb__filter_spectrum spectrum;
     qb__filter_describe(fbp->filter, &spectrum);
     return qb__device_filter_create(part->device, &spectrum, &prep, QB__FILTER_AUTO,
@@ -222,7 +225,7 @@ static qb_status open_pass(const qb__fbp *fbp, qb__fbp_part *part, unsigned slic
     pass->rows.slice_stride = stride;
     if (gpu->measure) {
         QB__TRY(qb__alloc(slices, sizeof(float), &pass->largest));
-        QB__TRY(qb__rows_largest_create(part->device, views, slices, fbp->info->columns,
+        QB__TRY(qb__rows_largest_create(part->device, views, slices, fbp->width,
                                         &pass->measure));
         part->problem.largest = pass->largest;
     }

@@ -56,7 +56,7 @@ qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env) {
                         options->like ? "like" : "hu");
     if (!known)
         qb__warn(env, "no pixel size is known: values come out per pixel; give --pixel-size MM");
-    fbp->grid = (qb_grid){.n = {info->columns, info->columns, info->rows},
+    fbp->grid = (qb_grid){.n = {fbp->width, fbp->width, info->rows},
                           .voxel = {fbp->pixel, fbp->pixel, fbp->pixel}};
     qb_status status = qb_grid_make(&asked, &fbp->grid);
     if (status != QB_OK) return status;

@@ -36,17 +36,19 @@ static qb_status check_scan(const qb_scan_info *info) {
 static qb_status decide_center(qb__fbp *fbp) {
     const char *text = fbp->options.center;
     char *stop;
-    fbp->center = qb__strtod(text, &stop);
+    const double column = qb__strtod(text, &stop);
     if (stop == text) {
         static const char *const finders[] = {"auto", "registration", "sharpness"};
-        fbp->center = NAN;
         for (size_t i = 0; i < sizeof finders / sizeof finders[0]; i++) {
-            if (strcmp(text, finders[i]) == 0) return QB_OK;
+            if (strcmp(text, finders[i]) != 0) continue;
+            if (!fbp->found) fbp->center = NAN;
+            return QB_OK;
         }
         return qb__fail(QB_BAD_ARGUMENT,
                         "--center %s is neither a column nor one of auto, registration, sharpness",
                         text);
     }
+    fbp->center = column;
     double last = (double)fbp->info->columns - 1;
     if (*stop == ':') {
         double end;
@@ -88,10 +90,12 @@ static qb_status decide_weights(qb__fbp *fbp, const qb_env *env) {
     size_t views = fbp->info->views;
     double *exact = NULL;
     qb__angle_report report;
+    char wide[320];
     qb_status status;
     QB__TRY(qb__alloc(views, sizeof *exact, &exact));
     QB__TRY(qb__alloc(views, sizeof *fbp->weights, &fbp->weights));
     QB__TRY(qb__angle_weights(views, fbp->info->angles, exact, &report));
+    if (fbp->fan.used) QB__TRY(qb__turn_weights(views, fbp->info->angles, exact));
     if (views >= 3 && views - report.repeated < 2) {
         status = qb__fail(QB_BAD_INPUT, "%s: all %zu views have the same angle: give --angles FROM:TO",
                           fbp->info->path, views);
@@ -108,6 +112,8 @@ static qb_status decide_weights(qb__fbp *fbp, const qb_env *env) {
     for (size_t i = 0; i < views; i++) fbp->weights[i] = (float)(exact[i] * scale);
     qb__log(env, report.missing > 0 ? QB_LOG_WARNING : QB_LOG_INFO, "angles: %s", report.text);
     cJSON_AddStringToObject(fbp->job.plan, "angles", report.text);
+    qb__fbp_describe_turn(fbp, wide, sizeof wide);
+    if (wide[0]) qb__info(env, "%s", wide);
 out:
     qb__free(exact);
     return status;
@@ -140,13 +146,13 @@ static qb_status decide_kernel(qb__fbp *fbp, const qb_env *env) {
     QB__TRY(qb__alloc(views, sizeof(double), &fbp->ax));
     QB__TRY(qb__alloc(views, sizeof(double), &fbp->ay));
     QB__TRY(qb__alloc(views, sizeof(double), &fbp->h0));
-    fbp->problem = (qb__bp_parallel_problem){.views = views, .columns = fbp->info->columns,
+    fbp->problem = (qb__bp_parallel_problem){.views = views, .columns = fbp->width,
                                              .nx = fbp->grid.n[0], .ny = fbp->grid.n[1],
                                              .ax = fbp->ax, .ay = fbp->ay, .h0 = fbp->h0,
                                              .largest = fbp->largest};
     QB__TRY(qb__fbp_aim(fbp, isnan(fbp->center) ? ((double)fbp->info->columns - 1) / 2
                                                 : fbp->center));
-    QB__TRY(qb__filter_create(fbp->options.filter, (qb_pad)fbp->options.pad, fbp->info->columns,
+    QB__TRY(qb__filter_create(fbp->options.filter, (qb_pad)fbp->options.pad, fbp->width,
                               fbp->pixel, &fbp->filter));
     QB__TRY(qb__kernel_interp(fbp->options.kernel, &fbp->options.interp, env));
     QB__TRY(qb__fbp_device_decide(fbp, env));
@@ -302,6 +308,9 @@ static void describe(qb__fbp *fbp) {
     qb__describe_options(plan, qb_fbp_params, &fbp->options);
     qb__describe_options(plan, qb_prep_params, &fbp->prep);
     describe_kernel(fbp, plan);
+    char wide[320];
+    qb__fbp_describe_turn(fbp, wide, sizeof wide);
+    if (wide[0]) cJSON_AddStringToObject(plan, "redundancy", wide);
     cJSON_AddNumberToObject(plan, "fft_length", (double)qb__filter_length(fbp->filter));
     cJSON_AddNumberToObject(plan, "threads", fbp->threads);
     cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)fbp->partition.slices_per_chunk);
@@ -323,8 +332,9 @@ qb_status qb__fbp_decide(qb__fbp *fbp, const qb_env *env) {
     fbp->job.plan = cJSON_CreateObject();
     QB__TRY(check_scan(fbp->info));
     QB__TRY(qb__volume_check(&fbp->output, fbp->info->path));
-    QB__TRY(qb__fbp_decide_grid(fbp, env));
     QB__TRY(decide_center(fbp));
+    QB__TRY(qb__fbp_decide_turn(fbp));
+    QB__TRY(qb__fbp_decide_grid(fbp, env));
     QB__TRY(decide_weights(fbp, env));
     QB__TRY(decide_kernel(fbp, env));
     tell_accuracy(fbp, env);
@@ -358,4 +368,30 @@ qb_status qb__fbp_decide_without_device(qb__fbp *fbp, const qb_env *env) {
     decide_cache(fbp, cap);
     fbp->memory = peak_bytes(fbp);
     return write_plan_again(fbp);
+}
+
+/* What was decided for the axis in the middle; the scan, the options and the axis stay. */
+static void forget(qb__fbp *fbp) {
+    qb__fbp_device_destroy(fbp);
+    qb__filter_destroy(fbp->filter);
+    fbp->filter = NULL;
+    void **const arrays[] = {(void **)&fbp->weights, (void **)&fbp->share, (void **)&fbp->ax,
+                             (void **)&fbp->ay,      (void **)&fbp->h0,    (void **)&fbp->largest};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
+        qb__free(*arrays[i]);
+        *arrays[i] = NULL;
+    }
+    fbp->parts = 1;
+    fbp->cache_rows = fbp->finding_bytes = 0;
+    cJSON_Delete(fbp->job.plan);
+    fbp->job.plan = NULL;
+}
+
+qb_status qb__fbp_decide_found(qb__fbp *fbp, const qb_env *env) {
+    fbp->found = true;
+    if (!fbp->full_turn ||
+        !qb__half_fan_of(fbp->info->columns, fbp->center, fbp->center).used)
+        return QB_OK;
+    forget(fbp);
+    return qb__fbp_decide(fbp, env);
 }

@@ -111,7 +111,7 @@ static qb_status read_run(void *job, size_t chunk, size_t task, int worker, cons
 /* ---- filter ---- */
 
 /* A thread's scratch: the rows of one view, then what the filter wants; or a tile's scratch. */
-size_t qb__fbp_row_stride(const qb__fbp *fbp) { return qb__ceil_div(fbp->info->columns, 16) * 16; }
+size_t qb__fbp_row_stride(const qb__fbp *fbp) { return qb__ceil_div(fbp->width, 16) * 16; }
 
 static size_t rows_bytes(const qb__fbp *fbp, size_t slices) {
     return slices * qb__fbp_row_stride(fbp) * sizeof(float);
@@ -135,6 +135,15 @@ static size_t filter_tasks(void *job, size_t chunk) {
     return qb__ceil_div(fbp->info->views, FILTER_VIEWS);
 }
 
+/* What was measured times its columns' shares, and zeros on both sides of it. */
+static void share_out(const qb__fbp *fbp, float *row) {
+    const qb__half_fan *fan = &fbp->fan;
+    memset(row, 0, fan->before * sizeof *row);
+    row += fan->before;
+    for (size_t c = 0; c < fan->columns; c++) row[c] *= fbp->share[c];
+    memset(row + fan->columns, 0, fan->after * sizeof *row);
+}
+
 static void filter_view(qb__fbp *fbp, size_t view, size_t slices, size_t first_row, const char *raw,
                         int worker, void *packed) {
     unsigned lanes = qb__fbp_lanes(fbp, slices);
@@ -142,8 +151,9 @@ static void filter_view(qb__fbp *fbp, size_t view, size_t slices, size_t first_r
     float *rows = (float *)fbp->scratch[worker];
     for (size_t s = 0; s < slices; s++) {
         qb__prepare_row(fbp->prepare, view, first_row + s * fbp->step,
-                        raw + raw_offset(fbp, slices, view, s), rows + s * stride,
-                        &fbp->counts[worker]);
+                        raw + raw_offset(fbp, slices, view, s),
+                        rows + s * stride + fbp->fan.before, &fbp->counts[worker]);
+        if (fbp->share) share_out(fbp, rows + s * stride);
     }
     qb__filter_rows(fbp->filter, rows, slices, stride, fbp->weights[view],
                     fbp->scratch[worker] + rows_bytes(fbp, slices));

@@ -30,14 +30,14 @@ enum { RELEASES = 1, COMMANDS = 2, ANY = 255 };
 static const struct {
     unsigned char kind, memory[2];
 } about[IDS] = {
-    [ID_context_release] = {RELEASES}, [ID_queue_release] = {RELEASES},
-    [ID_memory_release] = {RELEASES},  [ID_sampler_release] = {RELEASES},
-    [ID_event_release] = {RELEASES},   [ID_program_release] = {RELEASES},
-    [ID_kernel_release] = {RELEASES},  [ID_write] = {COMMANDS, {1}},
+    [ID_context_release] = {.kind = RELEASES}, [ID_queue_release] = {.kind = RELEASES},
+    [ID_memory_release] = {.kind = RELEASES},  [ID_sampler_release] = {.kind = RELEASES},
+    [ID_event_release] = {.kind = RELEASES},   [ID_program_release] = {.kind = RELEASES},
+    [ID_kernel_release] = {.kind = RELEASES},  [ID_write] = {COMMANDS, {1}},
     [ID_read] = {COMMANDS, {1}},       [ID_copy] = {COMMANDS, {1, 2}},
     [ID_fill] = {COMMANDS, {1}},       [ID_copy_to_image] = {COMMANDS, {1, 2}},
     [ID_map] = {COMMANDS, {1}},        [ID_unmap] = {COMMANDS, {1}},
-    [ID_marker] = {COMMANDS},          [ID_barrier] = {COMMANDS},
+    [ID_marker] = {.kind = COMMANDS},          [ID_barrier] = {.kind = COMMANDS},
     [ID_launch] = {COMMANDS, {ANY}},
 };
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_GEOMETRY_HALF_FAN_H
+#define QB_GEOMETRY_HALF_FAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "quickbeam/status.h"
+
+/* A full turn of parallel views whose axis lies to one side of the detector: a ray that falls on the
+ * wide side is measured once, one near the axis twice, by views half a turn apart, which see the
+ * axis from both sides. As for the half fans of a cone beam each column counts for a share, so that
+ * with its mirror image about the axis it makes 1:
+ *     1/2 near the axis, from half of the narrow side on rising to 1, on the other side falling to 0
+ *     where the detector ends,
+ * and rows go on with zeros on the narrow side, as far as the wide one reaches: filtered, a row that
+ * ends is not zero beyond its end. Sums over opposite views are then those over rows twice as wide as
+ * the wide side. The halves near the axis keep the noise there that of two measurements. */
+typedef struct qb__half_fan {
+    bool used;
+    size_t columns, before, after; /* measured; added left and right of them */
+} qb__half_fan;
+
+/* Whether the views, in radians and in any order, cover a full turn: no gap above 10 degrees, or
+ * three usual steps. QB_NO_MEMORY, QB_BAD_INPUT for angles that are not finite. */
+qb_status qb__turns_fully(size_t views, const double *radians, bool *full);
+/* As qb__angle_weights, over a full turn in which opposite views are not the same: weights[views]
+ * sum to 2 pi. */
+qb_status qb__turn_weights(size_t views, const double *radians, double *weights);
+
+/* For the axis at columns first..last (a sweep; else equal), how rows go on. Used when the axis lies so
+ * far off the middle that one side is wider than the other by 2 % of the columns and by more than
+ * two of them. */
+qb__half_fan qb__half_fan_of(size_t columns, double first, double last);
+/* share[columns] for an axis at `center`, 0 <= center <= columns - 1. */
+void qb__half_fan_shares(size_t columns, double center, float *share);
+
+#endif

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""Full turns of a parallel beam about an axis to one side of the detector."""
+import json
+
+import h5py
+import numpy as np
+import pytest
+
+from qbtest import circle, opencl, qb, qb_json, read_h5, read_tiff  # noqa: F401 (a fixture)
+
+SCAN = ["--angles", "0:360", "--detector", "256,4", "--size", "300,300,4", "--pixel-size", "0.1"]
+
+
+def simulate(folder, phantom="disc", offset=30, views=600, *more):
+    qb("simulate", phantom, "-o", "s.h5", "--views", views, *SCAN, "--center-offset", offset, *more, cwd=folder)
+    return 127.5 + offset
+
+
+def check(volume, offset, attenuation=0.02):
+    """Within 0.5 % everywhere inside a disc of 120 pixels that no view sees whole, and nothing beside it."""
+    n = 256 + 2 * abs(offset)
+    assert volume.shape == (4, n, n)
+    inside, outside = circle(n, 116), circle(n, n / 2) & ~circle(n, 124)
+    for z in range(4):
+        assert abs(volume[z][inside] / attenuation - 1).max() < 0.005, (volume[z][inside].min(), volume[z][inside].max())
+        assert abs(volume[z][outside]).mean() < 0.007 * attenuation
+
+
+@pytest.mark.parametrize("views", [600, 601])
+@pytest.mark.parametrize("offset", [30, -30, 100, -100])
+def test_disc_has_its_value(tmp_path, offset, views):
+    center = simulate(tmp_path, "disc", offset, views)
+    done = qb("fbp", "s.h5", "-o", "v.h5", "--center", center, cwd=tmp_path)
+    side = "right" if offset > 0 else "left"
+    assert "full turn" in done.stderr and f"{2 * abs(offset)} columns to the {side}" in done.stderr
+    check(read_h5(tmp_path / "v.h5"), offset)
+    with h5py.File(tmp_path / "v.h5") as f:
+        told = json.loads(f["/process/quickbeam/provenance"][()])
+    assert "full turn" in json.dumps(told) and side in json.dumps(told)
+
+
+@pytest.mark.parametrize("offset,views", [(30, 600), (-100, 601)])
+def test_devices_do_the_same(tmp_path, opencl, offset, views):
+    center = simulate(tmp_path, "disc", offset, views)
+    qb("fbp", "s.h5", "-o", "v.h5", "--center", center, "--device", opencl, cwd=tmp_path)
+    check(read_h5(tmp_path / "v.h5"), offset)
+    qb("fbp", "s.h5", "-o", "c.h5", "--center", center, "--device", "cpu", cwd=tmp_path)
+    assert qb_json("compare", "v.h5", "c.h5", cwd=tmp_path)["rel_l2"] < 2e-3
+
+
+@pytest.mark.parametrize("pad,bound", [("zero", 1e-3), ("edge", 1e-3), ("mirror", 1e-3), ("taper", 1e-3), ("ellipse", 0.02)])
+def test_rows_end_as_those_of_a_wider_detector(tmp_path, pad, bound):
+    """Of an object that is wider than even the wide side, so that --pad matters: as if a detector of twice that
+    side had seen it. The curvature of an ellipse is that of the weighted row."""
+    disc = ["simulate", "disc", "--views", 600, "--angles", "0:360", "--size", "500,500,1", "--pixel-size", "0.1"]
+    qb(*disc, "-o", "half.h5", "--detector", "256,1", "--center-offset", 60, cwd=tmp_path)
+    qb(*disc, "-o", "whole.h5", "--detector", "376,1", cwd=tmp_path)
+    qb("fbp", "half.h5", "-o", "a.h5", "--center", 187.5, "--pad", pad, cwd=tmp_path)
+    qb("fbp", "whole.h5", "-o", "b.h5", "--center", 187.5, "--pad", pad, cwd=tmp_path)
+    a, b = read_h5(tmp_path / "a.h5")[0], read_h5(tmp_path / "b.h5")[0]
+    inside = circle(376, 180)
+    assert np.sqrt(((a - b)[inside] ** 2).mean() / (b[inside] ** 2).mean()) < bound
+
+
+def test_noise_is_that_of_two_measurements_near_the_axis(tmp_path):
+    """As in a scan whose axis is in the middle, where each ray is measured twice."""
+    noise = []
+    for offset in (0, 30):
+        center = simulate(tmp_path, "disc", offset, 600, "--photons", 20000, "--attenuation", "0.02")
+        qb("fbp", "s.h5", "-o", "v.h5", "--center", center, cwd=tmp_path)
+        volume = read_h5(tmp_path / "v.h5")
+        noise.append(volume[:, circle(volume.shape[1], 40)].std())
+    assert noise[1] < 1.05 * noise[0], noise
+
+
+def test_uneven_angles_count_over_the_full_turn(tmp_path):
+    """Dense over one half of the turn, sparse over the other: opposite views do not share one weight."""
+    angles = np.concatenate([np.arange(400) * 0.45, 180 + np.arange(200) * 0.9])
+    np.savetxt(tmp_path / "a.txt", angles)
+    qb("simulate", "disc", "-o", "s.h5", "--angles", "a.txt", "--views", 600, *SCAN[2:], "--center-offset", 60, cwd=tmp_path)
+    qb("fbp", "s.h5", "-o", "v.h5", "--center", 187.5, cwd=tmp_path)
+    check(read_h5(tmp_path / "v.h5"), 60)
+
+
+def test_a_sweep_shows_every_axis_whole(tmp_path):
+    simulate(tmp_path)
+    qb("fbp", "s.h5", "-o", "sweep", "--center", "155.5:159.5:2", "--slices", "1:2", cwd=tmp_path)
+    assert sorted(p.name for p in (tmp_path / "sweep").iterdir()) == [f"center_{c:09.3f}.tif" for c in (155.5, 157.5, 159.5)]
+    qb("fbp", "s.h5", "-o", "v.tif", "--center", 157.5, "--slices", "1:2", "--size", "320,320", cwd=tmp_path)
+    a, b = (np.squeeze(read_tiff(tmp_path / p))[circle(320, 157)] for p in ("sweep/center_00157.500.tif", "v.tif"))
+    assert abs(a - b).max() < 1e-5 * b.max()
+
+
+def test_an_axis_that_is_found_widens_the_volume(tmp_path):
+    """The plan is made anew once the axis is known."""
+    simulate(tmp_path, "foam", 20, 500)
+    report = qb_json("fbp", "s.h5", "-o", "v.h5", "--center", "registration", cwd=tmp_path)
+    assert abs(report["column"] - 147.5) < 0.25
+    assert read_h5(tmp_path / "v.h5").shape[1:] in ((296, 296), (297, 297))
+
+
+def test_half_a_turn_and_an_axis_near_the_middle_stay_as_they_are(tmp_path):
+    for angles, offset in (("0:180", 60), ("0:360", 2)):
+        qb("simulate", "disc", "-o", "s.h5", "--views", 100, "--angles", angles, "--detector", "256,1", "--pixel-size", "0.1",
+           "--center-offset", offset, cwd=tmp_path)
+        plan = qb_json("plan", "fbp", "s.h5", "-o", "v.h5", "--center", 127.5 + offset, cwd=tmp_path)
+        assert plan["size"][:2] == [256, 256] and "redundancy" not in plan

@@ -14,5 +14,7 @@ echo "3. reconstruct; the axis is found by itself (it is at column 198.8)"
 "$qb" fbp demo/scan.h5 -o demo/volume.h5 --center auto --filter hann --preview demo/slice.png
 echo "4. how far it is from the truth"
 "$qb" compare demo/volume.h5 demo/truth.h5
+echo "5. a measured scan: a tooth of 181 views; its axis, too, is found by itself (it is at column 296.0)"
+"$qb" fbp tests/data/tooth_dxchange/tooth.h5 -o demo/tooth.h5 --center auto --filter parzen --preview demo/tooth.png
 echo
-echo "The volume is demo/volume.h5, its middle slice is the picture demo/slice.png"
+echo "The volumes are demo/volume.h5 and demo/tooth.h5, their middle slices the pictures demo/slice.png and demo/tooth.png"

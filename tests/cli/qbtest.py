@@ -13,18 +13,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 QB = os.environ.get("QB", str(ROOT / "build" / "qb"))
-DATA = Path(os.environ.get("QB_DATA", ROOT.parent / "shared" / "data"))
+DATA = Path(os.environ.get("QB_DATA", Path(QB).parent / "tests" / "data"))  # as tests/data/more.py fills it
 os.environ.setdefault("QB_TUNING", "")  # also when pytest is run by hand: no tuning of the user's
 QUICK = os.environ.get("QB_QUICK") == "1"
-slow = pytest.mark.skipif(QUICK, reason="slow, and QB_QUICK=1")
+slow = pytest.mark.slow  # conftest.py leaves them out where QUICK
 
 
 def data(name):
-    """The path of measured data; skips the test, by name, where it is not there."""
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"{name} is not in {DATA}")
-    return path
+    """The path of a measured scan."""
+    assert (DATA / name).exists(), f"{name} is not in {DATA}: run tests/data/more.py {DATA}"
+    return DATA / name
 
 
 def qb(*args, code=0, cwd=None, **more):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Measured scans: the axis, and every slice against an independent reconstruction in double precision."""
+"""Measured scans (tests/data): the axis, and every slice against an independent reconstruction in double precision."""
 import h5py
 import numpy as np
 import pytest

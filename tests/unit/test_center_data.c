@@ -1,24 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The axis of measured scans, where the machine has them: ../shared/data beside the repository, or
- * QB_DATA. */
-#include <unistd.h>
-
-#include "check.h"
+/* The axis of measured scans: those of tests/data, and what more.py there makes of them. */
+#include "measured.h"
 #include "quickbeam/recon.h"
-
-static const char *data(char path[1024], const char *name) {
-    const char *folder = getenv("QB_DATA"), *end = strstr(__FILE__, "tests/unit/");
-    int n = end ? (int)(end - __FILE__) : 0;
-    if (folder)
-        snprintf(path, 1024, "%s/%s", folder, name);
-    else
-        snprintf(path, 1024, "%.*s../shared/data/%s", n, __FILE__, name);
-    if (access(path, R_OK) != 0) {
-        print_message("%s is not here\n", name);
-        skip();
-    }
-    return path;
-}
 
 typedef struct job {
     const char *scan, *flats, *darks, *angles; /* files below the data folder */
@@ -34,18 +17,18 @@ static void set(const qb_param *table, void *options, const char *name, const ch
 
 static qb_scan *open_scan(const job *j) {
     qb_scan_options options;
-    char path[1024], angles[1100];
+    char angles[1100];
     assert_ok(qb_params_init(qb_scan_params, &options));
-    if (j->flats) set(qb_scan_params, &options, "flats", data(path, j->flats));
-    if (j->darks) set(qb_scan_params, &options, "darks", data(path, j->darks));
+    if (j->flats) set(qb_scan_params, &options, "flats", measured(j->flats));
+    if (j->darks) set(qb_scan_params, &options, "darks", measured(j->darks));
     if (j->angles_after) {
-        snprintf(angles, sizeof angles, "%s%s", j->angles ? data(path, j->angles) : "",
+        snprintf(angles, sizeof angles, "%s%s", j->angles ? measured(j->angles) : "",
                  j->angles_after);
         set(qb_scan_params, &options, "angles", angles);
     }
     options.as = j->as;
     qb_scan *scan;
-    qb_status status = qb_scan_open(data(path, j->scan), &options, NULL, &scan);
+    qb_status status = qb_scan_open(measured(j->scan), &options, NULL, &scan);
     qb_params_clear(qb_scan_params, &options);
     if (status == QB_UNSUPPORTED) {
         print_message("%s\n", qb_detail());
@@ -87,6 +70,7 @@ static void tooth(void **state) {
 
 static void capsule_tiff(void **state) {
     (void)state;
+    needs("savu24737_tiff/tiffs");
     find((job){.scan = "savu24737_tiff/tiffs",
                .flats = "savu24737_tiff/flat_00001.tiff",
                .darks = "savu24737_tiff/dark_00001.tiff",

@@ -1,31 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Measured scans, where the machine has them: ../shared/data beside the repository, or QB_DATA. */
-#include <unistd.h>
-
-#include "check.h"
+/* Measured scans of tests/data, and what more.py there makes of them. */
+#include "measured.h"
 #include "quickbeam/io.h"
 #include "quickbeam/scan.h"
-
-static const char *data(const char *name) {
-    static char paths[4][1024];
-    static int next;
-    char *path = paths[next++ % 4];
-    const char *folder = getenv("QB_DATA"), *end = strstr(__FILE__, "tests/unit/");
-    int n = end ? (int)(end - __FILE__) : 0;
-    if (folder)
-        snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    else
-        snprintf(path, sizeof paths[0], "%.*s../shared/data/%s", n, __FILE__, name);
-    return path;
-}
-
-#define NEED(name)                                                                                 \
-    do {                                                                                           \
-        if (access(data(name), R_OK) != 0) {                                                       \
-            print_message("%s is not here\n", name);                                               \
-            skip();                                                                                \
-        }                                                                                          \
-    } while (0)
 
 static bool has_problem(const qb_scan *scan, const char *words) {
     for (size_t i = 0; i < qb_scan_describe(scan)->problems; i++)
@@ -35,7 +12,7 @@ static bool has_problem(const qb_scan *scan, const char *words) {
 
 static qb_scan *open_scan(const char *name, const qb_scan_options *options) {
     qb_scan *scan;
-    qb_status status = qb_scan_open(data(name), options, NULL, &scan);
+    qb_status status = qb_scan_open(measured(name), options, NULL, &scan);
     if (status == QB_UNSUPPORTED) {
         print_message("%s\n", qb_detail());
         skip();
@@ -60,7 +37,6 @@ static double degrees(const qb_scan *scan, size_t view) {
 
 static void tooth(void **state) {
     (void)state;
-    NEED("tooth_dxchange/tooth.h5");
     qb_scan *scan = open_scan("tooth_dxchange/tooth.h5", NULL);
     expect_shape(scan, 181, 2, 640, 10, 10);
     assert_close(degrees(scan, 180), 179.0055, 1e-3);
@@ -78,11 +54,11 @@ static void tooth(void **state) {
 /* The same measurement as NXtomo and as TIFF files: equal value for value. */
 static void savu_both_ways(void **state) {
     (void)state;
-    NEED("savu24737_tiff/angles.txt");
+    needs("savu24737_tiff/angles.txt");
     char angles[1100], flats[1024], darks[1024];
-    snprintf(angles, sizeof angles, "%s:10:101", data("savu24737_tiff/angles.txt"));
-    strcpy(flats, data("savu24737_tiff/flat_00001.tiff"));
-    strcpy(darks, data("savu24737_tiff/dark_00001.tiff"));
+    snprintf(angles, sizeof angles, "%s:10:101", measured("savu24737_tiff/angles.txt"));
+    strcpy(flats, measured("savu24737_tiff/flat_00001.tiff"));
+    strcpy(darks, measured("savu24737_tiff/dark_00001.tiff"));
     qb_scan_options options = {.angles = angles, .flats = flats, .darks = darks};
     qb_scan *a = open_scan("savu24737_nxtomo/24737_nxtomo_repacked.nxs", NULL);
     qb_scan *b = open_scan("savu24737_tiff/tiffs", &options);
@@ -110,24 +86,24 @@ static void savu_both_ways(void **state) {
 
 static void savu_refusals(void **state) {
     (void)state;
-    NEED("savu24737_tiff/angles.txt");
+    needs("savu24737_tiff/angles.txt");
     qb_scan *scan;
     char angles[1100];
-    snprintf(angles, sizeof angles, "%s", data("savu24737_tiff/angles.txt"));
+    snprintf(angles, sizeof angles, "%s", measured("savu24737_tiff/angles.txt"));
     qb_scan_options options = {.angles = angles};
-    if (qb_scan_open(data("savu24737_tiff/tiffs"), NULL, NULL, &scan) == QB_UNSUPPORTED) skip();
+    if (qb_scan_open(measured("savu24737_tiff/tiffs"), NULL, NULL, &scan) == QB_UNSUPPORTED) skip();
     assert_true(has_problem(scan, "give --angles"));
     qb_scan_close(scan);
-    assert_status(qb_scan_open(data("savu24737_tiff/tiffs"), &options, NULL, &scan), QB_BAD_INPUT);
+    assert_status(qb_scan_open(measured("savu24737_tiff/tiffs"), &options, NULL, &scan), QB_BAD_INPUT);
     assert_non_null(strstr(qb_detail(), "111"));
     assert_non_null(strstr(qb_detail(), "91 views"));
-    assert_status(qb_scan_open(data("savu24737_tiff"), NULL, NULL, &scan), QB_BAD_INPUT);
+    assert_status(qb_scan_open(measured("savu24737_tiff"), NULL, NULL, &scan), QB_BAD_INPUT);
 }
 
 /* Links that lead nowhere are survived and told of. */
 static void k11(void **state) {
     (void)state;
-    NEED("k11_nxs/k11-18014.nxs");
+    needs("k11_nxs/k11-18014.nxs");
     qb_scan *scan = open_scan("k11_nxs/k11-18014.nxs", NULL);
     expect_shape(scan, 3001, 22, 26, 100, 100);
     assert_true(has_problem(scan, "lead nowhere"));
@@ -144,9 +120,9 @@ static void k11(void **state) {
 
 static void skull(void **state) {
     (void)state;
-    NEED("skull_cbct/angles.csv");
+    needs("skull_cbct/angles.csv");
     char angles[1100];
-    snprintf(angles, sizeof angles, "%s:2:0:641:2", data("skull_cbct/angles.csv"));
+    snprintf(angles, sizeof angles, "%s:2:0:641:2", measured("skull_cbct/angles.csv"));
     qb_scan_options options = {.angles = angles, .pixel_size = 1.552};
     qb_scan *scan = open_scan("skull_cbct", &options);
     expect_shape(scan, 321, 192, 256, 0, 0);
@@ -164,7 +140,6 @@ static void skull(void **state) {
 
 static void neutron(void **state) {
     (void)state;
-    NEED("neutron_sino/sinogram_360_neutron_image.tif");
     qb_scan_options options = {.as = 2, .angles = "0:360"};
     qb_scan *scan = open_scan("neutron_sino/sinogram_360_neutron_image.tif", &options);
     expect_shape(scan, 459, 1, 503, 0, 0);

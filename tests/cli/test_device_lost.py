@@ -83,9 +83,9 @@ def test_one_of_two(opencl, scan, tmp_path):
         lose(scan, tmp_path, after, *more, devices=two)
 
 
-def test_what_is_under_way_is_waited_for(opencl, tmp_path):
+def test_what_is_under_way_is_waited_for(opencl, tmp_path, tmp_path_factory):
     """Transfers that the driver had accepted: the memory that they write to must outlive them."""
-    large = tmp_path / "large.h5"
+    large = tmp_path_factory.mktemp("large") / "s.h5"
     qb("simulate", "spheres", "-o", large, "--views", 60, "--detector", "160,24", "--seed", 3, "-q")
     more = ("--device", opencl, "--kernel", "bp_parallel_linear.alu", "--max-vram", "1500K")
     count = commands(large, tmp_path, *more)

@@ -32,6 +32,9 @@ for file in sorted(root.glob("src/*/**/*.[ch]")):
             complain(file, f"includes {name}, which is on no floor")
         elif FLOORS[other] >= FLOORS[room]:
             complain(file, f"floor {FLOORS[room]} includes {name} of floor {FLOORS[other]}")
+for file in sorted(root.glob("src/**/*.[ch]")):
+    if "<cjson/" in file.read_text() and file.stem != "json":
+        complain(file, "includes cJSON itself: base/json.h remembers what memory could not hold")
 for file in sorted(root.glob("tools/**/*.[ch]")):
     for name in include.findall(file.read_text()):
         if "/" in name and not name.startswith("quickbeam/"):

@@ -2,8 +2,7 @@
 #ifndef QB_BENCH_BENCH_BACKPROJECT_H
 #define QB_BENCH_BENCH_BACKPROJECT_H
 
-#include <cjson/cJSON.h>
-
+#include "base/json.h"
 #include "base/pool.h"
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "device/device.h"

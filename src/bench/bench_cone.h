@@ -2,8 +2,7 @@
 #ifndef QB_BENCH_BENCH_CONE_H
 #define QB_BENCH_BENCH_CONE_H
 
-#include <cjson/cJSON.h>
-
+#include "base/json.h"
 #include "cpu/bp_cone/bp_cone.h"
 #include "quickbeam/bench.h"
 

@@ -2,8 +2,7 @@
 #ifndef QB_BENCH_BENCH_PARTS_H
 #define QB_BENCH_BENCH_PARTS_H
 
-#include <cjson/cJSON.h>
-
+#include "base/json.h"
 #include "device/device.h"
 #include "quickbeam/bench.h"
 

@@ -2,8 +2,7 @@
 #ifndef QB_BENCH_TUNE_SEARCH_H
 #define QB_BENCH_TUNE_SEARCH_H
 
-#include <cjson/cJSON.h>
-
+#include "base/json.h"
 #include "bench/device_trial.h"
 #include "planner/device_backproject.h"
 #include "quickbeam/env.h"

@@ -2,8 +2,7 @@
 #ifndef QB_IO_FORMATS_H
 #define QB_IO_FORMATS_H
 
-#include <cjson/cJSON.h>
-
+#include "base/json.h"
 #include "io/source.h"
 #include "io/writer.h"
 #include "quickbeam/scan.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "geometry/check.h"

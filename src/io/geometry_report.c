@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/json.h"
 #include "base/status.h"
 #include "geometry/check.h"
 #include "geometry/grid.h"

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -8,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/formats.h"
@@ -56,13 +56,15 @@ qb_status qb__stack_json(const qb_writer *writer, const char *provenance, char *
     cJSON *parsed = *provenance ? cJSON_Parse(provenance) : NULL;
     if (parsed)
         cJSON_AddItemToObject(object, "provenance", parsed);
+    else if (*provenance == '{') /* the parser does not say which it was */
+        qb__json_kept(NULL);
     else if (*provenance)
         cJSON_AddStringToObject(object, "provenance", provenance);
     char *printed = cJSON_Print(object);
     cJSON_Delete(object);
     if (printed) *text = qb__strdup(printed);
     cJSON_free(printed);
-    return *text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the provenance");
+    return *text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the provenance, or it is no JSON object");
 }
 
 static qb_status write_text(const char *path, const char *text) {

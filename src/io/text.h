@@ -2,10 +2,10 @@
 #ifndef QB_IO_TEXT_H
 #define QB_IO_TEXT_H
 
-#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/json.h"
 #include "quickbeam/status.h"
 
 /* Text that grows; zeroed = empty. Running out of memory is remembered until qb__text_write. */

@@ -2,8 +2,7 @@
 #ifndef QB_JOB_DESCRIBE_H
 #define QB_JOB_DESCRIBE_H
 
-#include <cjson/cJSON.h>
-
+#include "base/json.h"
 #include "job/volume_out.h"
 
 /* What the plans of all reconstructions say in the same words; it becomes the provenance. */

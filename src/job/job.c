@@ -24,6 +24,7 @@ const char *qb_job_plan(const qb_job *job) { return job->plan_text; }
 
 qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report) {
     cJSON_Delete(job->report);
+    qb__json_forget();
     job->report = cJSON_CreateObject();
     qb_status status = job->run(job, env);
     if (status == QB_OK && report) {

@@ -2,9 +2,8 @@
 #ifndef QB_JOB_JOB_H
 #define QB_JOB_JOB_H
 
-#include <cjson/cJSON.h>
-
 #include "base/inputs.h"
+#include "base/json.h"
 #include "job/pipeline.h"
 #include "quickbeam/recon.h"
 

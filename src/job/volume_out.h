@@ -2,11 +2,11 @@
 #ifndef QB_JOB_VOLUME_OUT_H
 #define QB_JOB_VOLUME_OUT_H
 
-#include <cjson/cJSON.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
 #include "base/inputs.h"
+#include "base/json.h"
 #include "quickbeam/recon.h"
 
 /* The last part of every reconstruction: slices as float32 -> Hounsfield units, the dtype asked for,

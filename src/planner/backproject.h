@@ -2,8 +2,7 @@
 #ifndef QB_PLANNER_BACKPROJECT_H
 #define QB_PLANNER_BACKPROJECT_H
 
-#include <cjson/cJSON.h>
-
+#include "base/json.h"
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "quickbeam/recon.h"
 

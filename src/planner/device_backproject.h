@@ -2,8 +2,7 @@
 #ifndef QB_PLANNER_DEVICE_BACKPROJECT_H
 #define QB_PLANNER_DEVICE_BACKPROJECT_H
 
-#include <cjson/cJSON.h>
-
+#include "base/json.h"
 #include "kernels/bp_parallel/bp_parallel_device.h"
 #include "planner/device_model.h"
 #include "quickbeam/recon.h"

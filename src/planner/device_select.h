@@ -2,9 +2,9 @@
 #ifndef QB_PLANNER_DEVICE_SELECT_H
 #define QB_PLANNER_DEVICE_SELECT_H
 
-#include <cjson/cJSON.h>
 #include <stdatomic.h>
 
+#include "base/json.h"
 #include "device/device.h"
 #include "quickbeam/env.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What can compute here: this computer's CPU, then CUDA and OpenCL devices. */
+#include "base/json.h"
 #include "quickbeam/device.h"
 
-#include <cjson/cJSON.h>
 #include <string.h>
 
 #include "base/clock.h"

@@ -2,8 +2,7 @@
 #ifndef QB_PLANNER_DEVICES_KERNELS_H
 #define QB_PLANNER_DEVICES_KERNELS_H
 
-#include <cjson/cJSON.h>
-
+#include "base/json.h"
 #include "device/device.h"
 
 /* "device_kernels": [{id, accuracy, interp, method, needs}], whatever devices there are. */

@@ -2,8 +2,7 @@
 #ifndef QB_PLANNER_TUNING_FILE_H
 #define QB_PLANNER_TUNING_FILE_H
 
-#include <cjson/cJSON.h>
-
+#include "base/json.h"
 #include "base/status.h"
 
 /* The file at qb__tuning_path() as an array of rows, empty where there is none. QB_BAD_INPUT, with

@@ -2,8 +2,7 @@
 #ifndef QB_PREP_PREPARE_H
 #define QB_PREP_PREPARE_H
 
-#include <cjson/cJSON.h>
-
+#include "base/json.h"
 #include "base/pool.h"
 #include "prep/prep.h"
 #include "quickbeam/recon.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "simulate/simulate.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/params.h"
@@ -163,7 +163,7 @@ static qb_status write_scan(const qb__simulation *s, const qb_env *env) {
     QB__TRY(open_scan(s, &flat.frames, &dark.frames, &writer));
     warn_of_losses(s, writer, env);
     QB__TRY(expose_views(s, writer, env));
-    provenance = qb__simulate_provenance(s);
+    QB__TRY(qb__simulate_provenance(s, &provenance));
     status = qb_writer_commit(writer, provenance);
     writer = NULL;
 out:

@@ -43,8 +43,8 @@ qb_status qb__simulate_check_sources(const qb__simulation *simulation);
 /* Write options->truth and options->geometry_out. */
 qb_status qb__simulate_truth(const qb__simulation *simulation, const qb_env *env);
 qb_status qb__simulate_geometry(const qb__simulation *simulation);
-/* The provenance as JSON; cJSON_free it. NULL when memory is out. */
-char *qb__simulate_provenance(const qb__simulation *simulation);
+/* The provenance as JSON; cJSON_free it. */
+qb_status qb__simulate_provenance(const qb__simulation *simulation, char **text);
 
 /* A RabbitCT data set instead of a scan. */
 qb_status qb__simulate_rabbitct(const qb_simulate_options *options, const qb_env *env);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "quickbeam/version.h"
@@ -47,7 +47,8 @@ static void add_options(const qb__simulation *s, cJSON *root) {
     cJSON_AddStringToObject(root, "command", command);
 }
 
-char *qb__simulate_provenance(const qb__simulation *s) {
+qb_status qb__simulate_provenance(const qb__simulation *s, char **text) {
+    qb__json_forget();
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "program", "quickbeam");
     cJSON_AddStringToObject(root, "version", qb_version());
@@ -66,9 +67,7 @@ char *qb__simulate_provenance(const qb__simulation *s) {
     struct tm utc;
     if (gmtime_r(&now, &utc)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
     cJSON_AddStringToObject(cJSON_AddObjectToObject(root, "run"), "date", date);
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    return text;
+    return qb__json_text(root, "the provenance", text);
 }
 
 static qb_status write_text(const char *path, const char *text) {

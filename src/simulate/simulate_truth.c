@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <cjson/cJSON.h>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -54,7 +54,7 @@ qb_status qb__simulate_truth(const qb__simulation *s, const qb_env *env) {
         QB__TRY(qb_writer_write(writer, z, end, slab.out));
         qb__progress(env, "truth", end, n[2]);
     }
-    provenance = qb__simulate_provenance(s);
+    QB__TRY(qb__simulate_provenance(s, &provenance));
     status = qb_writer_commit(writer, provenance);
     writer = NULL;
 out:

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_BASE_JSON_H
+#define QB_BASE_JSON_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+
+#include "quickbeam/status.h"
+
+/* cJSON under its own names, but what it could not build for want of memory is remembered, by
+ * thread, until the text is asked for: cJSON_Print gives NULL then. Plans, reports and provenance
+ * are built by dozens of calls of which nobody looks at the results; none of them may quietly lack
+ * a part. */
+cJSON *qb__json_kept(cJSON *item);    /* the item itself; NULL is remembered */
+bool qb__json_added(bool added);      /* the same of what was to be added */
+/* Nothing where there is no text to add. */
+cJSON *qb__json_add_text(cJSON *to, const char *name, const char *text);
+char *qb__json_print(const cJSON *json); /* cJSON_free it; NULL: no memory, then or before */
+/* Print and delete it; QB_NO_MEMORY names `what` it is. *text: cJSON_free it. */
+qb_status qb__json_text(cJSON *json, const char *what, char **text);
+void qb__json_forget(void);           /* what was lost by then belongs to something given up */
+
+#define cJSON_CreateObject() qb__json_kept(cJSON_CreateObject())
+#define cJSON_CreateArray() qb__json_kept(cJSON_CreateArray())
+#define cJSON_CreateNumber(number) qb__json_kept(cJSON_CreateNumber(number))
+#define cJSON_CreateString(text) qb__json_kept(cJSON_CreateString(text))
+#define cJSON_CreateBool(truth) qb__json_kept(cJSON_CreateBool(truth))
+#define cJSON_CreateNull() qb__json_kept(cJSON_CreateNull())
+#define cJSON_CreateIntArray(numbers, count) qb__json_kept(cJSON_CreateIntArray(numbers, count))
+#define cJSON_CreateDoubleArray(numbers, count) qb__json_kept(cJSON_CreateDoubleArray(numbers, count))
+#define cJSON_CreateStringArray(texts, count) qb__json_kept(cJSON_CreateStringArray(texts, count))
+#define cJSON_Duplicate(item, recurse) qb__json_kept(cJSON_Duplicate(item, recurse))
+#define cJSON_AddNumberToObject(to, name, number) qb__json_kept(cJSON_AddNumberToObject(to, name, number))
+#define cJSON_AddStringToObject(to, name, text) qb__json_add_text(to, name, text)
+#define cJSON_AddBoolToObject(to, name, truth) qb__json_kept(cJSON_AddBoolToObject(to, name, truth))
+#define cJSON_AddTrueToObject(to, name) qb__json_kept(cJSON_AddTrueToObject(to, name))
+#define cJSON_AddFalseToObject(to, name) qb__json_kept(cJSON_AddFalseToObject(to, name))
+#define cJSON_AddNullToObject(to, name) qb__json_kept(cJSON_AddNullToObject(to, name))
+#define cJSON_AddRawToObject(to, name, text) qb__json_kept(cJSON_AddRawToObject(to, name, text))
+#define cJSON_AddObjectToObject(to, name) qb__json_kept(cJSON_AddObjectToObject(to, name))
+#define cJSON_AddArrayToObject(to, name) qb__json_kept(cJSON_AddArrayToObject(to, name))
+#define cJSON_AddItemToObject(to, name, item) qb__json_added(cJSON_AddItemToObject(to, name, item))
+#define cJSON_AddItemToArray(to, item) qb__json_added(cJSON_AddItemToArray(to, item))
+#define cJSON_Print(json) qb__json_print(json)
+
+#endif

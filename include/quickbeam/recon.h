@@ -34,6 +34,7 @@ typedef struct qb_prep_options {
     size_t struct_size; /* see qb_params_init */
     char *air;           /* X0:X1,Y0:Y1 columns and rows of open beam, or auto; NULL = no normalising */
     double transmission_floor; /* smaller transmissions are raised to this before -log */
+    qb_numbers hardening; /* A[,B]: line integrals p become p + A p^2 + B p^3; none = as they are */
 } qb_prep_options;
 QB_API extern const qb_param qb_prep_params[];
 

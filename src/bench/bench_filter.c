@@ -92,6 +92,7 @@ static qb_status allocate(bench *b, size_t threads) {
                          .dark = b->dark,
                          .gain = b->gain,
                          .floor = 1e-6f};
+    qb__prep_begin(&b->prep, NULL);
 out:
     return status;
 }

@@ -123,12 +123,18 @@ out:
 /* Some rows beside the CPU's, which is single precision too. */
 static qb_status compare(bench *b, double *error) {
     size_t columns = b->columns, bytes = columns * sizeof(float), rows = row_count(b);
-    const qb__prep cpu = {QB_COUNTS, QB_U16, columns, b->dark, b->gain, NULL, b->prep.floor};
+    qb__prep cpu = {.quantity = QB_COUNTS,
+                    .dtype = QB_U16,
+                    .columns = columns,
+                    .dark = b->dark,
+                    .gain = b->gain,
+                    .floor = b->prep.floor};
     qb__prep_counts counts = {0};
     float *got = NULL, *want = NULL;
     void *scratch = NULL;
     double sum = 0, norm = 0;
     qb_status status;
+    qb__prep_begin(&cpu, NULL);
     QB__TRY(qb__alloc(columns, sizeof *got, &got));
     QB__TRY(qb__alloc(columns, sizeof *want, &want));
     QB__TRY(qb__alloc(qb__filter_scratch(b->filter), 1, &scratch));

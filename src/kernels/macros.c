@@ -3,9 +3,23 @@
 
 #include <stdio.h>
 
+#include "base/number.h"
+
+static void add(qb__macros *m, const char *text) {
+    snprintf(m->text[m->count], sizeof m->text[0], "%s", text);
+    m->list[m->count] = m->text[m->count];
+    m->list[++m->count] = NULL;
+}
+
 void qb__macros_add(qb__macros *macros, const char *name, long long value) {
-    char *text = macros->text[macros->count];
-    snprintf(text, sizeof macros->text[0], "%s=%lld", name, value);
-    macros->list[macros->count++] = text;
-    macros->list[macros->count] = NULL;
+    char text[sizeof macros->text[0]];
+    snprintf(text, sizeof text, "%s=%lld", name, value);
+    add(macros, text);
+}
+
+/* In brackets, for a sign; with an exponent, since 1f is no number. */
+void qb__macros_add_float(qb__macros *macros, const char *name, float value) {
+    char text[sizeof macros->text[0]];
+    qb__print(text, sizeof text, "%s=(%.8ef)", name, (double)value);
+    add(macros, text);
 }

@@ -14,5 +14,6 @@ typedef struct qb__macros {
 } qb__macros;
 
 void qb__macros_add(qb__macros *macros, const char *name, long long value);
+void qb__macros_add_float(qb__macros *macros, const char *name, float value); /* exactly */
 
 #endif

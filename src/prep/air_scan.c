@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "prep/air_scan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,36 +10,50 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "prep/air.h"
+#include "prep/fields.h"
 
 /* Transmissions of a band of rows, a view at a time. */
 typedef struct band {
     qb_scan *scan;
     const qb_scan_info *info;
     size_t row0, rows, pixels;
-    float *dark, *gain, *values;
+    const float *dark, *gain; /* of the band */
+    qb__fields own;           /* where those of the preparation do not reach */
+    float *values;
     void *raw;
 } band;
 
 static void close_band(band *b) {
-    qb__free(b->dark);
-    qb__free(b->gain);
+    qb__free(b->own.dark);
+    qb__free(b->own.gain);
     qb__free(b->values);
     qb__free(b->raw);
+    *b = (band){0};
 }
 
-static qb_status open_band(band *b, qb_scan *scan, size_t row0, size_t row1) {
+/* The fields that were made before, where they hold these rows; else some for the time being. */
+static qb_status find_fields(band *b, const qb__fields *made) {
+    if (b->row0 >= made->row0 && b->row0 + b->rows <= made->row0 + made->rows) {
+        const size_t at = (b->row0 - made->row0) * made->columns;
+        b->dark = made->dark + at;
+        b->gain = made->gain + at;
+        return QB_OK;
+    }
     uint64_t dead;
+    b->own = (qb__fields){.row0 = b->row0, .rows = b->rows, .columns = b->info->columns};
+    qb_status status = qb__fields_load(b->scan, &b->own, &dead);
+    b->dark = b->own.dark;
+    b->gain = b->own.gain;
+    return status;
+}
+
+static qb_status open_band(band *b, const qb__pass *pass, size_t row0, size_t row1) {
     qb_status status;
-    *b = (band){.scan = scan, .info = qb_scan_describe(scan), .row0 = row0, .rows = row1 - row0};
+    *b = (band){.scan = pass->scan, .info = qb_scan_describe(pass->scan), .row0 = row0, .rows = row1 - row0};
     b->pixels = b->rows * b->info->columns;
     QB__TRY(qb__alloc(b->pixels, sizeof(float), &b->values));
     QB__TRY(qb__alloc(b->pixels, qb_dtype_size(b->info->dtype), &b->raw));
-    if (b->info->quantity == QB_COUNTS && b->info->flats) {
-        QB__TRY(qb__alloc(b->pixels, sizeof(float), &b->dark));
-        QB__TRY(qb__alloc(b->pixels, sizeof(float), &b->gain));
-        QB__TRY(qb_scan_fields(scan, row0, row1, b->gain, b->dark));
-        qb__prep_gain(b->gain, b->dark, b->pixels, b->gain, &dead);
-    }
+    if (pass->fields->gain) QB__TRY(find_fields(b, pass->fields));
 out:
     if (status != QB_OK) close_band(b);
     return status;
@@ -68,30 +81,30 @@ static void column_profile(const band *b, float *column, float *profile) {
     }
 }
 
-/* Looks at up to SAMPLE views, all of a small detector's rows or a band in the middle of a large one. */
-static qb_status find_region(qb_scan *scan, qb__air_region *region) {
+/* Looks at up to SAMPLE views, all of a small detector's rows or a band in the middle of a large
+ * one, which stays open. */
+static qb_status find_region(const qb__pass *pass, band *b, qb__air_region *region) {
     enum { SAMPLE = 48, ROWS = 64 };
-    const qb_scan_info *info = qb_scan_describe(scan);
+    const qb_scan_info *info = qb_scan_describe(pass->scan);
     size_t rows = info->rows < ROWS ? info->rows : ROWS, row0 = (info->rows - rows) / 2;
     size_t views = info->views < SAMPLE ? info->views : SAMPLE;
     float *profile = NULL, *column = NULL;
-    band b = {0};
     qb_status status;
-    QB__TRY(open_band(&b, scan, row0, row0 + rows));
+    QB__TRY(open_band(b, pass, row0, row0 + rows));
     QB__TRY(qb__alloc(views * info->columns, sizeof *profile, &profile));
     QB__TRY(qb__alloc(rows, sizeof *column, &column));
     for (size_t i = 0; i < views; i++) {
-        QB__TRY(read_view(&b, i * info->views / views));
-        column_profile(&b, column, profile + i * info->columns);
+        QB__TRY(read_view(b, i * info->views / views));
+        column_profile(b, column, profile + i * info->columns);
     }
     *region = (qb__air_region){.y0 = row0, .y1 = row0 + rows};
-    if (!qb__air_find(profile, views, info->columns, info->quantity == QB_TRANSMISSION || b.gain, region))
+    if (!qb__air_find(profile, views, info->columns, info->quantity == QB_TRANSMISSION || b->gain,
+                      region))
         status = qb__fail(QB_BAD_INPUT,
                           "%s: --air auto found no columns at either edge that stay open beam in all "
                           "views; give X0:X1,Y0:Y1 or leave --air out",
                           info->path);
 out:
-    close_band(&b);
     qb__free(profile);
     qb__free(column);
     return status;
@@ -142,43 +155,65 @@ static qb_status percentile_level(const band *b, double percentile, size_t view,
                     b->info->path, view, percentile, (double)*level);
 }
 
-qb_status qb__air_measure(qb_scan *scan, const char *where, const qb_env *env, float *air, char *text,
-                          size_t size) {
-    const qb_scan_info *info = qb_scan_describe(scan);
+/* Where to look, said in words too; the band of its rows is open then. */
+static qb_status choose_region(const qb__pass *pass, double *percentile, band *b,
+                               qb__air_region *region) {
+    const char *where = pass->options->air;
+    const qb_scan_info *info = qb_scan_describe(pass->scan);
+    if (info->quantity == QB_LINE_INTEGRAL)
+        return qb__fail(QB_BAD_ARGUMENT, "--air %s: %s already holds line integrals", where,
+                        info->path);
+    if (parse_percentile(where, percentile)) {
+        *region = (qb__air_region){.y1 = info->rows};
+        snprintf(pass->note, pass->note_size, "the %g %% level of each view", *percentile);
+        return open_band(b, pass, 0, info->rows);
+    }
+    *percentile = 0;
+    const bool find = strcmp(where, "auto") == 0;
+    qb_status status = find ? find_region(pass, b, region)
+                            : qb__air_parse(where, info->rows, info->columns, region);
+    if (status != QB_OK) return status;
+    describe(region, pass->note, pass->note_size);
+    return find ? QB_OK : open_band(b, pass, region->y0, region->y1);
+}
+
+static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
+    (void)info;
+    return options->air != NULL;
+}
+
+/* The open beam of every view, in the region of --air (X0:X1,Y0:Y1 or auto) or at a percentile of the
+ * whole view (99.9%): its median transmission, or median counts less dark where there are no flats. */
+static qb_status measure(const qb__pass *pass) {
+    const qb_scan_info *info = qb_scan_describe(pass->scan);
     qb__air_region region;
     band b = {0};
-    float *picked = NULL, low = INFINITY, high = 0;
-    double percentile;
-    bool whole = parse_percentile(where, &percentile);
-    qb_status status = QB_OK;
-    if (whole) {
-        region = (qb__air_region){.y1 = info->rows};
-        snprintf(text, size, "the %g %% level of each view", percentile);
-    } else if (strcmp(where, "auto") == 0) {
-        status = find_region(scan, &region);
-    } else {
-        status = qb__air_parse(where, info->rows, info->columns, &region);
-    }
-    if (status != QB_OK) return status;
-    if (!whole) describe(&region, text, size);
-    QB__TRY(open_band(&b, scan, region.y0, region.y1));
+    float *picked = NULL, *air, low = INFINITY, high = 0;
+    double percentile = 0;
+    qb_status status;
+    QB__TRY(choose_region(pass, &percentile, &b, &region));
+    QB__TRY(qb__alloc(info->views, sizeof *air, &pass->fields->air));
     QB__TRY(qb__alloc(b.pixels, sizeof *picked, &picked));
+    air = pass->fields->air;
     for (size_t v = 0; v < info->views; v++) {
-        QB__TRY(qb__check_cancel(env));
+        QB__TRY(qb__check_cancel(pass->env));
         QB__TRY(read_view(&b, v));
-        QB__TRY(whole ? percentile_level(&b, percentile, v, picked, &air[v])
-                      : region_level(&b, &region, v, picked, &air[v]));
+        QB__TRY(percentile > 0 ? percentile_level(&b, percentile, v, picked, &air[v])
+                               : region_level(&b, &region, v, picked, &air[v]));
         low = fminf(low, air[v]);
         high = fmaxf(high, air[v]);
     }
     if (high > 0 && b.gain && (low < 0.8f || high > 1.25f))
-        qb__warn(env,
+        qb__warn(pass->env,
                  "%s: the air region (%s) is %g to %g times as bright as the flats: values are wrong if "
                  "the object covers it",
-                 info->path, text, (double)low, (double)high);
-    qb__info(env, "open beam at %s: %g to %g over the views", text, (double)low, (double)high);
+                 info->path, pass->note, (double)low, (double)high);
+    qb__info(pass->env, "open beam at %s: %g to %g over the views", pass->note, (double)low, (double)high);
 out:
     close_band(&b);
     qb__free(picked);
     return status;
 }
+
+const qb__step qb__step_air = {
+    .name = "air", .scope = QB__SCOPE_SCAN, .wanted = wanted, .measure = measure};

@@ -4,20 +4,30 @@
 
 #include <stdint.h>
 
+#include "cpu/rows/lines.h"
 #include "quickbeam/array.h"
+#include "quickbeam/recon.h"
 #include "quickbeam/scan.h"
+
+typedef struct qb__step qb__step;
+
+enum { QB__PREP_STEPS = 8 };
 
 /* Detector numbers -> line integrals, one detector row at a time:
  *   transmission = (counts - dark) / (flat - dark) / air[view],   line integral = -ln(transmission)
- * Rings, phase, zingers have their place beside this file. */
+ * and what other steps (step.h) do. */
 typedef struct qb__prep {
     qb_quantity quantity;
     qb_dtype dtype;
     size_t columns;
-    const float *dark;  /* [row][column] mean dark; NULL = 0 */
-    const float *gain;  /* [row][column] 1/(flat - dark), 0 where the flat is dead; NULL = 1 */
-    const float *air;   /* [view] transmission of open beam; NULL = 1 */
-    float floor;        /* transmissions below are raised to it, and counted */
+    const float *dark; /* [row][column] mean dark; NULL = 0 */
+    const float *gain; /* [row][column] 1/(flat - dark), 0 where the flat is dead; NULL = 1 */
+    const float *air;  /* [view] transmission of open beam; NULL = 1 */
+    float floor;       /* transmissions below are raised to it, and counted */
+    /* of qb__prep_begin(): */
+    const qb_prep_options *options;
+    const qb__lines *loops; /* those of this CPU */
+    const qb__step *value[QB__PREP_STEPS], *row[QB__PREP_STEPS]; /* ended by NULL */
 } qb__prep;
 
 typedef struct qb__prep_counts {
@@ -26,6 +36,9 @@ typedef struct qb__prep_counts {
     uint64_t dead;       /* pixels whose flat is dead, replaced */
     uint64_t values;     /* all that were prepared */
 } qb__prep_counts;
+
+/* Choose the value and row steps, once for all rows. `options` must outlive prep; NULL: defaults. */
+void qb__prep_begin(qb__prep *prep, const qb_prep_options *options);
 
 /* gain[i] = 1/(flat[i] - dark[i]); 0 and counted in *dead where that is not positive and finite. */
 void qb__prep_gain(const float *flat, const float *dark, size_t count, float *gain, uint64_t *dead);

@@ -8,53 +8,15 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "prep/air_scan.h"
+#include "prep/step.h"
+
+enum { NOTES = 16 };
 
 struct qb__prepare {
     qb__prep steps;
-    size_t row0, rows;
-    float *dark, *gain, *air;
-    char air_text[160];
+    qb__fields fields;
+    char note[NOTES][160]; /* of the steps, by their rows */
 };
-
-/* The scan's fields as dark and 1/(flat - dark). Only one extra field is held while it is made. */
-static qb_status load_fields(qb__prepare *prepare, qb_scan *scan, const qb_env *env) {
-    const qb_scan_info *info = qb_scan_describe(scan);
-    size_t pixels = prepare->rows * info->columns;
-    uint64_t dead;
-    qb_status status;
-    QB__TRY(qb__alloc(pixels, sizeof(float), &prepare->dark));
-    QB__TRY(qb__alloc(pixels, sizeof(float), &prepare->gain));
-    QB__TRY(qb_scan_fields(scan, prepare->row0, prepare->row0 + prepare->rows, prepare->gain,
-                           prepare->dark));
-    qb__prep_gain(prepare->gain, prepare->dark, pixels, prepare->gain, &dead);
-    if (dead == pixels)
-        return qb__fail(QB_BAD_INPUT,
-                        "%s: no flat pixel is brighter than its dark field (all %zu are dead): are "
-                        "--flats and --darks swapped?",
-                        info->path, pixels);
-    if (dead)
-        qb__warn(env, "%s: %llu of %zu flat pixels are dead; they are bridged by their neighbours",
-                 info->path, (unsigned long long)dead, pixels);
-    prepare->steps.dark = prepare->dark;
-    prepare->steps.gain = prepare->gain;
-out:
-    return status;
-}
-
-/* Counts without flats are only usable when the open beam can be found in the views themselves. */
-static qb_status check_flats(const qb_scan_info *info, const qb_prep_options *options,
-                             const qb_env *env) {
-    if (info->flats || info->quantity != QB_COUNTS) return QB_OK;
-    if (!options->air)
-        return qb__fail(QB_BAD_INPUT,
-                        "%s holds counts but no flats: give --flats FILE, --air X0:X1,Y0:Y1 or --air "
-                        "auto, or say what the numbers are with --quantity",
-                        info->path);
-    qb__warn(env, "%s has no flats: the open beam of each view's air region stands in for them",
-             info->path);
-    return QB_OK;
-}
 
 qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, size_t row0, size_t row1,
                              const qb_env *env, qb__prepare **out) {
@@ -63,24 +25,21 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, size
     qb__prepare *prepare;
     qb_status status = qb__alloc(1, sizeof *prepare, &prepare);
     if (status != QB_OK) return status;
-    prepare->row0 = row0;
-    prepare->rows = row1 - row0;
+    qb__fields *fields = &prepare->fields;
+    *fields = (qb__fields){.row0 = row0, .rows = row1 - row0, .columns = info->columns};
     prepare->steps = (qb__prep){.quantity = info->quantity,
                                 .dtype = info->dtype,
                                 .columns = info->columns,
                                 .floor = (float)options->transmission_floor};
-    QB__TRY(check_flats(info, options, env));
-    if (info->quantity == QB_COUNTS && info->flats) QB__TRY(load_fields(prepare, scan, env));
-    if (options->air && info->quantity == QB_LINE_INTEGRAL) {
-        status = qb__fail(QB_BAD_ARGUMENT, "--air %s: %s already holds line integrals", options->air,
-                          info->path);
-        goto out;
-    }
-    if (options->air) {
-        QB__TRY(qb__alloc(info->views, sizeof(float), &prepare->air));
-        QB__TRY(qb__air_measure(scan, options->air, env, prepare->air, prepare->air_text,
-                                sizeof prepare->air_text));
-        prepare->steps.air = prepare->air;
+    qb__prep_begin(&prepare->steps, options);
+    for (size_t i = 0; qb__steps[i]; i++) {
+        const qb__step *step = qb__steps[i];
+        const qb__pass pass = {scan, options, env, prepare, fields, prepare->note[i], sizeof prepare->note[i]};
+        if (step->scope != QB__SCOPE_SCAN || !step->wanted(info, options)) continue;
+        QB__TRY(step->measure(&pass));
+        prepare->steps.dark = fields->dark;
+        prepare->steps.gain = fields->gain;
+        prepare->steps.air = fields->air;
     }
 out:
     if (status != QB_OK) {
@@ -93,23 +52,26 @@ out:
 
 void qb__prepare_destroy(qb__prepare *prepare) {
     if (!prepare) return;
-    qb__free(prepare->dark);
-    qb__free(prepare->gain);
-    qb__free(prepare->air);
+    qb__free(prepare->fields.dark);
+    qb__free(prepare->fields.gain);
+    qb__free(prepare->fields.air);
     qb__free(prepare);
 }
 
 void qb__prepare_row(const qb__prepare *prepare, size_t view, size_t row, const void *raw, float *out,
                      qb__prep_counts *counts) {
-    qb__prep_row(&prepare->steps, view, row - prepare->row0, raw, out, counts);
+    qb__prep_row(&prepare->steps, view, row - prepare->fields.row0, raw, out, counts);
 }
 
 const qb__prep *qb__prepare_steps(const qb__prepare *prepare) { return &prepare->steps; }
 
-size_t qb__prepare_rows_held(const qb__prepare *prepare) { return prepare->rows; }
+size_t qb__prepare_rows_held(const qb__prepare *prepare) { return prepare->fields.rows; }
 
-const char *qb__prepare_air(const qb__prepare *prepare) {
-    return prepare->air ? prepare->air_text : NULL;
+void qb__prep_define(const qb__prep *prep, qb__macros *macros) {
+    const qb__step *const *lists[] = {prep->value, prep->row};
+    for (int i = 0; i < 2; i++)
+        for (const qb__step *const *s = lists[i]; *s; s++)
+            if ((*s)->define) (*s)->define(prep->options, macros);
 }
 
 struct rows_job {
@@ -187,7 +149,8 @@ void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *count
     cJSON_AddNumberToObject(entry, "clamped", (double)sum.clamped);
     cJSON_AddNumberToObject(entry, "not_finite", (double)sum.not_finite);
     cJSON_AddNumberToObject(entry, "dead", (double)sum.dead);
-    if (prepare->air) cJSON_AddStringToObject(entry, "air", prepare->air_text);
+    for (size_t i = 0; qb__steps[i]; i++)
+        if (*prepare->note[i]) cJSON_AddStringToObject(entry, qb__steps[i]->name, prepare->note[i]);
     if (sum.clamped)
         qb__warn(env, "%llu transmissions below %g were raised to it before -log",
                  (unsigned long long)sum.clamped, (double)prepare->steps.floor);

@@ -4,15 +4,16 @@
 
 #include "base/json.h"
 #include "base/pool.h"
+#include "kernels/macros.h"
 #include "prep/prep.h"
 #include "quickbeam/recon.h"
 
-/* Everything that turns an open scan's numbers into line integrals: the mean flat and dark of some
- * rows, the air normalisation of every view, the floor. Made once, then read from any thread. */
+/* Everything that turns an open scan's numbers into line integrals: the steps (step.h) it wants, and
+ * the fields that their passes made of some rows. Made once, then read from any thread. */
 typedef struct qb__prepare qb__prepare;
 
-/* For rows row0 <= row < row1. Reads their fields, and the air region of every view where one is asked
- * for. Says what it decided. */
+/* For rows row0 <= row < row1. Runs the passes over the scan: its fields, and what else is asked for
+ * (the air region of every view). Says what it decided. `options` must outlive it. */
 qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, size_t row0, size_t row1,
                              const qb_env *env, qb__prepare **prepare);
 void qb__prepare_destroy(qb__prepare *prepare); /* NULL-safe */
@@ -23,8 +24,8 @@ void qb__prepare_row(const qb__prepare *prepare, size_t view, size_t row, const 
  * qb__prepare_rows_held. */
 const qb__prep *qb__prepare_steps(const qb__prepare *prepare);
 size_t qb__prepare_rows_held(const qb__prepare *prepare);
-/* "columns 0..11 and 148..159, rows 0..134"; NULL without normalisation. */
-const char *qb__prepare_air(const qb__prepare *prepare);
+/* The macros of the steps that prepare_rows.clh must be told of. */
+void qb__prep_define(const qb__prep *prep, qb__macros *macros);
 
 /* Read and prepare rows row0 <= row < row1, all among the prepared, of all views:
  * sinograms[row][view][column]. */

@@ -15,7 +15,7 @@
 #include "ops/filter.h"
 #include "ops/ramp.h"
 #include "ops/window.h"
-#include "prep/prep.h"
+#include "prep/prepare.h"
 #include "on_devices.h"
 
 enum { POISON = 0xa5 };
@@ -28,7 +28,7 @@ typedef struct trial {
     qb_pad pad;
     qb_dtype dtype;
     qb_quantity quantity;
-    bool dark, gain, air;
+    bool dark, gain, air, hardening;
     const char *spec;
     qb__filter_method method;
     size_t raw_pad, out_pad, offset; /* extra elements of strides; bytes */
@@ -198,6 +198,7 @@ static void line_of(const trial *t, const scan *s, size_t view, size_t row, cons
         } else {
             line[c] = value;
         }
+        if (t->hardening) line[c] += 0.05 * pow(line[c], 2) - 0.002 * pow(line[c], 3);
         if (dead || !isfinite(value)) line[c] = NAN;
     }
     for (size_t c = 0; c < columns; c++) {
@@ -269,7 +270,16 @@ static void check_trial(const trial *t) {
     qb__filter *filter = cpu_filter(t, &spectrum);
     make_scan(t, &s);
     qb__device_prep prep = prep_of(t, &s);
-    const qb__prep cpu = {t->quantity, t->dtype, t->columns, prep.dark, prep.gain, prep.air, 1e-6f};
+    qb_prep_options options = {.hardening = {t->hardening ? 2 : 0, {0.05, -0.002}}};
+    qb__prep cpu = {.quantity = t->quantity,
+                    .dtype = t->dtype,
+                    .columns = t->columns,
+                    .dark = prep.dark,
+                    .gain = prep.gain,
+                    .air = prep.air,
+                    .floor = 1e-6f};
+    qb__prep_begin(&cpu, &options);
+    qb__prep_define(&cpu, &prep.steps);
     assert_ok(qb__device_filter_create(device, &spectrum, &prep, t->method, &on_device));
     static const char *const pads[] = {"zero", "edge", "mirror", "taper", "ellipse"};
     printf("  %5zu columns, %s, %s, %s (strides +%zu +%zu at %zu), %u x %zu rows, %s: ", t->columns,
@@ -345,6 +355,7 @@ static trial random_trial(size_t columns) {
                .dark = below(3) > 0,
                .gain = below(4) > 0,
                .air = below(2),
+               .hardening = below(2),
                .spec = specs[below(5)],
                .raw_pad = below(2) ? 0 : below(7),
                .out_pad = below(2) ? 0 : below(7),

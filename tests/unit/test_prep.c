@@ -70,6 +70,12 @@ static void all_variants_agree(void **state) {
     }
 }
 
+static void prepare_row(qb__prep prep, size_t view, size_t row, const void *raw, float *out,
+                        qb__prep_counts *counts) {
+    qb__prep_begin(&prep, NULL);
+    qb__prep_row(&prep, view, row, raw, out, counts);
+}
+
 static void every_dtype(void **state) {
     (void)state;
     enum { M = 1100 }; /* more than two blocks */
@@ -78,12 +84,12 @@ static void every_dtype(void **state) {
     for (int i = 0; i < M; i++) values[i] = (float)(1 + i % 100);
     qb__prep prep = {.quantity = QB_COUNTS, .dtype = QB_F32, .columns = M, .floor = 1e-6f};
     qb__prep_counts counts = {0};
-    qb__prep_row(&prep, 0, 0, values, want, &counts);
+    prepare_row(prep, 0, 0, values, want, &counts);
     for (int i = 0; i < M; i++) assert_close(want[i], -log(values[i]), 1e-6);
 #define AS(name, type)                                                                             \
     for (int i = 0; i < M; i++) ((type *)raw)[i] = (type)values[i];                                \
     prep.dtype = name;                                                                             \
-    qb__prep_row(&prep, 0, 0, raw, got, &counts);                                                  \
+    prepare_row(prep, 0, 0, raw, got, &counts);                                                  \
     assert_memory_equal(got, want, sizeof got)
     AS(QB_U8, uint8_t);
     AS(QB_I8, int8_t);
@@ -94,7 +100,7 @@ static void every_dtype(void **state) {
     AS(QB_F64, double);
     qb__float_to_half(values, M, raw);
     prep.dtype = QB_F16;
-    qb__prep_row(&prep, 0, 0, raw, got, &counts);
+    prepare_row(prep, 0, 0, raw, got, &counts);
     assert_memory_equal(got, want, sizeof got);
     assert_true(counts.clamped == 0 && counts.dead == 0 && counts.not_finite == 0);
 }
@@ -114,7 +120,7 @@ static void all_flats_dead(void **state) {
                      .gain = gain,
                      .floor = 1e-6f};
     qb__prep_counts counts = {0};
-    qb__prep_row(&prep, 0, 0, raw, out, &counts);
+    prepare_row(prep, 0, 0, raw, out, &counts);
     assert_true(counts.dead == N && counts.clamped == 0 && counts.not_finite == 0);
     for (int i = 0; i < N; i++) assert_true(out[i] == 0);
 }
@@ -142,7 +148,7 @@ static void counts_to_line_integrals(void **state) {
                      .floor = 1e-4f};
     for (size_t view = 0; view < 2; view++) {
         qb__prep_counts counts = {0};
-        qb__prep_row(&prep, view, 0, raw, out, &counts);
+        prepare_row(prep, view, 0, raw, out, &counts);
         assert_int_equal(counts.clamped, 1);
         assert_int_equal(counts.dead, 1);
         assert_int_equal(counts.not_finite, 0);
@@ -161,15 +167,15 @@ static void bad_values_are_bridged(void **state) {
     float want[8] = {1, 1, 2, 3, 4, 5, 5, 5};
     qb__prep prep = {.quantity = QB_LINE_INTEGRAL, .dtype = QB_F32, .columns = 8, .floor = 1e-6f};
     qb__prep_counts counts = {0};
-    qb__prep_row(&prep, 0, 0, raw, out, &counts);
+    prepare_row(prep, 0, 0, raw, out, &counts);
     assert_int_equal(counts.not_finite, 5);
     for (int i = 0; i < 8; i++) assert_close(out[i], want[i], 1e-6);
     for (int i = 0; i < 8; i++) raw[i] = NAN;
-    qb__prep_row(&prep, 0, 0, raw, out, &counts);
+    prepare_row(prep, 0, 0, raw, out, &counts);
     for (int i = 0; i < 8; i++) assert_true(out[i] == 0.0f);
     prep.quantity = QB_TRANSMISSION;
     for (int i = 0; i < 8; i++) raw[i] = i == 2 ? NAN : 0.5f;
-    qb__prep_row(&prep, 0, 0, raw, out, &counts);
+    prepare_row(prep, 0, 0, raw, out, &counts);
     for (int i = 0; i < 8; i++) assert_close(out[i], log(2), 1e-6);
 }
 
@@ -182,12 +188,43 @@ static void dead_flats(void **state) {
     assert_close(gain[3], 1.0 / 3, 1e-7);
 }
 
+/* What was hardened comes back proportional to the path; lost columns are bridged after that. */
+static void hardening_is_straightened(void **state) {
+    (void)state;
+    enum { M = 1300 };
+    static float raw[M], out[M];
+    qb_prep_options options = {.hardening = {2, {0.05, 0.01}}};
+    for (int i = 0; i < M; i++) raw[i] = expf(-(float)i / 400);
+    raw[600] = NAN;
+    for (int quantity = 0; quantity < 2; quantity++) {
+        qb__prep prep = {.quantity = quantity ? QB_LINE_INTEGRAL : QB_TRANSMISSION,
+                         .dtype = QB_F32,
+                         .columns = M,
+                         .floor = 1e-6f};
+        qb__prep_counts counts = {0};
+        for (int i = 0; quantity && i < M; i++) raw[i] = -logf(raw[i]);
+        qb__prep_begin(&prep, &options);
+        qb__prep_row(&prep, 0, 0, raw, out, &counts);
+        for (int i = 0; i < M; i++) {
+            double p = i / 400.0, want = p + 0.05 * p * p + 0.01 * p * p * p;
+            assert_close(out[i], want, i == 600 ? 1e-5 : 2e-6);
+        }
+        assert_int_equal(counts.not_finite, 1);
+    }
+    options.hardening.count = 1; /* the second number is not one that was given */
+    qb__prep prep = {.quantity = QB_LINE_INTEGRAL, .dtype = QB_F32, .columns = M, .floor = 1e-6f};
+    qb__prep_counts counts = {0};
+    qb__prep_begin(&prep, &options);
+    qb__prep_row(&prep, 0, 0, raw, out, &counts);
+    assert_close(out[800], 2 + 0.05 * 4, 2e-6);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logarithm),          cmocka_unit_test(counts_to_line_integrals),
         cmocka_unit_test(all_variants_agree), cmocka_unit_test(every_dtype),
         cmocka_unit_test(all_flats_dead),     cmocka_unit_test(bad_values_are_bridged),
-        cmocka_unit_test(dead_flats),
+        cmocka_unit_test(dead_flats),         cmocka_unit_test(hardening_is_straightened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

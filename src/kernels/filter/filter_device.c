@@ -132,7 +132,7 @@ static void say_radices(qb__device_filter *filter) {
 static qb_status build(qb__device_filter *filter, const qb__device_prep *prep, bool local) {
     const qb__device_info *info = qb__device_info_of(filter->device);
     const char *source = local ? "filter_rows.cl" : "prepare_rows.cl";
-    qb__macros m = {.count = 0};
+    qb__macros m = prep->steps;
     qb_status status;
     define_prep(&m, filter, prep);
     if (local) {

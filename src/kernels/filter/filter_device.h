@@ -6,6 +6,7 @@
 
 #include "device/device.h"
 #include "kernels/filter/filter_spectrum.h"
+#include "kernels/macros.h"
 #include "quickbeam/array.h"
 #include "quickbeam/scan.h"
 
@@ -38,6 +39,7 @@ typedef struct qb__device_prep {
      * and the two are not looked at. */
     const float *share; /* [columns] */
     size_t columns, before;
+    qb__macros steps;     /* what prepare_rows.clh is to do besides */
 } qb__device_prep;
 
 /* QB_NO_MEMORY when the device has no room. QB_UNSUPPORTED, QB_NO_DEVICE when `method` is not AUTO

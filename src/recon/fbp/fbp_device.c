@@ -206,6 +206,7 @@ static qb_status open_filter(const qb__fbp *fbp, qb__fbp_part *part) {
                             .columns = fbp->info->columns,
                             .before = fbp->fan.before};
     qb__filter_spectrum spectrum;
+    qb__prep_define(steps, &prep.steps);
     qb__filter_describe(fbp->filter, &spectrum);
     return qb__device_filter_create(part->device, &spectrum, &prep, QB__FILTER_AUTO,
                                     &part->pass.filter);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Columns that have no value are bridged by a line between the good ones around them. */
+#include <math.h>
+
+#include "prep/step.h"
+
+static bool always(const qb_scan_info *info, const qb_prep_options *options) {
+    (void)info, (void)options;
+    return true;
+}
+
+/* Columns first..end-1, which are NaN. */
+static void bridge(float *out, size_t columns, size_t first, size_t end) {
+    float left = first > 0 ? out[first - 1] : end < columns ? out[end] : 0;
+    float right = end < columns ? out[end] : left;
+    for (size_t i = first; i < end; i++) {
+        float part = (float)(i - first + 1) / (float)(end - first + 1);
+        out[i] = (1 - part) * left + part * right;
+    }
+}
+
+static void run(const qb__prep *prep, qb__line *line, size_t column, size_t columns,
+                const float *in, float *out) {
+    const bool fields = prep->quantity == QB_COUNTS && prep->gain;
+    const float *gain = fields ? prep->gain + line->row * columns : NULL;
+    (void)column, (void)in;
+    for (size_t i = 0; line->lost && i < columns; i++) {
+        size_t first = i;
+        for (; i < columns && isnan(out[i]); i++) {
+            if (gain && gain[i] == 0)
+                line->counts->dead++;
+            else
+                line->counts->not_finite++;
+        }
+        if (i > first) bridge(out, columns, first, i);
+    }
+    line->lost = 0;
+}
+
+const qb__step qb__step_bridge = {
+    .name = "bridge", .scope = QB__SCOPE_ROW, .wanted = always, .run = run};

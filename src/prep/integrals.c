@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The two ways to line integrals, by the loops of cpu/rows/lines.h, which fuse all that happens to a
+ * number: dark, gain, air and -ln of counts and transmissions; a check of what are integrals
+ * already. One of them is the first value step of every scan. */
+#include "prep/step.h"
+
+static bool logarithm(const qb_scan_info *info, const qb_prep_options *options) {
+    (void)options;
+    return info->quantity != QB_LINE_INTEGRAL;
+}
+
+static bool none(const qb_scan_info *info, const qb_prep_options *options) {
+    return !logarithm(info, options);
+}
+
+static void run_integrals(const qb__prep *prep, qb__line *line, size_t column, size_t count,
+                          const float *in, float *out) {
+    const size_t at = line->row * prep->columns + column;
+    const bool fields = prep->quantity == QB_COUNTS;
+    qb__lines_found found = {0, 0};
+    prep->loops->integrals(in, fields && prep->dark ? prep->dark + at : NULL,
+                           fields && prep->gain ? prep->gain + at : NULL,
+                           prep->air ? 1 / prep->air[line->view] : 1, prep->floor, count, out,
+                           &found);
+    line->counts->clamped += found.clamped;
+    line->lost += found.bad;
+}
+
+static void run_check(const qb__prep *prep, qb__line *line, size_t column, size_t count,
+                      const float *in, float *out) {
+    qb__lines_found found = {0, 0};
+    (void)column;
+    prep->loops->check(in, count, out, &found);
+    line->lost += found.bad;
+}
+
+const qb__step qb__step_integrals = {
+    .name = "integrals", .scope = QB__SCOPE_VALUE, .wanted = logarithm, .run = run_integrals};
+const qb__step qb__step_check = {
+    .name = "check", .scope = QB__SCOPE_VALUE, .wanted = none, .run = run_check};

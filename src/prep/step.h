@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_STEP_H
+#define QB_PREP_STEP_H
+
+#include <stdbool.h>
+
+#include "kernels/macros.h"
+#include "prep/prep.h"
+#include "quickbeam/recon.h"
+
+/* One step from a detector's numbers to line integrals: a file with its functions and a row in
+ * steps.c, where the order of the rows is the order of the work. Where it works: */
+typedef enum qb__scope {
+    QB__SCOPE_SCAN,  /* a pass over the scan before streaming begins; makes fields for the others */
+    QB__SCOPE_VALUE, /* every number by itself */
+    QB__SCOPE_ROW    /* a detector row of one view, all its columns at once */
+} qb__scope;
+
+/* What passes make: [row][column] of rows row0 <= row < row0 + rows, [view]. NULL = none; owned by
+ * the preparation. */
+typedef struct qb__fields {
+    size_t row0, rows, columns;
+    float *dark; /* taken off the numbers */
+    float *gain; /* then multiplied by: 1/(flat - dark), 0 where the flat is dead */
+    float *air;  /* [view] then divided by: open beam */
+} qb__fields;
+
+/* A pass at work. */
+typedef struct qb__pass {
+    qb_scan *scan;
+    const qb_prep_options *options;
+    const qb_env *env;
+    const struct qb__prepare *prepare; /* the steps before this one, for qb__prepare_rows() */
+    qb__fields *fields;                /* to fill and to change */
+    char *note;                        /* [note_size] what was done, for report and provenance */
+    size_t note_size;
+} qb__pass;
+
+/* The row that value and row steps have in hand. */
+typedef struct qb__line {
+    size_t view, row; /* of the fields */
+    uint64_t lost;    /* columns that have no value so far: they are NaN */
+    qb__prep_counts *counts;
+} qb__line;
+
+struct qb__step {
+    const char *name; /* in reports */
+    qb__scope scope;
+    /* Does this scan need it? NULL options: those of none, the defaults. */
+    bool (*wanted)(const qb_scan_info *info, const qb_prep_options *options);
+    /* A scan step's pass. Memory beside its fields stays below what streaming will take, or is cut
+     * into blocks of rows. */
+    qb_status (*measure)(const qb__pass *pass);
+    /* A value or row step: `count` columns from `column` on. A row step has them all, and in == out;
+     * of the value steps the first converts, the others find in == out too. Fused with the filter:
+     * the values stay in the first cache between all of them. */
+    void (*run)(const qb__prep *prep, qb__line *line, size_t column, size_t count, const float *in,
+                float *out);
+    /* The same in kernels/filter/prepare_rows.clh, bit for bit: the macros that switch it on there.
+     * NULL: it is always on, or what it does follows from the fields. */
+    void (*define)(const qb_prep_options *options, qb__macros *macros);
+};
+
+extern const qb__step *const qb__steps[]; /* ended by NULL; steps.c */
+
+extern const qb__step qb__step_fields, qb__step_air, qb__step_integrals, qb__step_check,
+    qb__step_hardening, qb__step_bridge;
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#include "prep/step.h"
+
+/* A new correction is a file with its step, and its line here. */
+const qb__step *const qb__steps[] = {
+    &qb__step_fields,    /* scan: mean dark and flat */
+    &qb__step_air,       /* scan: the open beam of every view */
+    &qb__step_integrals, /* value: dark, gain, air, -ln */
+    &qb__step_check,     /* value: line integrals already: NaN where they are none */
+    &qb__step_hardening, /* value */
+    &qb__step_bridge,    /* row: what has no value takes its neighbours' */
+    NULL,
+};

@@ -3,6 +3,8 @@
 #define QUICKBEAM_BENCH_H
 
 #include "quickbeam/env.h"
+#include "quickbeam/geometry.h"
+#include "quickbeam/kernel.h"
 #include "quickbeam/param.h"
 
 #ifdef __cplusplus
@@ -10,13 +12,13 @@ extern "C" {
 #endif
 
 typedef struct qb_bench_options {
-    size_t struct_size; /* see qb_params_init */
-    int geometry;        /* 0 parallel, 1 cone */
+    size_t struct_size;  /* see qb_params_init */
+    qb_beam geometry;    /* not said: parallel */
     qb_numbers size;     /* NX,NY,NZ; none = what suits the benchmark */
     int views;
     qb_numbers detector; /* COLUMNS,ROWS; columns default to NX, rows to NZ */
-    int accuracy;        /* qb_accuracy */
-    int interp;          /* qb_interp */
+    qb_accuracy accuracy;
+    qb_interp interp;
     char *kernel;        /* a variant's id; NULL = the planner's choice */
     int repeat;
     char *reference;     /* rabbitct: a file of uint16 HU to compare with; NULL = the data set's own */

@@ -16,8 +16,8 @@ extern "C" {
 /* The world is right-handed, in mm (or in detector pixels where no pixel size is known); z is the
  * rotation axis. At view angle t rays travel along (-sin t, cos t, 0), the detector's columns run
  * along (cos t, sin t, 0) and its rows along (0, 0, 1). Pixel centres are at integer indices. */
-typedef enum qb_beam { QB_BEAM_PARALLEL, QB_BEAM_CONE } qb_beam;
-QB_API const char *qb_beam_name(qb_beam beam); /* "parallel", "cone" */
+typedef enum qb_beam { QB_BEAM_UNKNOWN, QB_BEAM_PARALLEL, QB_BEAM_CONE } qb_beam;
+QB_API const char *qb_beam_name(qb_beam beam); /* "unknown", "parallel", "cone" */
 
 /* The one internal form of any scan: where each view's source and detector are. */
 typedef struct qb_view {

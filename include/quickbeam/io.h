@@ -52,7 +52,7 @@ typedef struct qb_stack {
     size_t first;           /* number of the first image in file names and metadata */
     const char *description; /* one line */
     /* projections only */
-    int beam;               /* 0 = not said, else 1 + qb_beam */
+    qb_beam beam;           /* QB_BEAM_UNKNOWN: not said */
     const double *angles;   /* [shape[0]] radians, or NULL */
     const qb_array *flats, *darks; /* same dtype, [n][row][column], or NULL */
 } qb_stack;
@@ -91,7 +91,7 @@ QB_API qb_status qb_preview_write(const char *path, const float *image, size_t n
 typedef struct qb_output_options {
     size_t struct_size; /* see qb_params_init */
     char *output;      /* -o */
-    int dtype;         /* 0 float32, 1 float16, 2 uint16, 3 uint8 */
+    qb_dtype dtype;    /* float32, float16, uint16 or uint8 */
     qb_numbers range;  /* LO,HI for integer types */
     char *preview;     /* PNG of the middle slice */
     /* Instead of a file: an array of the result's shape, whose type is the output's. The struct and

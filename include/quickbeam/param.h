@@ -19,7 +19,8 @@ typedef enum qb_param_type {
     QB_PARAM_BYTES,   /* size_t; 512M, 8G, 1.5GiB */
     QB_PARAM_DOUBLE,  /* double */
     QB_PARAM_TEXT,    /* char *, owned, NULL when unset */
-    QB_PARAM_CHOICE,  /* int, the index into `choices` */
+    QB_PARAM_CHOICE,  /* an enum: `min` + the index into `choices` */
+    QB_PARAM_DTYPE,   /* qb_dtype, that called like one of `choices` */
     QB_PARAM_NUMBERS, /* qb_numbers, comma-separated */
 } qb_param_type;
 

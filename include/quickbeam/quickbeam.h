@@ -18,6 +18,7 @@
 #include "quickbeam/compare.h"
 #include "quickbeam/geometry.h"
 #include "quickbeam/io.h"
+#include "quickbeam/kernel.h"
 #include "quickbeam/param.h"
 #include "quickbeam/recon.h"
 #include "quickbeam/scan.h"

@@ -5,6 +5,7 @@
 #include "quickbeam/env.h"
 #include "quickbeam/geometry.h"
 #include "quickbeam/io.h"
+#include "quickbeam/kernel.h"
 #include "quickbeam/param.h"
 #include "quickbeam/scan.h"
 
@@ -20,14 +21,8 @@ typedef enum qb_pad {
     QB_PAD_TAPER,
     QB_PAD_ELLIPSE
 } qb_pad;
-/* Auto is what the kernel that is named does, else linear. */
-typedef enum qb_interp {
-    QB_INTERP_LINEAR,
-    QB_INTERP_NEAREST,
-    QB_INTERP_OVERSAMPLE, /* on devices only */
-    QB_INTERP_AUTO
-} qb_interp;
-typedef enum qb_accuracy { QB_ACCURACY_HIGH, QB_ACCURACY_NORMAL, QB_ACCURACY_FAST } qb_accuracy;
+/* Onto a flat, upright detector before views are filtered? Auto: where it is bent or not level. */
+typedef enum qb_resample { QB_RESAMPLE_AUTO, QB_RESAMPLE_ALWAYS, QB_RESAMPLE_NEVER } qb_resample;
 
 /* How counts become line integrals. */
 typedef struct qb_prep_options {
@@ -44,9 +39,9 @@ typedef struct qb_fbp_options {
     char *center;        /* auto, a method, a column, or A:B:STEP */
     char *slices;        /* A:B[:S] */
     char *filter;        /* NAME[:CUTOFF] or a file */
-    int pad;             /* qb_pad */
-    int interp;          /* qb_interp */
-    int accuracy;        /* qb_accuracy */
+    qb_pad pad;
+    qb_interp interp;
+    qb_accuracy accuracy;
     char *kernel;        /* a variant id; NULL = the planner chooses */
     qb_numbers size;     /* NX,NY[,NZ]; default: columns, columns, rows */
     double voxel;        /* mm, of x and y; default: the pixel size */
@@ -60,8 +55,8 @@ QB_API extern const qb_param qb_fbp_params[];
 typedef struct qb_fdk_options {
     size_t struct_size; /* see qb_params_init */
     char *filter;        /* NAME[:CUTOFF] or a file */
-    int pad;             /* qb_pad */
-    int accuracy;        /* qb_accuracy */
+    qb_pad pad;
+    qb_accuracy accuracy;
     char *kernel;        /* a variant id; NULL = the planner chooses */
     qb_numbers size;     /* NX,NY,NZ; default: columns, columns, rows */
     double voxel;        /* mm; default: pixel / magnification */
@@ -70,7 +65,7 @@ typedef struct qb_fdk_options {
     char *slices;        /* A:B[:S] of that grid; NULL = all */
     bool allow_limited;  /* reconstruct although angles are missing; else QB_BAD_INPUT with how many */
     double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
-    int resample;        /* 0 auto, 1 always, 2 never: onto a flat, upright detector first */
+    qb_resample resample;
 } qb_fdk_options;
 QB_API extern const qb_param qb_fdk_params[];
 

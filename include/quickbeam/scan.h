@@ -12,16 +12,25 @@
 extern "C" {
 #endif
 
-/* What the numbers of a scan are. */
-typedef enum qb_quantity { QB_COUNTS, QB_TRANSMISSION, QB_LINE_INTEGRAL } qb_quantity;
+/* What the numbers of a scan are; auto: as the file says, else counts for HDF5 and integers, line
+ * integrals for floats. */
+typedef enum qb_quantity {
+    QB_QUANTITY_AUTO,
+    QB_COUNTS,
+    QB_TRANSMISSION,
+    QB_LINE_INTEGRAL
+} qb_quantity;
 QB_API const char *qb_quantity_name(qb_quantity quantity); /* "counts" */
+
+/* What one image of a file is: a view, or a detector row over all views. Auto: a view. */
+typedef enum qb_image { QB_IMAGE_AUTO, QB_IMAGE_PROJECTION, QB_IMAGE_SINOGRAM } qb_image;
 
 /* How to open a scan; every field may be left at its default. */
 typedef struct qb_scan_options {
     size_t struct_size; /* see qb_params_init */
     char *dataset;     /* HDF5 path of the projections (or of the NXtomo entry) */
-    int as;            /* 0 auto, 1 projections, 2 sinogram: what one image of the file is */
-    int quantity;      /* 0 auto, else 1 + qb_quantity */
+    qb_image as;       /* what one image of the file is */
+    qb_quantity quantity;
     char *angles;      /* degrees: FROM:TO[:N] (TO exclusive) or FILE[:COLUMN][:A:B:S]; NULL = from the scan */
     char *flats;       /* file, folder or pattern of flat fields; NULL = from the scan */
     char *darks;       /* likewise */
@@ -47,7 +56,7 @@ typedef struct qb_scan_info {
     size_t flats, darks;       /* how many frames */
     double pixel_size;         /* mm; 0 when unknown */
     const char *pixel_from;
-    int beam;                  /* 1 + qb_beam as the file states it; 0 when it does not */
+    qb_beam beam;              /* as the file states it */
     double center;             /* the axis' column as the file states it; NAN when it does not */
     size_t cache_bytes;        /* what reading holds besides what it is asked for */
     size_t chunk_rows;         /* storage comes in pieces of so many rows that are costly to read

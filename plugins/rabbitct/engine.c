@@ -7,9 +7,9 @@
 #include "bench/rabbitct_engine.h"
 
 /* What the environment asks for, since neither benchmark hands options on. */
-static qb__accuracy wanted_accuracy(void) {
+static qb_accuracy wanted_accuracy(void) {
     const char *wanted = getenv("RABBITCT_ACCURACY");
-    return wanted && strcmp(wanted, "high") == 0 ? QB__ACCURACY_HIGH : QB__ACCURACY_NORMAL;
+    return wanted && strcmp(wanted, "high") == 0 ? QB_ACCURACY_HIGH : QB_ACCURACY_NORMAL;
 }
 
 qb_rabbitct *qb_rabbitct_create(size_t size, size_t columns, size_t rows, float voxel,

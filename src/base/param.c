@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/params.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -12,7 +13,11 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "quickbeam/array.h"
 #include "quickbeam/version.h"
+
+/* A choice is written as an int. */
+static_assert(sizeof(qb_dtype) == sizeof(int), "enums must be as large as int");
 
 static void *field(const qb_param *row, void *options) { return (char *)options + row->offset; }
 
@@ -20,7 +25,8 @@ static size_t field_size(const qb_param *row) {
     switch (row->type) {
     case QB_PARAM_FLAG: return sizeof(bool);
     case QB_PARAM_INT:
-    case QB_PARAM_CHOICE: return sizeof(int);
+    case QB_PARAM_CHOICE:
+    case QB_PARAM_DTYPE: return sizeof(int);
     case QB_PARAM_BYTES: return sizeof(size_t);
     case QB_PARAM_DOUBLE: return sizeof(double);
     case QB_PARAM_TEXT: return sizeof(char *);
@@ -57,6 +63,7 @@ static bool parse_bytes(const char *text, size_t *bytes) {
     return true;
 }
 
+/* Which of them it is; -1 = none. */
 static int parse_choice(const char *choices, const char *value) {
     size_t length = strlen(value);
     int index = 0;
@@ -113,8 +120,10 @@ static qb_status set_choice(const qb_param *row, void *options, const char *valu
     int index = parse_choice(row->choices, value);
     char why[256];
     snprintf(why, sizeof why, "is none of %s", row->choices);
-    if (index < 0) return refuse(row, value, why);
-    *(int *)field(row, options) = index;
+    qb_dtype dtype = QB_U8;
+    if (index < 0 || (row->type == QB_PARAM_DTYPE && !qb_dtype_parse(value, &dtype)))
+        return refuse(row, value, why);
+    *(int *)field(row, options) = row->type == QB_PARAM_DTYPE ? (int)dtype : (int)row->min + index;
     return QB_OK;
 }
 
@@ -150,7 +159,8 @@ qb_status qb_param_set(const qb_param *row, void *options, const char *value) {
         *(double *)field(row, options) = number;
         return QB_OK;
     case QB_PARAM_TEXT: return set_text(row, options, value);
-    case QB_PARAM_CHOICE: return set_choice(row, options, value);
+    case QB_PARAM_CHOICE:
+    case QB_PARAM_DTYPE: return set_choice(row, options, value);
     case QB_PARAM_NUMBERS: return set_numbers(row, options, value);
     }
     return qb__fail(QB_INTERNAL, "--%s has no type", row->name);
@@ -178,10 +188,12 @@ bool qb_param_get(const qb_param *row, const void *options, char *text, size_t s
         break;
     case QB_PARAM_CHOICE: {
         const char *from = row->choices;
-        for (int i = *(const int *)at; i > 0 && from; i--) from = strchr(from, '|') + 1;
+        for (int i = *(const int *)at - (int)row->min; i > 0 && from; i--)
+            from = strchr(from, '|') + 1;
         snprintf(text, size, "%.*s", (int)strcspn(from, "|"), from);
         break;
     }
+    case QB_PARAM_DTYPE: snprintf(text, size, "%s", qb_dtype_name(*(const qb_dtype *)at)); break;
     case QB_PARAM_NUMBERS: {
         const qb_numbers *numbers = at;
         size_t used = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "quickbeam/bench.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -13,9 +14,11 @@
 #include "planner/kernel_name.h"
 #include "quickbeam/device.h"
 
+static_assert(sizeof(qb_beam) == sizeof(int), "a choice is written as an int");
+
 const qb_param qb_bench_params[] = {
     {"geometry", QB_PARAM_CHOICE, offsetof(qb_bench_options, geometry), NULL, "parallel",
-     "parallel|cone", 0, 0, "beam", 0},
+     "parallel|cone", QB_BEAM_PARALLEL, 0, "beam", 0},
     {"size", QB_PARAM_NUMBERS, offsetof(qb_bench_options, size), "NX[,NY,NZ]", NULL, NULL, 1, 16384,
      "voxels of the volume; default: 1024,1024,64, of a cone beam 512,512,512, of rabbitct 256", 0},
     {"views", QB_PARAM_INT, offsetof(qb_bench_options, views), "N", "1024", NULL, 1, 100000,
@@ -50,61 +53,66 @@ static qb_status bench_filter(const qb_bench_options *options, const qb_env *env
     return status;
 }
 
+/* A benchmark of one kind of beam. */
+typedef struct way {
+    run_bench run;
+    bool on_devices; /* measures a device when one is named */
+    bool parallel;   /* a parallel beam's kernels are chosen by --interp and --kernel */
+    qb_numbers size; /* what --size is when it is not given */
+} way;
+
+#define FLAT 3, {1024, 1024, 64}
+#define CUBE 3, {512, 512, 512}
+
 static const struct {
     const char *name;
-    run_bench run[2]; /* parallel, cone */
+    way parallel, cone; /* cone without run: there is fdk */
     qb_status (*run_file)(const char *file, const qb_bench_options *options, const qb_env *env,
                           cJSON *result);
-    bool on_devices[2]; /* parallel, cone: measures a device when one is named */
 } benches[] = {
-    {"backproject", {qb__bench_backproject, qb__bench_backproject_cone}, NULL, {true, false}},
-    {"filter", {bench_filter, bench_filter}, NULL, {true, false}},
-    {"fbp", {qb__bench_fbp, NULL}, NULL, {true, false}},
-    {"fdk", {qb__bench_fdk, qb__bench_fdk}, NULL, {false, false}},
-    {"resident", {qb__bench_resident, NULL}, NULL, {true, false}},
-    {"io", {qb__bench_io, qb__bench_io}, NULL, {false, false}},
-    {"rabbitct", {NULL, NULL}, qb__bench_rabbitct, {false, false}},
+    {"backproject",
+     {qb__bench_backproject, true, true, {FLAT}},
+     {qb__bench_backproject_cone, false, false, {CUBE}},
+     NULL},
+    {"filter", {bench_filter, true, true, {FLAT}}, {bench_filter, false, false, {CUBE}}, NULL},
+    {"fbp", {qb__bench_fbp, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, NULL},
+    {"fdk", {qb__bench_fdk, false, false, {CUBE}}, {qb__bench_fdk, false, false, {CUBE}}, NULL},
+    {"resident", {qb__bench_resident, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, NULL},
+    {"io", {qb__bench_io, false, true, {FLAT}}, {qb__bench_io, false, false, {CUBE}}, NULL},
+    {"rabbitct",
+     {NULL, false, false, {1, {256}}},
+     {NULL, false, false, {1, {256}}},
+     qb__bench_rabbitct},
 };
 enum { BENCHES = sizeof benches / sizeof benches[0] };
 
-/* What --size is when it is not given. */
-static qb_numbers usual_size(size_t bench, int geometry) {
-    static const qb_numbers flat = {3, {1024, 1024, 64}}, cube = {3, {512, 512, 512}},
-                            rabbit = {1, {256}};
-    if (benches[bench].run_file) return rabbit;
-    return geometry == 1 || benches[bench].run[0] == qb__bench_fdk ? cube : flat;
-}
-
 /* Benchmarks of the CPU alone do not pass for a device's. */
-static qb_status check_device(size_t bench, int geometry, const qb_env *env) {
+static qb_status check_device(const way *side, const char *name, bool cone, const qb_env *env) {
     const char *device = env ? env->device : NULL;
     if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return QB_OK;
-    if (benches[bench].on_devices[geometry]) return QB_OK;
+    if (side->on_devices) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "--device %s: %s%s computes on the CPU only; use auto or cpu",
-                    device, benches[bench].name, geometry == 1 ? " of a cone beam" : "");
+                    device, name, cone ? " of a cone beam" : "");
 }
 
 static qb_status run(size_t bench, const char *file, const qb_bench_options *options,
                      const qb_env *env, cJSON *result) {
     const char *name = benches[bench].name;
     qb_bench_options all = *options;
-    qb_status able = check_device(bench, options->geometry, env);
+    const bool cone = options->geometry == QB_BEAM_CONE;
+    const way *side = cone ? &benches[bench].cone : &benches[bench].parallel;
+    qb_status able = check_device(side, name, cone, env);
+    if (able == QB_OK && side->parallel) able = qb__kernel_interp(all.kernel, &all.interp, env);
     if (able != QB_OK) return able;
-    if (options->geometry == 0 && !benches[bench].run_file &&
-        benches[bench].run[0] != qb__bench_fdk) {
-        able = qb__kernel_interp(all.kernel, &all.interp, env);
-        if (able != QB_OK) return able;
-    }
-    if (all.size.count == 0) all.size = usual_size(bench, options->geometry);
+    if (all.size.count == 0) all.size = side->size;
     if (benches[bench].run_file)
         return file ? benches[bench].run_file(file, &all, env, result)
                     : qb__fail(QB_BAD_ARGUMENT,
                                "%s needs a data set; qb simulate rabbitct makes one", name);
     if (file) return qb__fail(QB_BAD_ARGUMENT, "%s takes no file: %s", name, file);
     if (options->reference) return qb__fail(QB_BAD_ARGUMENT, "%s takes no --reference", name);
-    const run_bench it = benches[bench].run[options->geometry];
-    return it ? it(&all, env, result)
-              : qb__fail(QB_BAD_ARGUMENT, "%s is for a parallel beam: there is fdk", name);
+    return side->run ? side->run(&all, env, result)
+                     : qb__fail(QB_BAD_ARGUMENT, "%s is for a parallel beam: there is fdk", name);
 }
 
 qb_status qb_bench(const char *what, const char *file, const qb_bench_options *given,

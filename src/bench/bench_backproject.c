@@ -140,8 +140,8 @@ static qb_status bench_cpu(const qb_bench_options *options, const qb_env *env, c
     QB__TRY(qb__alloc(slices, sizeof *b.largest, &b.largest));
     for (size_t i = 0; i < slices; i++) b.largest[i] = 1.0f;
     b.problem.largest = b.largest;
-    QB__TRY(qb__bp_parallel_choose(&b.problem, slices, (qb_interp)options->interp,
-                                   (qb_accuracy)options->accuracy, options->kernel, &b.variant));
+    QB__TRY(qb__bp_parallel_choose(&b.problem, slices, options->interp, options->accuracy,
+                                   options->kernel, &b.variant));
     b.slices = slices < b.variant->lanes_max ? (unsigned)slices : b.variant->lanes_max;
     b.lanes = (b.slices + b.variant->lanes_step - 1) / b.variant->lanes_step * b.variant->lanes_step;
     QB__TRY(qb__pool_create(env ? env->threads : 0, &b.pool));

@@ -71,8 +71,8 @@ out:
     return status;
 }
 
-static bool usable(const bench *b, const qb__bp_cone_variant *row, int accuracy) {
-    return !(row->features & ~qb__cpu_features()) && (int)row->accuracy <= accuracy &&
+static bool usable(const bench *b, const qb__bp_cone_variant *row, qb_accuracy accuracy) {
+    return !(row->features & ~qb__cpu_features()) && row->accuracy <= accuracy &&
            row->applicable(&b->problem);
 }
 
@@ -97,7 +97,7 @@ static qb_status choose(bench *b, const qb_bench_options *options) {
         return qb__fail(QB_BAD_ARGUMENT, "no kernel %s runs here: qb devices lists them",
                         options->kernel);
     return qb__fail(QB_UNSUPPORTED, "no kernel takes this problem at --accuracy %s",
-                    qb__accuracy_name((qb_accuracy)options->accuracy));
+                    qb_accuracy_name(options->accuracy));
 }
 
 static void pack_task(void *context, size_t view, int worker) {

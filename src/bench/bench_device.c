@@ -39,8 +39,8 @@ qb_status qb__bench_backproject_device(const qb_bench_options *options, qb__devi
     QB__TRY(qb__device_trial_create(device, (size_t)options->views, columns, n[0], n[1],
                                     (unsigned)n[2], &trial));
     const qb__bp_parallel_problem *problem = qb__device_trial_problem(trial);
-    QB__TRY(qb__device_choose(info, problem, n[2], (qb_interp)options->interp,
-                              (qb_accuracy)options->accuracy, options->kernel, &choice));
+    QB__TRY(qb__device_choose(info, problem, n[2], options->interp, options->accuracy,
+                              options->kernel, &choice));
     unsigned slices = (unsigned)n[2], most = choice.variant->slices_max;
     if (most && slices > most) {
         choice.predicted *= (double)most / qb__device_padded(choice.variant, slices);

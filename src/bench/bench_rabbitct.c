@@ -120,7 +120,7 @@ static void describe(const bench *b, double seconds, const qb__rabbitct_quality 
                 {"psnr_db", 20 * log10(MOST_HU / q->rmse)}, /* null when there is no error */
                 {"voxels_compared", (double)q->compared}};
     cJSON_AddStringToObject(result, "kernel", kernel->id);
-    cJSON_AddStringToObject(result, "accuracy", qb__accuracy_name((qb_accuracy)kernel->accuracy));
+    cJSON_AddStringToObject(result, "accuracy", qb_accuracy_name(kernel->accuracy));
     cJSON_AddStringToObject(result, "layout", b->set.original ? "original" : "newer");
     cJSON_AddBoolToObject(result, "reference_present", b->reference != NULL);
     cJSON_AddStringToObject(result, "compared_with",
@@ -161,7 +161,7 @@ static qb_status set_up(bench *b, const char *file, const qb_bench_options *opti
                                       .voxel = voxel,
                                       .origin = -voxel * (n - 1) / 2,
                                       .threads = env ? env->threads : 0,
-                                      .accuracy = (qb__accuracy)options->accuracy,
+                                      .accuracy = options->accuracy,
                                       .kernel = options->kernel};
     const double image = (double)(b->set.columns * b->set.rows) * sizeof(float);
     const double need = (double)b->voxels * 6 + 2.2 * GROUP * image;

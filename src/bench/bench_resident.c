@@ -286,8 +286,7 @@ static qb_status bench_on(const qb_bench_options *options, bench *b, const qb_en
     qb_status status;
     QB__TRY(make_host(b));
     QB__TRY(qb__device_choose(qb__device_info_of(b->device), &b->problem, b->slices,
-                              (qb_interp)options->interp, (qb_accuracy)options->accuracy,
-                              options->kernel, &b->choice));
+                              options->interp, options->accuracy, options->kernel, &b->choice));
     unsigned most = b->choice.variant->slices_max;
     b->most = most && most < b->slices ? most : b->slices;
     QB__TRY(make_device(b));

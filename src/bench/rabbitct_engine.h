@@ -14,7 +14,7 @@ typedef struct qb__rabbitct_setup {
     size_t size, columns, rows;
     double voxel, origin; /* mm: voxel (i, j, k) lies at origin + voxel (i, j, k) */
     int threads;          /* 0 = one a CPU */
-    qb__accuracy accuracy;
+    qb_accuracy accuracy;
     const char *kernel; /* a variant's id; NULL = the fastest that keeps the accuracy */
 } qb__rabbitct_setup;
 

@@ -27,7 +27,7 @@ const qb_param qb_tune_params[] = {
 
 typedef qb__bp_parallel_device_variant variant;
 
-enum { INTERPS = QB__INTERP_OVERSAMPLE + 1, CLASSES = QB_ACCURACY_FAST + 1 };
+enum { INTERPS = QB_INTERP_OVERSAMPLE + 1, CLASSES = QB_ACCURACY_FAST + 1 };
 
 typedef struct tuner {
     qb__tune_place place;
@@ -78,12 +78,12 @@ static void add_unreached(const tuner *t) {
  * where only some kernels are tuned, those that it would take instead are measured too, or a slower
  * kernel would win by being known. */
 
-static const variant *choice_of(const tuner *t, int interp, int accuracy, bool *measured) {
+static const variant *choice_of(const tuner *t, qb_interp interp, qb_accuracy accuracy,
+                                bool *measured) {
     qb__device_choice choice;
     *measured = false;
     if (qb__device_choose(t->place.device, qb__device_trial_problem(t->place.trial),
-                          t->place.slices, (qb_interp)interp, (qb_accuracy)accuracy, NULL,
-                          &choice) != QB_OK)
+                          t->place.slices, interp, accuracy, NULL, &choice) != QB_OK)
         return NULL;
     *measured = choice.measured;
     return choice.variant;
@@ -95,8 +95,8 @@ static void note_planned(tuner *t) {
     const variant *const *rows = qb__bp_parallel_device_variants(&count);
     for (size_t i = 0; i < count; i++) {
         if (!is_wanted(t, rows[i]) || !(rows[i]->apis & (unsigned)t->place.device->api)) continue;
-        const int interp = (int)rows[i]->interp;
-        for (int a = (int)rows[i]->accuracy; a < CLASSES; a++)
+        const qb_interp interp = rows[i]->interp;
+        for (qb_accuracy a = rows[i]->accuracy; a <= QB_ACCURACY_FAST; a++)
             if (!t->planned[interp][a]) t->planned[interp][a] = choice_of(t, interp, a, &measured);
     }
 }
@@ -124,7 +124,7 @@ static qb_status measure_others(tuner *t) {
 }
 
 /* What the search did not reach, and what is chosen now. */
-static qb_status measure_chosen(tuner *t, int interp, int accuracy) {
+static qb_status measure_chosen(tuner *t, qb_interp interp, qb_accuracy accuracy) {
     bool measured;
     const variant *row = t->planned[interp][accuracy];
     if (!row) return QB_OK;

@@ -19,7 +19,7 @@ typedef struct search {
     double first;          /* giga-updates/s of the values that the search began with */
 } search;
 
-static double bound_of(qb__accuracy accuracy) {
+static double bound_of(qb_accuracy accuracy) {
     static const double bounds[] = {5e-5, 1e-3, 6e-3};
     return bounds[accuracy];
 }

@@ -223,7 +223,7 @@ size_t qb__center_bytes(const qb_scan_info *info, const qb_env *env) {
 }
 
 static void warn_of_cone(const qb_scan_info *info, const qb_env *env) {
-    if (info->beam == 1 + QB_BEAM_CONE)
+    if (info->beam == QB_BEAM_CONE)
         qb__warn(env, "%s states that its beam is a cone: the axis is looked for as if rays were parallel, "
                  "which holds near the middle row of a narrow fan only", info->path);
 }

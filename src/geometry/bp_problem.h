@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "quickbeam/kernel.h"
+
 /* Parallel-beam back-projection, the mathematics that every variant on every device computes.
  *
  *   f[z][y][x] = sum over views v, in ascending order, of P_z[v](h)
@@ -17,14 +19,6 @@
  * geometry in double, so uneven angles, any pixel pitch, per-view shifts and regions of interest
  * are only numbers here. */
 enum { QB__OVERSAMPLE = 4 }; /* samples a column of an oversampled row, at 0, 1/4, 1/2, 3/4 */
-typedef enum qb__interp { QB__INTERP_LINEAR, QB__INTERP_NEAREST, QB__INTERP_OVERSAMPLE } qb__interp;
-
-/* The bound on the relative L2 error against the double-precision oracle on white noise. */
-typedef enum qb__accuracy {
-    QB__ACCURACY_HIGH,
-    QB__ACCURACY_NORMAL,
-    QB__ACCURACY_FAST
-} qb__accuracy;
 
 typedef struct qb__bp_parallel_problem {
     size_t views, columns;

@@ -10,7 +10,8 @@
 #include "geometry/units.h"
 
 const char *qb_beam_name(qb_beam beam) {
-    return beam == QB_BEAM_CONE ? "cone" : "parallel";
+    static const char *const names[] = {"unknown", "parallel", "cone"};
+    return names[beam];
 }
 
 static bool positive(double number) {

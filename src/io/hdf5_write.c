@@ -95,7 +95,7 @@ static bool describe_data(hid_t set, const qb_stack *stack, bool projections) {
         {"voxel_size_x", "offset_x"}, {"voxel_size_y", "offset_y"}, {"voxel_size_z", "offset_z"}};
     bool good = put_text(set, "axes", projections ? "theta:y:x" : "z:y:x") &&
                 put_text(set, "units", stack->units) && put_text(set, "quantity", stack->quantity);
-    if (stack->beam) good = good && put_text(set, "beam", qb_beam_name((qb_beam)(stack->beam - 1)));
+    if (stack->beam) good = good && put_text(set, "beam", qb_beam_name(stack->beam));
     if (*stack->description) good = good && put_text(set, "description", stack->description);
     for (int i = 0; i < 3; i++) {
         if (stack->voxel[i] > 0.0) good = good && put_number(set, names[i][0], stack->voxel[i]);

@@ -35,7 +35,7 @@ typedef struct header {
     char file[512];
     cJSON *provenance; /* of a header that was asked for it */
     size_t dims, skip;
-    int beam;
+    qb_beam beam;
     bool skip_back, typed, shaped;
     bool asked, failed; /* for its provenance; for want of memory */
     const char *refused; /* why it cannot be read */
@@ -289,8 +289,7 @@ static void print_rare(const qb_stack *s, char *text, size_t size) {
     if (!qb_dtype_is_float(s->dtype) && s->scale_high > s->scale_low)
         n = qb__print(text, size, "QuickbeamScale = %.9g %.9g\n", s->scale_low, s->scale_high);
     if (n >= 0 && s->beam)
-        qb__print(text + n, size - (size_t)n, "QuickbeamBeam = %s\n",
-                  qb_beam_name((qb_beam)(s->beam - 1)));
+        qb__print(text + n, size - (size_t)n, "QuickbeamBeam = %s\n", qb_beam_name(s->beam));
 }
 
 /* All keys; the provenance on one line. Lines of blanks fill the room that was left for it. */

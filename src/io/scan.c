@@ -29,7 +29,7 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     qb__frames *data = &scan->parts.data;
     const qb__source *source = data->source;
     if (!data->index) data->count = source->shape[0];
-    scan->sinogram = options->as == 2;
+    scan->sinogram = options->as == QB_IMAGE_SINOGRAM;
     if (scan->sinogram && data->index)
         return qb__fail(QB_BAD_ARGUMENT, "%s: --as sinogram does not go with image_key",
                         scan->path);
@@ -100,15 +100,6 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
     return QB_OK;
 }
 
-static bool quantity_named(const char *name, qb_quantity *quantity) {
-    for (int q = QB_COUNTS; q <= QB_LINE_INTEGRAL; q++) {
-        if (strcmp(name, qb_quantity_name((qb_quantity)q)) != 0) continue;
-        *quantity = (qb_quantity)q;
-        return true;
-    }
-    return false;
-}
-
 /* What the numbers are, and why we think so; nothing is guessed without saying it. */
 static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
     qb_scan_info *info = &scan->info;
@@ -117,10 +108,11 @@ static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
     const char *why = "stated in the file";
     info->stated = stated;
     bool fields = options->flats || scan->parts.flats.count;
+    info->quantity = qb__quantity_named(stated);
     if (options->quantity) {
-        info->quantity = (qb_quantity)(options->quantity - 1);
+        info->quantity = options->quantity;
         why = "--quantity";
-    } else if (!*stated || !quantity_named(stated, &info->quantity)) {
+    } else if (!info->quantity) {
         if (*stated)
             qb__note(&scan->parts.notes, "the file says that it holds %s, not projections", stated);
         bool hdf5 = strstr(info->format, "HDF5") != NULL;

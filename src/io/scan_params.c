@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#include <assert.h>
+
 #include "quickbeam/io.h"
 #include "quickbeam/scan.h"
+
+/* A choice is written as an int. */
+static_assert(sizeof(qb_image) == sizeof(int) && sizeof(qb_quantity) == sizeof(int),
+              "enums must be as large as int");
 
 #define SCAN(field) offsetof(qb_scan_options, field)
 #define OUTPUT(field) offsetof(qb_output_options, field)
@@ -72,7 +78,7 @@ const qb_param qb_output_params[] = {
      .letter = 'o',
      .help = "where the result goes: .h5, .mha, .npy, .raw, .tif, name_%05d.tif or a folder"},
     {.name = "dtype",
-     .type = QB_PARAM_CHOICE,
+     .type = QB_PARAM_DTYPE,
      .offset = OUTPUT(dtype),
      .initial = "float32",
      .choices = "float32|float16|uint16|uint8",
@@ -91,6 +97,6 @@ const qb_param qb_output_params[] = {
 };
 
 const char *qb_quantity_name(qb_quantity quantity) {
-    static const char *const names[] = {"counts", "transmission", "line_integral"};
+    static const char *const names[] = {"auto", "counts", "transmission", "line_integral"};
     return names[quantity];
 }

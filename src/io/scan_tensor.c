@@ -30,9 +30,8 @@ static qb_status take_frames(const qb_tensor *given, const char *what, qb__frame
 static qb_status open_arrays(qb_scan *scan, const qb_tensor *projections, const double *angles,
                              const qb_tensor *flats, const qb_tensor *darks,
                              const qb_scan_options *options) {
-    enum { SINOGRAM = 2 };
     qb__scan_parts *parts = &scan->parts;
-    const bool sinogram = options->as == SINOGRAM;
+    const bool sinogram = options->as == QB_IMAGE_SINOGRAM;
     qb_status status;
     parts->center = NAN;
     QB__TRY(qb__tensor_open(projections, "projections",

@@ -44,8 +44,7 @@ static void add_stack(cJSON *object, const qb_stack *stack) {
     double scale[2] = {stack->scale_low, stack->scale_high};
     if (scale[1] > scale[0])
         cJSON_AddItemToObject(object, "scale", cJSON_CreateDoubleArray(scale, 2));
-    if (stack->beam)
-        cJSON_AddStringToObject(object, "beam", qb_beam_name((qb_beam)(stack->beam - 1)));
+    if (stack->beam) cJSON_AddStringToObject(object, "beam", qb_beam_name(stack->beam));
     add_angles(object, stack);
 }
 

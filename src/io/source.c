@@ -112,8 +112,14 @@ void qb__scan_parts_release(qb__scan_parts *parts) {
     *parts = (qb__scan_parts){0};
 }
 
-int qb__beam_named(const char *name) {
-    for (int beam = QB_BEAM_PARALLEL; beam <= QB_BEAM_CONE; beam++)
-        if (strcmp(name, qb_beam_name((qb_beam)beam)) == 0) return 1 + beam;
-    return 0;
+qb_beam qb__beam_named(const char *name) {
+    qb_beam beam = QB_BEAM_CONE;
+    while (beam > QB_BEAM_UNKNOWN && strcmp(name, qb_beam_name(beam)) != 0) beam--;
+    return beam;
+}
+
+qb_quantity qb__quantity_named(const char *name) {
+    qb_quantity quantity = QB_LINE_INTEGRAL;
+    while (quantity > QB_QUANTITY_AUTO && strcmp(name, qb_quantity_name(quantity)) != 0) quantity--;
+    return quantity;
 }

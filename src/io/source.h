@@ -31,7 +31,7 @@ struct qb__source {
     double scale[2];   /* integers of ours: the values that 0 and the largest stand for; equal = none */
     char quantity[24]; /* as the file states it; "" when it does not */
     char units[24];    /* likewise, "1/mm" */
-    int beam;          /* 1 + qb_beam as the file states it; 0 when it does not */
+    qb_beam beam;      /* as the file states it */
     char trouble[160]; /* one sentence on what is odd about it; "" */
     /* Dense into out[count][row1 - row0][columns]. Any number of threads at once. */
     qb_status (*read)(qb__source *source, const qb__region *region, void *out);
@@ -77,8 +77,10 @@ void qb__frames_release(qb__frames *frames);
  */
 qb_status qb__frames_read(const qb__frames *frames, const qb__region *region, void *out);
 
-/* "cone" -> 1 + QB_BEAM_CONE; 0 for other words. */
-int qb__beam_named(const char *name);
+/* "cone" -> QB_BEAM_CONE; unknown for other words. */
+qb_beam qb__beam_named(const char *name);
+/* "counts" -> QB_COUNTS; auto for other words. */
+qb_quantity qb__quantity_named(const char *name);
 
 /* A list of sentences that grows. */
 typedef struct qb__notes {

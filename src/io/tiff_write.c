@@ -30,8 +30,7 @@ static void write_note(const qb_stack *s, char *text, size_t size) {
         used += (size_t)qb__print(text + used, size - used, "offset_mm=%.9g,%.9g,%.9g\n", s->offset[0],
                                   s->offset[1], s->offset[2]);
     if (used < size && s->beam)
-        used += (size_t)snprintf(text + used, size - used, "beam=%s\n",
-                                 qb_beam_name((qb_beam)(s->beam - 1)));
+        used += (size_t)snprintf(text + used, size - used, "beam=%s\n", qb_beam_name(s->beam));
     if (used < size && s->scale_high > s->scale_low)
         qb__print(text + used, size - used, "scale=%.9g,%.9g\n", s->scale_low, s->scale_high);
 }

@@ -13,9 +13,7 @@
 
 bool qb__stack_is_projections(const qb_stack *stack) {
     if (stack->angles || stack->flats || stack->darks) return true;
-    for (int q = QB_COUNTS; stack->quantity && q <= QB_LINE_INTEGRAL; q++)
-        if (strcmp(stack->quantity, qb_quantity_name((qb_quantity)q)) == 0) return true;
-    return false;
+    return stack->quantity && qb__quantity_named(stack->quantity);
 }
 
 static void destroy(qb_writer *writer) {

@@ -2,9 +2,16 @@
 #ifndef QB_JOB_OPTIONS_ROWS_H
 #define QB_JOB_OPTIONS_ROWS_H
 
+#include <assert.h>
 #include <stddef.h>
 
 #include "quickbeam/param.h"
+#include "quickbeam/recon.h"
+
+/* A choice is written as an int. */
+static_assert(sizeof(qb_pad) == sizeof(int) && sizeof(qb_interp) == sizeof(int) &&
+                  sizeof(qb_accuracy) == sizeof(int) && sizeof(qb_resample) == sizeof(int),
+              "enums must be as large as int");
 
 /* Rows that the option tables of several reconstructions have in common. `type` is the struct, in which
  * the field is called like the option. */

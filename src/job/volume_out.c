@@ -13,8 +13,7 @@
 #include "io/tensor.h"
 
 qb_dtype qb__volume_dtype(const qb__volume_out *out) {
-    static const qb_dtype dtypes[] = {QB_F32, QB_F16, QB_U16, QB_U8};
-    return dtypes[out->options->dtype];
+    return out->options->dtype;
 }
 
 bool qb__volume_converts(const qb__volume_out *out) {
@@ -47,7 +46,7 @@ qb_status qb__volume_check(const qb_output_options *options, const char *input) 
     if (range->count == 0) return QB_OK;
     if (range->count != 2 || range->value[0] >= range->value[1])
         return qb__fail(QB_BAD_ARGUMENT, "--range needs two numbers LO,HI with LO < HI");
-    if (options->dtype < 2)
+    if (qb_dtype_is_float(options->dtype))
         return qb__fail(QB_BAD_ARGUMENT, "--range is for --dtype uint16 or uint8 only");
     return QB_OK;
 }

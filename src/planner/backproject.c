@@ -9,21 +9,11 @@
 #include "cpu/features.h"
 #include "planner/kernel_name.h"
 
-const char *qb__accuracy_name(qb_accuracy accuracy) {
-    static const char *const names[] = {"high", "normal", "fast"};
-    return names[accuracy];
-}
-
-const char *qb__interp_name(qb_interp interp) {
-    static const char *const names[] = {"linear", "nearest", "oversample", "auto"};
-    return names[interp];
-}
-
 /* Why a row cannot serve; NULL when it can. */
 static const char *unusable(const qb__bp_parallel_variant *row,
                             const qb__bp_parallel_problem *problem, qb_accuracy accuracy) {
     if (row->features & ~qb__cpu_features()) return "this CPU lacks its instructions";
-    if ((int)row->accuracy > (int)accuracy) return "less accurate than asked for";
+    if (row->accuracy > accuracy) return "less accurate than asked for";
     if (row->applicable && !row->applicable(problem)) return "does not apply to this geometry";
     return NULL;
 }
@@ -42,7 +32,7 @@ qb_status qb__bp_parallel_choose(const qb__bp_parallel_problem *problem, size_t 
     const qb__bp_parallel_variant *rows = qb__bp_parallel_variants(&count);
     *variant = NULL;
     for (size_t i = 0; i < count; i++) {
-        if (id ? strcmp(rows[i].id, id) != 0 : (int)rows[i].interp != (int)interp) continue;
+        if (id ? strcmp(rows[i].id, id) != 0 : rows[i].interp != interp) continue;
         const char *why = unusable(&rows[i], problem, id ? QB_ACCURACY_FAST : accuracy);
         if (why && id) return qb__fail(QB_UNSUPPORTED, "kernel %s: %s", id, why);
         if (why) continue;
@@ -55,7 +45,7 @@ qb_status qb__bp_parallel_choose(const qb__bp_parallel_problem *problem, size_t 
         return qb__fail(QB_BAD_ARGUMENT,
                         "--interp oversample is computed on devices only: --device cuda or opencl");
     return qb__fail(QB_UNSUPPORTED, "no CPU kernel back-projects with --interp %s at --accuracy %s",
-                    qb__interp_name(interp), qb__accuracy_name(accuracy));
+                    qb_interp_name(interp), qb_accuracy_name(accuracy));
 }
 
 cJSON *qb__bp_parallel_why(const qb__bp_parallel_problem *problem, size_t slices, qb_interp interp,
@@ -64,11 +54,11 @@ cJSON *qb__bp_parallel_why(const qb__bp_parallel_problem *problem, size_t slices
     const qb__bp_parallel_variant *rows = qb__bp_parallel_variants(&count);
     cJSON *list = cJSON_CreateArray();
     for (size_t i = 0; i < count; i++) {
-        if ((int)rows[i].interp != (int)interp) continue;
+        if (rows[i].interp != interp) continue;
         cJSON *entry = cJSON_CreateObject();
         const char *why = unusable(&rows[i], problem, accuracy);
         cJSON_AddStringToObject(entry, "kernel", rows[i].id);
-        cJSON_AddStringToObject(entry, "accuracy", qb__accuracy_name((qb_accuracy)rows[i].accuracy));
+        cJSON_AddStringToObject(entry, "accuracy", qb_accuracy_name(rows[i].accuracy));
         cJSON_AddNumberToObject(entry, "core_seconds", seconds(&rows[i], problem, slices));
         cJSON_AddStringToObject(entry, "verdict", why ? why : "usable");
         cJSON_AddItemToArray(list, entry);

@@ -18,7 +18,5 @@ qb_status qb__bp_parallel_choose(const qb__bp_parallel_problem *problem, size_t 
 cJSON *qb__bp_parallel_why(const qb__bp_parallel_problem *problem, size_t slices, qb_interp interp,
                            qb_accuracy accuracy);
 
-const char *qb__accuracy_name(qb_accuracy accuracy);
-const char *qb__interp_name(qb_interp interp);
 
 #endif

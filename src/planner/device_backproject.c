@@ -173,7 +173,7 @@ qb_status qb__device_choose(const qb__device_info *device, const qb__bp_parallel
     for (size_t i = 0; i < count; i++) {
         qb__device_choice c;
         if (id ? strcmp(rows[i]->id, id) != 0
-               : (int)rows[i]->interp != (int)interp || (int)rows[i]->accuracy > (int)accuracy)
+               : rows[i]->interp != interp || rows[i]->accuracy > accuracy)
             continue;
         const char *why = qb__device_estimate(rows[i], device, problem, slices, &c);
         if (why && id)
@@ -185,7 +185,7 @@ qb_status qb__device_choose(const qb__device_info *device, const qb__bp_parallel
     if (id) return qb__kernel_refuse(id);
     return qb__fail(QB_UNSUPPORTED,
                     "no kernel on %s back-projects with --interp %s at --accuracy %s", device->spec,
-                    qb__interp_name(interp), qb__accuracy_name(accuracy));
+                    qb_interp_name(interp), qb_accuracy_name(accuracy));
 }
 
 static cJSON *limits_json(const row *variant, const qb__device_info *device,
@@ -207,16 +207,15 @@ cJSON *qb__device_why(const qb__device_info *device, const qb__bp_parallel_probl
     cJSON *list = cJSON_CreateArray();
     const double factor = doubt(device, problem, slices);
     for (size_t i = 0; i < count; i++) {
-        if ((int)rows[i]->interp != (int)interp) continue;
+        if (rows[i]->interp != interp) continue;
         qb__device_choice c;
         const char *why = qb__device_estimate(rows[i], device, problem, slices, &c);
         cJSON *entry = cJSON_CreateObject();
         cJSON_AddItemToArray(list, entry);
         cJSON_AddStringToObject(entry, "kernel", rows[i]->id);
         cJSON_AddStringToObject(entry, "method", rows[i]->method);
-        cJSON_AddStringToObject(entry, "accuracy",
-                                qb__accuracy_name((qb_accuracy)rows[i]->accuracy));
-        if (!why && (int)rows[i]->accuracy > (int)accuracy) why = "less accurate than asked for";
+        cJSON_AddStringToObject(entry, "accuracy", qb_accuracy_name(rows[i]->accuracy));
+        if (!why && rows[i]->accuracy > accuracy) why = "less accurate than asked for";
         cJSON_AddStringToObject(entry, "verdict", why ? why : "usable");
         if (!c.predicted) continue;
         cJSON_AddItemToObject(entry, "parameters", qb__parameters_json(rows[i], c.values));

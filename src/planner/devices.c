@@ -71,11 +71,11 @@ static void add_features(cJSON *device) {
     }
 }
 
-static void add_kernel(cJSON *list, const char *id, qb__accuracy accuracy, uint32_t features,
+static void add_kernel(cJSON *list, const char *id, qb_accuracy accuracy, uint32_t features,
                        double speed) {
     cJSON *row = cJSON_CreateObject();
     cJSON_AddStringToObject(row, "id", id);
-    cJSON_AddStringToObject(row, "accuracy", qb__accuracy_name((qb_accuracy)accuracy));
+    cJSON_AddStringToObject(row, "accuracy", qb_accuracy_name(accuracy));
     cJSON_AddBoolToObject(row, "runs_here", (features & ~qb__cpu_features()) == 0);
     cJSON_AddNumberToObject(row, "listed_giga_updates_per_second_per_core", speed);
     cJSON_AddItemToArray(list, row);

@@ -83,7 +83,7 @@ static cJSON *add_row(cJSON *list, const row *variant) {
     cJSON *entry = cJSON_CreateObject();
     cJSON_AddItemToArray(list, entry);
     cJSON_AddStringToObject(entry, "id", variant->id);
-    cJSON_AddStringToObject(entry, "accuracy", qb__accuracy_name((qb_accuracy)variant->accuracy));
+    cJSON_AddStringToObject(entry, "accuracy", qb_accuracy_name(variant->accuracy));
     return entry;
 }
 
@@ -97,7 +97,7 @@ qb_status qb__add_device_kernels(cJSON *root) {
         char text[256];
         cJSON *entry = add_row(list, rows[i]);
         needs(rows[i], &u, text, sizeof text);
-        cJSON_AddStringToObject(entry, "interp", qb__interp_name((qb_interp)rows[i]->interp));
+        cJSON_AddStringToObject(entry, "interp", qb_interp_name(rows[i]->interp));
         cJSON_AddStringToObject(entry, "method", rows[i]->method);
         cJSON_AddStringToObject(entry, "needs", text);
     }

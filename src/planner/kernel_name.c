@@ -62,19 +62,19 @@ qb_status qb__kernel_refuse(const char *id) {
     return qb__fail(QB_BAD_ARGUMENT, "there is no kernel %s: qb devices lists them", id);
 }
 
-qb_status qb__kernel_interp(const char *id, int *interp, const qb_env *env) {
+qb_status qb__kernel_interp(const char *id, qb_interp *interp, const qb_env *env) {
     const bool open = *interp == QB_INTERP_AUTO;
     if (open) *interp = QB_INTERP_LINEAR;
     if (!id) return QB_OK;
     const qb__bp_parallel_device_variant *device = device_row(id);
     const qb__bp_parallel_variant *cpu = cpu_row(id);
     if (!device && !cpu) return qb__kernel_refuse(id);
-    const int own = (int)(device ? device->interp : cpu->interp);
-    const char *name = qb__interp_name((qb_interp)own);
+    const qb_interp own = device ? device->interp : cpu->interp;
+    const char *name = qb_interp_name(own);
     if (!open && own != *interp)
         return qb__fail(QB_BAD_ARGUMENT,
                         "--interp %s contradicts --kernel %s, which is %s: leave one of them out",
-                        qb__interp_name((qb_interp)*interp), id, name);
+                        qb_interp_name(*interp), id, name);
     if (open && own != *interp) qb__info(env, "--interp %s, since the kernel is", name);
     *interp = own;
     return QB_OK;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "quickbeam/env.h"
+#include "quickbeam/kernel.h"
 
 /* --kernel ID: what a name means before anything is chosen. */
 
@@ -16,6 +17,6 @@ qb_status qb__kernel_refuse(const char *id);
 /* --interp beside --kernel (NULL = none) of a parallel beam: QB_INTERP_AUTO becomes the kernel's
  * own, which is told when it is not linear, or linear; what contradicts the kernel is
  * QB_BAD_ARGUMENT. */
-qb_status qb__kernel_interp(const char *id, int *interp, const qb_env *env);
+qb_status qb__kernel_interp(const char *id, qb_interp *interp, const qb_env *env);
 
 #endif

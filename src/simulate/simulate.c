@@ -87,7 +87,7 @@ static qb_status open_scan(const qb__simulation *s, const qb_array *flats, const
         .scale_high = 65535,
         .description = "quickbeam simulated scan",
         .angles = s->angles,
-        .beam = 1 + (int)s->geometry.beam,
+        .beam = s->geometry.beam,
         .flats = counts ? flats : NULL,
         .darks = counts ? darks : NULL,
     };

@@ -141,7 +141,7 @@ static double error_of_one_tile(bench *b) {
     return sqrt(error2 / norm2);
 }
 
-static const qb__bp_parallel_variant *scalar_of(qb__interp interp) {
+static const qb__bp_parallel_variant *scalar_of(qb_interp interp) {
     size_t count;
     const qb__bp_parallel_variant *v = qb__bp_parallel_variants(&count);
     for (size_t i = 0; i < count; i++)
@@ -150,7 +150,7 @@ static const qb__bp_parallel_variant *scalar_of(qb__interp interp) {
 }
 
 /* Of a problem small enough for it; kept, since every variant is compared to it. */
-double bp_parallel_scalar_speed(qb__interp interp) {
+double bp_parallel_scalar_speed(qb_interp interp) {
     static double known[3];
     const qb__bp_parallel_variant *scalar = scalar_of(interp);
     if (known[interp] == 0 && scalar) {
@@ -171,7 +171,7 @@ static double ceiling(const qb__bp_parallel_variant *variant) {
     if (bits == 128) return NAN;
     double lanes = fmin(ceiling_fma(bits), ceiling_load(bits));
     if (variant->features & QB__CPU_AVX512FP16) lanes *= 2;
-    return variant->interp == QB__INTERP_LINEAR ? lanes / 2 : lanes;
+    return variant->interp == QB_INTERP_LINEAR ? lanes / 2 : lanes;
 }
 
 bool bp_parallel_bench(size_t index, size_t number, const options *o, measurement *m) {

@@ -201,8 +201,8 @@ static double expected2(const trial *t, size_t x, size_t y, size_t z) {
     return sum;
 }
 
-static double accuracy_of(qb__accuracy a) {
-    return a == QB__ACCURACY_HIGH ? 5e-5 : a == QB__ACCURACY_NORMAL ? 1e-3 : 6e-3;
+static double accuracy_of(qb_accuracy a) {
+    return a == QB_ACCURACY_HIGH ? 5e-5 : a == QB_ACCURACY_NORMAL ? 1e-3 : 6e-3;
 }
 
 static double reference(const trial *t, size_t x, size_t y, size_t z) {

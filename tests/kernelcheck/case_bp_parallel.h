@@ -19,12 +19,12 @@ void scan_fill(scan *s, rng *r); /* rows, each slice with an amplitude of its ow
 void scan_free(scan *s);
 
 const float *scan_row(const scan *s, unsigned slice, size_t view);
-double scan_reference(const scan *s, qb__interp interp, unsigned slice, size_t x, size_t y);
+double scan_reference(const scan *s, qb_interp interp, unsigned slice, size_t x, size_t y);
 
 /* Random angles, pitch, shifts and region of interest; coordinates exactly on columns and ties too. */
 void scan_aim(rng *r, scan *s);
 
-double accuracy_bound(qb__accuracy accuracy);
+double accuracy_bound(qb_accuracy accuracy);
 
 /* Errors of sampled voxels, in units of the noise. */
 typedef struct errors {
@@ -34,10 +34,10 @@ typedef struct errors {
 } errors;
 void errors_add(errors *e, double got, double want);
 /* Whether they keep the class; else o->why says by how much not. */
-bool errors_within(const errors *e, qb__accuracy accuracy, outcome *o);
+bool errors_within(const errors *e, qb_accuracy accuracy, outcome *o);
 
 /* giga-updates/s of the scalar CPU variant, one thread; 0 when there is none. */
-double bp_parallel_scalar_speed(qb__interp interp);
+double bp_parallel_scalar_speed(qb_interp interp);
 
 bool bp_parallel_bench(size_t variant, size_t number, const options *o, measurement *m);
 

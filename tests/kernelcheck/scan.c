@@ -53,13 +53,13 @@ const float *scan_row(const scan *s, unsigned slice, size_t view) {
     return s->rows + (slice * s->problem.views + view) * s->problem.columns;
 }
 
-double scan_reference(const scan *s, qb__interp interp, unsigned slice, size_t x, size_t y) {
+double scan_reference(const scan *s, qb_interp interp, unsigned slice, size_t x, size_t y) {
     return qb__bp_parallel_reference(&s->problem, interp, scan_row(s, slice, 0), s->problem.columns,
                                      x, y);
 }
 
-double accuracy_bound(qb__accuracy accuracy) {
-    return accuracy == QB__ACCURACY_HIGH ? 5e-5 : accuracy == QB__ACCURACY_NORMAL ? 1e-3 : 6e-3;
+double accuracy_bound(qb_accuracy accuracy) {
+    return accuracy == QB_ACCURACY_HIGH ? 5e-5 : accuracy == QB_ACCURACY_NORMAL ? 1e-3 : 6e-3;
 }
 
 void scan_aim(rng *r, scan *s) {
@@ -97,7 +97,7 @@ void errors_add(errors *e, double got, double want) {
     if (!(error <= e->worst)) e->worst = error;
 }
 
-bool errors_within(const errors *e, qb__accuracy accuracy, outcome *o) {
+bool errors_within(const errors *e, qb_accuracy accuracy, outcome *o) {
     if (e->error2 == 0) return true;
     /* Voxels that no view reaches tell nothing. The bound is about many voxels of noise: few may
      * all lie near a zero crossing or beyond the detector's edge, where the values are small and

@@ -11,6 +11,7 @@
 #include "base/pool.h"
 #include "base/status.h"
 #include "quickbeam/array.h"
+#include "quickbeam/geometry.h"
 #include "quickbeam/io.h"
 #include "quickbeam/param.h"
 #include "quickbeam/version.h"
@@ -136,6 +137,8 @@ typedef struct sample {
     size_t struct_size;
     bool flag;
     int whole, choice;
+    qb_beam beam;
+    qb_dtype dtype;
     size_t bytes;
     double real;
     char *text;
@@ -146,6 +149,10 @@ static const qb_param table[] = {
     {"flag", QB_PARAM_FLAG, offsetof(sample, flag), NULL, NULL, NULL, 0, 0, "", 'f'},
     {"whole", QB_PARAM_INT, offsetof(sample, whole), "N", "3", NULL, 0, 10, "", 0},
     {"choice", QB_PARAM_CHOICE, offsetof(sample, choice), NULL, "b", "a|b|cc", 0, 0, "", 0},
+    {"beam", QB_PARAM_CHOICE, offsetof(sample, beam), NULL, NULL, "parallel|cone", QB_BEAM_PARALLEL,
+     0, "", 0},
+    {"dtype", QB_PARAM_DTYPE, offsetof(sample, dtype), NULL, "float32", "float32|uint8", 0, 0, "",
+     0},
     {"bytes", QB_PARAM_BYTES, offsetof(sample, bytes), NULL, NULL, NULL, 0, 0, "", 0},
     {"real", QB_PARAM_DOUBLE, offsetof(sample, real), NULL, "0.1", NULL, 0, 1, "", 0},
     {"text", QB_PARAM_TEXT, offsetof(sample, text), NULL, "hello", NULL, 0, 0, "", 0},
@@ -166,6 +173,12 @@ static void parameters(void **state) {
     assert_int_equal(s.whole, 3);
     assert_int_equal(s.choice, 1);
     assert_true(s.real == 0.1);
+    assert_int_equal(s.beam, QB_BEAM_UNKNOWN);
+    assert_int_equal(s.dtype, QB_F32);
+    assert_ok(set(&s, "beam", "cone"));
+    assert_int_equal(s.beam, QB_BEAM_CONE);
+    assert_ok(set(&s, "dtype", "uint8"));
+    assert_int_equal(s.dtype, QB_U8);
     assert_true(!s.flag && s.bytes == 0 && s.list.count == 0);
     assert_ok(set(&s, "flag", NULL));
     assert_true(s.flag);
@@ -174,9 +187,10 @@ static void parameters(void **state) {
     assert_ok(set(&s, "list", "1,-2.5,3e2"));
     assert_int_equal(s.list.count, 3);
     assert_true(s.list.value[2] == 300);
-    const char *bad[][2] = {{"whole", "11"}, {"whole", "2.5"},  {"choice", "c"}, {"bytes", "5X"},
-                            {"real", "nan"}, {"real", "0.5mm"}, {"list", "1,,2"}, {"list", "1,"},
-                            {"text", ""},    {"flag", "yes"},   {"bytes", "-1"}};
+    const char *bad[][2] = {
+        {"whole", "11"},   {"whole", "2.5"},    {"choice", "c"},  {"bytes", "5X"}, {"real", "nan"},
+        {"real", "0.5mm"}, {"list", "1,,2"},    {"list", "1,"},   {"text", ""},    {"flag", "yes"},
+        {"bytes", "-1"},   {"beam", "unknown"}, {"dtype", "int8"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_status(set(&s, bad[i][0], bad[i][1]), QB_BAD_ARGUMENT);
     /* Whatever a field holds, its text sets an equal one. */

@@ -6,7 +6,7 @@
 typedef struct job {
     const char *scan, *flats, *darks, *angles; /* files below the data folder */
     const char *angles_after;                  /* what follows the file's name, or the angles */
-    int as;
+    qb_image as;
     const char *air, *rows;
     double column;
 } job;
@@ -91,7 +91,7 @@ static void capsule_nxtomo(void **state) {
 static void neutron(void **state) {
     (void)state;
     find((job){.scan = "neutron_sino/sinogram_360_neutron_image.tif",
-               .as = 2,
+               .as = QB_IMAGE_SINOGRAM,
                .angles_after = "0:360.786026:459",
                .air = "0:30,0:1",
                .column = 245});

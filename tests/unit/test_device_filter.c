@@ -351,7 +351,7 @@ static trial random_trial(size_t columns) {
                .row_step = 1 + below(3),
                .pad = (qb_pad)below(5),
                .dtype = (qb_dtype)below(9),
-               .quantity = (qb_quantity)below(3),
+               .quantity = (qb_quantity)(QB_COUNTS + below(3)),
                .dark = below(3) > 0,
                .gain = below(4) > 0,
                .air = below(2),

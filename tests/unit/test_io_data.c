@@ -140,7 +140,7 @@ static void skull(void **state) {
 
 static void neutron(void **state) {
     (void)state;
-    qb_scan_options options = {.as = 2, .angles = "0:360"};
+    qb_scan_options options = {.as = QB_IMAGE_SINOGRAM, .angles = "0:360"};
     qb_scan *scan = open_scan("neutron_sino/sinogram_360_neutron_image.tif", &options);
     expect_shape(scan, 459, 1, 503, 0, 0);
     uint16_t line[503];

@@ -56,7 +56,7 @@ static void sinograms_are_turned(void **state) {
     qb_stack stack = small_stack(QB_U8);
     for (unsigned i = 0; i < 120; i++) data[i] = (unsigned char)i;
     assert_ok(put_stack(in_folder("a.npy"), &stack, data));
-    qb_scan_options options = {.as = 2, .angles = "0:180", .views = "1:5:2"};
+    qb_scan_options options = {.as = QB_IMAGE_SINOGRAM, .angles = "0:180", .views = "1:5:2"};
     qb_scan *scan;
     assert_ok(qb_scan_open(in_folder("a.npy"), &options, NULL, &scan));
     const qb_scan_info *info = qb_scan_describe(scan);
@@ -67,7 +67,7 @@ static void sinograms_are_turned(void **state) {
         for (unsigned r = 0; r < 3; r++)
             assert_memory_equal(got + (v * 3 + r) * 6, data + (r + 1) * 30 + (1 + 2 * v) * 6, 6);
     qb_scan_close(scan);
-    options.as = 1;
+    options.as = QB_IMAGE_PROJECTION;
     options.views = "-3:";
     assert_ok(qb_scan_open(in_folder("a.npy"), &options, NULL, &scan));
     assert_int_equal(qb_scan_describe(scan)->views, 3);

@@ -111,21 +111,21 @@ static void test_table_25(void **state) {
         unsigned parts;
         double clock;
         size_t slices;
-        int interp;
+        qb_interp interp;
         const char *kernel;
     } advice[] = {
-        {"NVIDIA GeForce GTX 980", QB__API_CUDA, 52, 16, 1.252e9, 1, QB__INTERP_LINEAR, "hybrid"},
-        {"NVIDIA GeForce GTX 980", QB__API_CUDA, 52, 16, 1.252e9, 2, QB__INTERP_LINEAR, "hybrid"},
-        {"NVIDIA TITAN X (Pascal)", QB__API_CUDA, 61, 28, 1.759e9, 1, QB__INTERP_LINEAR, "hybrid"},
-        {"NVIDIA TITAN X (Pascal)", QB__API_CUDA, 61, 28, 1.759e9, 2, QB__INTERP_LINEAR, "hybrid"},
-        {"NVIDIA TITAN X (Pascal)", QB__API_CUDA, 61, 28, 1.759e9, 1, QB__INTERP_NEAREST, "alu"},
-        {"GeForce GTX TITAN", QB__API_CUDA, 35, 14, 0.993e9, 1, QB__INTERP_LINEAR, "texture"},
-        {"GeForce GTX TITAN", QB__API_CUDA, 35, 14, 0.993e9, 2, QB__INTERP_LINEAR, "texture"},
-        {"GeForce GTX TITAN", QB__API_OPENCL, 35, 14, 0.993e9, 1, QB__INTERP_NEAREST, "alu"},
-        {"GeForce GTX 580", QB__API_OPENCL, 20, 16, 1.544e9, 4, QB__INTERP_LINEAR, "alu"},
-        {"GeForce GTX 580", QB__API_OPENCL, 20, 16, 1.544e9, 4, QB__INTERP_NEAREST, "alu"},
-        {"Hawaii", QB__API_OPENCL, 0, 40, 0.947e9, 4, QB__INTERP_LINEAR, "alu"},
-        {"Hawaii", QB__API_OPENCL, 0, 40, 0.947e9, 4, QB__INTERP_NEAREST, "alu"},
+        {"NVIDIA GeForce GTX 980", QB__API_CUDA, 52, 16, 1.252e9, 1, QB_INTERP_LINEAR, "hybrid"},
+        {"NVIDIA GeForce GTX 980", QB__API_CUDA, 52, 16, 1.252e9, 2, QB_INTERP_LINEAR, "hybrid"},
+        {"NVIDIA TITAN X (Pascal)", QB__API_CUDA, 61, 28, 1.759e9, 1, QB_INTERP_LINEAR, "hybrid"},
+        {"NVIDIA TITAN X (Pascal)", QB__API_CUDA, 61, 28, 1.759e9, 2, QB_INTERP_LINEAR, "hybrid"},
+        {"NVIDIA TITAN X (Pascal)", QB__API_CUDA, 61, 28, 1.759e9, 1, QB_INTERP_NEAREST, "alu"},
+        {"GeForce GTX TITAN", QB__API_CUDA, 35, 14, 0.993e9, 1, QB_INTERP_LINEAR, "texture"},
+        {"GeForce GTX TITAN", QB__API_CUDA, 35, 14, 0.993e9, 2, QB_INTERP_LINEAR, "texture"},
+        {"GeForce GTX TITAN", QB__API_OPENCL, 35, 14, 0.993e9, 1, QB_INTERP_NEAREST, "alu"},
+        {"GeForce GTX 580", QB__API_OPENCL, 20, 16, 1.544e9, 4, QB_INTERP_LINEAR, "alu"},
+        {"GeForce GTX 580", QB__API_OPENCL, 20, 16, 1.544e9, 4, QB_INTERP_NEAREST, "alu"},
+        {"Hawaii", QB__API_OPENCL, 0, 40, 0.947e9, 4, QB_INTERP_LINEAR, "alu"},
+        {"Hawaii", QB__API_OPENCL, 0, 40, 0.947e9, 4, QB_INTERP_NEAREST, "alu"},
     };
     const qb__bp_parallel_problem p = problem();
     setenv("QB_TUNING", "", 1);
@@ -134,7 +134,7 @@ static void test_table_25(void **state) {
                                     advice[i].parts, advice[i].clock);
         qb__device_choice choice;
         assert_int_equal(
-            qb__device_choose(&info, &p, advice[i].slices, (qb_interp)advice[i].interp,
+            qb__device_choose(&info, &p, advice[i].slices, advice[i].interp,
                               advice[i].slices == 4 ? QB_ACCURACY_HIGH : QB_ACCURACY_FAST, NULL,
                               &choice),
             QB_OK);

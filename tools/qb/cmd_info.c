@@ -28,7 +28,7 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info) {
     cJSON_AddStringToObject(root, "quantity", qb_quantity_name(info->quantity));
     cJSON_AddStringToObject(root, "quantity_from", info->quantity_from);
     if (info->beam)
-        cJSON_AddStringToObject(root, "beam", qb_beam_name((qb_beam)(info->beam - 1)));
+        cJSON_AddStringToObject(root, "beam", qb_beam_name(info->beam));
     cJSON_AddNumberToObject(root, "flats", (double)info->flats);
     cJSON_AddNumberToObject(root, "darks", (double)info->darks);
     if (info->angles) {
@@ -57,7 +57,7 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info) {
                (double)qb_dtype_size(info->dtype) / 1048576.0);
     printf("  values      %s (%s)\n", qb_quantity_name(info->quantity), info->quantity_from);
     if (info->beam)
-        printf("  beam        %s (stated in the file)\n", qb_beam_name((qb_beam)(info->beam - 1)));
+        printf("  beam        %s (stated in the file)\n", qb_beam_name(info->beam));
     printf("  fields      %zu flats, %zu darks\n", info->flats, info->darks);
     if (info->angles) {
         double low, high;

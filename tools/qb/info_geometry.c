@@ -246,7 +246,7 @@ static qb_status tell(const cli *c, const qb_geometry *geometry, const qb_grid *
     return QB_OK;
 }
 
-static const char *beam_words(int beam) {
+static const char *beam_words(qb_beam beam) {
     return beam == QB_BEAM_CONE ? "a cone" : "parallel";
 }
 
@@ -262,9 +262,9 @@ qb_status info_geometry(cli *c, const qb_scan_info *scan, cJSON **root) {
                           "%s does not say how many pixels there are, nor how large they are: give "
                           "--detector COLUMNS,ROWS and --pixel-size MM",
                           c->options.geometry.geometry);
-    if (status == QB_OK && scan && scan->beam && scan->beam != 1 + (int)geometry.beam)
+    if (status == QB_OK && scan && scan->beam && scan->beam != geometry.beam)
         status = complain(QB_BAD_INPUT, "%s states that its beam is %s, %s is for %s", scan->path,
-                          beam_words(scan->beam - 1), name_of(c), beam_words((int)geometry.beam));
+                          beam_words(scan->beam), name_of(c), beam_words(geometry.beam));
     if (status == QB_OK) {
         qb_grid_default(&geometry, &grid);
         status = qb_grid_make(volume, &grid);

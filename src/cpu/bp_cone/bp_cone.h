@@ -40,7 +40,7 @@ typedef struct qb__bp_cone_window {
 typedef struct qb__bp_cone_variant {
     const char *id;    /* "bp_cone_matrix.avx512" */
     uint32_t features; /* QB__CPU_... all needed */
-    qb__accuracy accuracy;
+    qb_accuracy accuracy;
     double speed; /* giga-updates/s of one core: the planner's listed rate */
     bool needs_largest;
     size_t brick[3]; /* voxels along x, y, z of the brick it likes best; 0 = all */

@@ -534,6 +534,6 @@ static void circular_run(const qb__bp_cone_problem *p, size_t first, size_t end,
 }
 
 #define CIRCULAR_VARIANT                                                                           \
-    .accuracy = QB__ACCURACY_HIGH, .brick = {2 * TILE_X, 2 * TILE_Y, 0},                           \
+    .accuracy = QB_ACCURACY_HIGH, .brick = {2 * TILE_X, 2 * TILE_Y, 0},                           \
     .applicable = circular_applicable, .layers = circular_layers, .view_bytes = circular_view_bytes, .pack = circular_pack,   \
     .scratch_bytes = circular_scratch_bytes, .run = circular_run

@@ -35,7 +35,7 @@ INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
 
 const qb__bp_cone_variant qb__bp_cone_matrix_avx2 = {.id = "bp_cone_matrix.avx2",
                                                      .features = QB__CPU_AVX2,
-                                                     .accuracy = QB__ACCURACY_NORMAL,
+                                                     .accuracy = QB_ACCURACY_NORMAL,
                                                      .speed = 1.3,
                                                      PACK_PAIRS,
                                                      MATRIX_VARIANT(matrix_applicable)};

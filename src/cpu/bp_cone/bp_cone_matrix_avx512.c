@@ -20,7 +20,7 @@ INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
 
 const qb__bp_cone_variant qb__bp_cone_matrix_avx512 = {.id = "bp_cone_matrix.avx512",
                                                        .features = QB__CPU_AVX512,
-                                                       .accuracy = QB__ACCURACY_NORMAL,
+                                                       .accuracy = QB_ACCURACY_NORMAL,
                                                        .speed = 2.5,
                                                        PACK_PAIRS,
                                                        MATRIX_VARIANT(matrix_applicable)};

@@ -42,7 +42,7 @@ INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
 const qb__bp_cone_variant qb__bp_cone_matrix_avx512vnni = {.id = "bp_cone_matrix.avx512vnni",
                                                            .features =
                                                                QB__CPU_AVX512 | QB__CPU_AVX512VNNI,
-                                                           .accuracy = QB__ACCURACY_NORMAL,
+                                                           .accuracy = QB_ACCURACY_NORMAL,
                                                            .speed = 3.0,
                                                            PACK_PAIRS,
                                                            MATRIX_VARIANT(vnni_applicable)};

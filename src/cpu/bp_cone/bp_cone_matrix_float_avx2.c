@@ -17,7 +17,7 @@ INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
 
 const qb__bp_cone_variant qb__bp_cone_matrix_avx2_float = {.id = "bp_cone_matrix.avx2-float",
                                                            .features = QB__CPU_AVX2,
-                                                           .accuracy = QB__ACCURACY_HIGH,
+                                                           .accuracy = QB_ACCURACY_HIGH,
                                                            .speed = 0.9,
                                                            PACK_FLOAT,
                                                            MATRIX_VARIANT(matrix_applicable)};

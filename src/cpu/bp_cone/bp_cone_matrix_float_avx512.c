@@ -18,7 +18,7 @@ INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
 
 const qb__bp_cone_variant qb__bp_cone_matrix_avx512_float = {.id = "bp_cone_matrix.avx512-float",
                                                              .features = QB__CPU_AVX512,
-                                                             .accuracy = QB__ACCURACY_HIGH,
+                                                             .accuracy = QB_ACCURACY_HIGH,
                                                              .speed = 2.1,
                                                              PACK_FLOAT,
                                                              MATRIX_VARIANT(matrix_applicable)};

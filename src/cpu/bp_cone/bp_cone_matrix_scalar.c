@@ -37,7 +37,7 @@ INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
 }
 
 const qb__bp_cone_variant qb__bp_cone_matrix_scalar = {.id = "bp_cone_matrix.scalar",
-                                                       .accuracy = QB__ACCURACY_HIGH,
+                                                       .accuracy = QB_ACCURACY_HIGH,
                                                        .speed = 0.2,
                                                        PACK_FLOAT,
                                                        MATRIX_VARIANT(matrix_applicable)};

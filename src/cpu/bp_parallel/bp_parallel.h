@@ -21,9 +21,9 @@ enum { QB__BP_PARALLEL_MOST_LANES = 128 };
  * pixels. A lane without a slice is packed as zeros. */
 typedef struct qb__bp_parallel_variant {
     const char *id; /* "bp_parallel_linear.avx512" */
-    qb__interp interp;
+    qb_interp interp;
     uint32_t features; /* QB__CPU_... all needed */
-    qb__accuracy accuracy;
+    qb_accuracy accuracy;
     double speed;        /* giga-updates/s of one core, many slices: the planner's listed rate */
     unsigned lanes_step; /* lanes are a multiple of this ... */
     unsigned lanes_max;  /* ... up to this */
@@ -52,7 +52,7 @@ typedef struct qb__bp_parallel_variant {
 const qb__bp_parallel_variant *qb__bp_parallel_variants(size_t *count);
 
 /* The double-precision oracle (ref/): one pixel, one slice; rows[view * row_stride + column]. */
-double qb__bp_parallel_reference(const qb__bp_parallel_problem *problem, qb__interp interp,
+double qb__bp_parallel_reference(const qb__bp_parallel_problem *problem, qb_interp interp,
                                  const float *rows, size_t row_stride, size_t x, size_t y);
 
 #endif

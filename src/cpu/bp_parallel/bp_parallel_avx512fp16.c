@@ -178,9 +178,9 @@ static bool half_applicable(const qb__bp_parallel_problem *problem) {
 
 const qb__bp_parallel_variant qb__bp_parallel_linear_avx512fp16 = {
     .id = "bp_parallel_linear.avx512fp16",
-    .interp = QB__INTERP_LINEAR,
+    .interp = QB_INTERP_LINEAR,
     .features = QB__CPU_AVX512 | QB__CPU_AVX512FP16,
-    .accuracy = QB__ACCURACY_NORMAL,
+    .accuracy = QB_ACCURACY_NORMAL,
     .speed = 50.0,
     .lanes_step = HALVES,
     .lanes_max = MOST_VECTORS * HALVES,

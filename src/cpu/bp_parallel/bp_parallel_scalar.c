@@ -39,8 +39,8 @@ static void add_column(float *sums, const float *block, size_t columns, unsigned
 }
 
 static void add_view(float *sums, const float *block, size_t columns, unsigned lanes, int64_t q,
-                     qb__interp interp) {
-    if (interp == QB__INTERP_NEAREST) {
+                     qb_interp interp) {
+    if (interp == QB_INTERP_NEAREST) {
         add_column(sums, block, columns, lanes, (q + (INT64_C(1) << 31)) >> 32, 1.0f);
         return;
     }
@@ -51,7 +51,7 @@ static void add_view(float *sums, const float *block, size_t columns, unsigned l
 
 static void run(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes,
                 unsigned slices, size_t x0, size_t x1, size_t y0, size_t y1, float *out,
-                size_t stride_z, size_t stride_y, float *sums, qb__interp interp) {
+                size_t stride_z, size_t stride_y, float *sums, qb_interp interp) {
     const size_t bytes = view_bytes(problem, lanes);
     memset(sums, 0, scratch_bytes(problem, lanes));
     for (size_t v = 0; v < problem->views; v++) {
@@ -73,22 +73,22 @@ static void linear_run(const qb__bp_parallel_problem *problem, const void *packe
                        unsigned slices, size_t x0, size_t x1, size_t y0, size_t y1, float *out,
                        size_t stride_z, size_t stride_y, void *scratch) {
     run(problem, packed, lanes, slices, x0, x1, y0, y1, out, stride_z, stride_y, scratch,
-        QB__INTERP_LINEAR);
+        QB_INTERP_LINEAR);
 }
 
 static void nearest_run(const qb__bp_parallel_problem *problem, const void *packed, unsigned lanes,
                         unsigned slices, size_t x0, size_t x1, size_t y0, size_t y1, float *out,
                         size_t stride_z, size_t stride_y, void *scratch) {
     run(problem, packed, lanes, slices, x0, x1, y0, y1, out, stride_z, stride_y, scratch,
-        QB__INTERP_NEAREST);
+        QB_INTERP_NEAREST);
 }
 
 #define VARIANT(interpolation)                                                                     \
-    .features = 0, .accuracy = QB__ACCURACY_HIGH, .speed = 4.0, .lanes_step = 1,                   \
+    .features = 0, .accuracy = QB_ACCURACY_HIGH, .speed = 4.0, .lanes_step = 1,                    \
     .lanes_max = LANES, .applicable = applicable, .view_bytes = view_bytes, .pack = pack,          \
     .tile = TILE, .scratch_bytes = scratch_bytes, .run = interpolation##_run
 
 const qb__bp_parallel_variant qb__bp_parallel_linear_scalar = {
-    .id = "bp_parallel_linear.scalar", .interp = QB__INTERP_LINEAR, VARIANT(linear)};
+    .id = "bp_parallel_linear.scalar", .interp = QB_INTERP_LINEAR, VARIANT(linear)};
 const qb__bp_parallel_variant qb__bp_parallel_nearest_scalar = {
-    .id = "bp_parallel_nearest.scalar", .interp = QB__INTERP_NEAREST, VARIANT(nearest)};
+    .id = "bp_parallel_nearest.scalar", .interp = QB_INTERP_NEAREST, VARIANT(nearest)};

@@ -50,9 +50,9 @@ INLINE void rows_fill(rows *out, int64_t q, int64_t b, int32_t low, int32_t high
 
 const qb__bp_parallel_variant qb__bp_parallel_linear_avx512_slice = {
     .id = "bp_parallel_linear.avx512_slice",
-    .interp = QB__INTERP_LINEAR,
+    .interp = QB_INTERP_LINEAR,
     .features = QB__CPU_AVX512,
-    .accuracy = QB__ACCURACY_HIGH,
+    .accuracy = QB_ACCURACY_HIGH,
     .speed = 12.5,
     .lanes_step = 1,
     .lanes_max = 1,

@@ -35,7 +35,7 @@ typedef struct qb__joseph_brick {
 typedef struct qb__joseph_variant {
     const char *id;        /* "project_joseph.avx512" */
     uint32_t features;     /* QB__CPU_... all needed */
-    qb__accuracy accuracy; /* of both directions */
+    qb_accuracy accuracy; /* of both directions */
     double speed;          /* giga-samples (planes times rays) a second of one core, forward */
 
     /* fans[count] are neighbouring columns of a view, with rows r0 <= r < r1; those of fan i lie at

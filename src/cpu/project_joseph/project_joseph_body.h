@@ -84,7 +84,7 @@ static size_t joseph_scratch_bytes(size_t rows) {
 }
 
 #define JOSEPH_VARIANT                                                                             \
-    .accuracy = QB__ACCURACY_HIGH, .forward = joseph_forward, .adjoint = joseph_adjoint,           \
+    .accuracy = QB_ACCURACY_HIGH, .forward = joseph_forward, .adjoint = joseph_adjoint,           \
     .scratch_bytes = joseph_scratch_bytes
 
 #endif

@@ -37,12 +37,12 @@ static double oversample(const qb__bp_parallel_problem *problem, size_t view, co
            fraction * column_or_zero(row, problem->columns, below + 1);
 }
 
-double qb__bp_parallel_reference(const qb__bp_parallel_problem *problem, qb__interp interp,
+double qb__bp_parallel_reference(const qb__bp_parallel_problem *problem, qb_interp interp,
                                  const float *rows, size_t row_stride, size_t x, size_t y) {
     static double (*const interpolate[])(const qb__bp_parallel_problem *, size_t, const float *,
-                                         size_t, size_t) = {[QB__INTERP_LINEAR] = linear,
-                                                            [QB__INTERP_NEAREST] = nearest,
-                                                            [QB__INTERP_OVERSAMPLE] = oversample};
+                                         size_t, size_t) = {[QB_INTERP_LINEAR] = linear,
+                                                            [QB_INTERP_NEAREST] = nearest,
+                                                            [QB_INTERP_OVERSAMPLE] = oversample};
     double sum = 0.0;
     for (size_t v = 0; v < problem->views; v++)
         sum += interpolate[interp](problem, v, rows + v * row_stride, x, y);

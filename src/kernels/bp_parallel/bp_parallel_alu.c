@@ -21,7 +21,7 @@ size_t qb__alu_threads(const qb__alu *alu) {
 /* The area's extent, the one above and the one below that rounding may reach, and where it begins
  * within a column. */
 size_t qb__alu_bins(const qb__bp_parallel_problem *problem, const qb__alu *alu) {
-    const double over = alu->interp == QB__INTERP_OVERSAMPLE ? QB__OVERSAMPLE : 1;
+    const double over = alu->interp == QB_INTERP_OVERSAMPLE ? QB__OVERSAMPLE : 1;
     double most = 0.0;
     for (size_t v = 0; v < problem->views; v++)
         most = fmax(most, fabs(problem->ax[v]) + fabs(problem->ay[v]));
@@ -91,9 +91,9 @@ qb_status qb__alu_plan(qb__device *device, const qb__bp_parallel_problem *proble
     qb__macros macros = {.count = 0};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         qb__macros_add(&macros, all[i].name, all[i].value);
-    qb_status status = qb__layout_plan(device, problem, slices, (unsigned)alu->slices,
-                                       alu->half != 0, (qb__interp)alu->interp,
-                                       "bp_parallel_alu.cl", "bp_parallel_alu", macros.list, plan);
+    qb_status status =
+        qb__layout_plan(device, problem, slices, (unsigned)alu->slices, alu->half != 0, alu->interp,
+                        "bp_parallel_alu.cl", "bp_parallel_alu", macros.list, plan);
     if (status) return status;
     qb__bp_parallel_plan *p = *plan;
     qb__fixed_line *lines;

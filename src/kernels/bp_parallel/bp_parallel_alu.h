@@ -7,7 +7,8 @@
 /* bp_parallel_alu.cl with all its macros: rows of the arithmetic family set the first twelve, the
  * hybrid ones others. */
 typedef struct qb__alu {
-    int interp, slices, half, width, difference, write64, area, pixels, views, round, cache, blocks;
+    qb_interp interp;
+    int slices, half, width, difference, write64, area, pixels, views, round, cache, blocks;
     int texture_share, balance;
 } qb__alu;
 

@@ -23,9 +23,9 @@ static double slice_cost(const qb__alu *alu) {
  * machine code's on average. */
 static double registers(const qb__alu *alu) {
     static const double form[] = {64.0, 44.0, 64.0}, sum[] = {0.9, 0.9, 1.5}; /* by HALF */
-    const bool linear = alu->interp == QB__INTERP_LINEAR;
+    const bool linear = alu->interp == QB_INTERP_LINEAR;
     const double sums = (double)alu->pixels * alu->slices;
-    if (alu->interp == QB__INTERP_OVERSAMPLE) return 48.0 + alu->pixels + sums;
+    if (alu->interp == QB_INTERP_OVERSAMPLE) return 48.0 + alu->pixels + sums;
     double count = form[alu->half] + alu->pixels * (linear ? 1.7 : 0.9) + sum[alu->half] * sums;
     /* The turns of all cached views are loaded at once; a floor's conversions wait in registers. */
     if (linear && alu->cache == 1) count += 65.0;
@@ -57,7 +57,7 @@ static qb__kernel_groups groups(const qb__bp_parallel_problem *problem, unsigned
 
 void qb__alu_cost(const qb__bp_parallel_problem *problem, unsigned slices, const qb__alu *alu,
                   qb__kernel_cost *cost) {
-    const bool over = alu->interp == QB__INTERP_OVERSAMPLE;
+    const bool over = alu->interp == QB_INTERP_OVERSAMPLE;
     const int width = alu->width ? alu->width : alu->slices;
     const double s = alu->slices, area = (double)alu->area * alu->area;
     const double samples = (double)qb__alu_bins(problem, alu);

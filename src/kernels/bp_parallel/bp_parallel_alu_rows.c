@@ -82,47 +82,46 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
         .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy                         \
     }
 #define LINEAR(suffix, class, how, ...)                                                            \
-    ROW("bp_parallel_linear." suffix, QB__INTERP_LINEAR, class, how, __VA_ARGS__)
+    ROW("bp_parallel_linear." suffix, QB_INTERP_LINEAR, class, how, __VA_ARGS__)
 #define NEAREST(suffix, class, how, ...)                                                           \
-    ROW("bp_parallel_nearest." suffix, QB__INTERP_NEAREST, class, how, __VA_ARGS__)
+    ROW("bp_parallel_nearest." suffix, QB_INTERP_NEAREST, class, how, __VA_ARGS__)
 #define OVERSAMPLE(suffix, class, how, ...)                                                        \
-    ROW("bp_parallel_oversample." suffix, QB__INTERP_OVERSAMPLE, class, how, __VA_ARGS__)
+    ROW("bp_parallel_oversample." suffix, QB_INTERP_OVERSAMPLE, class, how, __VA_ARGS__)
 /* HALF, WIDTH, DIFFERENCE, WRITE64 */
 #define FORM(half, width, difference, write64)                                                     \
     P("HALF", half), P("WIDTH", width), P("DIFFERENCE", difference), P("WRITE64", write64)
 
 static const qb__bp_parallel_device_variant rows[] = {
-    LINEAR("alu", QB__ACCURACY_HIGH, "Algorithm 6: shared-memory cache", P("SLICES", 2, 1, 4),
+    LINEAR("alu", QB_ACCURACY_HIGH, "Algorithm 6: shared-memory cache", P("SLICES", 2, 1, 4),
            FORM(0, 0, 0, 0), AREA_64, VIEWS_8, ROUNDED, CACHES, IN_FOURS),
-    LINEAR("alu_write64", QB__ACCURACY_HIGH, "Algorithm 7: 64-bit writes into the cache",
+    LINEAR("alu_write64", QB_ACCURACY_HIGH, "Algorithm 7: 64-bit writes into the cache",
            P("SLICES", 1), FORM(0, 0, 0, 1), AREA_64, VIEWS_16, ROUNDED, CACHES, IN_FOURS),
-    LINEAR("alu_split", QB__ACCURACY_HIGH, "Algorithm 8: vectors of 4 slices split into two caches",
+    LINEAR("alu_split", QB_ACCURACY_HIGH, "Algorithm 8: vectors of 4 slices split into two caches",
            P("SLICES", 4), FORM(0, 2, 0, 0), AREA_64, VIEWS_8, ROUNDED, CACHES, IN_TWOS),
-    LINEAR("alu_difference", QB__ACCURACY_HIGH, "Algorithm 9: value and difference cached",
+    LINEAR("alu_difference", QB_ACCURACY_HIGH, "Algorithm 9: value and difference cached",
            P("SLICES", 1, 2, 4), P("HALF", 0), P("WIDTH", 0), P("DIFFERENCE", 1, 2),
            P("WRITE64", 0), AREA_64, VIEWS_16, ROUNDED, CACHES, IN_FOURS),
-    LINEAR("alu_half", QB__ACCURACY_NORMAL, "Algorithm 6 with a half-precision cache (6.7)",
+    LINEAR("alu_half", QB_ACCURACY_NORMAL, "Algorithm 6 with a half-precision cache (6.7)",
            P("SLICES", 4, 8, 2, 1), FORM(1, 0, 0, 0), AREA_64, VIEWS_8, ROUNDED, CACHES, IN_TWOS),
-    LINEAR("alu_half_sums", QB__ACCURACY_NORMAL,
+    LINEAR("alu_half_sums", QB_ACCURACY_NORMAL,
            "Algorithm 6 with half-precision cache and arithmetic (6.7)", P("SLICES", 8, 4, 2),
            FORM(2, 0, 0, 0), AREA_32, P("VIEWS", 8, 4), ROUNDED, CACHES, ALONE),
-    NEAREST("alu", QB__ACCURACY_HIGH, "Algorithm 6: shared-memory cache", P("SLICES", 2, 4, 1),
+    NEAREST("alu", QB_ACCURACY_HIGH, "Algorithm 6: shared-memory cache", P("SLICES", 2, 4, 1),
             FORM(0, 0, 0, 0), AREA_64, VIEWS_16, EXACT, CACHES, IN_FOURS),
-    NEAREST("alu_write64", QB__ACCURACY_HIGH, "Algorithm 7: 64-bit writes into the cache",
+    NEAREST("alu_write64", QB_ACCURACY_HIGH, "Algorithm 7: 64-bit writes into the cache",
             P("SLICES", 1), FORM(0, 0, 0, 1), AREA_64, VIEWS_16, EXACT, CACHES, IN_FOURS),
-    NEAREST("alu_split", QB__ACCURACY_HIGH,
-            "Algorithm 8: vectors of 4 slices split into two caches", P("SLICES", 4),
-            FORM(0, 2, 0, 0), AREA_64, VIEWS_8, EXACT, CACHES, IN_TWOS),
-    NEAREST("alu_half", QB__ACCURACY_NORMAL, "Algorithm 6 with a half-precision cache (6.7)",
+    NEAREST("alu_split", QB_ACCURACY_HIGH, "Algorithm 8: vectors of 4 slices split into two caches",
+            P("SLICES", 4), FORM(0, 2, 0, 0), AREA_64, VIEWS_8, EXACT, CACHES, IN_TWOS),
+    NEAREST("alu_half", QB_ACCURACY_NORMAL, "Algorithm 6 with a half-precision cache (6.7)",
             P("SLICES", 4, 8, 2, 1), FORM(1, 0, 0, 0), AREA_64, VIEWS_8, EXACT, CACHES, IN_TWOS),
-    NEAREST("alu_half_sums", QB__ACCURACY_NORMAL,
+    NEAREST("alu_half_sums", QB_ACCURACY_NORMAL,
             "Algorithm 6 with half-precision cache and sums (6.7)", P("SLICES", 8, 4, 2),
             FORM(2, 0, 0, 0), AREA_32, P("VIEWS", 8, 4), EXACT, CACHES, IN_FOURS),
-    OVERSAMPLE("alu", QB__ACCURACY_HIGH, "Oversampling (7.2)", P("SLICES", 2, 1, 4),
+    OVERSAMPLE("alu", QB_ACCURACY_HIGH, "Oversampling (7.2)", P("SLICES", 2, 1, 4),
                FORM(0, 0, 0, 0), AREA_32, P("VIEWS", 8, 4), EXACT, CACHES, ALONE),
-    OVERSAMPLE("alu_write64", QB__ACCURACY_HIGH, "Oversampling (7.2), 64-bit writes",
-               P("SLICES", 1), FORM(0, 0, 0, 1), AREA_32, P("VIEWS", 8, 4), EXACT, CACHES, ALONE),
-    OVERSAMPLE("alu_split", QB__ACCURACY_HIGH, "Oversampling (7.2), each slice a cache of its own",
+    OVERSAMPLE("alu_write64", QB_ACCURACY_HIGH, "Oversampling (7.2), 64-bit writes", P("SLICES", 1),
+               FORM(0, 0, 0, 1), AREA_32, P("VIEWS", 8, 4), EXACT, CACHES, ALONE),
+    OVERSAMPLE("alu_split", QB_ACCURACY_HIGH, "Oversampling (7.2), each slice a cache of its own",
                P("SLICES", 4, 2), P("HALF", 0), P("WIDTH", 1, 2), P("DIFFERENCE", 0),
                P("WRITE64", 0), AREA_64, P("VIEWS", 4, 8), EXACT, CACHES, IN_TWOS),
 };

@@ -54,9 +54,9 @@ typedef struct qb__bp_parallel_plan qb__bp_parallel_plan; /* the variant's own *
 
 typedef struct qb__bp_parallel_device_variant {
     const char *id; /* "bp_parallel_linear.tensor" */
-    qb__interp interp;
+    qb_interp interp;
     unsigned apis;         /* QB__API_... or-ed */
-    qb__accuracy accuracy; /* on GPUs */
+    qb_accuracy accuracy; /* on GPUs */
     const char *method;    /* "Algorithm 6: shared-memory cache" */
     unsigned slices_step;  /* slices of a pass are padded to a multiple of this ... */
     unsigned slices_max;   /* ... up to this; 0 = no limit */

@@ -47,7 +47,7 @@ static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *pr
     qb__macros macros = {.count = 0};
     for (int i = 0; i <= VIEWS; i++) qb__macros_add(&macros, names[i], values[i]);
     qb_status status = qb__layout_plan(device, problem, slices, (unsigned)values[SLICES], false,
-                                       (qb__interp)values[INTERP], "bp_parallel_direct.cl",
+                                       (qb_interp)values[INTERP], "bp_parallel_direct.cl",
                                        "bp_parallel_direct", macros.list, plan);
     if (status) return status;
     qb__bp_parallel_plan *p = *plan;
@@ -85,7 +85,7 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
 
 #define ROW(name, kind)                                                                            \
     {                                                                                              \
-        .id = name, .interp = kind, .apis = QB__API_OPENCL, .accuracy = QB__ACCURACY_HIGH,         \
+        .id = name, .interp = kind, .apis = QB__API_OPENCL, .accuracy = QB_ACCURACY_HIGH,          \
         .method = "Algorithm 1 for processors (6.10): rows read from memory", .slices_step = 1,    \
         .slices_max = 32768,                                                                       \
         .parameters = {P("INTERP", kind), P("SLICES", 8, 4, 2, 1), P("BLOCK", 32, 16, 8),          \
@@ -96,8 +96,8 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
     }
 
 static const qb__bp_parallel_device_variant rows[] = {
-    ROW("bp_parallel_linear.direct", QB__INTERP_LINEAR),
-    ROW("bp_parallel_nearest.direct", QB__INTERP_NEAREST),
-    ROW("bp_parallel_oversample.direct", QB__INTERP_OVERSAMPLE),
+    ROW("bp_parallel_linear.direct", QB_INTERP_LINEAR),
+    ROW("bp_parallel_nearest.direct", QB_INTERP_NEAREST),
+    ROW("bp_parallel_oversample.direct", QB_INTERP_OVERSAMPLE),
 };
 const qb__bp_parallel_rows qb__bp_parallel_direct_rows = {rows, sizeof rows / sizeof *rows};

@@ -123,7 +123,7 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
 #define A_QUARTER P("TEXTURE_SHARE", 2, 1, 3, 4, 5)
 #define AN_EIGHTH P("TEXTURE_SHARE", 1, 2, 3, 4, 5)
 static const qb__bp_parallel_device_variant rows[] = {
-    ROW("bp_parallel_linear.hybrid", QB__INTERP_LINEAR, QB__ACCURACY_FAST, DIFFERENCES, A_QUARTER),
-    ROW("bp_parallel_nearest.hybrid", QB__INTERP_NEAREST, QB__ACCURACY_HIGH, PLAIN, AN_EIGHTH),
+    ROW("bp_parallel_linear.hybrid", QB_INTERP_LINEAR, QB_ACCURACY_FAST, DIFFERENCES, A_QUARTER),
+    ROW("bp_parallel_nearest.hybrid", QB_INTERP_NEAREST, QB_ACCURACY_HIGH, PLAIN, AN_EIGHTH),
 };
 const qb__bp_parallel_rows qb__bp_parallel_hybrid_rows = {rows, sizeof rows / sizeof *rows};

@@ -24,13 +24,13 @@ size_t qb__layout_lines_bytes(const qb__bp_parallel_problem *problem) {
     return padded_views(problem) * sizeof(qb__fixed_line);
 }
 
-qb_status qb__layout_lines(const qb__bp_parallel_problem *problem, qb__interp interp, size_t area,
+qb_status qb__layout_lines(const qb__bp_parallel_problem *problem, qb_interp interp, size_t area,
                            qb__fixed_line **lines, size_t *count) {
     size_t padded = padded_views(problem);
     qb_status status = qb__alloc(padded, sizeof **lines, lines);
     if (status) return status;
-    const int64_t samples = interp == QB__INTERP_OVERSAMPLE ? QB__OVERSAMPLE : 1;
-    const int64_t half = interp == QB__INTERP_LINEAR ? 0 : INT64_C(1) << 31;
+    const int64_t samples = interp == QB_INTERP_OVERSAMPLE ? QB__OVERSAMPLE : 1;
+    const int64_t half = interp == QB_INTERP_LINEAR ? 0 : INT64_C(1) << 31;
     const int64_t far_side = (int64_t)area - 1;
     for (size_t v = 0; v < problem->views; v++) {
         qb__bp_line line = qb__bp_line_of(problem, v);
@@ -110,19 +110,19 @@ qb_status qb__layout_pack(qb__bp_parallel_plan *plan, qb__queue *queue, const qb
 /* ---- textures ---- */
 
 static qb__texture_shape texture_shape(const qb__bp_parallel_problem *problem, unsigned group,
-                                       bool half, qb__interp interp, size_t groups) {
+                                       bool half, qb_interp interp, size_t groups) {
     return (qb__texture_shape){.width = problem->columns,
                                .height = problem->views,
                                .layers = groups,
                                .channels = group,
                                .half = half,
-                               .linear = interp == QB__INTERP_LINEAR};
+                               .linear = interp == QB_INTERP_LINEAR};
 }
 
 size_t qb__layout_texture_bytes(const qb__device *device, const qb__bp_parallel_problem *problem,
                                 unsigned slices, unsigned group, bool half) {
     const qb__texture_shape shape =
-        texture_shape(problem, group, half, QB__INTERP_LINEAR, qb__ceil_div(slices, group));
+        texture_shape(problem, group, half, QB_INTERP_LINEAR, qb__ceil_div(slices, group));
     return qb__texture_bytes(device, &shape);
 }
 
@@ -160,7 +160,7 @@ static qb_status build(qb__bp_parallel_plan *plan, const char *source, const cha
 }
 
 qb_status qb__layout_plan(qb__device *device, const qb__bp_parallel_problem *problem,
-                          unsigned slices, unsigned group, bool half, qb__interp interp,
+                          unsigned slices, unsigned group, bool half, qb_interp interp,
                           const char *source, const char *entry, const char *const *macros,
                           qb__bp_parallel_plan **plan) {
     qb_status status = qb__alloc(1, sizeof **plan, plan);

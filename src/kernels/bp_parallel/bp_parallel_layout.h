@@ -26,7 +26,7 @@ struct qb__bp_parallel_plan {
     unsigned slices; /* most of a pass */
     unsigned group;  /* slices that lie together */
     bool half;
-    qb__interp interp;
+    qb_interp interp;
     qb__pack pack;
     qb__program *program;
     qb__kernel *kernel;
@@ -51,7 +51,7 @@ void qb__cost_scale(qb__kernel_cost *cost, double factor);
 /* A plan with pack programs and the main program, its kernel `entry` in `source`. On failure
  * nothing is left. */
 qb_status qb__layout_plan(qb__device *device, const qb__bp_parallel_problem *problem,
-                          unsigned slices, unsigned group, bool half, qb__interp interp,
+                          unsigned slices, unsigned group, bool half, qb_interp interp,
                           const char *source, const char *entry, const char *const *macros,
                           qb__bp_parallel_plan **plan);
 void qb__layout_destroy(qb__bp_parallel_plan *plan);
@@ -77,7 +77,7 @@ qb_status qb__layout_texture(qb__bp_parallel_plan *plan, qb__queue *queue, const
 /* The views' lines, padded with zeros to a multiple of 256: interpolation other than linear has
  * half a column added; oversampled lines count samples. `area`: pixels on a side, for `low`.
  * Released with qb__free. */
-qb_status qb__layout_lines(const qb__bp_parallel_problem *problem, qb__interp interp, size_t area,
+qb_status qb__layout_lines(const qb__bp_parallel_problem *problem, qb_interp interp, size_t area,
                            qb__fixed_line **lines, size_t *count);
 /* New device memory with `bytes` from the host, there when it returns. */
 qb_status qb__layout_upload(qb__device *device, const void *host, size_t bytes,

@@ -216,7 +216,7 @@ static qb_status run(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__m
 
 #define ROW(name, class, text, ...)                                                                \
     {                                                                                              \
-        .id = name, .interp = QB__INTERP_LINEAR, .apis = QB__API_CUDA, .accuracy = class,          \
+        .id = name, .interp = QB_INTERP_LINEAR, .apis = QB__API_CUDA, .accuracy = class,           \
         .method = text, .slices_step = QB__TENSOR_SLICES, .parameters = {__VA_ARGS__},             \
         .unusable = qb__tensor_unusable, .cost = qb__tensor_cost,                                  \
         .packed_bytes = qb__tensor_packed_bytes, .plan_bytes = plan_bytes, .plan = make_plan,      \
@@ -224,10 +224,10 @@ static qb_status run(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__m
     }
 
 static const qb__bp_parallel_device_variant rows[] = {
-    ROW("bp_parallel_linear.tensor", QB__ACCURACY_NORMAL,
+    ROW("bp_parallel_linear.tensor", QB_ACCURACY_NORMAL,
         "Tensor cores: interpolation as a matrix product, half data", P("SPLIT", 0),
         P("VIEWS", 8, 4, 16), P("STAGES", 4, 2, 3, 8), P("PAIRS_UNROLLED", 4, 2, 1)),
-    ROW("bp_parallel_linear.tensor_split", QB__ACCURACY_HIGH,
+    ROW("bp_parallel_linear.tensor_split", QB_ACCURACY_HIGH,
         "Tensor cores: three products of high and low halves", P("SPLIT", 1), P("VIEWS", 4, 8),
         P("STAGES", 4, 2, 3), P("PAIRS_UNROLLED", 1, 2)),
 };

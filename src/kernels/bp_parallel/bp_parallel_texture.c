@@ -25,7 +25,7 @@ static const char *unusable(const qb__device_info *device, const qb__bp_parallel
     if (device->group_size < THREADS) return "needs groups of 256 items";
     if (values[TOGETHER] > 1 && values[REDUCE] && !device->subgroups)
         return "needs shuffles between the items of a subgroup";
-    if (values[INTERP] == QB__INTERP_LINEAR && values[CONSTANTS] != SHARED_CONSTANTS &&
+    if (values[INTERP] == QB_INTERP_LINEAR && values[CONSTANTS] != SHARED_CONSTANTS &&
         !qb__layout_float_coordinates(problem))
         return "coordinates beyond single precision: CONSTANTS=2 holds them";
     /* They would be kept in memory; NVRTC 13.0 then makes wrong code for 9.0 (nearest,
@@ -45,7 +45,7 @@ static size_t chunk_of(size_t views, const int *values) {
  * through the texture unit too; constant memory's first cache holds half of a launch's lines, and
  * four views at once, each its own line, thrash it. Shared memory has a place of its own. */
 static double constants_cost(const int *values) {
-    const bool nearest = values[INTERP] == QB__INTERP_NEAREST;
+    const bool nearest = values[INTERP] == QB_INTERP_NEAREST;
     if (values[CONSTANTS] == GLOBAL_CONSTANTS) return nearest ? 0.42 : 0.27;
     if (values[CONSTANTS] == SHARED_CONSTANTS) return 0.0;
     return (nearest ? 1.2 : 0.9) * (values[TOGETHER] > 1 ? 2.2 : 1.0);
@@ -56,7 +56,7 @@ static double constants_cost(const int *values) {
  * costs, so does the rest. */
 static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
                  qb__kernel_cost *cost) {
-    const bool nearest = values[INTERP] == QB__INTERP_NEAREST, whole = !values[HALF];
+    const bool nearest = values[INTERP] == QB_INTERP_NEAREST, whole = !values[HALF];
     const double s = values[SLICES], pixels = values[PIXELS], views = (double)problem->views;
     const bool wide = s == 4 && whole, eight_bytes = s == (whole ? 2 : 4);
     double fetch = wide ? (nearest ? 2.0 : 4.0) : 1.0;
@@ -84,7 +84,7 @@ typedef struct float_line {
 } float_line;
 
 static size_t line_bytes(const int *values) {
-    return values[INTERP] == QB__INTERP_LINEAR ? sizeof(float_line) : sizeof(qb__fixed_line);
+    return values[INTERP] == QB_INTERP_LINEAR ? sizeof(float_line) : sizeof(qb__fixed_line);
 }
 
 /* As constants() keeps them. */
@@ -110,7 +110,7 @@ static size_t plan_bytes(const qb__device *device, const qb__bp_parallel_problem
 /* The lines as the kernel without a shared cache reads them. */
 static qb_status lines_for(qb__bp_parallel_plan *plan, const qb__fixed_line *fixed, size_t count) {
     const qb__bp_parallel_problem *p = &plan->problem;
-    const bool linear = plan->interp == QB__INTERP_LINEAR;
+    const bool linear = plan->interp == QB_INTERP_LINEAR;
     plan->line_bytes = line_bytes(plan->values);
     qb_status status = qb__alloc(count + QB__LINES_PADDING, plan->line_bytes, &plan->host_lines);
     if (status) return status;
@@ -167,7 +167,7 @@ static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *pr
     qb__macros macros = {.count = 0};
     for (int i = 0; i <= BLOCKS; i++) qb__macros_add(&macros, names[i], values[i]);
     qb_status status = qb__layout_plan(
-        device, problem, slices, (unsigned)values[SLICES], values[HALF], (qb__interp)values[INTERP],
+        device, problem, slices, (unsigned)values[SLICES], values[HALF], (qb_interp)values[INTERP],
         "bp_parallel_texture.cl", "bp_parallel_texture", macros.list, plan);
     if (status) return status;
     qb__bp_parallel_plan *p = *plan;
@@ -254,7 +254,7 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
             HALVES, FOUR_VIEWS)
 
 static const qb__bp_parallel_device_variant rows[] = {
-    ROWS("bp_parallel_linear", QB__INTERP_LINEAR, QB__ACCURACY_FAST, QB__ACCURACY_FAST),
-    ROWS("bp_parallel_nearest", QB__INTERP_NEAREST, QB__ACCURACY_HIGH, QB__ACCURACY_NORMAL),
+    ROWS("bp_parallel_linear", QB_INTERP_LINEAR, QB_ACCURACY_FAST, QB_ACCURACY_FAST),
+    ROWS("bp_parallel_nearest", QB_INTERP_NEAREST, QB_ACCURACY_HIGH, QB_ACCURACY_NORMAL),
 };
 const qb__bp_parallel_rows qb__bp_parallel_texture_rows = {rows, sizeof rows / sizeof *rows};

@@ -331,14 +331,14 @@ void qb__fbp_device_destroy(qb__fbp *fbp) {
 static const char *remedy(const qb__fbp *fbp, char *text, size_t size) {
     const qb__fbp_device *gpu = fbp->device;
     const qb__device_info *info = qb__device_info_of(gpu->part[0].device);
-    const qb_interp interp = (qb_interp)fbp->options.interp;
+    const qb_interp interp = fbp->options.interp;
     qb__device_choice high;
     if (!fbp->options.kernel &&
         qb__device_choose(info, &gpu->problem, fbp->grid.n[2], interp, QB_ACCURACY_HIGH, NULL,
                           &high) == QB_OK &&
         !qb__device_pass_measures(high.variant, info, &fbp->problem, high.values))
         return "--accuracy high";
-    snprintf(text, size, "--kernel bp_parallel_%s.alu", qb__interp_name(interp));
+    snprintf(text, size, "--kernel bp_parallel_%s.alu", qb_interp_name(interp));
     return text;
 }
 

@@ -51,9 +51,8 @@ static qb_status choose(qb__fbp *fbp, const qb__device_info *info) {
     gpu->problem = fbp->problem;
     if (!gpu->problem.largest)
         gpu->problem.largest = &some; /* only that it is there is looked at */
-    qb_status status =
-        qb__device_choose(info, &gpu->problem, fbp->grid.n[2], (qb_interp)fbp->options.interp,
-                          (qb_accuracy)fbp->options.accuracy, fbp->options.kernel, &gpu->choice);
+    qb_status status = qb__device_choose(info, &gpu->problem, fbp->grid.n[2], fbp->options.interp,
+                                         fbp->options.accuracy, fbp->options.kernel, &gpu->choice);
     if (status != QB_OK) return status;
     gpu->measure =
         qb__device_pass_measures(gpu->choice.variant, info, &fbp->problem, gpu->choice.values);

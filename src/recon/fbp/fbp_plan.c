@@ -22,7 +22,7 @@
 #include "recon/fbp/fbp_device.h"
 
 static qb_status check_scan(const qb_scan_info *info) {
-    if (info->beam == 1 + QB_BEAM_CONE)
+    if (info->beam == QB_BEAM_CONE)
         return qb__fail(QB_BAD_INPUT, "%s states that its beam is a cone: use qb fdk", info->path);
     if (!info->angles)
         return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles FROM:TO or a file", info->path);
@@ -152,15 +152,15 @@ static qb_status decide_kernel(qb__fbp *fbp, const qb_env *env) {
                                              .largest = fbp->largest};
     QB__TRY(qb__fbp_aim(fbp, isnan(fbp->center) ? ((double)fbp->info->columns - 1) / 2
                                                 : fbp->center));
-    QB__TRY(qb__filter_create(fbp->options.filter, (qb_pad)fbp->options.pad, fbp->width,
-                              fbp->pixel, &fbp->filter));
+    QB__TRY(qb__filter_create(fbp->options.filter, fbp->options.pad, fbp->width, fbp->pixel,
+                              &fbp->filter));
     QB__TRY(qb__kernel_interp(fbp->options.kernel, &fbp->options.interp, env));
     QB__TRY(qb__fbp_device_decide(fbp, env));
-    qb_interp interp = (qb_interp)fbp->options.interp;
+    qb_interp interp = fbp->options.interp;
     if (fbp->device && interp == QB_INTERP_OVERSAMPLE) interp = QB_INTERP_LINEAR;
     QB__TRY(qb__bp_parallel_choose(&fbp->problem, fbp->sweep ? 1 : fbp->grid.n[2], interp,
-                                   (qb_accuracy)fbp->options.accuracy,
-                                   fbp->device ? NULL : fbp->options.kernel, &fbp->variant));
+                                   fbp->options.accuracy, fbp->device ? NULL : fbp->options.kernel,
+                                   &fbp->variant));
 out:
     return status;
 }
@@ -199,7 +199,7 @@ static void decide_cache(qb__fbp *fbp, size_t cap) {
 /* The slice that is reconstructed to find the range of integers, before the rings are there. */
 static size_t range_bytes(const qb__fbp *fbp) {
     const qb_scan_info *info = fbp->info;
-    if (fbp->output.dtype < 2 || fbp->output.range.count > 0) return 0;
+    if (qb_dtype_is_float(fbp->output.dtype) || fbp->output.range.count > 0) return 0;
     return fbp->fixed_bytes + (fbp->device ? qb__fbp_device_ram(fbp) : 0) +
            (size_t)fbp->threads * qb__fbp_scratch(fbp, qb__fbp_scratch_slices(fbp)) +
            fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float) +
@@ -271,20 +271,19 @@ static double forecast_seconds(const qb__fbp *fbp) {
 
 /* A kernel that is named goes before --accuracy. */
 static void tell_accuracy(const qb__fbp *fbp, const qb_env *env) {
-    int got = (int)(fbp->device ? fbp->device->choice.variant->accuracy : fbp->variant->accuracy);
+    qb_accuracy got = fbp->device ? fbp->device->choice.variant->accuracy : fbp->variant->accuracy;
     if (fbp->options.kernel && got > fbp->options.accuracy)
         qb__warn(env, "--kernel %s keeps --accuracy %s only, not %s", fbp->options.kernel,
-                 qb__accuracy_name((qb_accuracy)got),
-                 qb__accuracy_name((qb_accuracy)fbp->options.accuracy));
+                 qb_accuracy_name(got), qb_accuracy_name(fbp->options.accuracy));
 }
 
 static void describe_kernel(const qb__fbp *fbp, cJSON *plan) {
-    qb_interp interp = (qb_interp)fbp->options.interp;
-    qb_accuracy asked = (qb_accuracy)fbp->options.accuracy;
+    qb_interp interp = fbp->options.interp;
+    qb_accuracy asked = fbp->options.accuracy;
     const qb__fbp_device *gpu = fbp->device;
-    int accuracy = (int)(gpu ? gpu->choice.variant->accuracy : fbp->variant->accuracy);
+    qb_accuracy accuracy = gpu ? gpu->choice.variant->accuracy : fbp->variant->accuracy;
     cJSON_AddStringToObject(plan, "kernel", qb__fbp_kernel(fbp));
-    cJSON_AddStringToObject(plan, "accuracy", qb__accuracy_name((qb_accuracy)accuracy));
+    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(accuracy));
     if (!gpu) {
         cJSON_AddStringToObject(plan, "device", "cpu");
         cJSON_AddItemToObject(plan, "why",

@@ -51,9 +51,8 @@ qb_status qb__fbp_sweep_spare(const qb__fbp *fbp, const qb_env *env) {
 }
 
 static qb_status write_slice(qb__fbp *fbp, double center, const float *image) {
-    static const qb_dtype dtypes[] = {QB_F32, QB_F16, QB_U16, QB_U8};
     size_t nx = fbp->grid.n[0], ny = fbp->grid.n[1];
-    qb_dtype dtype = dtypes[fbp->output.dtype];
+    qb_dtype dtype = fbp->output.dtype;
     char path[NAME_ROOM];
     name_of(fbp, center, path);
     bool known = fbp->info->pixel_size > 0;

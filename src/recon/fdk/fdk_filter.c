@@ -72,7 +72,7 @@ static void continue_row(const qb__fdk *fdk, float *row) {
         return;
     }
     qb__resample_fill(row + first, end - first);
-    qb__extend((qb_pad)fdk->options.pad, row + first, end - first, first, columns - end);
+    qb__extend(fdk->options.pad, row + first, end - first, first, columns - end);
 }
 
 /* The rows of the window between those of the detector. */

@@ -21,7 +21,7 @@ static const double degrees = 57.29577951308232;
 static qb_status check_shapes(const qb__fdk *fdk) {
     const qb_geometry *g = fdk->real;
     const qb_scan_info *info = fdk->info;
-    if (info->beam == 1 + QB_BEAM_PARALLEL)
+    if (info->beam == QB_BEAM_PARALLEL)
         return qb__fail(QB_BAD_INPUT, "%s states that its beam is parallel: use qb fbp", info->path);
     if (g->views == info->views && g->rows == info->rows && g->columns == info->columns) return QB_OK;
     return qb__fail(QB_BAD_INPUT,
@@ -58,16 +58,16 @@ static const char *redundancy_name(qb_redundancy kind) {
 
 /* Rows must be level before they are filtered: turned ones are resampled, and bent ones flattened. */
 static qb_status decide_detector(qb__fdk *fdk, const qb_env *env) {
-    enum { AUTO, ALWAYS, NEVER };
     const qb_geometry *real = fdk->real;
     double drift = qb__upright_drift(real);
-    int wish = fdk->options.resample;
-    if (real->radius > 0 && wish == NEVER)
+    qb_resample wish = fdk->options.resample;
+    if (real->radius > 0 && wish == QB_RESAMPLE_NEVER)
         return qb__fail(QB_BAD_ARGUMENT,
                         "a detector bent to a radius of %g mm must be resampled: leave --resample "
                         "never out",
                         real->radius);
-    fdk->resampled = wish == ALWAYS || (wish == AUTO && qb__upright_wanted(real));
+    fdk->resampled =
+        wish == QB_RESAMPLE_ALWAYS || (wish == QB_RESAMPLE_AUTO && qb__upright_wanted(real));
     cJSON_AddBoolToObject(fdk->job.plan, "resampled", fdk->resampled);
     if (!fdk->resampled) return QB_OK;
     qb_status status;
@@ -142,7 +142,7 @@ out:
 
 static const char *unusable(const qb__fdk *fdk, const qb__bp_cone_variant *row) {
     if (row->features & ~qb__cpu_features()) return "this CPU lacks its instructions";
-    if ((int)row->accuracy > fdk->options.accuracy) return "less accurate than asked for";
+    if (row->accuracy > fdk->options.accuracy) return "less accurate than asked for";
     if (row->needs_largest && !fdk->problem.largest)
         return "needs each filtered view's largest value beforehand, which one pass does not know";
     if (row->applicable && !row->applicable(&fdk->problem)) return "does not apply to this geometry";
@@ -160,7 +160,7 @@ static qb_status decide_kernel(qb__fdk *fdk) {
         const char *why = unusable(fdk, &rows[i]);
         cJSON *entry = cJSON_CreateObject();
         cJSON_AddStringToObject(entry, "kernel", rows[i].id);
-        cJSON_AddStringToObject(entry, "accuracy", qb__accuracy_name((qb_accuracy)rows[i].accuracy));
+        cJSON_AddStringToObject(entry, "accuracy", qb_accuracy_name(rows[i].accuracy));
         cJSON_AddNumberToObject(entry, "core_seconds", updates / (rows[i].speed * 1e9));
         cJSON_AddStringToObject(entry, "verdict", why ? why : "usable");
         cJSON_AddItemToArray(why_list, entry);
@@ -175,9 +175,9 @@ static qb_status decide_kernel(qb__fdk *fdk) {
     if (!fdk->variant && id) return qb__kernel_refuse(id);
     if (!fdk->variant)
         return qb__fail(QB_UNSUPPORTED, "no kernel back-projects this geometry at --accuracy %s",
-                        qb__accuracy_name((qb_accuracy)fdk->options.accuracy));
-    return qb__filter_create(fdk->options.filter, (qb_pad)fdk->options.pad, fdk->width,
-                             fdk->weights.pitch, &fdk->filter);
+                        qb_accuracy_name(fdk->options.accuracy));
+    return qb__filter_create(fdk->options.filter, fdk->options.pad, fdk->width, fdk->weights.pitch,
+                             &fdk->filter);
 }
 
 /* The geometry's numbers, for the provenance. */
@@ -203,7 +203,7 @@ static void describe(qb__fdk *fdk) {
              fdk->weights.span * degrees, redundancy_name(fdk->weights.kind));
     cJSON_AddStringToObject(plan, "angles", text);
     cJSON_AddStringToObject(plan, "kernel", fdk->variant->id);
-    cJSON_AddStringToObject(plan, "accuracy", qb__accuracy_name((qb_accuracy)fdk->variant->accuracy));
+    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(fdk->variant->accuracy));
     cJSON_AddNumberToObject(plan, "threads", fdk->threads);
     cJSON_AddNumberToObject(plan, "fft_length", (double)qb__filter_length(fdk->filter));
     cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)fdk->slices);
@@ -218,7 +218,7 @@ qb_status qb__fdk_decide(qb__fdk *fdk, const qb_env *env) {
     qb_status status;
     fdk->job.plan = cJSON_CreateObject();
     QB__TRY(qb__volume_check(&fdk->output, fdk->info->path));
-    if (fdk->output.dtype >= 2 && fdk->output.range.count == 0) {
+    if (!qb_dtype_is_float(fdk->output.dtype) && fdk->output.range.count == 0) {
         status = qb__fail(QB_BAD_ARGUMENT, "--dtype uint16 and uint8 need --range LO,HI");
         goto out;
     }

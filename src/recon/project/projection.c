@@ -80,7 +80,7 @@ static qb_status open_writer(qb__projection *p) {
         .quantity = qb_quantity_name(QB_LINE_INTEGRAL),
         .description = "quickbeam projections",
         .angles = s->angles,
-        .beam = 1 + (int)s->geometry.beam,
+        .beam = s->geometry.beam,
     };
     if (p->in_mm) stack.voxel[0] = s->pixel, stack.voxel[1] = s->pixel_v;
     return qb__output_create(&p->output, &stack, &p->writer);

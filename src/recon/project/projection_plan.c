@@ -27,11 +27,7 @@ static qb_status open_volume(qb__projection *p) {
 static qb_status check_volume(const qb__projection *p) {
     const qb__source *source = p->source;
     bool hounsfield = strcmp(source->quantity, "Hounsfield") == 0;
-    bool projections = false;
-    for (int q = QB_COUNTS; q <= QB_LINE_INTEGRAL; q++)
-        projections =
-            projections || strcmp(source->quantity, qb_quantity_name((qb_quantity)q)) == 0;
-    if (projections)
+    if (qb__quantity_named(source->quantity))
         return qb__fail(QB_BAD_INPUT, "%s holds projections (%s), not a volume", p->volume,
                         source->quantity);
     if (hounsfield && !(p->options.hu > 0))
@@ -98,7 +94,7 @@ static qb_status decide_scan(qb__projection *p, const qb_env *env) {
 }
 
 qb_dtype qb__projection_dtype(const qb__projection *p) {
-    return p->output.dtype ? QB_F16 : QB_F32;
+    return p->output.dtype;
 }
 
 static size_t slice_raw(const qb__projection *p) {
@@ -173,8 +169,7 @@ static void add_why(const qb__projection *p) {
         bool runs = (rows[i].features & ~qb__cpu_features()) == 0;
         cJSON *entry = cJSON_CreateObject();
         cJSON_AddStringToObject(entry, "kernel", rows[i].id);
-        cJSON_AddStringToObject(entry, "accuracy",
-                                qb__accuracy_name((qb_accuracy)rows[i].accuracy));
+        cJSON_AddStringToObject(entry, "accuracy", qb_accuracy_name(rows[i].accuracy));
         cJSON_AddNumberToObject(entry, "core_seconds", samples(p) / (rows[i].speed * 1e9));
         cJSON_AddStringToObject(entry, "verdict",
                                 runs ? "usable" : "this CPU lacks its instructions");
@@ -214,7 +209,7 @@ static void describe(qb__projection *p) {
     cJSON_AddItemToObject(plan, "pixel", cJSON_CreateDoubleArray(pixel, 2));
     cJSON_AddStringToObject(plan, "angles", text);
     cJSON_AddStringToObject(plan, "kernel", variant->id);
-    cJSON_AddStringToObject(plan, "accuracy", qb__accuracy_name((qb_accuracy)variant->accuracy));
+    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(variant->accuracy));
     add_why(p);
     cJSON_AddNumberToObject(plan, "threads", threads);
     cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)p->slab);
@@ -232,7 +227,7 @@ qb_status qb__projection_decide(qb__projection *p, const qb_env *env) {
     qb_status status;
     p->job.plan = cJSON_CreateObject();
     QB__TRY(qb__volume_check(&p->output, p->volume));
-    if (p->output.dtype > 1) {
+    if (!qb_dtype_is_float(p->output.dtype)) {
         status = qb__fail(QB_BAD_ARGUMENT, "line integrals are written as float32 or float16");
         goto out;
     }

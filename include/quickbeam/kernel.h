@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QUICKBEAM_KERNEL_H
+#define QUICKBEAM_KERNEL_H
+
+#include "quickbeam/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a value between two pixel centres is read. Auto is what the kernel that is named does, else
+ * linear. */
+typedef enum qb_interp {
+    QB_INTERP_LINEAR,
+    QB_INTERP_NEAREST,
+    QB_INTERP_OVERSAMPLE, /* on devices only */
+    QB_INTERP_AUTO
+} qb_interp;
+QB_API const char *qb_interp_name(qb_interp interp); /* "linear" */
+
+/* The bound on the relative L2 error of back-projection against double precision, on white noise: 5e-5,
+ * 1e-3, 6e-3. A larger class admits what a smaller one does. */
+typedef enum qb_accuracy { QB_ACCURACY_HIGH, QB_ACCURACY_NORMAL, QB_ACCURACY_FAST } qb_accuracy;
+QB_API const char *qb_accuracy_name(qb_accuracy accuracy); /* "high" */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -17,6 +17,20 @@ extern "C" {
 QB_API qb_status qb_devices_describe(const qb_env *env, char **json);
 QB_API void qb_text_free(char *text);
 
+/* What is opened when it runs, never linked. */
+typedef enum qb_library {
+    QB_LIBRARY_CUDA,  /* libcuda.so.1, the driver */
+    QB_LIBRARY_NVRTC, /* libnvrtc.so.* */
+    QB_LIBRARY_CUFFT, /* libcufft.so.* */
+    QB_LIBRARY_OPENCL /* libOpenCL.so.1 */
+} qb_library;
+
+/* Where one of them is: its file, or the folder that it is in, and nowhere else; "" = do without it;
+ * NULL = the usual places again. For the whole process, and before anything looks for devices:
+ * QB_BAD_ARGUMENT afterwards. The user's environment (QB_LIBCUDA, QB_LIBNVRTC, QB_LIBCUFFT,
+ * QB_LIBOPENCL) goes before it. Thread-safe. */
+QB_API qb_status qb_library_path_set(qb_library library, const char *path);
+
 /* Find the best parameters of the device kernels by measuring them. */
 typedef struct qb_tune_options {
     size_t struct_size; /* see qb_params_init */

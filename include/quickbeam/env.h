@@ -14,10 +14,12 @@ extern "C" {
 
 typedef enum qb_log_level { QB_LOG_DEBUG, QB_LOG_INFO, QB_LOG_WARNING } qb_log_level;
 
-/* What a long call may use and whom it tells. The library never prints and keeps no global state:
+/* What a long call may use and whom it tells. The library never prints and keeps no global
+ * state but the libraries that it has opened (qb_library_path_set) and what it found of devices:
  * everything it says goes through these callbacks, which may be called from any thread but never
  * from two at once. A NULL env, or a zeroed one, means: silent, all cores, 3/4 of the free memory. */
 typedef struct qb_env {
+    size_t struct_size; /* sizeof(qb_env), or 0: that of the first version. New fields come at the end */
     int threads;     /* computing threads; 0 = as many as the CPUs this process may run on */
     size_t max_ram;  /* bytes the whole process may hold, code pages not counted; 0 = 3/4 of free */
     /* What computes: auto (NULL), cpu, cuda, cuda:N, cuda:all, opencl, opencl:N, opencl:all (those
@@ -35,7 +37,9 @@ typedef struct qb_env {
      * written here spares the ones, what is read or written here is none of the others. Lists that
      * end in NULL; NULL = none. */
     const char *const *reads, *const *writes;
-    const volatile sig_atomic_t *cancel; /* set to non-zero, from a signal handler say, to stop */
+    /* To stop, set it to non-zero: from a signal handler, or from another thread by an atomic store
+     * (__atomic_store_n of gcc and clang). The call ends with QB_CANCELLED within a chunk's time. */
+    const volatile sig_atomic_t *cancel;
 } qb_env;
 
 #ifdef __cplusplus

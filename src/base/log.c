@@ -29,7 +29,10 @@ void qb__progress(const qb_env *env, const char *what, uint64_t done, uint64_t t
     pthread_mutex_unlock(&talking);
 }
 
-bool qb__cancelled(const qb_env *env) { return env && env->cancel && *env->cancel; }
+/* Another thread may be setting it. */
+bool qb__cancelled(const qb_env *env) {
+    return env && env->cancel && __atomic_load_n(env->cancel, __ATOMIC_RELAXED);
+}
 
 qb_status qb__check_cancel(const qb_env *env) {
     return qb__cancelled(env) ? qb__fail(QB_CANCELLED, "interrupted before the end") : QB_OK;

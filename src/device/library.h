@@ -8,9 +8,9 @@
 /* Opening shared libraries at run time. A library once opened stays open: drivers do not survive
  * being closed. */
 
-/* The first of `names` (ended by NULL) that opens. The environment variable `override`, when set,
- * names the only file tried; set to nothing it means: do without. NULL when none opens, the reason
- * in `why`. */
+/* The first of `names` (ended by NULL) that opens. What the environment variable `override` says, or
+ * else qb_library_path_set, is the only file tried, or the folder where they are; nothing means: do
+ * without. NULL when none opens, the reason in `why`. */
 void *qb__library_open(const char *override, const char *const *names, char *why, size_t why_size);
 
 /* Fills a table of function pointers, one per name, in order. False when one is missing; its name

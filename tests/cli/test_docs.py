@@ -84,3 +84,15 @@ def test_examples_in_the_help_are_understood(tmp_path):
         example = shlex.split(re.search(r"^Example: qb (.*)$", page, re.M).group(1))
         done = subprocess.run([QB, *example, "--help"], capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
+
+
+def test_code_of_the_c_api_is_that_of_the_examples():
+    """Which an installation's test builds and runs."""
+    blocks = re.findall(r"^```c\n(.*?)^```", (ROOT / "docs" / "c-api.md").read_text(), re.M | re.S)
+    examples = {path.name: path.read_text() for path in (ROOT / "examples").glob("*.c")}
+    used = set()
+    for block in blocks:
+        found = {name for name, text in examples.items() if block in text}
+        assert found, f"in no example:\n{block}"
+        used |= found
+    assert used == set(examples), "each example is shown"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What an installation holds: the example of the library compiles against it as pkg-config says, and reconstructs."""
+"""What an installation holds: the examples, one for each level of the library, compile against it as pkg-config says,
+and do what they are for."""
 import json
 import os
 import shutil
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from qbtest import QB, ROOT, qb
+from qbtest import QB, ROOT, qb, qb_json
 
 BUILD = Path(QB).resolve().parent
 
@@ -56,9 +57,20 @@ def test_one_call(installed, tmp_path):
 
 
 def test_plan_and_run(installed, tmp_path):
-    program, env = build(installed, tmp_path, "reconstruct")
+    program, env = build(installed, tmp_path, "plan_run")
     scan, volume = tmp_path / "scan.h5", tmp_path / "volume.h5"
     qb("simulate", "disc", "-o", scan, "--views", 60, "--detector", "48,4", "-q")
     report = run(program, scan, volume, env=env)
     assert json.loads(report)["output"] == str(volume)
     assert volume.exists()
+
+
+def test_operators(installed, tmp_path):
+    program, env = build(installed, tmp_path, "iterate")
+    truth, lines, geometry, volume = (tmp_path / n for n in ("truth.mha", "lines.h5", "geometry.json", "volume.h5"))
+    qb("simulate", "disc", "-o", tmp_path / "scan.h5", "--views", 4, "--detector", "24,3", "--truth", truth, "-q")
+    qb("project", truth, "-g", "parallel", "--views", 40, "-o", lines, "--geometry-out", geometry, "-q")
+    said = run(program, lines, geometry, 8, volume, env=env)
+    misfits = [float(line.split()[-1]) for line in said.splitlines()]
+    assert len(misfits) == 8 and misfits[-1] < 0.02 * misfits[0]
+    assert qb_json("compare", volume, truth)["rel_l2"] < 0.2

@@ -4,6 +4,7 @@
 #include "child.h"
 
 #include "device/device.h"
+#include "quickbeam/device.h"
 
 static size_t cuda_devices(void) {
     const qb__device_info *list;
@@ -107,6 +108,61 @@ static const char *no_nvrtc(mock_cuda_state *mock) {
     return cannot_compile("nvidia-cuda-nvrtc");
 }
 
+/* Where libraries are, said by the program. */
+static const char *paths_by_call(mock_cuda_state *mock) {
+    (void)mock;
+    unsetenv("QB_LIBCUDA");
+    EXPECT(qb_library_path_set(QB_LIBRARY_CUDA, "/nowhere/libcuda.so.1") == QB_OK);
+    EXPECT(qb_library_path_set(QB_LIBRARY_CUDA, mock_cuda_path()) == QB_OK);
+    EXPECT(qb_library_path_set((qb_library)4, "/tmp") == QB_BAD_ARGUMENT);
+    EXPECT(cuda_devices() == 1);
+    EXPECT(qb_library_path_set(QB_LIBRARY_CUDA, NULL) == QB_BAD_ARGUMENT);
+    EXPECT_SAYS(qb_detail(), "too late");
+    return NULL;
+}
+
+static const char *left_out_by_call(mock_cuda_state *mock) {
+    (void)mock;
+    unsetenv("QB_LIBCUDA");
+    EXPECT(qb_library_path_set(QB_LIBRARY_CUDA, "") == QB_OK);
+    EXPECT(cuda_devices() == 0);
+    EXPECT_SAYS(qb__device_missing(QB__API_CUDA), "left out");
+    return NULL;
+}
+
+/* A folder is searched for the usual names, and nowhere else is. */
+static const char *folder_by_call(mock_cuda_state *mock) {
+    char folder[] = "/tmp/qb-libraries-XXXXXX", name[64];
+    (void)mock;
+    unsetenv("QB_LIBCUDA");
+    EXPECT(mkdtemp(folder));
+    snprintf(name, sizeof name, "%s/libcuda.so.1", folder);
+    EXPECT(symlink(mock_cuda_path(), name) == 0);
+    EXPECT(qb_library_path_set(QB_LIBRARY_CUDA, folder) == QB_OK);
+    size_t found = cuda_devices();
+    unlink(name);
+    rmdir(folder);
+    EXPECT(found == 1);
+    return NULL;
+}
+
+static const char *empty_folder_by_call(mock_cuda_state *mock) {
+    (void)mock;
+    unsetenv("QB_LIBCUDA");
+    EXPECT(qb_library_path_set(QB_LIBRARY_CUDA, "/tmp") == QB_OK);
+    EXPECT(cuda_devices() == 0);
+    EXPECT_SAYS(qb__device_missing(QB__API_CUDA), "in /tmp");
+    return NULL;
+}
+
+/* The user's environment has the last word. */
+static const char *environment_over_call(mock_cuda_state *mock) {
+    (void)mock;
+    EXPECT(qb_library_path_set(QB_LIBRARY_CUDA, "/nowhere/libcuda.so.1") == QB_OK);
+    EXPECT(cuda_devices() == 1);
+    return NULL;
+}
+
 /* ---- for which chip ---- */
 
 static const char *option_for(mock_cuda_state *mock, int arch, const char *option) {
@@ -170,7 +226,8 @@ static const char *compiler_complains(mock_cuda_state *mock) {
     X(left_out)                                                                                    \
     X(no_driver)                                                                                   \
     X(not_a_driver) X(old_driver) X(no_device) X(mismatched_driver) X(too_few)                     \
-        X(driver_older_than_nvrtc) X(no_nvrtc) X(known_chip) X(this_very_chip) X(newer_chip)       \
+        X(driver_older_than_nvrtc) X(no_nvrtc) X(paths_by_call) X(left_out_by_call)                  \
+        X(folder_by_call) X(empty_folder_by_call) X(environment_over_call) X(known_chip) X(this_very_chip) X(newer_chip)       \
             X(old_compiler) X(treated_as_older) X(older_chip) X(compiler_complains)
 SCENARIOS(SCENARIO)
 

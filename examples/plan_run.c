@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The smallest program on the library: reconstruct a scan, say what was done.
- *     cc reconstruct.c $(pkg-config --cflags --libs quickbeam) -o reconstruct
- *     ./reconstruct scan.h5 volume.h5 */
+/* Plan and run: a scan in a file becomes a volume in a file, and what was done is said.
+ *     cc plan_run.c $(pkg-config --cflags --libs quickbeam) -o plan_run
+ *     ./plan_run scan.h5 volume.h5 */
 #include <quickbeam/quickbeam.h>
 #include <stdio.h>
 
@@ -19,14 +19,14 @@ static qb_status reconstruct(const char *from, const char *to, const qb_env *env
     qb_params_init(qb_prep_params, &prep);
     qb_params_init(qb_fbp_params, &fbp); /* --center auto, --filter ramp, ... */
     qb_params_init(qb_output_params, &output);
-    qb_param_set(qb_param_find(qb_output_params, "output"), &output, to);
+    qb_params_set(qb_output_params, &output, "output", to);
 
     qb_scan *scan = NULL;
     qb_job *job = NULL;
     const char *report;
     qb_status status = qb_scan_open(from, &scan_options, env, &scan);
     if (status == QB_OK)
-        status = qb_fbp_plan(scan, &prep, &fbp, &output, "examples/reconstruct", env, &job);
+        status = qb_fbp_plan(scan, &prep, &fbp, &output, "examples/plan_run", env, &job);
     if (status == QB_OK) status = qb_job_run(job, env, &report);
     if (status == QB_OK) printf("%s\n", report);
 
@@ -41,7 +41,7 @@ static qb_status reconstruct(const char *from, const char *to, const qb_env *env
 
 int main(int argc, char **argv) {
     if (argc != 3) {
-        fprintf(stderr, "usage: reconstruct SCAN VOLUME\n");
+        fprintf(stderr, "usage: plan_run SCAN VOLUME\n");
         return 2;
     }
     qb_env env = {.log = print_remark};

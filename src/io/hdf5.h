@@ -72,6 +72,11 @@ enum {
 qb_status qb__h5_walk(hid_t file, const char *name, qb__h5_map *map);
 void qb__h5_map_release(qb__h5_map *map);
 
+/* QB_BAD_INPUT when the library crashes or hangs on the file, in a process of its own: qb_hdf5_guard. Without the
+ * lock, before any of the following. */
+qb_status qb__h5_prove(const char *path, const char *dataset);
+enum { QB__TRIAL_NO_MEMORY = 9 }; /* the exit code of such a process: not even what it was allowed was enough */
+
 /* The scan in a file, or under the dataset or group of the options; without the lock. */
 qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 /* The layouts it tries, in order. The file's map is there; QB_NOT_FOUND means: not mine. */

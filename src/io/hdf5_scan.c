@@ -96,8 +96,10 @@ static qb_status find_scan(hid_t file, const char *name, const qb_scan_options *
 qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
     hid_t file;
     qb__h5_map map = {0};
+    qb_status status = qb__h5_prove(path, options ? options->dataset : NULL);
+    if (status != QB_OK) return status;
     qb__h5_enter();
-    qb_status status = qb__h5_open(path, &file);
+    status = qb__h5_open(path, &file);
     if (status != QB_OK) goto leave;
     QB__TRY(qb__h5_walk(file, path, &map));
     QB__TRY(find_scan(file, path, options, &map, parts));
@@ -124,8 +126,10 @@ qb_status qb__hdf5_open(const char *path, const char *dataset, qb__source **sour
     hid_t file;
     qb__h5_map map = {0};
     *source = NULL;
+    qb_status status = qb__h5_prove(path, dataset);
+    if (status != QB_OK) return status;
     qb__h5_enter();
-    qb_status status = qb__h5_open(path, &file);
+    status = qb__h5_open(path, &file);
     if (status != QB_OK) goto leave;
     if (!dataset && qb__h5_exists(file, "/exchange/data")) dataset = "/exchange/data";
     if (!dataset) {
@@ -154,7 +158,8 @@ qb_status qb__hdf5_provenance(const char *path, cJSON **object) {
     char *text = NULL;
     bool found = false;
     *object = NULL;
-    qb_status status = qb__alloc(MOST, 1, &text);
+    qb_status status = qb__h5_prove(path, NULL);
+    if (status == QB_OK) status = qb__alloc(MOST, 1, &text);
     if (status != QB_OK) return status;
     qb__h5_enter();
     status = qb__h5_open(path, &file);

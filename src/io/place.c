@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/aside.h"
 #include "io/writer.h"
 
 char *qb__folder_of(const char *path) {
@@ -43,7 +44,14 @@ char *qb__part_name(const char *path) {
     char *part;
     if (qb__alloc(room, 1, &part) != QB_OK) return NULL;
     snprintf(part, room, "%.*s.%s.part-%s", n, path, path + n, tag);
-    return part;
+    if (qb__aside_add(part)) return part;
+    qb__free(part);
+    return NULL;
+}
+
+void qb__part_release(char *part) {
+    qb__aside_drop(part);
+    qb__free(part);
 }
 
 /* The folder may be one that is still to be made. */

@@ -73,7 +73,7 @@ static qb_status write_png(const char *path, const unsigned char *grey, size_t n
         status = qb__fail_errno(errno, "giving its name to", path);
     if (status != QB_OK) unlink(part);
 out:
-    qb__free(part);
+    qb__part_release(part);
     return status;
 }
 

@@ -125,7 +125,7 @@ qb_status qb__rabbitct_writer_commit(qb__rabbitct_writer *w) {
         if (rename(o->part, o->path) != 0) {
             status = qb__fail_errno(errno, "renaming to", o->path);
         } else {
-            qb__free(o->part);
+            qb__part_release(o->part);
             o->part = NULL;
             w->made_folder = false;
         }
@@ -140,7 +140,7 @@ void qb__rabbitct_writer_abort(qb__rabbitct_writer *w) {
         output *o = &w->files[i];
         if (o->file) fclose(o->file);
         if (o->part) unlink(o->part);
-        qb__free(o->part);
+        qb__part_release(o->part);
         qb__free(o->path);
     }
     if (w->made_folder) rmdir(w->path);

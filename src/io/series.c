@@ -10,12 +10,13 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/aside.h"
 #include "io/formats.h"
 #include "io/tiff_write.h"
 
 void qb__series_release(qb__series *series) {
     qb__free(series->folder);
-    qb__free(series->part);
+    qb__part_release(series->part);
     qb__free(series->prefix);
     qb__free(series->suffix);
     *series = (qb__series){0};
@@ -153,7 +154,9 @@ static char *hidden_name(const qb__series *series) {
     qb__part_tag(tag, sizeof tag);
     if (qb__alloc(room, 1, &name) != QB_OK) return NULL;
     snprintf(name, room, "%s/.quickbeam.part-%s", series->folder, tag);
-    return name;
+    if (qb__aside_add(name)) return name;
+    qb__free(name);
+    return NULL;
 }
 
 qb_status qb__series_begin(const char *path, const char *word, size_t first, size_t count,
@@ -171,7 +174,7 @@ qb_status qb__series_begin(const char *path, const char *word, size_t first, siz
     if (!part) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
     if (mkdir(part, 0777) != 0) {
         status = qb__fail_errno(errno, "making the folder", series->folder);
-        qb__free(part);
+        qb__part_release(part);
         return status;
     }
     series->part = part;
@@ -214,10 +217,14 @@ qb_status qb__series_publish(qb__series *series, size_t first, size_t count) {
         return qb__fail_errno(error, "writing into", series->folder);
     }
     close(fd);
-    if (!series->fresh) return move_all(series, first, count);
-    if (rename(series->part, series->folder) != 0)
-        return qb__fail_errno(errno, "giving its name to", series->folder);
-    return QB_OK;
+    qb_status status = qb__aside_publish();
+    if (status != QB_OK) return status;
+    if (!series->fresh)
+        status = move_all(series, first, count);
+    else if (rename(series->part, series->folder) != 0)
+        status = qb__fail_errno(errno, "giving its name to", series->folder);
+    qb__aside_published();
+    return status;
 }
 
 void qb__series_discard(const qb__series *series) {

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "io/aside.h"
 
 static bool make_room(qb__text *text, size_t more) {
     size_t needed = text->length + more + 1, room = text->room ? text->room : 1024;
@@ -95,10 +96,15 @@ qb_status qb__text_write(const char *path, const qb__text *text) {
     qb__text part = {0};
     qb__text_add(&part, "%.*s.%s.part-%ld", (int)(name - path), path, name, (long)getpid());
     if (part.failed) return qb__fail(QB_NO_MEMORY, "no memory for %s", path);
+    if (!qb__aside_add(part.data)) {
+        qb__text_clear(&part);
+        return qb__fail(QB_NO_MEMORY, "no memory for %s", path);
+    }
     FILE *file = fopen(part.data, "wb");
     int error = file ? put(file, text) : errno;
     if (!error && rename(part.data, path) != 0) error = errno;
     if (error && file) unlink(part.data);
+    qb__aside_drop(part.data);
     qb__text_clear(&part);
     return error ? qb__fail_errno(error, "writing", path) : QB_OK;
 }

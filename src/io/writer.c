@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/aside.h"
 #include "io/formats.h"
 
 bool qb__stack_is_projections(const qb_stack *stack) {
@@ -25,8 +26,8 @@ static void destroy(qb_writer *writer) {
     qb__free((char *)writer->stack.description);
     qb__free(writer->angles);
     qb__free(writer->path);
-    qb__free(writer->part);
-    qb__free(writer->sidecar);
+    qb__part_release(writer->part);
+    qb__part_release(writer->sidecar);
     qb__free(writer);
 }
 
@@ -152,12 +153,15 @@ static qb_status publish(qb_writer *writer) {
     char sidecar[4096];
     if (writer->kind->publish) return writer->kind->publish(writer);
     if (fsync(writer->fd) != 0) return qb__fail_errno(errno, "writing", writer->path);
-    if (rename(writer->part, writer->path) != 0)
-        return qb__fail_errno(errno, "giving its name to", writer->path);
+    qb_status status = qb__aside_publish();
+    if (status != QB_OK) return status;
     snprintf(sidecar, sizeof sidecar, "%s.json", writer->path);
-    if (writer->sidecar && rename(writer->sidecar, sidecar) != 0)
-        return qb__fail_errno(errno, "giving its name to", sidecar);
-    return QB_OK;
+    if (rename(writer->part, writer->path) != 0)
+        status = qb__fail_errno(errno, "giving its name to", writer->path);
+    else if (writer->sidecar && rename(writer->sidecar, sidecar) != 0)
+        status = qb__fail_errno(errno, "giving its name to", sidecar);
+    qb__aside_published();
+    return status;
 }
 
 qb_status qb_writer_commit(qb_writer *writer, const char *provenance) {

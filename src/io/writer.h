@@ -49,11 +49,12 @@ qb_status qb__fail_writing(int error, const char *path);
 /* Start writing dirty pages to the disk, so that the last fsync is short. */
 void qb__start_writeback(int fd, uint64_t offset, size_t bytes);
 
-/* FOLDER/.NAME.part-PID for FOLDER/NAME; release with qb__free, NULL when memory is out. */
 /* Whether the last part of a path holds a number to fill in: name_%05d.tif. */
 bool qb__has_number(const char *path);
 void qb__part_tag(char *tag, size_t room);
+/* FOLDER/.NAME.part-PID for FOLDER/NAME, known to qb_abandon(); release with qb__part_release, NULL when memory is out. */
 char *qb__part_name(const char *path);
+void qb__part_release(char *part); /* NULL-safe: the file has its name, or is gone */
 char *qb__folder_of(const char *path); /* "." when there is none; likewise */
 /* Whether two names stand for one file, or will once it is there: links are followed. */
 qb_status qb__same_place(const char *a, const char *b, bool *same);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Preloaded into qb: the n-th call of one kind on files whose name contains some text fails as it is told.
- * QB_FILES=CALL:TEXT:N:ERRNO, as in pread:scan.h5:2:5; N = 0 lets all fail. CALL is open, pread (or read), pwrite
+ * QB_FILES=CALL:TEXT:N:ERRNO, as in pread:scan.h5:2:5; N = 0 lets all fail, ERRNO 0 lets it hang. CALL is open, pread (or read), pwrite
  * or stat. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,6 +23,7 @@ static bool must_fail(const char *call, const char *path) {
     if (strcmp(kind, call) != 0 || !strstr(path, text)) return false;
     int count = atomic_fetch_add(&calls, 1) + 1;
     if (n && count != n) return false;
+    while (!error) pause();
     errno = error;
     return true;
 }

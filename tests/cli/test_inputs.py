@@ -2,12 +2,16 @@
 """What is there and cannot be read is never taken for what is not there."""
 import json
 import os
+import signal
+import subprocess
+import time
+from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
-from qbtest import fails, leftovers, qb, qb_json, write_scan
+from qbtest import QB, fails, leftovers, qb, qb_json, write_scan
 
 SHIM = os.environ.get("QB_SHIM_FILES")
 EACCES, EIO, EMFILE, ENOSPC = 13, 5, 24, 28
@@ -200,3 +204,75 @@ def test_a_group_within_itself(tmp_path):
         f["a/b/again"] = f["a"]
         f["root"] = f["/"]
     assert qb_json("info", "n.h5", cwd=tmp_path)["columns"] == 4
+
+
+# ---- a first signal, wherever it is ----
+
+
+def interrupted(folder, order, args, ready, number):
+    """Start qb with a call that never returns, wait for ready(), send the signal; seconds until the end."""
+    env = faulty(*order, 0)
+    run = subprocess.Popen([QB, *map(str, args)], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    until = time.monotonic() + 30
+    while not ready(run.pid):
+        assert run.poll() is None and time.monotonic() < until
+        time.sleep(0.01)
+    time.sleep(0.1)
+    start = time.monotonic()
+    run.send_signal(number)
+    code = run.wait(30)
+    took = time.monotonic() - start
+    run.stdout.close()
+    words = run.stderr.read().decode()
+    run.stderr.close()
+    assert code == 130, (code, words)
+    assert "could not be stopped" in words
+    return took
+
+
+def sleeping(pid):
+    """Does the process, or a child, hang in the shim's pause()?"""
+    for process in (pid, *children(pid)):
+        try:
+            for thread in os.listdir(f"/proc/{process}/task"):
+                if open(f"/proc/{process}/task/{thread}/syscall").read().split()[0] == "34":
+                    return True
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return False
+
+
+def children(pid):
+    return [int(p) for p in open(f"/proc/{pid}/task/{pid}/children").read().split()]
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="knows the number of one system call")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("order,output", [
+    (("open", "c.h5", 1), "v.h5"), (("pread", "c.h5", 3), "v.h5"), (("pwrite", "v.h5", 1), "v.h5"),
+    (("pwrite", "v.npy", 2), "v.npy"), (("pwrite", "v_0000", 3), "v/v_%04d.tif"), (("pwrite", "v.tif", 1), "v.tif")])
+def test_the_first_signal_ends_it_within_two_seconds(folder, order, output, number):
+    if output.startswith("v/"):
+        (folder / "v").mkdir()
+    took = interrupted(folder, order, ("fbp", "c.h5", "--center", 15.5, "-o", output), sleeping, number)
+    assert took < 2.0
+    assert leftovers(folder, *INPUTS, "v") == [] and (output[:2] != "v/" or os.listdir(folder / "v") == [])
+
+
+# ---- HDF5 files on which its library crashes or hangs ----
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).with_name("hdf5").glob("*.h5")), ids=lambda path: path.stem)
+def test_files_that_hdf5_does_not_survive(tmp_path, path):
+    """Found by changing bytes of good files: HDF5 1.10.8 ends with SIGSEGV on crash-*, computes for ever on hang."""
+    commands = ("info", path), ("fbp", path, "-o", "v.h5"), ("compare", path, path), ("center", path)
+    for command in commands[:1 if path.stem == "hang" else 4]:  # each has its ten seconds
+        words = fails(3, *command, cwd=tmp_path, says=[path.name])
+        assert len(words.strip().splitlines()) == 1
+    assert leftovers(tmp_path) == []
+
+
+def test_the_trial_itself(folder):
+    """What qb starts: says nothing, and ends with 0 where the HDF5 library survives."""
+    for name in ("c.h5", "p.npy", "nowhere.h5"):
+        done = subprocess.run([QB, "--try-hdf5", name], cwd=folder, capture_output=True)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

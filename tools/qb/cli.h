@@ -114,6 +114,10 @@ void print_help(const verb *v, FILE *out);
 void open_terminal(cli *c);
 void finish_progress(void);
 
+/* trial.c: `qb --try-hdf5 FILE [DATASET]`, which qb starts itself: see qb_hdf5_guard. */
+extern const char trial_word[];
+int try_hdf5(const char *path, const char *dataset);
+
 /* Keep `json` (from malloc: cJSON_Print) as what --json prints; NULL = out of memory. */
 qb_status give_result(cli *c, char *json);
 

@@ -124,7 +124,9 @@ static int end(int code) {
 }
 
 int main(int argc, char **argv) {
+    if (argc >= 3 && strcmp(argv[1], trial_word) == 0) return try_hdf5(argv[2], argc > 3 ? argv[3] : NULL);
     open_standard_streams();
+    qb_hdf5_guard("/proc/self/exe", trial_word);
 #ifdef __GLIBC__
     /* Large blocks that are freed go back to the system, whoever freed them: --max-ram counts on it. */
     mallopt(M_MMAP_THRESHOLD, 128 << 10);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the user sees while it runs, all on stderr: remarks, warnings, progress; and interruption. */
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -8,6 +11,7 @@
 #include "cli.h"
 
 static volatile sig_atomic_t interrupted;
+static sem_t told; /* of it */
 
 static struct {
     bool terminal, quiet, verbose, open;
@@ -20,6 +24,36 @@ static void interrupt(int signal_number) {
     (void)signal_number;
     if (interrupted) _exit(130); /* the second time at once */
     interrupted = 1;
+    sem_post(&told);
+}
+
+/* Work looks at `interrupted` where it can: between chunks, between views. Where it cannot, inside a library, on a disk
+ * that hangs, this thread ends the process. */
+static void *watch(void *unused) {
+    static const char words[] = "qb: interrupted in the midst of what could not be stopped; temporary files are removed\n";
+    const struct timespec patience = {1, 500000000};
+    struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+    while (sem_wait(&told) != 0) continue;
+    nanosleep(&patience, NULL);
+    qb_abandon();
+    if (poll(&out, 1, 0) == 1 && (out.revents & POLLOUT) && write(STDERR_FILENO, words, sizeof words - 1) < 0) _exit(130);
+    _exit(130);
+    return unused;
+}
+
+/* Without it a signal is obeyed as soon as work looks. Signals are for the other threads. */
+static void start_watch(void) {
+    sigset_t all, before;
+    pthread_attr_t small;
+    pthread_t thread;
+    if (sem_init(&told, 0, 0) != 0 || pthread_attr_init(&small) != 0) return;
+    pthread_attr_setstacksize(&small, 256 << 10);
+    pthread_attr_setdetachstate(&small, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_create(&thread, &small, watch, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&small);
 }
 
 static double since(const struct timespec *then) {
@@ -89,6 +123,7 @@ void open_terminal(cli *c) {
     screen.terminal = isatty(STDERR_FILENO) == 1;
     screen.quiet = c->options.run.quiet;
     screen.verbose = c->options.run.verbose;
+    start_watch();
     struct sigaction action = {.sa_handler = interrupt};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);

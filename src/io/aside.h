@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_ASIDE_H
+#define QB_IO_ASIDE_H
+
+#include <stdbool.h>
+
+#include "quickbeam/status.h"
+
+/* The names under which unfinished outputs lie, files or folders of files: what qb_abandon() removes when the process
+ * must end before whoever writes them comes back. Any thread. */
+bool qb__aside_add(const char *name); /* a copy is kept; false = no memory */
+void qb__aside_drop(const char *name); /* as often as it was added; NULL-safe */
+
+/* Around renames of which all or none must happen. QB_CANCELLED when it is too late for the first. */
+qb_status qb__aside_publish(void);
+void qb__aside_published(void);
+
+#endif

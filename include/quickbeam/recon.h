@@ -36,7 +36,7 @@ QB_API extern const qb_param qb_prep_params[];
 /* Filtered back-projection of a parallel-beam scan. */
 typedef struct qb_fbp_options {
     size_t struct_size; /* see qb_params_init */
-    char *center;        /* auto, a method, a column, or A:B:STEP */
+    char *center;        /* auto, a method, middle, a column, or A:B:STEP */
     char *slices;        /* A:B[:S] */
     char *filter;        /* NAME[:CUTOFF] or a file */
     qb_pad pad;
@@ -48,6 +48,7 @@ typedef struct qb_fbp_options {
     qb_numbers offset;   /* X,Y[,Z] mm; slices lie where detector rows do */
     char *like;          /* the grid of this volume file instead of the three; NULL = unset */
     double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
+    char *search;        /* A:B, columns between which the axis is looked for; NULL = all */
 } qb_fbp_options;
 QB_API extern const qb_param qb_fbp_params[];
 
@@ -123,8 +124,8 @@ QB_API void qb_job_destroy(qb_job *job); /* NULL-safe */
 /* The rotation axis. */
 typedef struct qb_center_options {
     size_t struct_size; /* see qb_params_init */
-    char *method;   /* auto, registration, sharpness */
-    char *search;   /* A:B, columns; NULL = the middle half of the detector */
+    char *method;   /* auto, registration, overlap, sharpness, mass */
+    char *search;   /* A:B, columns; NULL = the whole detector */
     char *rows;     /* A:B[:S] rows to look at; NULL = five, spread */
 } qb_center_options;
 QB_API extern const qb_param qb_center_params[];
@@ -138,10 +139,11 @@ typedef struct qb_center_method {
 typedef struct qb_center_result {
     double column, confidence;
     int count;
-    qb_center_method method[4];
+    qb_center_method method[8];
     char warning[256]; /* empty when the methods agree */
 } qb_center_result;
 
+/* QB_BAD_INPUT where no finder has a clue; *result then still holds what each said. */
 QB_API qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
                                 const qb_center_options *options, const qb_env *env,
                                 qb_center_result *result);

@@ -12,6 +12,7 @@
 #include "base/params.h"
 #include "base/sort.h"
 #include "base/status.h"
+#include "geometry/half_fan.h"
 #include "prep/prepare.h"
 #include "quickbeam/geometry.h"
 
@@ -19,37 +20,45 @@
     { #name, QB_PARAM_TEXT, offsetof(qb_center_options, name), meta, initial, NULL, 0, 0, help, 0 }
 
 const qb_param qb_center_params[] = {
-    ROW(method, "auto|registration|sharpness|mass", "auto",
-        "how to look: views half a turn apart, sharpness of trial slices, centre of mass, or all"),
+    ROW(method, "auto|registration|overlap|sharpness|mass", "auto",
+        "how to look: views half a turn apart, by their edges or, of full turns, by the values where "
+        "they overlap; sharpness of trial slices; centre of mass; or all"),
     ROW(search, "A:B", NULL,
-        "columns between which the axis is looked for; default: the middle half"),
+        "columns between which the axis is looked for; default: the whole width"),
     ROW(rows, "A:B[:S]", NULL, "detector rows to look at; default: five, spread"),
     QB_PARAMS_END(qb_center_options, rows),
 };
 
 enum { DEFAULT_ROWS = 5, MAX_ROWS = 64 };
 
+enum { REGISTRATION, OVERLAP, SHARPNESS, MASS, FINDERS };
+static const char *const finders[FINDERS] = {"registration", "overlap", "sharpness", "mass"};
+
 typedef struct choice {
-    bool registration, sharpness, mass;
+    bool ask[FINDERS], all, anywhere; /* anywhere: no --search */
     double low, high;
     size_t row[MAX_ROWS], rows;
 } choice;
 
+bool qb__center_names_method(const char *text) {
+    bool known = strcmp(text, "auto") == 0;
+    for (int i = 0; i < FINDERS; i++) known = known || strcmp(text, finders[i]) == 0;
+    return known;
+}
+
 static qb_status choose_method(const char *text, choice *c) {
-    bool all = !text || strcmp(text, "auto") == 0;
-    c->registration = all || strcmp(text, "registration") == 0;
-    c->sharpness = all || strcmp(text, "sharpness") == 0;
-    c->mass = all || strcmp(text, "mass") == 0;
-    if (c->registration || c->sharpness || c->mass) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "--method %s is none of auto, registration, sharpness, mass",
-                    text);
+    c->all = !text || strcmp(text, "auto") == 0;
+    for (int i = 0; i < FINDERS; i++) c->ask[i] = c->all || strcmp(text, finders[i]) == 0;
+    if (c->all || qb__center_names_method(text)) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "--method %s is none of auto, registration, overlap, sharpness, mass", text);
 }
 
 static qb_status choose_search(const char *text, size_t columns, choice *c) {
-    /* Two percent more on either side: an axis a quarter off the middle is still found. */
-    double n = (double)columns, last = n - 1;
-    c->low = fmax(0.23 * n - 0.5, 0);
-    c->high = fmin(0.77 * n - 0.5, last);
+    double last = (double)columns - 1;
+    c->anywhere = !text;
+    c->low = 0;
+    c->high = last;
     if (!text) return QB_OK;
     double given[2] = {NAN, NAN};
     const char *end;
@@ -77,10 +86,10 @@ static qb_status choose_rows(const char *text, const qb_scan_info *info, choice 
     return QB_OK;
 }
 
-/* What is held at most, in rows' worth of line integrals: the rows, three more while registering,
+/* What is held at most, in rows' worth of line integrals: the rows, five more while registering,
  * and the packed trial slices, which are small beside wide rows only. */
 static double rows_held(size_t rows, const qb_scan_info *info) {
-    return (double)rows * (info->columns <= 1024 ? 2.5 : 1.5) + 3;
+    return (double)rows * (info->columns <= 1024 ? 2.5 : 1.5) + 5;
 }
 
 /* Rows are dropped, evenly, until all fits into half of what the process may take. */
@@ -147,24 +156,53 @@ static void add(qb_center_result *result, const char *name, qb__center_answer an
     result->method[result->count++] = (qb_center_method){name, answer.column, answer.confidence};
 }
 
+/* Trial slices need rows that see most of the object on both sides of the axis: they are looked at in
+ * the middle half, and two percent more. */
+static qb__center_rows middle_of(const choice *c, const qb__center_rows *rows) {
+    qb__center_rows middle = *rows;
+    double n = (double)rows->columns;
+    if (!c->anywhere) return middle;
+    middle.low = fmax(0.23 * n - 0.5, 0);
+    middle.high = fmin(0.77 * n - 0.5, n - 1);
+    return middle;
+}
+
+static bool one_sided(const qb__center_rows *rows, const qb__center_answer *overlap) {
+    const double SURE = 0.5;
+    return overlap->confidence > SURE &&
+           qb__half_fan_of(rows->columns, overlap->column, overlap->column).used;
+}
+
+static qb_status ask_sharpness(const qb__center_rows *rows, qb__center_answer *answer) {
+    qb__progress(rows->env, "trial slices", 0, 1);
+    qb_status status = qb__center_sharpness(rows, answer);
+    if (status == QB_OK) qb__progress(rows->env, "trial slices", 1, 1);
+    return status;
+}
+
 static qb_status ask(const choice *c, const qb__center_rows *rows, qb_center_result *result,
                      double *each) {
-    qb__center_answer answer;
+    const qb__center_rows middle = middle_of(c, rows);
+    qb__center_answer answer[FINDERS];
+    bool asked[FINDERS];
+    double agrees = NAN;
     qb_status status = QB_OK;
-    if (c->registration) {
-        QB__TRY(qb__center_registration(rows, &answer, each));
-        add(result, "registration", answer);
+    for (int i = 0; i < FINDERS; i++) {
+        answer[i] = (qb__center_answer){NAN, 0};
+        asked[i] = c->ask[i];
     }
-    if (c->sharpness) {
-        qb__progress(rows->env, "trial slices", 0, 1);
-        QB__TRY(qb__center_sharpness(rows, &answer));
-        qb__progress(rows->env, "trial slices", 1, 1);
-        add(result, "sharpness", answer);
-    }
-    if (c->mass) {
-        QB__TRY(qb__center_mass(rows, &answer));
-        add(result, "mass", answer);
-    }
+    if (asked[REGISTRATION]) QB__TRY(qb__center_registration(rows, &answer[REGISTRATION], each));
+    if (asked[OVERLAP])
+        QB__TRY(
+            qb__center_overlap(rows, answer[REGISTRATION].column, &answer[OVERLAP], &agrees));
+    /* Edges that meet other edges' mirror images: the values there do not agree. */
+    if (!isnan(agrees)) answer[REGISTRATION].confidence *= qb__center_ramp(agrees, 0.2, 0.8);
+    if (c->all) asked[OVERLAP] = !isnan(answer[OVERLAP].column);
+    if (c->all) asked[SHARPNESS] = !one_sided(rows, &answer[OVERLAP]);
+    if (asked[SHARPNESS]) QB__TRY(ask_sharpness(&middle, &answer[SHARPNESS]));
+    if (asked[MASS]) QB__TRY(qb__center_mass(rows, &answer[MASS]));
+    for (int i = 0; i < FINDERS; i++)
+        if (asked[i]) add(result, finders[i], answer[i]);
 out:
     return status;
 }
@@ -187,21 +225,17 @@ static void warn_of_tilt(const choice *c, const double *each, qb_center_result *
              atan(slope) * 57.295779513082321, rise, c->row[0], c->row[c->rows - 1]);
 }
 
-static void conclude(const choice *c, const qb_scan_info *info, const double *each,
-                     qb_center_result *result) {
+static qb_status conclude(const choice *c, const qb_scan_info *info, const double *each,
+                          qb_center_result *result) {
     const double HOPELESS = 0.02;
     qb__center_combine(result);
-    if (result->confidence < HOPELESS) {
-        result->column = ((double)info->columns - 1) / 2;
-        if (result->column < c->low || result->column > c->high)
-            result->column = (c->low + c->high) / 2;
-        result->confidence = 0;
-        snprintf(result->warning, sizeof result->warning,
-                 "no axis was found: column %.1f, the middle, is assumed; look at a sweep, "
-                 "--center A:B:STEP",
-                 result->column);
-    }
+    if (!(result->confidence >= HOPELESS))
+        return qb__fail(QB_BAD_INPUT,
+                        "%s: no rotation axis was found: give its column, --center COLUMN, look for it in "
+                        "a sweep, --center A:B:STEP, or take the detector's middle, --center middle",
+                        info->path);
     warn_of_tilt(c, each, result);
+    return QB_OK;
 }
 
 static qb_status check(const qb_scan_info *info) {
@@ -262,7 +296,7 @@ qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
                             .pool = pool,
                             .env = env};
     QB__TRY(ask(&c, &rows, result, each));
-    conclude(&c, info, each, result);
+    status = conclude(&c, info, each, result);
 out:
     qb__free(sinograms);
     qb__pool_destroy(pool);

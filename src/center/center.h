@@ -2,6 +2,8 @@
 #ifndef QB_CENTER_CENTER_H
 #define QB_CENTER_CENTER_H
 
+#include <stdbool.h>
+
 #include "base/pool.h"
 #include "quickbeam/recon.h"
 
@@ -33,11 +35,19 @@ qb_status qb__center_clean(float *sinograms, size_t rows, size_t views, size_t c
  * row's own column (NAN where it cannot say): a tilted axis shows there. */
 qb_status qb__center_registration(const qb__center_rows *rows, qb__center_answer *answer,
                                   double *each);
+/* Of a full turn: where a view and the mirrored opposite one overlap, their values agree, however
+ * narrow the strip. NAN for less than a turn. *other_agrees, when not NULL: how well they do with the
+ * axis at the column `other`, of how well at the answer; NAN when `other` or the answer is. */
+qb_status qb__center_overlap(const qb__center_rows *rows, double other, qb__center_answer *answer,
+                             double *other_agrees);
 /* The centre of mass of a view follows a sinusoid about the axis; good only for objects that the
  * detector sees whole. */
 qb_status qb__center_mass(const qb__center_rows *rows, qb__center_answer *answer);
 /* The axis for which a reconstructed slice has the fewest grey levels: least entropy. */
 qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *answer);
+
+/* Whether qb_center_options.method may be `text`. */
+bool qb__center_names_method(const char *text);
 
 /* One answer from those in result->method[0..count): column, confidence, warning. */
 void qb__center_combine(qb_center_result *result);

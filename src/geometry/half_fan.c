@@ -41,7 +41,7 @@ qb_status qb__turns_fully(size_t views, const double *radians, bool *full) {
 }
 
 qb__half_fan qb__half_fan_of(size_t columns, double first, double last) {
-    const double ASIDE = 0.02, FEWEST = 2;
+    const double ASIDE = 0.05, FEWEST = 2;
     double end = (double)columns - 1;
     double left = end - 2 * first, right = 2 * last - end; /* missing on either side */
     qb__half_fan fan = {.columns = columns};
@@ -62,8 +62,10 @@ void qb__half_fan_shares(size_t columns, double center, float *share) {
     double overlap = fmin(center, end - center), half = 0.5 * overlap;
     for (size_t k = 0; k < columns; k++) {
         double s = side * ((double)k - center), over = (fabs(s) - half) / half, rise = 0;
-        if (fabs(s) >= overlap) rise = s == 0 ? 0 : 1;
-        else if (over > 0) rise = rising(over);
+        if (fabs(s) >= overlap)
+            rise = s == 0 ? 0 : 1;
+        else if (over > 0)
+            rise = rising(over);
         share[k] = (float)(0.5 + (s < 0 ? -0.5 : 0.5) * rise);
     }
 }

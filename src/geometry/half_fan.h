@@ -29,7 +29,7 @@ qb_status qb__turns_fully(size_t views, const double *radians, bool *full);
 qb_status qb__turn_weights(size_t views, const double *radians, double *weights);
 
 /* For the axis at columns first..last (a sweep; else equal), how rows go on. Used when the axis lies so
- * far off the middle that one side is wider than the other by 2 % of the columns and by more than
+ * far off the middle that one side is wider than the other by 5 % of the columns and by more than
  * two of them. */
 qb__half_fan qb__half_fan_of(size_t columns, double first, double last);
 /* share[columns] for an axis at `center`, 0 <= center <= columns - 1. */

@@ -66,7 +66,7 @@ def test_unknown_flag_of_another_verb(scan):
     ("--max-ram", "1K", "--max-ram"),
     ("--center", "32", "0..31"),
     ("--center", "-1", "0..31"),
-    ("--center", "middle", "middle"),
+    ("--center", "centre", "centre"),
     ("--center", "10:50:1", "10:50:1"),
     ("--center", "10:12:0", "10:12:0"),
     ("--center", "nan", "nan"),
@@ -328,8 +328,8 @@ def test_json_is_one_object_on_success(scan, tmp_path):
     assert qb_json("fbp", scan, "-o", a, "--center", "15.5")["output"] == str(a)
     assert qb_json("plan", "fbp", scan, "-o", a, "--center", "15.5")["verb"] == "fbp"
     assert qb_json("compare", a, a)["rmse"] == 0
-    assert "column" in qb_json("center", scan)
-    assert qb_json("simulate", "disc", "-o", b, "--views", "20", "--detector", "32,2")
+    assert qb_json("simulate", "foam", "-o", b, "--views", "90", "--detector", "64,2")
+    assert "column" in qb_json("center", b)
     assert qb_json("devices")["devices"]
     assert qb_json("bench", "backproject", "--size", "64,64,16", "--views", "32", "--repeat", "1")["kernel"]
 
@@ -347,7 +347,9 @@ def test_quiet_leaves_the_answers(scan, tmp_path):
                     ("project", tmp_path / "v.h5", "-g", "parallel", "--angles", "0:180:8", "-o", tmp_path / "p.h5"),
                     ("fdk", scan, "--sod", 500, "--sdd", 600, "--pixel-size", 1, "--angles", "0:360", *out)):
         assert qb(*command, "-q").stdout == "", command
-    for question in (("plan", "fbp", scan, *out, *axis), ("info", scan), ("center", scan),
+    turning = tmp_path / "turning.h5"
+    qb("simulate", "foam", "-o", turning, "--views", "90", "--detector", "64,2")
+    for question in (("plan", "fbp", scan, *out, *axis), ("info", scan), ("center", turning),
                      ("compare", tmp_path / "v.h5", tmp_path / "v.h5")):
         assert qb(*question, "-q").stdout != "", question
 

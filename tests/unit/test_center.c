@@ -191,6 +191,35 @@ static void hopeless(void **state) {
     }
 }
 
+/* The strip that two opposite views share is narrow, and the object wider than the detector. */
+static void overlap_to_one_side(void **state) {
+    (void)state;
+    static const struct {
+        double axis, radius, noise;
+    } cases[] = {{227.5, 150, 0}, {24.3, 160, 0.05}, {201.8, 130, 0.2}, {160.0, 120, 0.3}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        scan s = {.turn = 2 * pi, .axis = cases[i].axis, .radius = cases[i].radius, .noise = cases[i].noise, .rows = 2};
+        qb__pool *pool;
+        qb__center_answer answer;
+        double agrees;
+        make(&s);
+        assert_ok(qb__pool_create(2, &pool));
+        qb__center_rows rows = {.sinograms = s.sinograms, .rows = s.rows, .views = s.views, .columns = COLUMNS,
+                                .angles = s.angles, .low = 0, .high = COLUMNS - 1, .pool = pool};
+        assert_ok(qb__center_overlap(&rows, s.axis, &answer, &agrees));
+        assert_close(answer.column, s.axis, 0.25);
+        assert_true(answer.confidence > 0.7);
+        assert_true(agrees > 0.9);
+        assert_ok(qb__center_overlap(&rows, s.axis > 128 ? 60 : 190, &answer, &agrees));
+        assert_true(agrees < 0.6);
+        for (size_t v = 0; v < s.views; v++) s.angles[v] /= 2;
+        assert_ok(qb__center_overlap(&rows, NAN, &answer, &agrees));
+        assert_true(isnan(answer.column) && isnan(agrees) && answer.confidence == 0);
+        qb__pool_destroy(pool);
+        qb__free(s.sinograms);
+    }
+}
+
 static void pairs_of_views(void **state) {
     (void)state;
     double angles[2 * VIEWS];
@@ -268,6 +297,8 @@ static void memory_runs_out(void **state) {
         failed += qb__center_registration(&rows, &answer, NULL) == QB_NO_MEMORY;
         qb__fail_allocation(n);
         failed += qb__center_sharpness(&rows, &answer) == QB_NO_MEMORY;
+        qb__fail_allocation(n);
+        failed += qb__center_overlap(&rows, NAN, &answer, NULL) == QB_NO_MEMORY;
     }
     qb__fail_allocation(0);
     assert_true(failed > 20);
@@ -285,6 +316,7 @@ int main(void) {
         cmocka_unit_test(dead_columns_are_bridged),
         cmocka_unit_test(rows_agree_among_themselves),
         cmocka_unit_test(hopeless),
+        cmocka_unit_test(overlap_to_one_side),
         cmocka_unit_test(pairs_of_views),
         cmocka_unit_test(agreement_and_dissent),
         cmocka_unit_test(memory_runs_out),

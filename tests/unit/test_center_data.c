@@ -51,7 +51,7 @@ static void find(job j) {
     assert_close(found.column, j.column, 0.5);
     assert_true(found.confidence > 0.8);
     assert_string_equal(found.warning, "");
-    assert_int_equal(found.count, 3);
+    assert_in_range(found.count, 3, 4);
     for (int i = 0; i < found.count; i++) {
         /* Whoever is sure must be right. */
         if (found.method[i].confidence > 0.5) assert_close(found.method[i].column, j.column, 1);

@@ -67,7 +67,7 @@ static void release(qb__fbp *fbp) {
 
 static qb_status find_center(qb__fbp *fbp, const qb_env *env) {
     if (!isnan(fbp->center)) return QB_OK;
-    qb_center_options options = {.method = fbp->options.center};
+    qb_center_options options = {.method = fbp->options.center, .search = fbp->options.search};
     qb_center_result found;
     /* Preparation says what it did when the reconstruction itself prepares. */
     qb_env hushed = env ? *env : (qb_env){0};

@@ -5,10 +5,11 @@
 #define ROW(...) QB__ROW(qb_fbp_options, __VA_ARGS__)
 
 const qb_param qb_fbp_params[] = {
-    ROW(center, QB_PARAM_TEXT, "auto|METHOD|COLUMN|A:B:STEP", "auto", NULL, 0, 0,
+    ROW(center, QB_PARAM_TEXT, "auto|METHOD|middle|COLUMN|A:B:STEP", "auto", NULL, 0, 0,
         "rotation axis: a column (pixel centres at integers), a way to find it (auto, "
-        "registration, "
-        "sharpness), or a sweep of one slice, on the CPU"),
+        "registration, overlap, sharpness, mass), middle, or a sweep of one slice, on the CPU"),
+    ROW(search, QB_PARAM_TEXT, "A:B", NULL, NULL, 0, 0,
+        "columns between which the axis is looked for; default: the whole width"),
     ROW(slices, QB_PARAM_TEXT, "A:B[:S]", NULL, NULL, 0, 0,
         "only these slices of the volume: detector rows, unless NZ or --like say otherwise"),
     QB__FILTER_ROWS(qb_fbp_options),

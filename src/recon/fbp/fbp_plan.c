@@ -37,19 +37,25 @@ static qb_status decide_center(qb__fbp *fbp) {
     const char *text = fbp->options.center;
     char *stop;
     const double column = qb__strtod(text, &stop);
-    if (stop == text) {
-        static const char *const finders[] = {"auto", "registration", "sharpness"};
-        for (size_t i = 0; i < sizeof finders / sizeof finders[0]; i++) {
-            if (strcmp(text, finders[i]) != 0) continue;
-            if (!fbp->found) fbp->center = NAN;
-            return QB_OK;
-        }
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--center %s is neither a column nor one of auto, registration, sharpness",
-                        text);
-    }
-    fbp->center = column;
     double last = (double)fbp->info->columns - 1;
+    if (strcmp(text, "middle") == 0) {
+        fbp->center = last / 2;
+        return QB_OK;
+    }
+    if (qb__center_names_method(text)) {
+        if (!fbp->found) fbp->center = NAN;
+        return QB_OK;
+    }
+    if (fbp->options.search)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--search %s: nothing is looked for with --center %s; give --center auto",
+                        fbp->options.search, text);
+    if (stop == text)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--center %s is neither a column nor one of auto, registration, overlap, "
+                        "sharpness, mass, middle",
+                        text);
+    fbp->center = column;
     if (*stop == ':') {
         double end;
         double rest[2] = {NAN, NAN};

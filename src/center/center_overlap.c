@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* Full turns: a view and the mirror image of the opposite one agree wherever both saw something, and
+ * with the axis to one side that is a strip only. For every candidate m = 2c the correlation of
+ * what lies in the overlap, its own mean taken out of either,
+ *     R(m) = sum 2 cov(p_i(k), p_j(m - k)) / sum (var p_i(k) + var p_j(m - k)),
+ * is pooled over all pairs and rows. Unlike registration this looks at the values themselves, not at
+ * edges: it needs none in the strip, and an edge that meets its own mirror image does not mislead
+ * it. The whole width is looked at but for the narrowest strips. */
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "center/center.h"
+#include "center/center_pairs.h"
+
+enum { COARSE_COLUMNS = 256, GROUPS = 32, LEAST_STRIP = 6 };
+
+typedef struct search {
+    const qb__center_rows *rows;
+    const qb__center_pairs *pairs;
+    size_t bin, width; /* width = columns / bin */
+    ptrdiff_t first;   /* m of the first lag, in bins */
+    size_t lags, groups, row;
+    ptrdiff_t
+        longest; /* strips are cut to this, lest what they gain or lose at their ends tilt R */
+    float *line; /* [place][width], of the row at hand */
+    double *sum, *square;   /* [place][width + 1], running */
+    float *mirrored;        /* [worker][width] */
+    double *cross, *spread; /* [group][lag] */
+} search;
+
+static void search_clear(search *s) {
+    qb__free(s->line);
+    qb__free(s->sum);
+    qb__free(s->square);
+    qb__free(s->mirrored);
+    qb__free(s->cross);
+    qb__free(s->spread);
+    *s = (search){0};
+}
+
+/* A view's line, its mean taken out lest squares lose their digits, and running sums. */
+static void line_task(void *context, size_t place, int worker) {
+    (void)worker;
+    search *s = context;
+    size_t w = s->width, columns = s->rows->columns;
+    float *line = s->line + place * w;
+    double *sum = s->sum + place * (w + 1), *square = s->square + place * (w + 1), mean = 0;
+    qb__center_bin(s->rows->sinograms + (s->row * s->rows->views + s->pairs->view[place]) * columns,
+                   columns, s->bin, line);
+    for (size_t k = 0; k < w; k++) mean += (double)line[k] / (double)w;
+    sum[0] = square[0] = 0;
+    for (size_t k = 0; k < w; k++) {
+        line[k] -= (float)mean;
+        sum[k + 1] = sum[k] + (double)line[k];
+        square[k + 1] = square[k] + (double)line[k] * (double)line[k];
+    }
+}
+
+static double dot(const float *a, const float *b, size_t n) {
+    enum { LANES = 8 };
+    double part[LANES] = {0}, sum = 0;
+    size_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        for (size_t l = 0; l < LANES; l++) part[l] += (double)a[k + l] * (double)b[k + l];
+    for (size_t l = 0; l < LANES; l++) sum += part[l];
+    for (; k < n; k++) sum += (double)a[k] * (double)b[k];
+    return sum;
+}
+
+/* Columns low..high of a view meet columns m - high..m - low of its opposite. */
+static void strip(const search *s, size_t lag, ptrdiff_t *low, ptrdiff_t *high) {
+    ptrdiff_t m = s->first + (ptrdiff_t)lag, last = (ptrdiff_t)s->width - 1;
+    *low = m > last ? m - last : 0;
+    *high = m < last ? m : last;
+    ptrdiff_t spare = (*high - *low + 1 - s->longest + 1) / 2;
+    if (spare > 0) *low += spare, *high -= spare;
+}
+
+static ptrdiff_t length_of(const search *s, size_t lag) {
+    ptrdiff_t low, high;
+    strip(s, lag, &low, &high);
+    return high - low + 1;
+}
+
+/* A pair's part for all lags. */
+static void correlate(const search *s, const qb__center_pair *pair, float *mirrored, double *cross,
+                      double *spread) {
+    size_t w = s->width;
+    const float *a = s->line + pair->i * w, *b = s->line + pair->j * w;
+    const double *sa = s->sum + pair->i * (w + 1), *sb = s->sum + pair->j * (w + 1);
+    const double *qa = s->square + pair->i * (w + 1), *qb = s->square + pair->j * (w + 1);
+    for (size_t k = 0; k < w; k++) mirrored[k] = b[w - 1 - k];
+    for (size_t l = 0; l < s->lags; l++) {
+        ptrdiff_t low, high, m = s->first + (ptrdiff_t)l;
+        strip(s, l, &low, &high);
+        double n = (double)(high - low + 1);
+        double both = dot(a + low, mirrored + low + (ptrdiff_t)w - 1 - m, (size_t)n);
+        double ma = sa[high + 1] - sa[low], mb = sb[m - low + 1] - sb[m - high];
+        double va = qa[high + 1] - qa[low], vb = qb[m - low + 1] - qb[m - high];
+        cross[l] += pair->weight * 2 * (both - ma * mb / n);
+        spread[l] += pair->weight * (va + vb - (ma * ma + mb * mb) / n);
+    }
+}
+
+static void group_task(void *context, size_t group, int worker) {
+    search *s = context;
+    size_t count = s->pairs->count, at = group * s->lags;
+    for (size_t p = group * count / s->groups; p < (group + 1) * count / s->groups; p++)
+        correlate(s, &s->pairs->pair[p], s->mirrored + (size_t)worker * s->width, s->cross + at,
+                  s->spread + at);
+}
+
+/* R for axes from low to high, in columns of the detector, into *curve, which is the caller's; `even`:
+ * with strips of one length. */
+static qb_status run(search *s, const qb__center_rows *rows, const qb__center_pairs *pairs,
+                     size_t bin, double low, double high, bool even, double **curve) {
+    size_t width = rows->columns / bin, threads = (size_t)qb__pool_threads(rows->pool);
+    ptrdiff_t least = LEAST_STRIP > (ptrdiff_t)width / 32 ? LEAST_STRIP : (ptrdiff_t)width / 32;
+    ptrdiff_t first = (ptrdiff_t)floor(2 * ((low + 0.5) / (double)bin - 0.5));
+    ptrdiff_t last = (ptrdiff_t)ceil(2 * ((high + 0.5) / (double)bin - 0.5));
+    ptrdiff_t end = 2 * (ptrdiff_t)width - 1 - least;
+    if (first < least - 1) first = least - 1;
+    if (last > end) last = end;
+    *curve = NULL;
+    if (last < first) return QB_OK;
+    *s = (search){.rows = rows, .pairs = pairs, .bin = bin, .width = width, .first = first};
+    s->lags = (size_t)(last - first + 1);
+    s->longest = (ptrdiff_t)width;
+    if (even)
+        s->longest = length_of(s, 0) < length_of(s, s->lags - 1) ? length_of(s, 0)
+                                                                 : length_of(s, s->lags - 1);
+    s->groups = pairs->count < GROUPS ? pairs->count : GROUPS;
+    qb_status status;
+    QB__TRY(qb__alloc(pairs->views * width, sizeof *s->line, &s->line));
+    QB__TRY(qb__alloc(pairs->views * (width + 1), sizeof *s->sum, &s->sum));
+    QB__TRY(qb__alloc(pairs->views * (width + 1), sizeof *s->square, &s->square));
+    QB__TRY(qb__alloc(threads * width, sizeof *s->mirrored, &s->mirrored));
+    QB__TRY(qb__alloc(s->groups * s->lags, sizeof *s->cross, &s->cross));
+    QB__TRY(qb__alloc(s->groups * s->lags, sizeof *s->spread, &s->spread));
+    QB__TRY(qb__alloc(s->lags, sizeof **curve, curve));
+    for (s->row = 0; s->row < rows->rows; s->row++) {
+        QB__TRY(qb__check_cancel(rows->env));
+        qb__pool_for(rows->pool, pairs->views, line_task, s);
+        qb__pool_for(rows->pool, s->groups, group_task, s);
+    }
+    double most = 0;
+    for (size_t l = 0; l < s->lags; l++) {
+        for (size_t g = 1; g < s->groups; g++) {
+            s->cross[l] += s->cross[g * s->lags + l];
+            s->spread[l] += s->spread[g * s->lags + l];
+        }
+        most = fmax(most, s->spread[l]);
+    }
+    /* What hardly varies in both is rounding, or nothing. */
+    for (size_t l = 0; l < s->lags; l++)
+        (*curve)[l] = most > 0 ? s->cross[l] / (s->spread[l] + 1e-5 * most) : 0;
+out:
+    return status;
+}
+
+typedef struct peak {
+    size_t at;
+    double height, second; /* second: the highest value beyond the peak's own slopes */
+} peak;
+
+static peak find_peak(const double *curve, size_t lags) {
+    peak best = {.height = -1, .second = 0};
+    for (size_t l = 0; l < lags; l++)
+        if (curve[l] > best.height) best = (peak){.at = l, .height = curve[l]};
+    size_t low = best.at, high = best.at;
+    while (low > 0 && curve[low] > 0.5 * best.height) low--;
+    while (high + 1 < lags && curve[high] > 0.5 * best.height) high++;
+    for (size_t l = 0; l < lags; l++)
+        if ((l < low || l > high) && curve[l] > best.second) best.second = curve[l];
+    return best;
+}
+
+static double column_of(const search *s, double lag) {
+    return (((double)s->first + lag) / 2 + 0.5) * (double)s->bin - 0.5;
+}
+
+/* The standard deviation of R where nothing agrees. */
+static double chance_at(const search *s, size_t lag) {
+    return s->pairs->noise / sqrt((double)length_of(s, lag) * (double)s->rows->rows);
+}
+
+/* The least-squares parabola through the lags about the top that are hardly lower than it: noise and
+ * single lags then count little. */
+static double vertex(const double *curve, size_t lags, size_t at) {
+    enum { REACH = 8 };
+    size_t r = 1;
+    double drop = 0.1 * fabs(curve[at]);
+    while (r < REACH && at > r && at + r + 1 < lags && curve[at] - curve[at - r - 1] < drop &&
+           curve[at] - curve[at + r + 1] < drop)
+        r++;
+    if (at < r || at + r >= lags) return (double)at;
+    double n = 2 * (double)r + 1, s1 = 0, s2 = 0, x2 = 0, x4 = 0, s0 = 0;
+    for (size_t i = 0; i <= 2 * r; i++) {
+        double x = (double)i - (double)r, y = curve[at - r + i];
+        s0 += y, s1 += x * y, s2 += x * x * y, x2 += x * x, x4 += x * x * x * x;
+    }
+    double bend = (s2 - s0 * x2 / n) / (x4 - x2 * x2 / n), slope = s1 / x2;
+    double shift = bend < 0 ? -slope / (2 * bend) : 0;
+    return (double)at + fmax(-1, fmin(1, shift));
+}
+
+static double value_at(const search *s, const double *curve, double column) {
+    double lag = 2 * ((column + 0.5) / (double)s->bin - 0.5) - (double)s->first;
+    if (!(lag > -0.5 && lag < (double)s->lags - 0.5)) return 0;
+    return curve[(size_t)(lag + 0.5)];
+}
+
+static qb_status find(const qb__center_rows *rows, const qb__center_pairs *pairs, double other,
+                      qb__center_answer *answer, double *other_agrees) {
+    size_t bin = (rows->columns + COARSE_COLUMNS - 1) / COARSE_COLUMNS;
+    search s = {0};
+    double *curve = NULL;
+    qb_status status;
+    QB__TRY(run(&s, rows, pairs, bin, rows->low, rows->high, false, &curve));
+    if (!curve) goto out;
+    peak best = find_peak(curve, s.lags);
+    if (!(best.height > 0) || best.at == 0 || best.at + 1 >= s.lags) goto out;
+    if (other_agrees && !isnan(other)) *other_agrees = value_at(&s, curve, other) / best.height;
+    answer->confidence = 0.98 * qb__center_ramp(best.height - best.second, 0.05, 0.35) *
+                         qb__center_ramp(best.height / chance_at(&s, best.at), 4, 8);
+    answer->column = column_of(&s, (double)best.at);
+    const double reach = 5 + 3 * (double)bin, near = answer->column;
+    search_clear(&s);
+    qb__free(curve);
+    QB__TRY(run(&s, rows, pairs, 1, fmax(near - reach, rows->low), fmin(near + reach, rows->high),
+                true, &curve));
+    if (curve) answer->column = column_of(&s, vertex(curve, s.lags, find_peak(curve, s.lags).at));
+out:
+    qb__free(curve);
+    search_clear(&s);
+    return status;
+}
+
+qb_status qb__center_overlap(const qb__center_rows *rows, double other, qb__center_answer *answer,
+                             double *other_agrees) {
+    *answer = (qb__center_answer){NAN, 0};
+    if (other_agrees) *other_agrees = NAN;
+    if (rows->columns < 16) return QB_OK;
+    qb__center_pairs pairs;
+    qb_status status =
+        qb__center_pairs_find(rows->angles, rows->views, (double)rows->columns / 2, &pairs);
+    if (status == QB_OK && pairs.count && !pairs.one_sided && pairs.opposed > 0.5)
+        status = find(rows, &pairs, other, answer, other_agrees);
+    qb__center_pairs_clear(&pairs);
+    return status;
+}

@@ -16,7 +16,7 @@
 #include "bench/rabbitct_engine.h"
 #include "cpu/features.h"
 #include "io/rabbitct.h"
-#include "job/job.h"
+#include "job/budget.h"
 #include "planner/backproject.h"
 
 enum { GROUP = QB__RABBITCT_GROUP, RATIO_VIEWS = 4, REPEAT_MAX = 64, MOST_HU = 4095 };

@@ -1,24 +1,160 @@
 /* SPDX-License-Identifier: MIT */
 #include "geometry/partition.h"
 
-#include "base/memory.h"
-#include "base/status.h"
+#include <stdint.h>
 
-qb_status qb__partition_slices(const qb__partition_problem *problem, qb__partition *partition) {
-    size_t most = qb__round_up(problem->slices, problem->step), smallest = 0;
-    if (most > problem->most) most = problem->most;
-    for (size_t size = most; size >= problem->step; size -= problem->step) {
-        /* As many chunks as this size makes, but none much smaller than the others. */
-        size_t chunks = (problem->slices + size - 1) / size;
-        size_t even = qb__round_up((problem->slices + chunks - 1) / chunks, problem->step);
-        for (unsigned slots = chunks > 1 ? 2 : 1; slots >= 1; slots--) {
-            smallest = problem->bytes(problem->context, even, slots);
-            if (smallest > problem->cap) continue;
-            *partition = (qb__partition){even, (problem->slices + even - 1) / even, slots, smallest};
-            return QB_OK;
+#include "base/memory.h"
+
+size_t qb__cut_slabs(const qb__layers *layers, size_t nz, size_t thickness, size_t *cut) {
+    size_t n = 0, down = 0;
+    cut[n++] = 0;
+    if (thickness < nz) {
+        while (layers->below > (down + 1) * thickness) down++;
+        for (; down > 0; down--)
+            if (layers->below - down * thickness < layers->above)
+                cut[n++] = layers->below - down * thickness;
+        for (size_t at = layers->above; at < nz; at += thickness)
+            if (at > 0) cut[n++] = at;
+    }
+    cut[n] = nz;
+    return n;
+}
+
+/* ---- ways to become thinner ---- */
+
+size_t qb__thinner_slab(const qb__layers *layers, size_t nz, size_t thickness) {
+    size_t step = layers->thickness;
+    if (thickness > nz) thickness = nz;
+    if (thickness > step && step > 1) return (thickness - 1) / step * step;
+    if (step > 1 || thickness < 2) return thickness / 2;
+    size_t slabs = qb__ceil_div(nz, thickness); /* evenly thick, more and more of them */
+    for (size_t more = slabs + 1 + slabs / 8;; more++) {
+        size_t next = qb__ceil_div(nz, more);
+        if (next < thickness) return next;
+    }
+}
+
+size_t qb__thinner_layers(const qb__cut_space *space, size_t thickness) {
+    return qb__thinner_slab(&space->layers, space->slices, thickness);
+}
+
+/* As many slabs as at most `thickness` makes, but none much smaller than the others. */
+static size_t even(const qb__cut_space *space, size_t thickness) {
+    size_t slabs = qb__ceil_div(space->slices, thickness);
+    return qb__round_up(qb__ceil_div(space->slices, slabs), space->layers.thickness);
+}
+
+size_t qb__thinner_even(const qb__cut_space *space, size_t thickness) {
+    size_t step = space->layers.thickness;
+    return thickness > step ? even(space, thickness - step) : 0;
+}
+
+size_t qb__thinner_half(const qb__cut_space *space, size_t thickness) {
+    size_t step = space->layers.thickness;
+    return thickness > step ? thickness / step / 2 * step : 0;
+}
+
+size_t qb__thinner_single(const qb__cut_space *space, size_t thickness) {
+    size_t step = space->layers.thickness;
+    return thickness > step ? step : 0;
+}
+
+/* ---- the search ---- */
+
+void qb__cut_edges(const qb__cut_space *space, size_t *edge, qb__cut *cut) {
+    cut->slabs = qb__cut_slabs(&space->layers, space->slices, cut->thickness, edge);
+    cut->slices = 0;
+    for (size_t i = 0; i < cut->slabs; i++)
+        if (edge[i + 1] - edge[i] > cut->slices) cut->slices = edge[i + 1] - edge[i];
+    if (space->slabs) space->slabs(space->context, cut, edge);
+}
+
+static void take_views(const qb__cut_space *space, size_t views, qb__cut *cut) {
+    cut->views = views;
+    cut->blocks = qb__ceil_div(space->views, views);
+}
+
+typedef struct search {
+    const qb__cut_space *space;
+    qb__cut best, least;
+    bool found;
+} search;
+
+static void try_cut(search *s, qb__cut *cut) {
+    const qb__cut_space *space = s->space;
+    cut->need = space->need(space->context, cut);
+    cut->seconds = space->seconds ? space->seconds(space->context, cut) : 0;
+    const qb__room *need = &cut->need, *least = &s->least.need;
+    if (s->least.thickness == 0 || need->host + need->device < least->host + least->device)
+        s->least = *cut;
+    if (need->host > space->cap.host || need->device > space->cap.device) return;
+    if (s->found && !(cut->seconds < s->best.seconds)) return;
+    s->best = *cut;
+    s->found = true;
+}
+
+/* All numbers of buffers a ring and views a block for one thickness. */
+static void try_slabs(search *s, qb__cut *cut) {
+    const qb__cut_space *space = s->space;
+    for (cut->slots = 2; cut->slots >= 1; cut->slots--) {
+        if (cut->slots == 2 && cut->slabs == 1 && !space->views_stream) continue;
+        size_t views = space->views_after ? space->views_after(space->engine, cut, 0) : space->views;
+        while (views > 0) {
+            take_views(space, views, cut);
+            try_cut(s, cut);
+            if (s->found && !space->seconds) return;
+            views = space->views_after ? space->views_after(space->engine, cut, views) : 0;
         }
     }
-    return qb__fail(QB_BAD_ARGUMENT,
-                    "--max-ram of %.1f MiB is too small: even %zu slices at a time need %.1f MiB",
-                    (double)problem->cap / 1048576.0, problem->step, (double)smallest / 1048576.0);
+}
+
+/* Once all overlaps and cutting on has not helped four times, it will not. */
+static bool is_idle(const search *s, size_t thickness, int *idle) {
+    if (!s->space->seconds) return s->found;
+    *idle = !s->found || s->best.slots < 2 || s->best.thickness == thickness ? 0 : *idle + 1;
+    return *idle == 4;
+}
+
+qb_status qb__cut_search(const qb__cut_space *space, qb__cut *cut, bool *fits) {
+    search s = {.space = space};
+    size_t *edge;
+    int idle = 0;
+    qb_status status = qb__alloc(space->slices + 2, sizeof *edge, &edge);
+    if (status != QB_OK) return status;
+    size_t first = space->thinner == qb__thinner_even ? even(space, space->most) : space->most;
+    for (size_t t = first; t > 0; t = space->thinner(space, t)) {
+        qb__cut now = {.thickness = t, .parts = space->parts ? space->parts : 1, .ranks = {1, 1}};
+        qb__cut_edges(space, edge, &now);
+        try_slabs(&s, &now);
+        if (is_idle(&s, t, &idle)) break;
+    }
+    *cut = s.found ? s.best : s.least;
+    *fits = s.found;
+    qb__cut_edges(space, edge, cut);
+    qb__free(edge);
+    return QB_OK;
+}
+
+static size_t half(const qb__cut_space *space, size_t slices) {
+    size_t step = space->layers.thickness, less = qb__round_up((slices + 1) / 2, step);
+    if (slices <= step) return space->thinner == qb__thinner_layers ? slices / 2 : 0;
+    return less < slices ? less : slices - step;
+}
+
+bool qb__cut_less(const qb__cut_space *space, qb__cut *cut) {
+    size_t thickness = half(space, cut->slices);
+    if (thickness > 0)
+        cut->thickness = thickness;
+    else if (cut->slots > 1)
+        cut->slots = 1;
+    else if (space->views_after && cut->views > 1)
+        take_views(space, (cut->views + 1) / 2, cut);
+    else
+        return false;
+    return true;
+}
+
+size_t qb__cut_last(const qb__cut *cut, size_t slices) {
+    const size_t before = (cut->slabs - 1) * cut->slices;
+    return slices > before ? slices - before : 0;
 }

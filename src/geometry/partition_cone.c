@@ -31,30 +31,3 @@ qb__rows qb__rows_of_slab(const qb__rows_problem *p, size_t z0, size_t z1) {
     if (!(low < most && high > 0)) return (qb__rows){0, 0};
     return (qb__rows){low > 0 ? (size_t)low : 0, high < most ? (size_t)high : p->rows};
 }
-
-size_t qb__cut_slabs(const qb__layers *layers, size_t nz, size_t thickness, size_t *cut) {
-    size_t n = 0, down = 0;
-    cut[n++] = 0;
-    if (thickness < nz) {
-        while (layers->below > (down + 1) * thickness) down++;
-        for (; down > 0; down--)
-            if (layers->below - down * thickness < layers->above)
-                cut[n++] = layers->below - down * thickness;
-        for (size_t at = layers->above; at < nz; at += thickness)
-            if (at > 0) cut[n++] = at;
-    }
-    cut[n] = nz;
-    return n;
-}
-
-size_t qb__thinner_slab(const qb__layers *layers, size_t nz, size_t thickness) {
-    size_t step = layers->thickness;
-    if (thickness > nz) thickness = nz;
-    if (thickness > step && step > 1) return (thickness - 1) / step * step;
-    if (step > 1 || thickness < 2) return thickness / 2;
-    size_t slabs = (nz + thickness - 1) / thickness; /* evenly thick, more and more of them */
-    for (size_t more = slabs + 1 + slabs / 8;; more++) {
-        size_t next = (nz + more - 1) / more;
-        if (next < thickness) return next;
-    }
-}

@@ -22,17 +22,4 @@ typedef struct qb__rows_problem {
  * it. */
 qb__rows qb__rows_of_slab(const qb__rows_problem *problem, size_t z0, size_t z1);
 
-/* Slices that a kernel works on together: layers of `thickness` that begin at slice `above` and go
- * up, and ones that end before slice `below` (above or one more) and go down. Thickness 1: any. */
-typedef struct qb__layers {
-    size_t thickness, above, below;
-} qb__layers;
-
-/* Cut nz slices into slabs of at most `thickness`, counted from the layers' beginning: with a
- * multiple of theirs no layer is cut in two. cut[0] = 0 .. cut[n] = nz, room for nz + 1; returns n.
- */
-size_t qb__cut_slabs(const qb__layers *layers, size_t nz, size_t thickness, size_t *cut);
-/* The next smaller thickness to try, 0 after 1: whole layers, then parts of one. */
-size_t qb__thinner_slab(const qb__layers *layers, size_t nz, size_t thickness);
-
 #endif

@@ -6,20 +6,18 @@ static void add_three(cJSON *plan, const char *name, double a, double b, double 
     cJSON_AddItemToObject(plan, name, cJSON_CreateDoubleArray(numbers, 3));
 }
 
-void qb__describe_volume(cJSON *plan, const char *verb, const qb_scan_info *scan,
-                         const qb__volume_out *volume) {
-    const qb_grid *grid = &volume->grid;
-    cJSON_AddStringToObject(plan, "verb", verb);
-    cJSON_AddStringToObject(plan, "input", scan->path);
-    cJSON_AddStringToObject(plan, "format", scan->format);
-    cJSON_AddStringToObject(plan, "quantity", qb_quantity_name(scan->quantity));
-    cJSON_AddStringToObject(plan, "quantity_from", scan->quantity_from);
-    add_three(plan, "views_rows_columns", (double)scan->views, (double)scan->rows,
-              (double)scan->columns);
+void qb__describe_subject(cJSON *plan, const qb__subject *s) {
+    const qb_grid *grid = &s->grid;
+    cJSON_AddStringToObject(plan, "verb", s->verb);
+    cJSON_AddStringToObject(plan, "input", s->input);
+    cJSON_AddStringToObject(plan, "format", s->format);
+    cJSON_AddStringToObject(plan, "quantity", s->quantity);
+    cJSON_AddStringToObject(plan, "quantity_from", s->quantity_from);
+    add_three(plan, "views_rows_columns", (double)s->views, (double)s->rows, (double)s->columns);
     add_three(plan, "size", (double)grid->n[0], (double)grid->n[1], (double)grid->n[2]);
     add_three(plan, "voxel", grid->voxel[0], grid->voxel[1], grid->voxel[2]);
     add_three(plan, "offset", grid->offset[0], grid->offset[1], grid->offset[2]);
-    cJSON_AddStringToObject(plan, "units", qb__volume_units(volume));
+    cJSON_AddStringToObject(plan, "units", s->units);
 }
 
 void qb__describe_options(cJSON *plan, const qb_param *table, const void *options) {
@@ -33,10 +31,10 @@ void qb__describe_options(cJSON *plan, const qb_param *table, const void *option
 }
 
 void qb__describe_cost(cJSON *plan, const qb__volume_out *volume, size_t memory, double seconds) {
-    const size_t *n = volume->grid.n;
-    double voxels = (double)n[0] * (double)n[1] * (double)n[2];
+    const size_t *n = volume->stack.shape;
+    double values = (double)n[0] * (double)n[1] * (double)n[2];
     cJSON_AddNumberToObject(plan, "memory_bytes", (double)memory);
     cJSON_AddNumberToObject(plan, "output_bytes",
-                            voxels * (double)qb_dtype_size(qb__volume_dtype(volume)));
+                            values * (double)qb_dtype_size(qb__volume_dtype(volume)));
     cJSON_AddNumberToObject(plan, "forecast_seconds", seconds);
 }

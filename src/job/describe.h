@@ -5,11 +5,15 @@
 #include "base/json.h"
 #include "job/volume_out.h"
 
-/* What the plans of all reconstructions say in the same words; it becomes the provenance. */
+/* What the plans of all jobs say in the same words; it becomes the provenance. */
 
-/* The scan, and the volume that it becomes. */
-void qb__describe_volume(cJSON *plan, const char *verb, const qb_scan_info *scan,
-                         const qb__volume_out *volume);
+/* The head: what is read, and the volume that it becomes or comes from. */
+typedef struct qb__subject {
+    const char *verb, *input, *format, *quantity, *quantity_from, *units;
+    size_t views, rows, columns;
+    qb_grid grid;
+} qb__subject;
+void qb__describe_subject(cJSON *plan, const qb__subject *subject);
 /* Every option of a table that is set, under "options". */
 void qb__describe_options(cJSON *plan, const qb_param *table, const void *options);
 /* Memory held, bytes written, seconds of computing. */

@@ -9,11 +9,6 @@
 #include "base/status.h"
 #include "quickbeam/version.h"
 
-size_t qb__memory_cap(const qb_env *env) {
-    if (env && env->max_ram) return env->max_ram;
-    return qb__resident_bytes() + qb__available_bytes() / 4 * 3;
-}
-
 static qb_status print_json(const cJSON *json, char **text) {
     cJSON_free(*text);
     *text = cJSON_Print(json);

@@ -17,9 +17,6 @@ struct qb_job {
     qb__inputs inputs; /* the files it is made from; `also` are its scan's and its geometry's */
 };
 
-/* Bytes this process may hold: env's, or 3/4 of what is free now. */
-size_t qb__memory_cap(const qb_env *env);
-
 /* Add {stages: [...], wall_seconds, peak...} of a pipeline's run to a report. */
 void qb__report_stages(cJSON *report, const qb__pipeline_report *times, int threads);
 

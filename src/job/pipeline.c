@@ -11,70 +11,70 @@
 #include "base/status.h"
 
 typedef struct station {
-    struct pipeline *line;
-    const qb__stage *stage;
+    qb__pipeline *line;
+    qb__stage stage;
     int index;
-    char *ring;
+    void **ring; /* [slots] */
     size_t chunks, started, finished;
     double cpu, busy, since;  /* seconds */
+    double others;            /* processor time of others before it began */
     qb__batch batch;          /* the chunk in hand, computing stages */
     pthread_t thread;         /* blocking stages */
     bool has_thread;
 } station;
 
-typedef struct pipeline {
+struct qb__pipeline {
     pthread_mutex_t lock;
     pthread_cond_t moved;
     station station[QB__STAGES_MAX];
     int count;
-    void *job;
     qb__pool *pool;
     const qb_env *env;
     int in_hand; /* stages with a chunk in hand */
     qb_status status;
     char detail[1024];
-} pipeline;
+};
 
 /* The first failure wins; what is still in hand ends by itself, nothing new starts. */
-static void fail(pipeline *line, qb_status status) {
+static void fail(qb__pipeline *line, qb_status status) {
     if (line->status != QB_OK) return;
     line->status = status;
     snprintf(line->detail, sizeof line->detail, "%s", qb_detail());
 }
 
-static size_t gathered(const station *s) { return s->stage->gather ? s->stage->gather : 1; }
+static size_t gathered(const station *s) { return s->stage.gather ? s->stage.gather : 1; }
 
 static void *slot(const station *s, size_t output) {
-    return s->ring ? s->ring + output % s->stage->slots * s->stage->slot_bytes : NULL;
+    return s->ring ? s->ring[output % s->stage.slots] : NULL;
 }
 
 /* A stage may begin its next chunk when it is idle, its input is there, and the buffer that its output
  * goes to has been used up by the next stage. */
-static bool ready(const pipeline *line, const station *s) {
+static bool ready(const qb__pipeline *line, const station *s) {
     if (line->status != QB_OK || s->started > s->finished || s->started == s->chunks) return false;
     const station *before = s - 1, *after = s + 1;
     if (s->index > 0 && before->finished / gathered(before) <= s->started) return false;
     return s->index + 1 == line->count ||
-           s->started / gathered(s) < after->finished + s->stage->slots;
+           s->started / gathered(s) < after->finished + s->stage.slots;
 }
 
-static void begin(pipeline *line, station *s) {
+static void begin(qb__pipeline *line, station *s) {
     s->started++;
     s->since = qb__now();
     line->in_hand++;
 }
 
-static void end(pipeline *line, station *s) {
+static void end(qb__pipeline *line, station *s) {
     s->finished++;
     s->busy += qb__now() - s->since;
     line->in_hand--;
     if (s->index == line->count - 1)
-        qb__progress(line->env, s->stage->name, s->finished, s->chunks);
+        qb__progress(line->env, s->stage.name, s->finished, s->chunks);
     if (line->status == QB_OK && qb__cancelled(line->env)) fail(line, qb__check_cancel(line->env));
 }
 
 static void run_task(station *s, size_t chunk, size_t task, int worker) {
-    pipeline *line = s->line;
+    qb__pipeline *line = s->line;
     const void *in = s->index > 0 ? slot(&line->station[s->index - 1], chunk) : NULL;
     double from = qb__now_thread();
     pthread_mutex_lock(&line->lock);
@@ -86,7 +86,7 @@ static void run_task(station *s, size_t chunk, size_t task, int worker) {
     pthread_mutex_unlock(&line->lock);
     qb_status status = QB_OK;
     void *out = slot(s, chunk / gathered(s));
-    if (!stop) status = s->stage->run(line->job, chunk, task, worker, in, out);
+    if (!stop) status = s->stage.run(s->stage.self, chunk, task, worker, in, out);
     double used = qb__now_thread() - from;
     pthread_mutex_lock(&line->lock);
     s->cpu += used;
@@ -101,11 +101,11 @@ static void compute_task(void *context, size_t task, int worker) {
 
 /* Called with the lock held: hand every computing stage that can move to the pool. The batches are
  * submitted after the lock is released, since submitting may call back. */
-static int collect(pipeline *line, station *list[]) {
+static int collect(qb__pipeline *line, station *list[]) {
     int n = 0;
     for (int i = line->count - 1; i >= 0; i--) {
         station *s = &line->station[i];
-        if (s->stage->blocking || !ready(line, s)) continue;
+        if (s->stage.blocking || !ready(line, s)) continue;
         begin(line, s);
         list[n++] = s;
     }
@@ -113,11 +113,11 @@ static int collect(pipeline *line, station *list[]) {
     return n;
 }
 
-static void submit(pipeline *line, station *list[], int n);
+static void submit(qb__pipeline *line, station *list[], int n);
 
 static void compute_done(void *context) {
     station *s = context, *list[QB__STAGES_MAX];
-    pipeline *line = s->line;
+    qb__pipeline *line = s->line;
     pthread_mutex_lock(&line->lock);
     end(line, s);
     int n = collect(line, list);
@@ -125,10 +125,10 @@ static void compute_done(void *context) {
     submit(line, list, n);
 }
 
-static void submit(pipeline *line, station *list[], int n) {
+static void submit(qb__pipeline *line, station *list[], int n) {
     for (int i = 0; i < n; i++) {
         station *s = list[i];
-        size_t count = s->stage->tasks ? s->stage->tasks(line->job, s->started - 1) : 1;
+        size_t count = s->stage.tasks ? s->stage.tasks(s->stage.self, s->started - 1) : 1;
         s->batch = (qb__batch){.run = compute_task, .done = compute_done, .context = s,
                                .count = count, .priority = s->index};
         qb__pool_submit(line->pool, &s->batch);
@@ -137,7 +137,7 @@ static void submit(pipeline *line, station *list[], int n) {
 
 static void *blocking_stage(void *context) {
     station *s = context, *list[QB__STAGES_MAX];
-    pipeline *line = s->line;
+    qb__pipeline *line = s->line;
     pthread_mutex_lock(&line->lock);
     while (s->finished < s->chunks) {
         while (line->status == QB_OK && !ready(line, s))
@@ -146,7 +146,7 @@ static void *blocking_stage(void *context) {
         begin(line, s);
         size_t chunk = s->started - 1;
         pthread_mutex_unlock(&line->lock);
-        size_t count = s->stage->tasks ? s->stage->tasks(line->job, chunk) : 1;
+        size_t count = s->stage.tasks ? s->stage.tasks(s->stage.self, chunk) : 1;
         for (size_t task = 0; task < count; task++) run_task(s, chunk, task, 0);
         pthread_mutex_lock(&line->lock);
         end(line, s);
@@ -160,48 +160,81 @@ static void *blocking_stage(void *context) {
     return NULL;
 }
 
-size_t qb__pipeline_bytes(const qb__stage *stages, int count) {
+size_t qb__pipeline_bytes(const qb__stage *stages, int count, size_t chunks) {
     size_t bytes = 0;
-    for (int i = 0; i < count; i++) bytes += stages[i].slots * stages[i].slot_bytes;
+    for (int i = 0; i < count; i++) {
+        const qb__stage *stage = &stages[i];
+        if (stage->gather) chunks /= stage->gather;
+        /* Memory that is made specially is there whether it is touched or not. */
+        bool all = chunks > stage->slots || !stage->last_bytes || stage->maker.create;
+        size_t used = chunks < stage->slots && !stage->maker.create ? chunks : stage->slots;
+        bytes += used * stage->slot_bytes;
+        if (!all) bytes -= stage->slot_bytes - stage->last_bytes;
+    }
     return bytes;
 }
 
-static qb_status make_ring(pipeline *line, station *s) {
-    const qb__stage *stage = s->stage;
-    if (!stage->create) return qb__alloc(stage->slots, stage->slot_bytes, &s->ring);
-    void *ring = NULL;
-    qb_status status = stage->create(line->job, stage->slots * stage->slot_bytes, &ring);
-    s->ring = ring;
+static qb_status make_ring(station *s) {
+    const qb__slot_maker *maker = &s->stage.maker;
+    qb_status status = qb__alloc(s->stage.slots, sizeof *s->ring, &s->ring);
+    for (size_t i = 0; status == QB_OK && i < s->stage.slots; i++)
+        status = maker->create ? maker->create(maker->self, s->stage.slot_bytes, &s->ring[i])
+                               : qb__alloc(s->stage.slot_bytes, 1, &s->ring[i]);
     return status;
 }
 
-static void free_ring(pipeline *line, station *s) {
-    if (s->stage && s->stage->destroy)
-        s->stage->destroy(line->job, s->ring);
-    else
-        qb__free(s->ring);
+static void free_ring(station *s) {
+    const qb__slot_maker *maker = &s->stage.maker;
+    for (size_t i = 0; s->ring && i < s->stage.slots; i++) {
+        if (maker->create)
+            maker->destroy(maker->self, s->ring[i]);
+        else
+            qb__free(s->ring[i]);
+    }
+    qb__free(s->ring);
 }
 
-static qb_status open_line(pipeline *line, const qb__stage *stages, size_t chunks) {
-    for (int i = 0; i < line->count; i++) {
+qb_status qb__pipeline_create(const qb__stage *stages, int count, size_t chunks, qb__pipeline **out) {
+    qb__pipeline *line;
+    *out = NULL;
+    qb_status status = qb__alloc(1, sizeof *line, &line);
+    if (status != QB_OK) return status;
+    pthread_mutex_init(&line->lock, NULL);
+    pthread_cond_init(&line->moved, NULL);
+    line->count = count;
+    for (int i = 0; i < count; i++) {
         station *s = &line->station[i];
-        *s = (station){.line = line, .stage = &stages[i], .index = i, .chunks = chunks};
+        *s = (station){.line = line, .stage = stages[i], .index = i, .chunks = chunks};
         chunks /= gathered(s);
-        qb_status status = make_ring(line, s);
-        if (status != QB_OK) return qb__fail_in(status, "buffers of stage %s", stages[i].name);
+        if (status == QB_OK) status = make_ring(s);
+        if (status != QB_OK) {
+            qb__fail_in(status, "buffers of stage %s", stages[i].name);
+            line->count = i + 1;
+            qb__pipeline_destroy(line);
+            return status;
+        }
     }
+    *out = line;
     return QB_OK;
 }
 
-static void start_threads(pipeline *line) {
+void qb__pipeline_destroy(qb__pipeline *line) {
+    if (!line) return;
+    for (int i = 0; i < line->count; i++) free_ring(&line->station[i]);
+    pthread_cond_destroy(&line->moved);
+    pthread_mutex_destroy(&line->lock);
+    qb__free(line);
+}
+
+static void start_threads(qb__pipeline *line) {
     for (int i = 0; i < line->count; i++) {
         station *s = &line->station[i];
-        if (!s->stage->blocking) continue;
+        if (!s->stage.blocking) continue;
         int error = pthread_create(&s->thread, NULL, blocking_stage, s);
         s->has_thread = error == 0;
         if (error) {
             pthread_mutex_lock(&line->lock);
-            fail(line, qb__fail_errno(error, "starting the thread of stage", s->stage->name));
+            fail(line, qb__fail_errno(error, "starting the thread of stage", s->stage.name));
             pthread_cond_broadcast(&line->moved);
             pthread_mutex_unlock(&line->lock);
             return;
@@ -210,7 +243,7 @@ static void start_threads(pipeline *line) {
 }
 
 /* Wait until all is done, or something failed and nothing is in hand any more. */
-static void finish(pipeline *line) {
+static void finish(qb__pipeline *line) {
     pthread_mutex_lock(&line->lock);
     const station *last = &line->station[line->count - 1];
     while (line->in_hand > 0 || (line->status == QB_OK && last->finished < last->chunks))
@@ -221,30 +254,32 @@ static void finish(pipeline *line) {
     }
 }
 
-qb_status qb__pipeline_run(const qb__stage *stages, int count, size_t chunks, void *job,
-                           qb__pool *pool, const qb_env *env, qb__pipeline_report *report) {
-    pipeline line = {.count = count, .job = job, .pool = pool, .env = env};
-    pthread_mutex_init(&line.lock, NULL);
-    pthread_cond_init(&line.moved, NULL);
+qb_status qb__pipeline_run(qb__pipeline *line, qb__pool *pool, const qb_env *env,
+                           qb__pipeline_report *report) {
     double from = qb__now();
-    line.status = open_line(&line, stages, chunks);
-    if (line.status == QB_OK && chunks > 0) {
+    for (int i = 0; i < line->count; i++) {
+        station *s = &line->station[i];
+        if (s->stage.cpu_seconds) s->others = s->stage.cpu_seconds(s->stage.self);
+    }
+    line->pool = pool;
+    line->env = env;
+    if (line->station[0].chunks > 0) {
         station *list[QB__STAGES_MAX];
-        start_threads(&line);
-        pthread_mutex_lock(&line.lock);
-        int n = collect(&line, list);
-        pthread_mutex_unlock(&line.lock);
-        submit(&line, list, n);
-        finish(&line);
-        if (line.status != QB_OK) qb__fail(line.status, "%s", line.detail);
+        start_threads(line);
+        pthread_mutex_lock(&line->lock);
+        int n = collect(line, list);
+        pthread_mutex_unlock(&line->lock);
+        submit(line, list, n);
+        finish(line);
+        if (line->status != QB_OK) qb__fail(line->status, "%s", line->detail);
     }
-    *report = (qb__pipeline_report){.wall_seconds = qb__now() - from, .stages = count};
-    for (int i = 0; i < count; i++) {
-        station *s = &line.station[i];
-        report->stage[i] = (qb__stage_time){stages[i].name, s->cpu, s->busy};
-        free_ring(&line, s);
+    *report =
+        (qb__pipeline_report){.wall_seconds = qb__now() - from, .stages = line->count};
+    for (int i = 0; i < line->count; i++) {
+        const station *s = &line->station[i];
+        report->stage[i] = (qb__stage_time){s->stage.name, s->cpu, s->busy};
+        if (s->stage.cpu_seconds)
+            report->stage[i].cpu_seconds += s->stage.cpu_seconds(s->stage.self) - s->others;
     }
-    pthread_cond_destroy(&line.moved);
-    pthread_mutex_destroy(&line.lock);
-    return line.status;
+    return line->status;
 }

@@ -7,24 +7,34 @@
 
 #include "quickbeam/env.h"
 
+/* Who makes the buffers of a ring. A slot is whatever its stage and the next agree on: host memory,
+ * page-locked memory, a handle of device memory. */
+typedef struct qb__slot_maker {
+    void *self;
+    qb_status (*create)(void *self, size_t bytes, void **slot); /* NULL: zeroed host memory */
+    void (*destroy)(void *self, void *slot);                    /* NULL-safe */
+} qb__slot_maker;
+
 /* The stages that every reconstruction streams through: chunk by chunk, each stage handing its output
  * to the next in a ring of `slots` buffers. A stage works on one chunk at a time; all stages work at
- * once. Computing stages share the pool, later ones first; blocking ones (reading, writing) have a
- * thread of their own. Chunks pass every stage in order. */
+ * once. Computing stages share the pool, later ones first; blocking ones (reading, writing, devices)
+ * have a thread of their own. Chunks pass every stage in order. */
 typedef struct qb__stage {
     const char *name;
+    void *self;        /* whose stage it is: the first argument of its calls */
     bool blocking;
     size_t slots;      /* buffers in its output ring; 0 for the last stage */
     size_t gather;     /* chunks that go into one output, which is a chunk to the next stage; 0 = 1.
                           All of them get the same `out`, in order */
-    size_t slot_bytes; /* bytes of one */
-    /* The ring's memory where it is special (page-locked); NULL = ordinary. */
-    qb_status (*create)(void *job, size_t bytes, void **ring);
-    void (*destroy)(void *job, void *ring); /* NULL-safe */
+    size_t slot_bytes; /* bytes of host memory in a slot */
+    size_t last_bytes; /* what the last chunk, which may be smaller, touches of it; 0 = all */
+    qb__slot_maker maker;
     /* Independent tasks that make up a chunk; NULL = 1. */
-    size_t (*tasks)(void *job, size_t chunk);
-    /* in: the previous stage's buffer of this chunk (NULL for the first); out: this stage's. */
-    qb_status (*run)(void *job, size_t chunk, size_t task, int worker, const void *in, void *out);
+    size_t (*tasks)(void *self, size_t chunk);
+    /* in: the previous stage's slot of this chunk (NULL for the first); out: this stage's. */
+    qb_status (*run)(void *self, size_t chunk, size_t task, int worker, const void *in, void *out);
+    /* Processor time so far of threads that run() has work for it; NULL = none but its own. */
+    double (*cpu_seconds)(void *self);
 } qb__stage;
 
 enum { QB__STAGES_MAX = 8 };
@@ -41,11 +51,18 @@ typedef struct qb__pipeline_report {
     qb__stage_time stage[QB__STAGES_MAX];
 } qb__pipeline_report;
 
-/* Bytes of all rings. */
-size_t qb__pipeline_bytes(const qb__stage *stages, int count);
-/* `chunks` is what the first stage makes; it divides by every `gather`. Run to the end, to the first
- * failure (its status and detail come back here) or to cancellation. */
-qb_status qb__pipeline_run(const qb__stage *stages, int count, size_t chunks, void *job,
-                           qb__pool *pool, const qb_env *env, qb__pipeline_report *report);
+/* Bytes that all rings will hold when `chunks` pass the first stage. */
+size_t qb__pipeline_bytes(const qb__stage *stages, int count, size_t chunks);
+
+typedef struct qb__pipeline qb__pipeline;
+
+/* Makes all slots: QB_NO_MEMORY when there is no room for them. `chunks` is what the first stage
+ * makes; it divides by every `gather`. The stages are copied, what they refer to must stay. */
+qb_status qb__pipeline_create(const qb__stage *stages, int count, size_t chunks, qb__pipeline **line);
+/* Once: run to the end, to the first failure (its status and detail come back here) or to
+ * cancellation. `pool` may be NULL when all stages block. */
+qb_status qb__pipeline_run(qb__pipeline *line, qb__pool *pool, const qb_env *env,
+                           qb__pipeline_report *report);
+void qb__pipeline_destroy(qb__pipeline *line); /* NULL-safe */
 
 #endif

@@ -20,8 +20,8 @@ bool qb__volume_converts(const qb__volume_out *out) {
     return qb__volume_dtype(out) != QB_F32 || out->hu > 0;
 }
 
-const char *qb__volume_units(const qb__volume_out *out) {
-    return out->hu > 0 ? "HU" : out->in_mm ? "1/mm" : "1/pixel";
+const char *qb__volume_units(double hu, bool in_mm) {
+    return hu > 0 ? "HU" : in_mm ? "1/mm" : "1/pixel";
 }
 
 /* A folder that is read as a scan is one series of images; a second one would spoil it. */
@@ -69,72 +69,108 @@ qb_status qb__output_take(const qb_output_options *from, qb_output_options *to) 
     return qb_params_set(qb_output_params, to, "dtype", qb_dtype_name(to->array->dtype));
 }
 
-qb_status qb__output_fits(const qb_output_options *options, const size_t n[3]) {
-    if (!options->array) return QB_OK;
-    qb_stack stack = {.shape = {n[0], n[1], n[2]}, .dtype = options->array->dtype};
+/* An array in the place of a file: refused where its shape is not the result's. */
+static qb_status check_array(const qb__volume_out *out) {
+    qb_stack stack = out->stack;
     qb_writer *writer;
-    qb_status status = qb__tensor_create(options->array, &stack, &writer);
+    if (!out->options->array) return QB_OK;
+    stack.dtype = out->options->array->dtype;
+    qb_status status = qb__tensor_create(out->options->array, &stack, &writer);
     qb_writer_abort(writer);
     return status;
 }
 
 qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env) {
-    const bool array = out->options->array;
-    const size_t *n = out->grid.n, shape[] = {n[2], n[1], n[0]};
     const qb__output outputs[] = {
-        {.path = array ? NULL : out->options->output, .images = out->grid.n[2], .first = out->first},
-        {.path = out->options->preview}};
-    qb_status status = qb__output_fits(out->options, shape);
-    if (status != QB_OK) return status;
-    return qb__outputs_check(outputs, 2, inputs, env);
+        {.path = out->options->array ? NULL : out->options->output,
+         .images = out->stack.shape[0],
+         .first = out->stack.first,
+         .projections = out->stack.angles != NULL},
+        {.path = out->options->preview},
+        {.path = out->beside}};
+    qb_status status = check_array(out);
+    return status == QB_OK ? qb__outputs_check(outputs, 3, inputs, env) : status;
 }
 
-static size_t pixels(const qb__volume_out *out) { return out->grid.n[0] * out->grid.n[1]; }
+static size_t pixels(const qb__volume_out *out) {
+    return out->stack.shape[1] * out->stack.shape[2];
+}
 
 qb_status qb__volume_open(qb__volume_out *out) {
     if (out->options->range.count == 2) {
         out->low = out->options->range.value[0];
         out->high = out->options->range.value[1];
     }
-    const qb_grid *grid = &out->grid;
-    qb_stack stack = {
-        .dtype = qb__volume_dtype(out),
-        .shape = {grid->n[2], grid->n[1], grid->n[0]},
-        .offset = {grid->offset[0], grid->offset[1], grid->offset[2]},
-        .units = qb__volume_units(out),
-        .quantity = out->hu > 0 ? "Hounsfield" : "attenuation",
-        .scale_low = out->low,
-        .scale_high = out->high,
-        .first = out->first,
-        .description = out->description,
-    };
-    for (int i = 0; out->in_mm && i < 3; i++) stack.voxel[i] = grid->voxel[i];
+    out->stack.dtype = qb__volume_dtype(out);
+    out->stack.scale_low = out->low;
+    out->stack.scale_high = out->high;
+    atomic_store(&out->outside, 0);
     if (out->options->preview) {
         qb_status status = qb__alloc(pixels(out), sizeof *out->preview, &out->preview);
         if (status != QB_OK) return status;
     }
-    return qb__output_create(out->options, &stack, &out->writer);
+    return qb__output_create(out->options, &out->stack, &out->writer);
 }
 
-static void keep(qb__volume_out *out, size_t slice, const float *image) {
-    if (out->preview && slice == out->grid.n[2] / 2)
+/* ---- stages ---- */
+
+static void keep(qb__volume_out *out, size_t number, const float *image) {
+    if (out->preview && number == out->shown)
         memcpy(out->preview, image, pixels(out) * sizeof *image);
 }
 
-void qb__volume_convert(qb__volume_out *out, size_t slice, float *image, void *to) {
+static size_t convert_tasks(void *self, size_t chunk) {
+    const qb__volume_out *out = self;
+    return out->edge[chunk + 1] - out->edge[chunk];
+}
+
+/* One finished image; nobody reads it after this, so it is changed where it lies. */
+static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, const void *in,
+                             void *to) {
+    (void)worker;
+    qb__volume_out *out = self;
+    qb_dtype dtype = out->stack.dtype;
+    float *image = (float *)in + task * pixels(out);
     if (out->hu > 0) {
         for (size_t i = 0; i < pixels(out); i++) image[i] -= 1000.0f;
     }
-    keep(out, slice, image);
-    qb_dtype dtype = qb__volume_dtype(out);
+    keep(out, out->edge[chunk] + task, image);
     uint64_t outside = qb_count_outside(image, pixels(out), dtype, out->low, out->high);
     if (outside) atomic_fetch_add_explicit(&out->outside, outside, memory_order_relaxed);
-    qb_convert_from_float(image, pixels(out), dtype, out->low, out->high, to);
+    qb_convert_from_float(image, pixels(out), dtype, out->low, out->high,
+                          (char *)to + task * pixels(out) * qb_dtype_size(dtype));
+    return QB_OK;
+}
+
+static qb_status write_run(void *self, size_t chunk, size_t task, int worker, const void *in,
+                           void *to) {
+    (void)task, (void)worker, (void)to;
+    qb__volume_out *out = self;
+    const size_t first = out->edge[chunk], end = out->edge[chunk + 1];
+    if (!qb__volume_converts(out) && out->shown >= first && out->shown < end)
+        keep(out, out->shown, (const float *)in + (out->shown - first) * pixels(out));
+    return qb_writer_write(out->writer, first, end, in);
+}
+
+int qb__volume_stages(qb__volume_out *out, size_t images, size_t last, size_t slots,
+                      qb__stage *stages) {
+    const size_t image = pixels(out) * qb_dtype_size(qb__volume_dtype(out));
+    int n = 0;
+    if (qb__volume_converts(out))
+        stages[n++] = (qb__stage){.name = "convert",
+                                  .self = out,
+                                  .slots = slots,
+                                  .slot_bytes = images * image,
+                                  .last_bytes = last * image,
+                                  .tasks = convert_tasks,
+                                  .run = convert_run};
+    stages[n++] = (qb__stage){.name = "write", .self = out, .blocking = true, .run = write_run};
+    return n;
 }
 
 void qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env) {
     uint64_t outside = atomic_load(&out->outside);
-    double all = (double)pixels(out) * (double)out->grid.n[2];
+    double all = (double)pixels(out) * (double)out->stack.shape[0];
     qb_dtype dtype = qb__volume_dtype(out);
     if (dtype == QB_F32) return;
     cJSON_AddNumberToObject(report, "clamped_values", (double)outside);
@@ -150,18 +186,12 @@ void qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env) {
             qb_dtype_name(dtype));
 }
 
-void qb__volume_keep(qb__volume_out *out, size_t first, size_t end, const float *slab) {
-    size_t middle = out->grid.n[2] / 2;
-    if (!qb__volume_converts(out) && middle >= first && middle < end)
-        keep(out, middle, slab + (middle - first) * pixels(out));
-}
-
 qb_status qb__volume_commit(qb__volume_out *out, const char *provenance) {
     qb_status status = qb_writer_commit(out->writer, provenance);
     out->writer = NULL;
     if (status == QB_OK && out->preview)
-        status = qb_preview_write(out->options->preview, out->preview, out->grid.n[0],
-                                  out->grid.n[1], 0, 0);
+        status = qb_preview_write(out->options->preview, out->preview, out->stack.shape[2],
+                                  out->stack.shape[1], 0, 0);
     return status;
 }
 

@@ -7,41 +7,43 @@
 
 #include "base/inputs.h"
 #include "base/json.h"
+#include "job/pipeline.h"
 #include "quickbeam/recon.h"
 
-/* The last part of every reconstruction: slices as float32 -> Hounsfield units, the dtype asked for,
- * the file, the preview of the middle slice. */
+/* The last part of every job: images as float32 (slices of a volume, projections) -> Hounsfield
+ * units, the dtype asked for, the file, the preview of one of them. */
 typedef struct qb__volume_out {
     const qb_output_options *options;
-    qb_grid grid;
-    double hu;        /* attenuation of water; 0 = none. The caller has scaled by 1000 / hu already */
-    bool in_mm;       /* lengths are known */
-    size_t first;     /* number of the first slice */
-    const char *description;
-    double low, high; /* of integer types; set by the caller when the options do not say */
+    qb_stack stack;    /* what it says of itself; dtype and scale are set here */
+    double hu;         /* attenuation of water; 0 = none. The caller has scaled by 1000 / hu already */
+    size_t shown;      /* the image that the preview shows */
+    const char *beside; /* a file that the method writes as well; NULL = none */
+    double low, high;  /* of integer types; set by the caller when the options do not say */
+    const size_t *edge; /* images edge[i] .. edge[i + 1] - 1 are chunk i of the stages */
     qb_writer *writer;
     float *preview;
     _Atomic uint64_t outside; /* values that the file's type cannot hold, of all threads */
 } qb__volume_out;
 
 qb_dtype qb__volume_dtype(const qb__volume_out *out);
-/* Whether slices change on their way to the file. */
+/* Whether images change on their way to the file. */
 bool qb__volume_converts(const qb__volume_out *out);
-const char *qb__volume_units(const qb__volume_out *out);
+/* Of reconstructed slices; `in_mm`: lengths are known. */
+const char *qb__volume_units(double hu, bool in_mm);
 /* --range and --dtype fit together, -o is there and not the folder that is read. */
 qb_status qb__volume_check(const qb_output_options *options, const char *input);
-/* Once the grid is decided: what would be written spares what is read (qb__outputs_check). */
+/* Once it is decided: an array takes what will be written, and that spares what is read
+ * (qb__outputs_check). */
 qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env);
 /* The caller's options, copied; an array in the place of a file gives them its name and its type.
  * QB_BAD_ARGUMENT where there are both. */
 qb_status qb__output_take(const qb_output_options *from, qb_output_options *to);
-/* QB_BAD_ARGUMENT where the output is an array that does not take n[0] x n[1] x n[2] values. */
-qb_status qb__output_fits(const qb_output_options *options, const size_t n[3]);
 qb_status qb__volume_open(qb__volume_out *out);
-/* One finished slice -> to, in the file's dtype; `image` is changed. Also keeps the preview. */
-void qb__volume_convert(qb__volume_out *out, size_t slice, float *image, void *to);
-/* Keep the preview from slices first..end-1 where nothing converts. */
-void qb__volume_keep(qb__volume_out *out, size_t first, size_t end, const float *slab);
+/* The stages behind those that compute: convert, where the output is not plain float32, and write.
+ * A slot of the stage before holds up to `images` images, the last chunk's `last`. Returns how many.
+ */
+int qb__volume_stages(qb__volume_out *out, size_t images, size_t last, size_t slots,
+                      qb__stage *stages);
 /* How many values had to be clamped: into the report, and as a warning. */
 void qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env);
 /* Provenance, final name, preview. */

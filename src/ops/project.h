@@ -2,6 +2,9 @@
 #ifndef QB_OPS_PROJECT_H
 #define QB_OPS_PROJECT_H
 
+#include <stdatomic.h>
+#include <stdint.h>
+
 #include "base/pool.h"
 #include "cpu/project_joseph/project_joseph.h"
 #include "geometry/matrix.h"
@@ -17,6 +20,7 @@ struct qb_projector {
     size_t stride;             /* floats of a column of rays, as kernels want them */
     char **scratch;            /* [thread] */
     size_t scratch_bytes;
+    _Atomic uint64_t nanoseconds; /* of processor time */
     float *layer; /* the bricks of one layer; made when needed */
 };
 
@@ -37,6 +41,8 @@ void qb__project_spread(qb_projector *projector, size_t view0, size_t view1,
 qb_status qb__project_back(qb_projector *projector, const float *values, size_t view0, size_t view1,
                            size_t z0, size_t z1, float *slab, const qb_env *env);
 
+/* Processor time of all threads so far. */
+double qb__project_cpu_seconds(const qb_projector *projector);
 /* Floats of one view of sums or values. */
 size_t qb__project_view_floats(const qb_projector *projector);
 /* Bytes of the fans that a thread works on. */

@@ -3,6 +3,7 @@
  * nothing but what they read. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -31,6 +32,30 @@ size_t qb__project_fan_bytes(size_t columns) {
 size_t qb__project_fixed_bytes(const qb_projector *p) {
     return layer_bricks(p) * brick_floats(p) * sizeof(float) +
            (size_t)qb__pool_threads(p->pool) * p->scratch_bytes;
+}
+
+/* Tasks whose processor time is counted: pipelines report it (qb__project_cpu_seconds). */
+typedef struct timed {
+    qb_projector *p;
+    void (*run)(void *context, size_t task, int worker);
+    void *context;
+} timed;
+
+static void run_timed(void *context, size_t task, int worker) {
+    const timed *t = context;
+    const double from = qb__now_thread();
+    t->run(t->context, task, worker);
+    atomic_fetch_add_explicit(&t->p->nanoseconds, (uint64_t)(1e9 * (qb__now_thread() - from)),
+                              memory_order_relaxed);
+}
+
+static void for_all(qb_projector *p, size_t count,
+                    void (*run)(void *context, size_t task, int worker), void *context) {
+    qb__pool_for(p->pool, count, run_timed, &(timed){p, run, context});
+}
+
+double qb__project_cpu_seconds(const qb_projector *p) {
+    return 1e-9 * (double)atomic_load(&p->nanoseconds);
 }
 
 /* Brick number `index` of the layer that begins at slice z0. */
@@ -144,8 +169,8 @@ qb_status qb__project_add(qb_projector *p, const float *slab, size_t z0, size_t 
     for (w.z0 = z0; status == QB_OK && w.z0 < z1; w.z0 += p->side[2]) {
         status = qb__check_cancel(env);
         if (status != QB_OK) break;
-        qb__pool_for(p->pool, layer_bricks(p), pack_brick, &w);
-        qb__pool_for(p->pool, tasks, forward_task, &w);
+        for_all(p, layer_bricks(p), pack_brick, &w);
+        for_all(p, tasks, forward_task, &w);
     }
     return status;
 }
@@ -157,7 +182,7 @@ qb_status qb__project_back(qb_projector *p, const float *values, size_t view0, s
         .p = p, .slab0 = z0, .slab = slab, .view0 = view0, .view1 = view1, .sums = (float *)values};
     for (w.z0 = z0; status == QB_OK && w.z0 < z1; w.z0 += p->side[2]) {
         status = qb__check_cancel(env);
-        if (status == QB_OK) qb__pool_for(p->pool, layer_bricks(p), adjoint_task, &w);
+        if (status == QB_OK) for_all(p, layer_bricks(p), adjoint_task, &w);
     }
     return status;
 }
@@ -203,11 +228,11 @@ static void turn_view(void *context, size_t task, int worker) {
 void qb__project_finish(qb_projector *p, size_t view0, size_t view1, const float *sums,
                         float *projections) {
     turn t = {p, view0, (float *)sums, projections, true};
-    qb__pool_for(p->pool, view1 - view0, turn_view, &t);
+    for_all(p, view1 - view0, turn_view, &t);
 }
 
 void qb__project_spread(qb_projector *p, size_t view0, size_t view1, const float *projections,
                         float *values) {
     turn t = {p, view0, values, (float *)projections, false};
-    qb__pool_for(p->pool, view1 - view0, turn_view, &t);
+    for_all(p, view1 - view0, turn_view, &t);
 }

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/outputs.h"
-#include "job/job.h"
+#include "job/budget.h"
 #include "simulate/simulate.h"
 
 static qb_status check_names(const qb_simulate_options *o) {

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "geometry/matrix.h"
+#include "geometry/partition.h"
 #include "geometry/partition_cone.h"
 
 enum { VIEWS = 7 };

@@ -18,6 +18,7 @@ typedef struct job {
     size_t written;
     int fail_stage;
     size_t fail_chunk;
+    size_t stop_at; /* chunks written, then `stop` is set; 0 = never */
     volatile sig_atomic_t stop;
 } job;
 
@@ -53,8 +54,20 @@ static qb_status keep(void *context, size_t chunk, size_t task, int worker, cons
     for (size_t i = 0; i < 64; i++)
         assert_int_equal(((const size_t *)in)[i], 2 * (chunk * 64 + i));
     j->written++;
-    if (j->written == 5 && j->stop == 2) j->stop = 1;
+    if (j->written == j->stop_at) j->stop = 1;
     return maybe_fail(context, 2, chunk);
+}
+
+static qb__pipeline_report report;
+
+static qb_status run_stages(const qb__stage *stages, int count, size_t chunks, qb__pool *pool,
+                            const qb_env *env) {
+    qb__pipeline *line;
+    assert_ok(qb__pipeline_create(stages, count, chunks, &line));
+    qb_status status = qb__pipeline_run(line, pool, env, &report);
+    qb__pipeline_destroy(line);
+    assert_int_equal(report.stages, count);
+    return status;
 }
 
 static qb_status run(job *j, size_t slots, int threads, const qb_env *env) {
@@ -64,11 +77,10 @@ static qb_status run(job *j, size_t slots, int threads, const qb_env *env) {
         {.name = "keep", .blocking = true, .run = keep},
     };
     qb__pool *pool;
-    qb__pipeline_report report;
+    for (int i = 0; i < 3; i++) stages[i].self = j;
     assert_ok(qb__pool_create(threads, &pool));
-    qb_status status = qb__pipeline_run(stages, 3, CHUNKS, j, pool, env, &report);
+    qb_status status = run_stages(stages, 3, CHUNKS, pool, env);
     qb__pool_destroy(pool);
-    assert_int_equal(report.stages, 3);
     return status;
 }
 
@@ -98,13 +110,25 @@ static void first_failure_comes_back(void **state) {
     }
 }
 
+/* In mid-run: what was written is a beginning, and little comes after the wish to stop. */
 static void cancelling_stops(void **state) {
     (void)state;
-    job j = {.fail_stage = -1, .stop = 2};
-    volatile sig_atomic_t now = 1;
-    qb_env env = {.cancel = &now};
+    for (int threads = 1; threads <= 3; threads++) {
+        for (size_t at = 1; at < CHUNKS; at += 3) {
+            job j = {.fail_stage = -1, .stop_at = at};
+            qb_env env = {.cancel = &j.stop};
+            assert_status(run(&j, 2, threads, &env), QB_CANCELLED);
+            assert_int_equal(j.written, at);
+        }
+    }
+}
+
+static void cancelled_before_it_begins(void **state) {
+    (void)state;
+    job j = {.fail_stage = -1, .stop = 1};
+    qb_env env = {.cancel = &j.stop};
     assert_status(run(&j, 2, 2, &env), QB_CANCELLED);
-    assert_true(j.written < CHUNKS);
+    assert_int_equal(j.written, 0);
 }
 
 static qb_status sum(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
@@ -138,9 +162,9 @@ static void chunks_gather(void **state) {
         };
         job j = {.fail_stage = -1};
         qb__pool *pool;
-        qb__pipeline_report report;
+        for (int i = 0; i < 3; i++) stages[i].self = &j;
         assert_ok(qb__pool_create(2, &pool));
-        assert_ok(qb__pipeline_run(stages, 3, 40, &j, pool, NULL, &report));
+        assert_ok(run_stages(stages, 3, 40, pool, NULL));
         qb__pool_destroy(pool);
         assert_int_equal(j.written, 10);
     }
@@ -210,9 +234,9 @@ static void stages_overlap(void **state) {
     };
     naps n = {.lock = PTHREAD_MUTEX_INITIALIZER};
     qb__pool *pool;
-    qb__pipeline_report report;
+    for (int i = 0; i < 4; i++) stages[i].self = &n;
     assert_ok(qb__pool_create(2, &pool));
-    assert_ok(qb__pipeline_run(stages, 4, 16, &n, pool, NULL, &report));
+    assert_ok(run_stages(stages, 4, 16, pool, NULL));
     qb__pool_destroy(pool);
     double bound = fmax(n.computing / 2, fmax(n.reading, n.writing));
     if (!(report.wall_seconds < 1.15 * bound))
@@ -222,31 +246,208 @@ static void stages_overlap(void **state) {
     assert_true(report.wall_seconds < 0.95 * all);
 }
 
-static size_t linear(const void *context, size_t slices, unsigned slots) {
-    return *(const size_t *)context + slices * slots * 100;
+/* ---- slots ---- */
+
+typedef struct maker {
+    int made, gone, most;
+} maker;
+
+static qb_status make_slot(void *self, size_t bytes, void **slot) {
+    maker *m = self;
+    assert_int_equal(bytes, 24);
+    if (m->made == m->most) return qb__fail(QB_NO_MEMORY, "no room for slot %d", m->made);
+    m->made++;
+    *slot = malloc(sizeof(size_t));
+    return QB_OK;
 }
 
-static void partitions(void **state) {
+static void drop_slot(void *self, void *slot) {
+    ((maker *)self)->gone += slot != NULL;
+    free(slot);
+}
+
+static qb_status number(void *context, size_t chunk, size_t task, int worker, const void *in,
+                        void *out) {
+    (void)context, (void)task, (void)worker, (void)in;
+    *(size_t *)out = chunk;
+    return QB_OK;
+}
+
+/* Every output, gathered or not, comes in the slot that its stage filled for it. */
+static qb_status same_number(void *context, size_t chunk, size_t task, int worker, const void *in,
+                             void *out) {
+    (void)task, (void)worker, (void)out;
+    assert_int_equal(*(const size_t *)in / *(size_t *)context, chunk);
+    return QB_OK;
+}
+
+static qb_status stream_slots(maker *m, size_t gather) {
+    qb__stage stages[] = {
+        {.name = "number", .self = &gather, .blocking = true, .slots = 3, .slot_bytes = 24,
+         .gather = gather, .maker = {m, make_slot, drop_slot}, .run = number},
+        {.name = "check", .self = &gather, .blocking = true, .run = same_number},
+    };
+    qb__pipeline *line;
+    qb_status status = qb__pipeline_create(stages, 2, 24, &line);
+    if (status == QB_OK) status = qb__pipeline_run(line, NULL, NULL, &report);
+    qb__pipeline_destroy(line);
+    return status;
+}
+
+static void slots_are_their_makers(void **state) {
     (void)state;
-    size_t fixed = 1000;
-    qb__partition p;
-    qb__partition_problem problem = {.slices = 200, .step = 16, .most = 64, .cap = SIZE_MAX,
-                                     .bytes = linear, .context = &fixed};
-    assert_ok(qb__partition_slices(&problem, &p));
-    assert_int_equal(p.slices_per_chunk, 64); /* 200 = 4 x 50, rounded up to whole vectors */
-    assert_int_equal(p.chunks, 4);
-    assert_int_equal(p.slots, 2);
-    problem.cap = 1000 + 64 * 100;
-    assert_ok(qb__partition_slices(&problem, &p));
-    assert_int_equal(p.slots, 1);
-    for (size_t cap = 1000 + 1600; cap < 20000; cap += 100) {
-        problem.cap = cap;
-        assert_ok(qb__partition_slices(&problem, &p));
-        assert_true(p.bytes <= cap && p.slices_per_chunk * p.chunks >= 200);
-        assert_true((p.chunks - 1) * p.slices_per_chunk < 200);
+    for (size_t gather = 1; gather <= 4; gather++) {
+        maker m = {.most = 3};
+        assert_ok(stream_slots(&m, gather));
+        assert_int_equal(m.made, 3);
+        assert_int_equal(m.gone, 3);
     }
-    problem.cap = 1000 + 1599;
-    assert_status(qb__partition_slices(&problem, &p), QB_BAD_ARGUMENT);
+}
+
+static void no_room_for_a_slot(void **state) {
+    (void)state;
+    for (int most = 0; most < 3; most++) {
+        maker m = {.most = most};
+        assert_status(stream_slots(&m, 1), QB_NO_MEMORY);
+        assert_non_null(strstr(qb_detail(), "buffers of stage number: no room for slot"));
+        assert_int_equal(m.gone, most);
+    }
+}
+
+/* ---- cuts ---- */
+
+typedef struct toy {
+    size_t fixed, told_slabs, told_end;
+} toy;
+
+static qb__room toy_need(void *context, const qb__cut *cut) {
+    const toy *t = context;
+    return (qb__room){t->fixed + cut->slices * cut->slots * 100, cut->views * 10};
+}
+
+static void toy_slabs(void *context, const qb__cut *cut, const size_t *edge) {
+    toy *t = context;
+    t->told_slabs = cut->slabs;
+    t->told_end = edge[cut->slabs];
+    for (size_t i = 0; i < cut->slabs; i++) {
+        assert_true(edge[i] < edge[i + 1]);
+        assert_true(edge[i + 1] - edge[i] <= cut->slices);
+    }
+}
+
+static qb__cut_space toy_space(toy *t) {
+    return (qb__cut_space){.slices = 200, .views = 90, .layers = {.thickness = 16}, .most = 64,
+                           .thinner = qb__thinner_even, .cap = {SIZE_MAX, SIZE_MAX},
+                           .slabs = toy_slabs, .need = toy_need, .context = t};
+}
+
+static void even_cuts(void **state) {
+    (void)state;
+    toy t = {.fixed = 1000};
+    qb__cut_space space = toy_space(&t);
+    qb__cut cut;
+    bool fits;
+    assert_ok(qb__cut_search(&space, &cut, &fits));
+    assert_true(fits);
+    assert_int_equal(cut.slices, 64); /* 200 = 4 x 50, rounded up to whole vectors */
+    assert_int_equal(cut.slabs, 4);
+    assert_int_equal(cut.slots, 2);
+    assert_int_equal(cut.views, 90);
+    assert_int_equal(t.told_slabs, 4);
+    assert_int_equal(t.told_end, 200);
+    space.cap.host = 1000 + 64 * 100;
+    assert_ok(qb__cut_search(&space, &cut, &fits));
+    assert_true(fits && cut.slots == 1);
+    for (size_t cap = 1000 + 1600; cap < 20000; cap += 100) {
+        space.cap.host = cap;
+        assert_ok(qb__cut_search(&space, &cut, &fits));
+        assert_true(fits && cut.need.host <= cap && cut.slices * cut.slabs >= 200);
+        assert_true((cut.slabs - 1) * cut.slices < 200);
+    }
+    space.cap.host = 1000 + 1599;
+    assert_ok(qb__cut_search(&space, &cut, &fits));
+    assert_true(!fits && cut.need.host == 1000 + 1600 && cut.slices == 16 && cut.slots == 1);
+}
+
+static size_t toy_views(const void *engine, const qb__cut *cut, size_t before) {
+    (void)engine, (void)cut;
+    return before == 0 ? 64 : before / 2;
+}
+
+/* Two caps; fewer views where the device's is the one that is short. */
+static void cuts_of_views(void **state) {
+    (void)state;
+    toy t = {.fixed = 0};
+    qb__cut_space space = toy_space(&t);
+    qb__cut cut;
+    bool fits;
+    space.views_after = toy_views;
+    space.views_stream = true;
+    space.cap.device = 10 * 16;
+    assert_ok(qb__cut_search(&space, &cut, &fits));
+    assert_true(fits && cut.views == 16 && cut.blocks == 6 && cut.slices == 64);
+    space.cap.device = 9;
+    assert_ok(qb__cut_search(&space, &cut, &fits));
+    assert_true(!fits && cut.views == 1);
+}
+
+static double toy_seconds(void *context, const qb__cut *cut) {
+    (void)context;
+    return (double)cut->blocks + 100.0 / (double)cut->slices + (cut->slots == 2 ? 0 : 50);
+}
+
+/* The fastest of those that fit, not the first. */
+static void cuts_by_time(void **state) {
+    (void)state;
+    toy t = {.fixed = 0};
+    qb__cut_space space = toy_space(&t);
+    qb__cut cut, best = {.seconds = 1e30};
+    bool fits;
+    space.views_after = toy_views;
+    space.views_stream = true;
+    space.layers.thickness = 1;
+    space.most = 200;
+    space.thinner = qb__thinner_layers;
+    space.seconds = toy_seconds;
+    space.cap.host = 9000;
+    assert_ok(qb__cut_search(&space, &cut, &fits));
+    assert_true(fits);
+    for (size_t slices = 200; slices > 0; slices = qb__thinner_layers(&space, slices)) {
+        for (unsigned k = 0; k < 14; k++) {
+            size_t views = (size_t)64 >> (k / 2);
+            qb__cut c = {.slices = slices, .views = views, .blocks = (90 + views - 1) / views,
+                         .slots = 1 + k % 2};
+            c.seconds = toy_seconds(NULL, &c);
+            if (toy_need(&t, &c).host <= 9000 && c.seconds < best.seconds) best = c;
+        }
+    }
+    assert_true(cut.slots == best.slots && cut.views == best.views && cut.slices == best.slices);
+    assert_true(cut.seconds == best.seconds);
+}
+
+/* Where a forecast was wrong: fewer slices, then one buffer, then fewer views, until nothing is left. */
+static void smaller_cuts(void **state) {
+    (void)state;
+    toy t = {.fixed = 0};
+    qb__cut_space space = toy_space(&t);
+    size_t edge[202];
+    qb__cut cut;
+    bool fits;
+    space.views_after = toy_views;
+    assert_ok(qb__cut_search(&space, &cut, &fits));
+    static const size_t slices[] = {32, 16};
+    for (int i = 0; i < 2; i++) {
+        assert_true(qb__cut_less(&space, &cut));
+        qb__cut_edges(&space, edge, &cut);
+        assert_true(cut.slices == slices[i] && cut.slots == 2 && cut.slabs == (200 + slices[i] - 1) / slices[i]);
+    }
+    assert_true(qb__cut_less(&space, &cut) && cut.slots == 1 && cut.slices == 16);
+    for (size_t views = 64; views > 1;) {
+        assert_true(qb__cut_less(&space, &cut));
+        views = (views + 1) / 2;
+        assert_true(cut.views == views && cut.blocks == (90 + views - 1) / views);
+    }
+    assert_false(qb__cut_less(&space, &cut));
 }
 
 int main(void) {
@@ -254,9 +455,15 @@ int main(void) {
         cmocka_unit_test(everything_arrives),
         cmocka_unit_test(first_failure_comes_back),
         cmocka_unit_test(cancelling_stops),
+        cmocka_unit_test(cancelled_before_it_begins),
+        cmocka_unit_test(slots_are_their_makers),
+        cmocka_unit_test(no_room_for_a_slot),
         cmocka_unit_test(chunks_gather),
         cmocka_unit_test(stages_overlap),
-        cmocka_unit_test(partitions),
+        cmocka_unit_test(even_cuts),
+        cmocka_unit_test(cuts_of_views),
+        cmocka_unit_test(cuts_by_time),
+        cmocka_unit_test(smaller_cuts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

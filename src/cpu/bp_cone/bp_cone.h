@@ -3,6 +3,7 @@
 #define QB_CPU_BP_CONE_BP_CONE_H
 
 #include "cpu/bp_parallel/bp_parallel.h"
+#include "geometry/partition.h"
 #include "geometry/partition_cone.h"
 
 /* Cone-beam back-projection: the contract of every CPU variant.

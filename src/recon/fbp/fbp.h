@@ -4,83 +4,102 @@
 
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "geometry/half_fan.h"
-#include "geometry/partition.h"
-#include "job/job.h"
-#include "job/volume_out.h"
 #include "ops/filter.h"
-#include "prep/prepare.h"
+#include "recon/reconstruction.h"
 
-typedef struct qb__fbp_device qb__fbp_device; /* fbp_device.h */
+/* Raw numbers on their way to the engine (fbp_read.c); only that file writes them. */
+typedef struct qb__fbp_reader {
+    qb__cut cut;       /* the one that is streamed */
+    size_t cache_rows; /* rows read ahead at once because their storage is costly to read twice */
+    char *cache;       /* rows cache_first .. of all views, as read */
+    size_t cache_first, cache_end;
+} qb__fbp_reader;
 
-/* A filtered back-projection: decided in fbp.c, streamed by fbp_stages.c, swept by fbp_sweep.c. */
+/* A filtered back-projection of a parallel beam. Slices are independent: a chunk is a run of them and
+ * needs just their detector rows. Decided by fbp_plan.c, for any engine; but for the axis, which
+ * fbp_axis.c may move while running, only read afterwards. */
 typedef struct qb__fbp {
-    qb_job job;
     qb_scan *scan;
     const qb_scan_info *info;
-    char *command;
-
-    /* the options, owned copies of their texts */
-    qb_prep_options prep;
-    qb_fbp_options options;
-    qb_output_options output;
-
-    /* decided by the plan */
+    const qb_prep_options *prep;
+    const qb_fbp_options *options;
+    const qb_output_options *output;
     int threads;
-    size_t parts;           /* devices that share a chunk; 1 on the CPU */
+
     qb_grid grid;           /* n[2] = slices written */
     size_t first_row, step; /* slice i comes from detector row first_row + i * step */
     double pixel;           /* mm, or 1 when unknown */
     bool sweep;             /* --center A:B:STEP: one slice, many axes */
-    bool found;             /* the axis, by a finder */
-    double center;          /* the column; set by qb__fbp_find_center when the option is no number */
     double sweep_step;
     size_t sweep_count;
+    float *weights;         /* [view] angular weights, with the scale of the output */
+    float *largest;         /* [lanes] no filtered value of a slice exceeds it; NULL = unknown */
     bool full_turn;         /* the views cover 360 degrees */
     qb__half_fan fan;       /* of a full turn about an axis to one side */
-    float *share;           /* [columns] what a column counts for; NULL = 1 */
     size_t width;           /* columns of a filtered row: the detector's and those added */
-    float *weights;         /* [view] angular weights, with the scale of the output */
-    const qb__bp_parallel_variant *variant;
-    double *ax, *ay, *h0;   /* [view] */
-    float *largest;         /* [lanes] no filtered value of a slice exceeds it; NULL = unknown */
     qb__bp_parallel_problem problem;
+    const qb__bp_parallel_variant *variant; /* of the CPU: single slices are always its work */
     qb__filter *filter;
-    qb__fbp_device *device; /* NULL = the CPU computes; then `variant` serves single slices */
-    qb__partition partition;
-    size_t cache_rows;      /* rows read ahead at once because their storage is costly to read twice */
-    size_t fixed_bytes;     /* held besides the rings */
-    size_t finding_bytes;   /* while the axis is looked for; 0 = it is known */
-    size_t memory;          /* forecast of the peak */
 
-    /* while running */
-    qb__prepare *prepare;
-    char **scratch;         /* [thread] */
-    qb__prep_counts *counts; /* [thread] */
-    char *cache;            /* rows cache_first .. of all views, as read */
-    size_t cache_first, cache_end;
-    qb__volume_out volume;
+    /* the axis */
+    double center;          /* its column; NAN until it is found */
+    bool found;             /* by a finder */
+    double *ax, *ay, *h0;   /* [view] */
+    float *share;           /* [columns] what a column counts for; NULL = 1 */
+
+    qb__fbp_reader reader;
 } qb__fbp;
 
+/* ---- rows of the method's table ---- */
+
+qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
+                         qb__decision *decision);
+void qb__fbp_describe(const void *plan, const qb__cut *cut, cJSON *json);
+void qb__fbp_release(void *plan);
+/* fbp_read.c */
+int qb__fbp_stages(void *plan, const qb__cut *cut, qb__stage *stages);
+size_t qb__fbp_spend(void *plan, const qb__cut *cut, size_t left);
+qb_status qb__fbp_open(void *plan, const qb__cut *cut);
+void qb__fbp_close(void *plan);
+/* fbp_axis.c */
+qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew);
+/* fbp_sweep.c */
+qb_status qb__fbp_sweep(void *plan, const qb__running *run);
+qb_status qb__fbp_sweep_spare(const void *plan, const qb__inputs *inputs, const qb_env *env);
+
+/* ---- where things lie (fbp_read.c) ---- */
+
 size_t qb__fbp_chunk_slices(const qb__fbp *fbp, size_t chunk);
+size_t qb__fbp_chunk_row(const qb__fbp *fbp, size_t chunk); /* detector row of its first slice */
+size_t qb__fbp_raw_row(const qb__fbp *fbp);                 /* bytes */
 /* Columns from one filtered row to the next: a multiple of 64 bytes. */
 size_t qb__fbp_row_stride(const qb__fbp *fbp);
-/* The slice of a chunk of `slices` at which a part begins. */
-size_t qb__fbp_part_first(const qb__fbp *fbp, size_t slices, size_t part);
-const char *qb__fbp_kernel(const qb__fbp *fbp); /* the id of the one that computes the volume */
-unsigned qb__fbp_lanes(const qb__fbp *fbp, size_t slices);
-/* Bytes in flight for a chunk size and ring depth, all that run() will hold included. */
-size_t qb__fbp_bytes(const void *fbp, size_t slices_per_chunk, unsigned slots);
-/* The stages; returns how many. */
-int qb__fbp_stages(const qb__fbp *fbp, size_t slices_per_chunk, unsigned slots, qb__stage *stages);
-/* Bytes of scratch one thread needs. */
-size_t qb__fbp_scratch_slices(const qb__fbp *fbp); /* at once, by a computing thread */
-size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices_per_chunk);
-/* Set h0 for an axis at `center`. */
+/* The slice of a chunk of `slices` at which one of `parts` shares begins. */
+size_t qb__fbp_part_first(size_t slices, size_t parts, size_t part);
+/* Where row s of a view lies among a chunk's raw numbers. */
+size_t qb__fbp_raw_offset(const qb__fbp *fbp, size_t slices, size_t parts, size_t view, size_t s);
+
+/* ---- the axis (fbp_axis.c) ---- */
+
+/* Set h0 and shares for an axis at `center`. */
 qb_status qb__fbp_aim(qb__fbp *fbp, double center);
-/* Reconstruct one slice from one detector row into image[ny][nx], axis as aimed. */
-qb_status qb__fbp_slice(qb__fbp *fbp, size_t row, qb__pool *pool, float *image);
-qb_status qb__fbp_sweep(qb__fbp *fbp, qb__pool *pool, const qb_env *env);
-/* The files of a sweep spare what is read (qb__outputs_check). */
-qb_status qb__fbp_sweep_spare(const qb__fbp *fbp, const qb_env *env);
+/* "" where rows are as they were measured. */
+void qb__fbp_describe_turn(const qb__fbp *fbp, char *text, size_t size);
+
+/* ---- single slices on the CPU (fbp_slice.c) ---- */
+
+/* One slice from one detector row into image[ny][nx], axis as aimed. */
+qb_status qb__fbp_slice(const qb__fbp *fbp, const qb__running *run, size_t row, float *image);
+/* Bytes it takes besides the image. */
+size_t qb__fbp_slice_bytes(const qb__fbp *fbp);
+/* The range of integers, where no option says it: from the middle slice. */
+qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double *high);
+/* What the search for the axis and for the range hold before the first chunk. */
+qb_status qb__fbp_before(void *plan, size_t held, size_t cap, const qb_env *env, size_t *bytes);
+
+/* A kernel that is named goes before --accuracy: told when it keeps less. */
+void qb__fbp_tell_accuracy(const qb__fbp *fbp, qb_accuracy got, const qb_env *env);
+
+extern const qb__engine qb__fbp_cpu, qb__fbp_device;
 
 #endif

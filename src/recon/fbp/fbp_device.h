@@ -8,55 +8,69 @@
 #include "planner/device_select.h"
 #include "recon/fbp/fbp.h"
 
-/* Filtered back-projection on devices. The host reads raw numbers and writes slices; upload, the
- * work itself (prepare, filter, pack, back-project) and download are stages of their own, each with
- * a queue, so that all three run at once on different chunks. Devices share each chunk by slices.
- */
-enum { QB__FBP_SLOTS = 2 };
-
+/* Devices as an engine of filtered back-projection. The host reads raw numbers and writes slices;
+ * upload, the work itself (prepare, filter, pack, back-project) and download are stages of their own,
+ * each with a queue, so that all three run at once on different chunks. Devices share each chunk by
+ * slices. */
 typedef struct qb__fbp_part {
     qb__device *device;
     qb__queue *up, *compute, *down;
     qb__bp_parallel_problem problem; /* with the largest values of this part's pass, if measured */
     qb__device_pass pass;
-    qb__memory *raw[QB__FBP_SLOTS], *slab[QB__FBP_SLOTS];
 } qb__fbp_part;
 
-struct qb__fbp_device {
+/* A slot on the devices: the raw numbers, or the slices, of each part. */
+typedef struct qb__fbp_slot {
+    qb__memory *memory[QB__DEVICES_MAX];
+} qb__fbp_slot;
+
+typedef struct qb__fbp_devices qb__fbp_devices;
+
+/* Makes the slots of one ring: page-locked, or, where no more memory can be, plain; or on devices. */
+typedef struct qb__fbp_ring {
+    qb__fbp_devices *gpu;
+    size_t slice_bytes; /* on devices */
+    void *plain[2];     /* those that are not page-locked */
+    bool told;
+} qb__fbp_ring;
+enum { QB__RING_READ, QB__RING_RAW, QB__RING_SLABS, QB__RING_DOWN, QB__RINGS };
+
+/* Decided by fbp_device_plan.c, opened and closed by fbp_device_open.c, rings by their own makers. */
+struct qb__fbp_devices {
+    const qb__fbp *fbp;
     qb__device_set set;
+    size_t parts; /* devices that share a chunk */
     qb__device_choice choice;
     qb__bp_parallel_problem problem; /* fbp's, its largest values said to be known: see measure */
     bool measure;                    /* they are not, the kernel needs them: each pass finds them */
-    size_t block;                    /* views filtered at a time */
-    bool less;                       /* is done at a time than was planned, for want of room */
-    size_t bytes;                    /* of the largest share, forecast for each device */
-    const qb_env *env;               /* while running */
-    void *plain[2];                  /* rings that are not page-locked */
     qb__fbp_part part[QB__DEVICES_MAX];
+    qb__fbp_ring ring[QB__RINGS];
+    /* while running */
+    const qb__running *run;
+    qb__cut cut;
 };
 
-/* Choose device and kernel; fbp->device stays NULL when the CPU computes. Says what was chosen. */
-qb_status qb__fbp_device_decide(qb__fbp *fbp, const qb_env *env);
-/* Chunks that fit devices and host. A device that nobody named and that has no room for a slice is
- * left to itself: fbp->device is NULL then. */
-qb_status qb__fbp_device_chunks(qb__fbp *fbp, const qb_env *env);
-/* What devices that compute in the host's memory hold of it, as forecast; 0 for others. */
-size_t qb__fbp_device_ram(const qb__fbp *fbp);
-/* Before the pipeline runs, after fbp->prepare is there; a device that runs out of memory gets
- * smaller chunks, and when nothing fits is left as in qb__fbp_device_chunks. */
-qb_status qb__fbp_device_open(qb__fbp *fbp, const qb_env *env);
-/* The forecasts of what is done at a time now. */
-void qb__fbp_device_forecast(qb__fbp *fbp);
-/* It ran out of memory, and why is in the detail: an error, or fbp->device is NULL. */
-qb_status qb__fbp_device_leave(qb__fbp *fbp, const qb_env *env);
-/* What the devices had to mend, added to *counts; what half precision could not hold is said. */
-qb_status qb__fbp_device_counts(qb__fbp *fbp, const qb_env *env, qb__prep_counts *counts);
-void qb__fbp_device_close(qb__fbp *fbp);   /* what open made; NULL-safe */
-void qb__fbp_device_destroy(qb__fbp *fbp); /* everything */
-/* The stages between reading and converting; returns how many. */
-int qb__fbp_device_stages(const qb__fbp *fbp, size_t slices, unsigned slots, qb__stage *stages);
-/* For the raw numbers' ring: page-locked memory. */
-qb_status qb__fbp_device_ring(void *job, size_t bytes, void **ring);
-void qb__fbp_device_free_ring(void *job, void *ring);
+/* ---- rows of the engine's table ---- */
+
+/* fbp_device_plan.c */
+qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *env,
+                                qb__offer *offer);
+qb__room qb__fbp_device_memory(void *state, const qb__cut *cut);
+double qb__fbp_device_seconds(void *state, const qb__cut *cut);
+qb_status qb__fbp_device_no_room(void *state, const qb__cut *least, const qb__room *cap,
+                                 const qb_env *env);
+void qb__fbp_device_tell(void *state, const qb_env *env);
+void qb__fbp_device_describe(void *state, const qb__cut *cut, cJSON *plan);
+/* fbp_device_open.c */
+qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running *run);
+qb_status qb__fbp_device_finish(void *state, cJSON *report, qb__prep_counts *counts);
+void qb__fbp_device_close(void *state);
+void qb__fbp_device_destroy(void *state);
+
+/* Slices of `slices` that part p has, the first of them in *first. */
+size_t qb__fbp_share(const qb__fbp_devices *gpu, size_t slices, size_t p, size_t *first);
+/* Bytes of a slab's slice, of the raw numbers of one. */
+size_t qb__fbp_slab_slice(const qb__fbp *fbp);
+size_t qb__fbp_raw_slice(const qb__fbp *fbp);
 
 #endif

@@ -24,20 +24,9 @@ enum {
 /* Why this job stays on the CPU; NULL = it can go to a device. */
 static const char *not_for_devices(const qb__fbp *fbp) {
     if (fbp->sweep) return "a sweep over axes is made slice by slice on the CPU";
-    if (fbp->options.kernel && !qb__kernel_of_device(fbp->options.kernel))
+    if (fbp->options->kernel && !qb__kernel_of_device(fbp->options->kernel))
         return "--kernel names one that runs on the CPU only";
     return NULL;
-}
-
-static qb_status refuse_or_leave(qb__fbp *fbp, const qb_env *env, const char *why, bool named) {
-    if (named)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--device %s: %s: leave --device out, or give --device cpu", env->device,
-                        why);
-    qb__info(env, "--device auto: the CPU computes: %s", why);
-    qb__fbp_device_destroy(fbp);
-    fbp->parts = 1;
-    return QB_OK;
 }
 
 /* Largest values that nobody knows are measured while it runs, at the cost of filtering again at
@@ -45,14 +34,15 @@ static qb_status refuse_or_leave(qb__fbp *fbp, const qb_env *env, const char *wh
  * that is known serves however loose it is: scaled to 2^12, halves keep their 11 bits down to
  * 2^-26 of it. Values of counts and transmissions as small as that come from transmissions so
  * near 1 that their own rounding to float is the larger error, so measuring would gain nothing. */
-static qb_status choose(qb__fbp *fbp, const qb__device_info *info) {
+static qb_status choose(qb__fbp_devices *gpu, const qb__device_info *info) {
     static const float some = 1;
-    qb__fbp_device *gpu = fbp->device;
+    const qb__fbp *fbp = gpu->fbp;
     gpu->problem = fbp->problem;
     if (!gpu->problem.largest)
         gpu->problem.largest = &some; /* only that it is there is looked at */
-    qb_status status = qb__device_choose(info, &gpu->problem, fbp->grid.n[2], fbp->options.interp,
-                                         fbp->options.accuracy, fbp->options.kernel, &gpu->choice);
+    qb_status status =
+        qb__device_choose(info, &gpu->problem, fbp->grid.n[2], fbp->options->interp,
+                          fbp->options->accuracy, fbp->options->kernel, &gpu->choice);
     if (status != QB_OK) return status;
     gpu->measure =
         qb__device_pass_measures(gpu->choice.variant, info, &fbp->problem, gpu->choice.values);
@@ -66,92 +56,58 @@ static void warn_of_files(const qb_env *env) {
     if (*cache) qb__warn(env, "%s", cache);
 }
 
-qb_status qb__fbp_device_decide(qb__fbp *fbp, const qb_env *env) {
-    qb__device_set set;
-    qb_status status = qb__device_set_open(env, &set);
-    if (status != QB_OK || set.count == 0) return status;
-    status = qb__alloc(1, sizeof *fbp->device, &fbp->device);
-    if (status != QB_OK) {
-        qb__device_set_close(&set);
-        return status;
-    }
-    fbp->device->set = set;
-    const char *why = not_for_devices(fbp);
-    if (why) return refuse_or_leave(fbp, env, why, set.named);
-    const qb__device_info *info = qb__device_info_of(set.device[0]);
-    warn_of_files(env);
-    status = choose(fbp, info);
-    if (status == QB_UNSUPPORTED && !set.named && !fbp->options.kernel)
-        return refuse_or_leave(fbp, env, qb_detail(), false);
-    if (status != QB_OK) return status;
-    fbp->parts = (size_t)set.count < fbp->grid.n[2] ? (size_t)set.count : fbp->grid.n[2];
-    for (size_t p = 0; p < fbp->parts; p++) fbp->device->part[p].device = set.device[p];
-    qb__info(env, "device %s, %s: kernel %s%s", info->spec, info->name,
-             fbp->device->choice.variant->id,
-             fbp->device->measure ? ", scaled by each slice's largest filtered value" : "");
-    return QB_OK;
-}
-
-static size_t filter_bytes(const qb__fbp *fbp) {
+static size_t filter_bytes(const qb__fbp_devices *gpu) {
+    const qb__fbp *fbp = gpu->fbp;
     qb__filter_spectrum spectrum;
     size_t rows = (fbp->grid.n[2] - 1) * fbp->step + 1; /* that the fields hold */
     qb__filter_describe(fbp->filter, &spectrum);
-    return qb__device_filter_forecast(qb__device_info_of(fbp->device->part[0].device), &spectrum,
+    return qb__device_filter_forecast(qb__device_info_of(gpu->part[0].device), &spectrum,
                                       QB__FILTER_AUTO, fbp->info->views, rows);
 }
 
 /* On the device, and as many on the host. */
-static size_t measure_bytes(const qb__fbp *fbp, size_t slices) {
-    return fbp->device->measure ? qb__rows_largest_bytes(fbp->info->views, (unsigned)slices) : 0;
+static size_t measure_bytes(const qb__fbp_devices *gpu, size_t slices) {
+    return gpu->measure ? qb__rows_largest_bytes(gpu->fbp->info->views, (unsigned)slices) : 0;
 }
 
 /* The back-projection's tables, and a packed pass. */
-static size_t kernel_bytes(const qb__fbp *fbp, size_t slices) {
-    const qb__device_choice *choice = &fbp->device->choice;
+static size_t kernel_bytes(const qb__fbp_devices *gpu, size_t slices) {
+    const qb__device_choice *choice = &gpu->choice;
+    const qb__bp_parallel_problem *problem = &gpu->fbp->problem;
     const unsigned padded = qb__device_padded(choice->variant, slices);
-    return choice->variant->plan_bytes(fbp->device->part[0].device, &fbp->problem, padded,
-                                       choice->values) +
-           choice->variant->packed_bytes(&fbp->problem, padded, choice->values);
+    return choice->variant->plan_bytes(gpu->part[0].device, problem, padded, choice->values) +
+           choice->variant->packed_bytes(problem, padded, choice->values);
 }
 
-/* Bytes on a device for so many slices of its own. */
-static size_t device_bytes(const qb__fbp *fbp, size_t slices, unsigned slots) {
-    size_t views = fbp->info->views, columns = fbp->info->columns;
-    size_t raw = views * columns * qb_dtype_size(fbp->info->dtype);
-    size_t slab = fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
-    return slices * slots * (raw + slab) + filter_bytes(fbp) + kernel_bytes(fbp, slices) +
-           fbp->device->block * slices * qb__fbp_row_stride(fbp) * sizeof(float) +
-           measure_bytes(fbp, slices);
+/* Slices of a device's own. */
+static size_t slices_of(const qb__fbp_devices *gpu, const qb__cut *cut) {
+    return qb__ceil_div(cut->slices, gpu->parts);
 }
 
-static size_t host_bytes(const qb__fbp *fbp, size_t slices, unsigned slots) {
-    qb__stage stages[QB__STAGES_MAX];
-    return fbp->fixed_bytes + (size_t)fbp->threads * qb__fbp_scratch(fbp, 1) +
-           measure_bytes(fbp, slices) + slices * sizeof(float) +
-           qb__pipeline_bytes(stages, qb__fbp_stages(fbp, slices, slots, stages));
+static size_t device_bytes(const qb__fbp_devices *gpu, const qb__cut *cut) {
+    const qb__fbp *fbp = gpu->fbp;
+    const size_t slices = slices_of(gpu, cut);
+    return slices * cut->slots * (qb__fbp_raw_slice(fbp) + qb__fbp_slab_slice(fbp)) +
+           filter_bytes(gpu) + kernel_bytes(gpu, slices) +
+           cut->views * slices * qb__fbp_row_stride(fbp) * sizeof(float) +
+           measure_bytes(gpu, slices);
 }
 
-static size_t ram_of(const qb__fbp *fbp, size_t device) {
-    const qb__device_info *info = qb__device_info_of(fbp->device->part[0].device);
-    if (!info->in_host_memory) return 0;
-    return fbp->parts * device + (info->is_cpu ? COMPILER_BYTES : 0);
+/* Devices that compute in the host's memory hold theirs of it, too. */
+qb__room qb__fbp_device_memory(void *state, const qb__cut *cut) {
+    const qb__fbp_devices *gpu = state;
+    const qb__device_info *info = qb__device_info_of(gpu->part[0].device);
+    qb__room room = {.host = measure_bytes(gpu, cut->slices) + cut->slices * sizeof(float),
+                     .device = device_bytes(gpu, cut)};
+    if (info->in_host_memory) room.host += gpu->parts * room.device;
+    if (info->is_cpu) room.host += COMPILER_BYTES;
+    return room;
 }
 
-size_t qb__fbp_device_ram(const qb__fbp *fbp) {
-    return ram_of(fbp, fbp->device->bytes);
-}
-
-void qb__fbp_device_forecast(qb__fbp *fbp) {
-    qb__partition *now = &fbp->partition;
-    size_t slices = qb__ceil_div(now->slices_per_chunk, fbp->parts);
-    fbp->device->bytes = device_bytes(fbp, slices, now->slots);
-    now->bytes = host_bytes(fbp, now->slices_per_chunk, now->slots) + qb__fbp_device_ram(fbp);
-}
-
-static size_t device_cap(const qb__fbp *fbp, const qb_env *env) {
+static size_t device_cap(const qb__fbp_devices *gpu, const qb_env *env) {
     size_t least = SIZE_MAX, free_bytes;
-    for (size_t p = 0; p < fbp->parts; p++) {
-        if (qb__device_free_bytes(fbp->device->part[p].device, &free_bytes) == QB_OK &&
+    for (size_t p = 0; p < gpu->parts; p++) {
+        if (qb__device_free_bytes(gpu->part[p].device, &free_bytes) == QB_OK &&
             free_bytes / 10 * 9 < least)
             least = free_bytes / 10 * 9;
     }
@@ -160,25 +116,18 @@ static size_t device_cap(const qb__fbp *fbp, const qb_env *env) {
 
 /* The most slices a chunk could usefully have: a few chunks for the stages to overlap, no ring
  * above its share of page-locked memory, no pass above what the kernel takes. */
-static size_t most_slices(const qb__fbp *fbp) {
-    const qb__bp_parallel_device_variant *variant = fbp->device->choice.variant;
+static size_t most_slices(const qb__fbp_devices *gpu) {
+    const qb__fbp *fbp = gpu->fbp;
+    const qb__bp_parallel_device_variant *variant = gpu->choice.variant;
     size_t step = variant->slices_step ? variant->slices_step : 1;
-    size_t slab = fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
-    size_t raw = fbp->info->views * fbp->info->columns * qb_dtype_size(fbp->info->dtype);
-    size_t each = qb__ceil_div(fbp->grid.n[2], fbp->parts);
+    size_t slab = qb__fbp_slab_slice(fbp), raw = qb__fbp_raw_slice(fbp);
+    size_t each = qb__ceil_div(fbp->grid.n[2], gpu->parts);
     size_t most = qb__ceil_div(qb__ceil_div(each, 4), step) * step;
-    size_t ring = RING_BYTES / fbp->parts / (slab > raw ? slab : raw);
+    size_t ring = RING_BYTES / gpu->parts / (slab > raw ? slab : raw);
     if (most > ring) most = ring / step * step;
     if (most < step) most = step;
     if (variant->slices_max && most > variant->slices_max) most = variant->slices_max;
     return most < each ? most : each;
-}
-
-/* What only a device can do is not the CPU's to take over. */
-static qb_status stay_or_leave(qb__fbp *fbp, const qb_env *env) {
-    bool stay = fbp->device->set.named || fbp->options.kernel ||
-                fbp->options.interp == QB_INTERP_OVERSAMPLE;
-    return stay ? QB_NO_MEMORY : refuse_or_leave(fbp, env, qb_detail(), false);
 }
 
 typedef struct size_text {
@@ -203,76 +152,142 @@ static size_text size_text_of(size_t bytes, bool up) {
     return text;
 }
 
-static qb_status no_room(qb__fbp *fbp, const qb_env *env, size_t need, size_t have) {
-    qb__fail(QB_NO_MEMORY,
-             "even one slice needs %s on the device, and %s may be used: %sa smaller --size, or "
-             "--device cpu",
-             size_text_of(need, true).of, size_text_of(have, false).of,
-             env && env->max_vram ? "a larger --max-vram, " : "");
-    return stay_or_leave(fbp, env);
+qb_status qb__fbp_device_no_room(void *state, const qb__cut *least, const qb__room *cap,
+                                 const qb_env *env) {
+    const qb__fbp_devices *gpu = state;
+    char why[512];
+    if (cap)
+        return qb__fail(QB_NO_MEMORY,
+                        "even one slice needs %s on the device, and %s may be used: %sa smaller "
+                        "--size, or --device cpu",
+                        size_text_of(least->need.device, true).of,
+                        size_text_of(cap->device, false).of,
+                        env && env->max_vram ? "a larger --max-vram, " : "");
+    snprintf(why, sizeof why, "%s", qb_detail());
+    return qb__fail(QB_NO_MEMORY,
+                    "even one slice needs %s on the device, which has no room for them (%s): a "
+                    "smaller --size, or --device cpu",
+                    size_text_of(device_bytes(gpu, least), true).of, why);
 }
 
-qb_status qb__fbp_device_leave(qb__fbp *fbp, const qb_env *env) {
-    char why[512];
-    snprintf(why, sizeof why, "%s", qb_detail());
-    qb__fail(QB_NO_MEMORY,
-             "even one slice needs %s on the device, which has no room for them (%s): a smaller "
-             "--size, or --device cpu",
-             size_text_of(device_bytes(fbp, 1, 1), true).of, why);
-    return stay_or_leave(fbp, env);
-}
+/* ---- cuts ---- */
 
 /* Views filtered at a time. */
-static size_t block_views(const qb__fbp *fbp, size_t slices, bool whole) {
-    size_t views = fbp->info->views;
+static size_t block_views(const qb__fbp *fbp, size_t slices) {
     size_t block = BLOCK_BYTES / (slices * qb__fbp_row_stride(fbp) * sizeof(float)) + 1;
-    return whole || block > views ? views : block;
+    return qb__smaller(block, fbp->info->views);
 }
 
-/* Set the block for so many slices: all views at once where what is measured would be filtered
- * again otherwise, and there is room. */
-static void decide_block(qb__fbp *fbp, size_t slices, unsigned slots, size_t vram) {
-    qb__fbp_device *gpu = fbp->device;
-    gpu->block = block_views(fbp, slices, gpu->measure);
-    if (gpu->measure && device_bytes(fbp, slices, slots) > vram)
-        gpu->block = block_views(fbp, slices, false);
+/* All views at once where what is measured would be filtered again otherwise, and there is room; fewer
+ * than stay in the cache only when one slice and buffer are too much. */
+static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
+    const qb__fbp_devices *gpu = state;
+    const size_t slices = slices_of(gpu, cut), all = gpu->fbp->info->views;
+    const size_t block = block_views(gpu->fbp, slices);
+    if (before == 0) return gpu->measure ? all : block;
+    if (before > block) return block;
+    return slices == 1 && cut->slots == 1 && before > 1 ? (before + 1) / 2 : 0;
 }
 
-typedef struct room {
-    size_t ram, vram;
-} room;
-
-/* Whether chunks of so many slices a device fit, with the block as it is; what they need in *need.
- */
-static bool take(qb__fbp *fbp, size_t slices, unsigned slots, const room *have, room *need) {
-    size_t chunk = slices * fbp->parts;
-    need->vram = device_bytes(fbp, slices, slots);
-    need->ram = host_bytes(fbp, chunk, slots) + ram_of(fbp, need->vram);
-    if (need->ram > have->ram || need->vram > have->vram) return false;
-    fbp->partition = (qb__partition){chunk, qb__ceil_div(fbp->grid.n[2], chunk), slots, need->ram};
-    fbp->device->bytes = need->vram;
-    return true;
+/* Fewer slices at a time, then one buffer, the first that fits. */
+static qb__cut_space space_of(const qb__fbp_devices *gpu, const qb_env *env) {
+    return (qb__cut_space){.slices = gpu->fbp->grid.n[2],
+                           .views = gpu->fbp->info->views,
+                           .layers = {.thickness = gpu->parts},
+                           .most = most_slices(gpu) * gpu->parts,
+                           .parts = gpu->parts,
+                           .thinner = qb__thinner_half,
+                           .views_after = views_after,
+                           .engine = gpu,
+                           .cap.device = device_cap(gpu, env)};
 }
 
-/* Fewer slices at a time, then one buffer; where one slice and buffer are too much, fewer views
- * filtered at a time. */
-qb_status qb__fbp_device_chunks(qb__fbp *fbp, const qb_env *env) {
-    const room have = {qb__memory_cap(env), device_cap(fbp, env)};
-    size_t *block = &fbp->device->block;
-    room need = {0, 0};
-    for (size_t slices = most_slices(fbp); slices >= 1; slices = slices > 1 ? slices / 2 : 0) {
-        size_t chunks = qb__ceil_div(fbp->grid.n[2], slices * fbp->parts);
-        for (unsigned slots = chunks > 1 ? QB__FBP_SLOTS : 1; slots >= 1; slots--) {
-            decide_block(fbp, slices, slots, have.vram);
-            if (take(fbp, slices, slots, &have, &need)) return QB_OK;
-        }
-    }
-    while (*block > 1) {
-        *block = (*block + 1) / 2;
-        if (take(fbp, 1, 1, &have, &need)) return QB_OK;
-    }
-    if (need.vram > have.vram) return no_room(fbp, env, need.vram, have.vram);
+/* ---- the offer ---- */
+
+static qb_status refuse(const qb_env *env, const char *why, bool named) {
+    if (!named) return qb__fail(QB_UNSUPPORTED, "%s", why);
     return qb__fail(QB_BAD_ARGUMENT,
-                    "--max-ram of %.1f MiB is too small: even one slice at a time needs %.1f MiB",
-                    (double)have.ram / 1048576.0, (double)need.ram / 1048576.0);
+                    "--device %s: %s: leave --device out, or give --device cpu", env->device, why);
+}
+
+qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *env,
+                                qb__offer *offer) {
+    (void)task;
+    const qb__fbp *fbp = plan;
+    const char *why = not_for_devices(fbp);
+    qb__fbp_devices *gpu;
+    qb_status status = qb__alloc(1, sizeof *gpu, &gpu);
+    if (status != QB_OK) return status;
+    gpu->fbp = fbp;
+    status = qb__device_set_open(env, &gpu->set);
+    if (status != QB_OK || gpu->set.count == 0) {
+        qb__free(gpu);
+        return status;
+    }
+    offer->state = gpu;
+    offer->named = gpu->set.named;
+    if (why) return refuse(env, why, gpu->set.named);
+    offer->named = gpu->set.named || fbp->options->kernel;
+    warn_of_files(env);
+    status = choose(gpu, qb__device_info_of(gpu->set.device[0]));
+    if (status != QB_OK) return status;
+    /* What only a device can do is not the CPU's to take over. */
+    offer->named = offer->named || fbp->options->interp == QB_INTERP_OVERSAMPLE;
+    gpu->parts = qb__smaller((size_t)gpu->set.count, fbp->grid.n[2]);
+    for (size_t p = 0; p < gpu->parts; p++) gpu->part[p].device = gpu->set.device[p];
+    offer->space = space_of(gpu, env);
+    return QB_OK;
+}
+
+/* ---- what is expected, what is said ---- */
+
+/* What is known of all slices in one pass, for the passes that chunks and devices cut them into. */
+static double kernel_seconds(const qb__fbp_devices *gpu, const qb__cut *cut) {
+    const qb__device_choice *choice = &gpu->choice;
+    const qb__device_info *info = qb__device_info_of(gpu->set.device[0]);
+    const size_t all = gpu->fbp->grid.n[2], chunk = cut->slices;
+    const size_t slices[] = {all, qb__ceil_div(chunk, gpu->parts),
+                             qb__ceil_div(all % chunk, gpu->parts)};
+    double seconds[3] = {0};
+    int unit;
+    for (int i = 0; i < 3; i++)
+        if (slices[i])
+            seconds[i] = qb__device_forecast(info, choice->variant, &gpu->fbp->problem, slices[i],
+                                             choice->values, NULL, &unit);
+    return choice->seconds * ((double)(all / chunk) * seconds[1] + seconds[2]) / seconds[0];
+}
+
+double qb__fbp_device_seconds(void *state, const qb__cut *cut) {
+    const qb__fbp_devices *gpu = state;
+    const qb__fbp *fbp = gpu->fbp;
+    double padded = (double)qb__filter_length(fbp->filter) * (double)fbp->grid.n[2] *
+                    (double)fbp->info->views;
+    return kernel_seconds(gpu, cut) + padded / 50e9 / (double)gpu->parts;
+}
+
+void qb__fbp_device_tell(void *state, const qb_env *env) {
+    const qb__fbp_devices *gpu = state;
+    const qb__device_info *info = qb__device_info_of(gpu->set.device[0]);
+    qb__info(env, "device %s, %s: kernel %s%s", info->spec, info->name, gpu->choice.variant->id,
+             gpu->measure ? ", scaled by each slice's largest filtered value" : "");
+    qb__fbp_tell_accuracy(gpu->fbp, gpu->choice.variant->accuracy, env);
+}
+
+void qb__fbp_device_describe(void *state, const qb__cut *cut, cJSON *plan) {
+    const qb__fbp_devices *gpu = state;
+    const qb__fbp *fbp = gpu->fbp;
+    const qb__device_info *info = qb__device_info_of(gpu->set.device[0]);
+    const qb__bp_parallel_device_variant *variant = gpu->choice.variant;
+    cJSON_AddStringToObject(plan, "kernel", variant->id);
+    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(variant->accuracy));
+    cJSON_AddStringToObject(plan, "device", info->spec);
+    cJSON_AddStringToObject(plan, "device_name", info->name);
+    cJSON_AddNumberToObject(plan, "devices", (double)gpu->parts);
+    cJSON_AddNumberToObject(plan, "device_memory_bytes", (double)cut->need.device);
+    cJSON_AddItemToObject(plan, "kernel_parameters",
+                          qb__parameters_json(variant, gpu->choice.values));
+    cJSON_AddItemToObject(plan, "why_device",
+                          qb__device_why(info, &gpu->problem, fbp->grid.n[2],
+                                         fbp->options->interp,
+                                         fbp->options->accuracy));
 }

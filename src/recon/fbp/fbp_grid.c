@@ -43,9 +43,27 @@ static void place_slices(qb__fbp *fbp) {
     grid->offset[2] = (middle - ((double)fbp->info->rows - 1) / 2.0) * fbp->pixel;
 }
 
-qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env) {
+static void describe_output(const qb__fbp *fbp, qb__decision *d) {
+    const qb_grid *grid = &fbp->grid;
+    const bool known = fbp->info->pixel_size > 0;
+    d->hu = fbp->options->hu;
+    d->shown = grid->n[2] / 2;
+    d->row0 = fbp->first_row;
+    d->row1 = fbp->first_row + (grid->n[2] - 1) * fbp->step + 1;
+    d->subject.grid = *grid;
+    d->subject.units = qb__volume_units(d->hu, known);
+    d->stack = (qb_stack){.shape = {grid->n[2], grid->n[1], grid->n[0]},
+                          .offset = {grid->offset[0], grid->offset[1], grid->offset[2]},
+                          .units = d->subject.units,
+                          .quantity = d->hu > 0 ? "Hounsfield" : "attenuation",
+                          .first = fbp->first_row,
+                          .description = "quickbeam filtered back-projection"};
+    for (int i = 0; known && i < 3; i++) d->stack.voxel[i] = grid->voxel[i];
+}
+
+qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env, qb__decision *decision) {
     const qb_scan_info *info = fbp->info;
-    const qb_fbp_options *options = &fbp->options;
+    const qb_fbp_options *options = fbp->options;
     qb_grid_options asked = {.size = options->size, .voxel = options->voxel,
                              .offset = options->offset, .like = options->like};
     bool known = info->pixel_size > 0;
@@ -65,11 +83,6 @@ qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env) {
     if (status == QB_OK) status = find_rows(fbp);
     if (status != QB_OK) return status;
     place_slices(fbp);
-    fbp->volume = (qb__volume_out){.options = &fbp->output,
-                                   .grid = fbp->grid,
-                                   .hu = options->hu,
-                                   .in_mm = known,
-                                   .first = fbp->first_row,
-                                   .description = "quickbeam filtered back-projection"};
+    describe_output(fbp, decision);
     return QB_OK;
 }

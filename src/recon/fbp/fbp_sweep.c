@@ -36,44 +36,50 @@ static double column_of(const qb__fbp *fbp, size_t index) {
 
 static void name_of(const qb__fbp *fbp, double center, char path[NAME_ROOM]) {
     const int digits = decimals(fbp);
-    qb__print(path, NAME_ROOM, "%s/center_%0*.*f.tif", fbp->output.output, 6 + digits, digits,
+    qb__print(path, NAME_ROOM, "%s/center_%0*.*f.tif", fbp->output->output, 6 + digits, digits,
               center);
 }
 
-qb_status qb__fbp_sweep_spare(const qb__fbp *fbp, const qb_env *env) {
+qb_status qb__fbp_sweep_spare(const void *plan, const qb__inputs *inputs, const qb_env *env) {
+    const qb__fbp *fbp = plan;
     char path[NAME_ROOM];
     qb_status status = QB_OK;
     for (size_t i = 0; status == QB_OK && i < fbp->sweep_count; i++) {
         name_of(fbp, column_of(fbp, i), path);
-        status = qb__outputs_check(&(qb__output){.path = path}, 1, &fbp->job.inputs, env);
+        status = qb__outputs_check(&(qb__output){.path = path}, 1, inputs, env);
     }
     return status;
 }
 
-static qb_status write_slice(qb__fbp *fbp, double center, const float *image) {
+typedef struct greys {
+    double low, high;
+} greys;
+
+static qb_status write_slice(const qb__fbp *fbp, const qb__running *run, double center,
+                             const greys *range, const float *image) {
     size_t nx = fbp->grid.n[0], ny = fbp->grid.n[1];
-    qb_dtype dtype = fbp->output.dtype;
+    qb_dtype dtype = fbp->output->dtype;
     char path[NAME_ROOM];
     name_of(fbp, center, path);
     bool known = fbp->info->pixel_size > 0;
     qb_stack stack = {.dtype = dtype,
                       .shape = {1, ny, nx},
-                      .units = qb__volume_units(&fbp->volume),
+                      .units = qb__volume_units(fbp->options->hu, known),
                       .voxel = {known ? fbp->grid.voxel[0] : 0, known ? fbp->grid.voxel[1] : 0, 0},
-                      .quantity = fbp->options.hu > 0 ? "Hounsfield" : "attenuation",
-                      .scale_low = fbp->volume.low,
-                      .scale_high = fbp->volume.high,
+                      .quantity = fbp->options->hu > 0 ? "Hounsfield" : "attenuation",
+                      .scale_low = range->low,
+                      .scale_high = range->high,
                       .description = "quickbeam axis sweep"};
     qb_writer *writer = NULL;
     void *values = NULL;
     qb_status status;
     QB__TRY(qb__alloc(nx * ny, qb_dtype_size(dtype), &values));
-    qb_convert_from_float(image, nx * ny, dtype, fbp->volume.low, fbp->volume.high, values);
+    qb_convert_from_float(image, nx * ny, dtype, range->low, range->high, values);
     QB__TRY(qb_writer_create(path, &stack, &writer));
     QB__TRY(qb_writer_write(writer, 0, 1, values));
-    cJSON_DeleteItemFromObject(fbp->job.report, "column");
-    cJSON_AddNumberToObject(fbp->job.report, "column", center);
-    char *provenance = qb__provenance(&fbp->job, fbp->command, fbp->info->path);
+    cJSON_DeleteItemFromObject(run->report, "column");
+    cJSON_AddNumberToObject(run->report, "column", center);
+    char *provenance = qb__provenance(run->job, run->command, fbp->info->path);
     status = qb_writer_commit(writer, provenance);
     cJSON_free(provenance);
     writer = NULL;
@@ -83,44 +89,44 @@ out:
     return status;
 }
 
-static void image_range(const float *image, size_t count, double *low, double *high) {
-    *low = INFINITY;
-    *high = -INFINITY;
+/* One grey scale for the whole sweep: the first slice's, or the one asked for. */
+static greys range_of(const qb__fbp *fbp, const float *image, size_t count) {
+    const qb_numbers *asked = &fbp->output->range;
+    greys r = {INFINITY, -INFINITY};
+    if (asked->count == 2) return (greys){asked->value[0], asked->value[1]};
     for (size_t i = 0; i < count; i++) {
-        if (image[i] < *low) *low = image[i];
-        if (image[i] > *high) *high = image[i];
+        if (image[i] < r.low) r.low = image[i];
+        if (image[i] > r.high) r.high = image[i];
     }
+    return r;
 }
 
-qb_status qb__fbp_sweep(qb__fbp *fbp, qb__pool *pool, const qb_env *env) {
-    const char *folder = fbp->output.output;
+qb_status qb__fbp_sweep(void *plan, const qb__running *run) {
+    qb__fbp *fbp = plan;
+    const qb_env *env = run->env;
+    greys range = {0};
+    const char *folder = fbp->output->output;
     qb__info(env, "sweep of slice %zu", sweep_row(fbp));
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return qb__fail_errno(errno, "creating the folder of a sweep", folder);
     size_t pixels = fbp->grid.n[0] * fbp->grid.n[1];
     float *image;
     qb_status status = qb__alloc(pixels, sizeof *image, &image);
-    cJSON *list = cJSON_AddArrayToObject(fbp->job.report, "centers");
+    cJSON *list = cJSON_AddArrayToObject(run->report, "centers");
     for (size_t i = 0; status == QB_OK && i < fbp->sweep_count; i++) {
         double center = column_of(fbp, i);
         QB__TRY(qb__check_cancel(env));
         QB__TRY(qb__fbp_aim(fbp, center));
-        QB__TRY(qb__fbp_slice(fbp, sweep_row(fbp), pool, image));
-        if (fbp->options.hu > 0) {
+        QB__TRY(qb__fbp_slice(fbp, run, sweep_row(fbp), image));
+        if (fbp->options->hu > 0) {
             for (size_t p = 0; p < pixels; p++) image[p] -= 1000.0f;
         }
-        /* One grey scale for the whole sweep: the first slice's, or the one asked for. */
-        if (i == 0 && fbp->output.range.count == 2) {
-            fbp->volume.low = fbp->output.range.value[0];
-            fbp->volume.high = fbp->output.range.value[1];
-        } else if (i == 0) {
-            image_range(image, pixels, &fbp->volume.low, &fbp->volume.high);
-        }
-        QB__TRY(write_slice(fbp, center, image));
+        if (i == 0) range = range_of(fbp, image, pixels);
+        QB__TRY(write_slice(fbp, run, center, &range, image));
         cJSON_AddItemToArray(list, cJSON_CreateNumber(center));
         qb__progress(env, "sweep", i + 1, fbp->sweep_count);
     }
-    cJSON_AddStringToObject(fbp->job.report, "output", folder);
+    cJSON_AddStringToObject(run->report, "output", folder);
 out:
     qb__free(image);
     return status;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ops/extend.h"
-#include "recon/fdk/fdk.h"
+#include "recon/fdk/fdk_cpu.h"
 
 static size_t round_up(size_t n) {
     return (n + 15) / 16 * 16;
@@ -49,17 +49,14 @@ size_t qb__fdk_scratch(const qb__fdk *fdk) {
     return filter > brick ? filter : brick;
 }
 
-static size_t raw_row(const qb__fdk *fdk) {
-    return fdk->info->columns * qb_dtype_size(fdk->info->dtype);
-}
-
 /* The rows of the window as they lie on the detector. */
-static void prepare_rows(qb__fdk *fdk, const qb__fdk_window *window, size_t view, const char *raw,
-                         int worker, const desk *d) {
-    for (size_t r = window->rows.r0; r < window->rows.r1; r++, raw += raw_row(fdk))
-        qb__prepare_row(fdk->prepare, view, r, raw,
+static void prepare_rows(const qb__fdk_on_cpu *cpu, const qb__fdk_window *window, size_t view,
+                         const char *raw, int worker, const desk *d) {
+    const qb__fdk *fdk = cpu->fdk;
+    for (size_t r = window->rows.r0; r < window->rows.r1; r++, raw += qb__fdk_raw_row(fdk))
+        qb__prepare_row(cpu->run->prepare, view, r, raw,
                         d->rows + (r - window->rows.r0) * row_stride(fdk) + fdk->weights.before,
-                        &fdk->counts[worker]);
+                        &cpu->run->counts[worker]);
 }
 
 /* The detector ends where its pixels saw nothing: --pad says what continues the row there. */
@@ -72,12 +69,13 @@ static void continue_row(const qb__fdk *fdk, float *row) {
         return;
     }
     qb__resample_fill(row + first, end - first);
-    qb__extend(fdk->options.pad, row + first, end - first, first, columns - end);
+    qb__extend(fdk->options->pad, row + first, end - first, first, columns - end);
 }
 
 /* The rows of the window between those of the detector. */
-static void resample_rows(qb__fdk *fdk, const qb__fdk_window *window, size_t view, const char *raw,
-                          int worker, const desk *d) {
+static void resample_rows(const qb__fdk_on_cpu *cpu, const qb__fdk_window *window, size_t view,
+                          const char *raw, int worker, const desk *d) {
+    const qb__fdk *fdk = cpu->fdk;
     size_t stride = image_stride(fdk), columns = fdk->geometry->columns;
     qb__resample_image image = {.cells = d->image + QB__RESAMPLE_EDGE,
                                 .stride = stride,
@@ -85,9 +83,9 @@ static void resample_rows(qb__fdk *fdk, const qb__fdk_window *window, size_t vie
                                 .rows = fdk->info->rows,
                                 .row0 = window->raw.first,
                                 .row1 = window->raw.end};
-    for (size_t r = window->raw.first; r < window->raw.end; r++, raw += raw_row(fdk)) {
+    for (size_t r = window->raw.first; r < window->raw.end; r++, raw += qb__fdk_raw_row(fdk)) {
         float *row = d->image + (r - window->raw.first) * stride + QB__RESAMPLE_EDGE;
-        qb__prepare_row(fdk->prepare, view, r, raw, row, &fdk->counts[worker]);
+        qb__prepare_row(cpu->run->prepare, view, r, raw, row, &cpu->run->counts[worker]);
         qb__resample_extend(row, fdk->info->columns);
     }
     for (size_t r = window->rows.r0; r < window->rows.r1; r++) {
@@ -107,19 +105,20 @@ static void weight_row(const qb__fdk *fdk, const float *weight, float *row) {
     memset(middle + columns, 0, fdk->weights.after * sizeof *row);
 }
 
-void qb__fdk_filter_view(qb__fdk *fdk, const qb__fdk_window *window, size_t view, const char *raw,
-                         int worker, void *out) {
-    desk d = lay_out(fdk, fdk->scratch[worker]);
+void qb__fdk_filter_view(const qb__fdk_on_cpu *cpu, const qb__fdk_window *window, size_t view,
+                         const char *raw, int worker, void *out) {
+    const qb__fdk *fdk = cpu->fdk;
+    desk d = lay_out(fdk, cpu->run->scratch[worker]);
     size_t columns = fdk->geometry->columns, stride = row_stride(fdk);
     size_t r0 = window->rows.r0, count = window->rows.r1 - r0;
-    (fdk->resampled ? resample_rows : prepare_rows)(fdk, window, view, raw, worker, &d);
+    (fdk->resampled ? resample_rows : prepare_rows)(cpu, window, view, raw, worker, &d);
     if (fdk->same_weights)
-        d.weights = fdk->pixel_weights + r0 * columns;
+        d.weights = cpu->pixel_weights + r0 * columns;
     else
         qb__cone_pixel_weights(fdk->geometry, &fdk->weights, view, r0, r0 + count, d.weights);
     for (size_t r = 0; r < count; r++)
         weight_row(fdk, d.weights + r * columns, d.rows + r * stride);
-    double hu = fdk->options.hu > 0 ? 1000.0 / fdk->options.hu : 1.0;
+    double hu = fdk->options->hu > 0 ? 1000.0 / fdk->options->hu : 1.0;
     qb__filter_rows(fdk->filter, d.rows, count, stride, (float)(fdk->weights.view[view] * hu),
                     d.filter);
     fdk->variant->pack(&fdk->problem, view, window->rows, d.rows, stride, out);

@@ -29,8 +29,8 @@ static qb_status check_shapes(const qb__fdk *fdk) {
                     g->rows, g->columns, info->path, info->views, info->rows, info->columns);
 }
 
-static qb_status decide_grid(qb__fdk *fdk) {
-    const qb_fdk_options *options = &fdk->options;
+static qb_status decide_grid(qb__fdk *fdk, qb__decision *decision) {
+    const qb_fdk_options *options = fdk->options;
     qb_grid *grid = &fdk->grid;
     qb_grid_options asked = {.size = options->size, .voxel = options->voxel,
                              .offset = options->offset, .like = options->like};
@@ -44,9 +44,18 @@ static qb_status decide_grid(qb__fdk *fdk) {
     if (status == QB_OK) status = qb_geometry_check_grid(fdk->real, grid);
     if (status == QB_OK) status = qb_grid_slices(options->slices, grid, &first);
     if (status != QB_OK) return status;
-    fdk->volume = (qb__volume_out){.options = &fdk->output, .grid = *grid, .hu = options->hu,
-                                   .in_mm = true, .first = first,
-                                   .description = "quickbeam FDK"};
+    decision->hu = options->hu;
+    decision->shown = grid->n[2] / 2;
+    decision->row1 = fdk->info->rows;
+    decision->subject.grid = *grid;
+    decision->subject.units = qb__volume_units(options->hu, true);
+    decision->stack = (qb_stack){.shape = {grid->n[2], grid->n[1], grid->n[0]},
+                                 .voxel = {grid->voxel[0], grid->voxel[1], grid->voxel[2]},
+                                 .offset = {grid->offset[0], grid->offset[1], grid->offset[2]},
+                                 .units = decision->subject.units,
+                                 .quantity = options->hu > 0 ? "Hounsfield" : "attenuation",
+                                 .first = first,
+                                 .description = "quickbeam FDK"};
     return QB_OK;
 }
 
@@ -57,10 +66,10 @@ static const char *redundancy_name(qb_redundancy kind) {
 }
 
 /* Rows must be level before they are filtered: turned ones are resampled, and bent ones flattened. */
-static qb_status decide_detector(qb__fdk *fdk, const qb_env *env) {
+static qb_status decide_detector(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     const qb_geometry *real = fdk->real;
     double drift = qb__upright_drift(real);
-    qb_resample wish = fdk->options.resample;
+    qb_resample wish = fdk->options->resample;
     if (real->radius > 0 && wish == QB_RESAMPLE_NEVER)
         return qb__fail(QB_BAD_ARGUMENT,
                         "a detector bent to a radius of %g mm must be resampled: leave --resample "
@@ -68,14 +77,14 @@ static qb_status decide_detector(qb__fdk *fdk, const qb_env *env) {
                         real->radius);
     fdk->resampled =
         wish == QB_RESAMPLE_ALWAYS || (wish == QB_RESAMPLE_AUTO && qb__upright_wanted(real));
-    cJSON_AddBoolToObject(fdk->job.plan, "resampled", fdk->resampled);
+    cJSON_AddBoolToObject(plan, "resampled", fdk->resampled);
     if (!fdk->resampled) return QB_OK;
     qb_status status;
     QB__TRY(qb__upright_create(real, &fdk->upright));
     QB__TRY(qb__resampler_create(&fdk->resampler));
     fdk->geometry = &fdk->upright.geometry;
     double shape[] = {(double)fdk->geometry->rows, (double)fdk->geometry->columns};
-    cJSON_AddItemToObject(fdk->job.plan, "upright_rows_columns", cJSON_CreateDoubleArray(shape, 2));
+    cJSON_AddItemToObject(plan, "upright_rows_columns", cJSON_CreateDoubleArray(shape, 2));
     qb__info(env,
              "views are resampled to a flat, upright detector of %zu x %zu pixels (rows drift by "
              "%.3g pixels%s)",
@@ -85,7 +94,7 @@ out:
     return status;
 }
 
-static qb_status decide_weights(qb__fdk *fdk, const qb_env *env) {
+static qb_status decide_weights(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     const qb_grid *grid = &fdk->grid;
     double field = qb__grid_field(grid);
     qb_geometry_info info;
@@ -104,9 +113,8 @@ static qb_status decide_weights(qb__fdk *fdk, const qb_env *env) {
                  "the volume reaches %.4g mm from the axis, all views see only %.4g: its rim is "
                  "incomplete",
                  field, info.field_radius);
-    qb__fdk_warn_narrow(&info, &fdk->options, grid, env);
-    QB__TRY(qb__fdk_check_coverage(fdk->geometry, &fdk->weights, fdk->options.allow_limited, env));
-    cJSON *plan = fdk->job.plan;
+    qb__fdk_warn_narrow(&info, fdk->options, grid, env);
+    QB__TRY(qb__fdk_check_coverage(fdk->geometry, &fdk->weights, fdk->options->allow_limited, env));
     cJSON_AddStringToObject(plan, "redundancy", redundancy_name(fdk->weights.kind));
     cJSON_AddNumberToObject(plan, "coverage_deg", fdk->weights.span * degrees);
     cJSON_AddNumberToObject(plan, "missing_deg", fdk->weights.missing * degrees);
@@ -142,18 +150,18 @@ out:
 
 static const char *unusable(const qb__fdk *fdk, const qb__bp_cone_variant *row) {
     if (row->features & ~qb__cpu_features()) return "this CPU lacks its instructions";
-    if (row->accuracy > fdk->options.accuracy) return "less accurate than asked for";
+    if (row->accuracy > fdk->options->accuracy) return "less accurate than asked for";
     if (row->needs_largest && !fdk->problem.largest)
         return "needs each filtered view's largest value beforehand, which one pass does not know";
     if (row->applicable && !row->applicable(&fdk->problem)) return "does not apply to this geometry";
     return NULL;
 }
 
-static qb_status decide_kernel(qb__fdk *fdk) {
+static qb_status decide_kernel(qb__fdk *fdk, cJSON *plan) {
     size_t count;
     const qb__bp_cone_variant *rows = qb__bp_cone_variants(&count);
-    const char *id = fdk->options.kernel;
-    cJSON *why_list = cJSON_AddArrayToObject(fdk->job.plan, "why");
+    const char *id = fdk->options->kernel;
+    cJSON *why_list = cJSON_AddArrayToObject(plan, "why");
     double updates = (double)fdk->problem.nx * (double)fdk->problem.ny * (double)fdk->problem.nz *
                      (double)fdk->problem.views;
     for (size_t i = 0; i < count; i++) {
@@ -175,13 +183,13 @@ static qb_status decide_kernel(qb__fdk *fdk) {
     if (!fdk->variant && id) return qb__kernel_refuse(id);
     if (!fdk->variant)
         return qb__fail(QB_UNSUPPORTED, "no kernel back-projects this geometry at --accuracy %s",
-                        qb_accuracy_name(fdk->options.accuracy));
-    return qb__filter_create(fdk->options.filter, fdk->options.pad, fdk->width, fdk->weights.pitch,
-                             &fdk->filter);
+                        qb_accuracy_name(fdk->options->accuracy));
+    return qb__filter_create(fdk->options->filter, fdk->options->pad, fdk->width,
+                             fdk->weights.pitch, &fdk->filter);
 }
 
 /* The geometry's numbers, for the provenance. */
-static qb_status describe_geometry(qb__fdk *fdk) {
+static qb_status describe_geometry(const qb__fdk *fdk, cJSON *plan) {
     char *text;
     qb_status status = qb_geometry_report(fdk->real, &fdk->grid, &text);
     if (status != QB_OK) return status;
@@ -189,50 +197,51 @@ static qb_status describe_geometry(qb__fdk *fdk) {
     cJSON_free(text);
     if (!report) return qb__fail(QB_NO_MEMORY, "no memory for the plan");
     cJSON_DeleteItemFromObject(report, "volume");
-    cJSON_AddItemToObject(fdk->job.plan, "geometry", report);
+    cJSON_AddItemToObject(plan, "geometry", report);
     return QB_OK;
 }
 
-static void describe(qb__fdk *fdk) {
-    cJSON *plan = fdk->job.plan;
-    qb__describe_volume(plan, "fdk", fdk->info, &fdk->volume);
-    qb__describe_options(plan, qb_fdk_params, &fdk->options);
-    qb__describe_options(plan, qb_prep_params, &fdk->prep);
+static void describe_angles(const qb__fdk *fdk, cJSON *plan) {
     char text[96];
     snprintf(text, sizeof text, "%zu views over %.2f degrees, %s", fdk->info->views,
              fdk->weights.span * degrees, redundancy_name(fdk->weights.kind));
     cJSON_AddStringToObject(plan, "angles", text);
-    cJSON_AddStringToObject(plan, "kernel", fdk->variant->id);
-    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(fdk->variant->accuracy));
-    cJSON_AddNumberToObject(plan, "threads", fdk->threads);
-    cJSON_AddNumberToObject(plan, "fft_length", (double)qb__filter_length(fdk->filter));
-    cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)fdk->slices);
-    cJSON_AddNumberToObject(plan, "chunks", (double)fdk->slabs);
-    cJSON_AddNumberToObject(plan, "views_per_block", (double)fdk->views);
-    cJSON_AddNumberToObject(plan, "detector_rows_per_chunk", (double)fdk->window_rows);
-    cJSON_AddNumberToObject(plan, "ring_slots", fdk->slots);
-    qb__describe_cost(plan, &fdk->volume, fdk->memory, fdk->forecast);
 }
 
-qb_status qb__fdk_decide(qb__fdk *fdk, const qb_env *env) {
+void qb__fdk_describe(const void *plan, const qb__cut *cut, cJSON *json) {
+    (void)cut;
+    const qb__fdk *fdk = plan;
+    cJSON_AddNumberToObject(json, "fft_length", (double)qb__filter_length(fdk->filter));
+    cJSON_AddNumberToObject(json, "detector_rows_per_chunk", (double)fdk->window_rows);
+}
+
+qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
+                         qb__decision *decision) {
+    qb__fdk *fdk = plan;
     qb_status status;
-    fdk->job.plan = cJSON_CreateObject();
-    QB__TRY(qb__volume_check(&fdk->output, fdk->info->path));
-    if (!qb_dtype_is_float(fdk->output.dtype) && fdk->output.range.count == 0) {
-        status = qb__fail(QB_BAD_ARGUMENT, "--dtype uint16 and uint8 need --range LO,HI");
-        goto out;
-    }
+    fdk->scan = task->scan;
+    fdk->info = task->info;
+    fdk->options = task->options;
+    fdk->real = fdk->geometry = task->more;
     QB__TRY(check_shapes(fdk));
-    QB__TRY(decide_grid(fdk));
-    QB__TRY(decide_detector(fdk, env));
-    QB__TRY(decide_weights(fdk, env));
+    QB__TRY(decide_grid(fdk, decision));
+    QB__TRY(qb__alloc(fdk->grid.n[2] + 2, sizeof *fdk->window, &fdk->window));
+    QB__TRY(decide_detector(fdk, env, json));
+    QB__TRY(decide_weights(fdk, env, json));
     QB__TRY(decide_matrices(fdk));
-    QB__TRY(decide_kernel(fdk));
-    QB__TRY(qb__fdk_decide_chunks(fdk, env));
-    QB__TRY(describe_geometry(fdk));
-    describe(fdk);
-    fdk->job.plan_text = cJSON_Print(fdk->job.plan);
-    if (!fdk->job.plan_text) status = qb__fail(QB_NO_MEMORY, "no memory for the plan");
+    QB__TRY(decide_kernel(fdk, json));
+    describe_angles(fdk, json);
+    QB__TRY(describe_geometry(fdk, json));
 out:
     return status;
+}
+
+void qb__fdk_release(void *plan) {
+    qb__fdk *fdk = plan;
+    qb__cone_weights_destroy(&fdk->weights);
+    qb__filter_destroy(fdk->filter);
+    qb__upright_destroy(&fdk->upright);
+    qb__resampler_destroy(fdk->resampler);
+    qb__free(fdk->window);
+    qb__free(fdk->matrix);
 }

@@ -3,45 +3,69 @@
 #define QB_RECON_PROJECT_PROJECTION_H
 
 #include "io/source.h"
-#include "job/job.h"
 #include "ops/project.h"
+#include "recon/reconstruction.h"
 #include "simulate/simulate.h"
 
-/* A forward projection from disk to disk: decided in project_plan.c, done in project.c. Views are
- * made in blocks; for each, the volume passes by in slabs, or stays in memory where it fits. */
+/* A forward projection from disk to disk. Views are made in blocks; for each, the volume passes by in
+ * slabs, or stays in memory where it fits. A chunk is a slab for a block; all slabs of a block come
+ * before the next block. Decided by projection_plan.c, only read afterwards. */
 typedef struct qb__projection {
-    qb_job job;
-    char *volume, *command;
+    const char *volume;
     qb__source *source;
-    qb_project_options options;
-    qb_geometry_options place;
-    qb_output_options output;
-
-    /* decided by the plan */
-    bool given; /* volume, grid and geometry are the caller's, and stand already */
+    const qb_project_options *options;
+    const qb_output_options *output;
+    qb_geometry_options place; /* own */
     bool in_mm;
     qb_simulate_options asked; /* the scan, as qb__simulate_place wants it; borrowed texts */
     qb__simulation scan;       /* views, pixels, angles, geometry */
     qb_grid grid;
     qb_projector *projector;
-    size_t slab, slabs;   /* slices of one, how many */
-    size_t views, blocks; /* views of a block, how many */
-    size_t fixed_bytes, memory;
-
-    /* while running */
-    float *slices, *sums, *images;
-    void *raw; /* slices as they are stored, images as they are written */
-    qb_writer *writer;
+    /* While running (projection_read.c): */
+    qb__cut cut;
+    void *raw; /* slices as they are stored */
 } qb__projection;
 
-qb_status qb__projection_decide(qb__projection *projection, const qb_env *env);
-qb_dtype qb__projection_dtype(const qb__projection *projection);
-/* A job of copied options, to be decided. Destroy it also on failure. */
-qb_status qb__projection_create(const qb_project_options *options, const qb_output_options *output,
-                                const char *command, qb__projection **projection);
-/* Decided, or destroyed. */
-qb_status qb__projection_settle(qb__projection *projection, const qb_env *env, qb_job **job);
-/* Bytes of the buffer that takes slices from the file and converted views to it. */
-size_t qb__projection_raw_bytes(const qb__projection *projection);
+/* What a caller gives beside the options: a place for the volume's file, or an array in memory. */
+typedef struct qb__projection_given {
+    const qb_geometry_options *place;
+    const qb_tensor *volume;
+    const qb_grid *grid; /* NULL: the usual one of the geometry, in the volume's shape */
+    const qb_geometry *geometry;
+} qb__projection_given;
+/* Volume, grid and geometry from memory (projection_array.c). */
+qb_status qb__projection_take(qb__projection *p, const qb__projection_given *given);
+qb_status qb__projection_request(const qb__request *request, const qb_env *env, qb_job **job);
+
+/* Of a view. */
+static inline size_t qb__projection_pixels(const qb__projection *p) {
+    return p->scan.rows * p->scan.columns;
+}
+
+/* Planes that rays cross: along the axis that has the most of them. */
+double qb__projection_samples(const qb__projection *p);
+
+/* What a chunk is. */
+typedef struct qb__projection_piece {
+    size_t z0, z1, view0, view1;
+    bool first, last; /* slab of its block */
+} qb__projection_piece;
+qb__projection_piece qb__projection_piece_of(const qb__projection *p, size_t chunk);
+
+/* Bytes of the buffer that takes slices from the file. */
+size_t qb__projection_raw_bytes(const qb__projection *p, const qb__cut *cut);
+
+/* ---- rows of the method's table ---- */
+
+qb_status qb__projection_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
+                                qb__decision *decision);
+void qb__projection_describe(const void *plan, const qb__cut *cut, cJSON *json);
+void qb__projection_release(void *plan);
+/* projection_read.c */
+int qb__projection_stages(void *plan, const qb__cut *cut, qb__stage *stages);
+qb_status qb__projection_open(void *plan, const qb__cut *cut);
+void qb__projection_close(void *plan);
+
+extern const qb__engine qb__projection_cpu;
 
 #endif

@@ -8,20 +8,14 @@
 #include "io/tensor.h"
 #include "recon/project/projection.h"
 
+static const char what[] = "the volume";
+
 /* What describes a scan from a file describes this one. */
 static const qb_simulate_options in_memory = {.geometry = "in memory"};
-
-static qb_status take_volume(qb__projection *p, const qb_tensor *volume) {
-    qb_status status = qb__tensor_open(volume, "the volume", QB__MISSING_IMAGE, &p->source);
-    if (status != QB_OK) return status;
-    p->volume = qb__strdup(p->source->path);
-    return p->volume ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for a name");
-}
 
 static qb_status take_geometry(qb__projection *p, const qb_geometry *geometry) {
     p->asked = in_memory;
     p->scan.options = &p->asked;
-    p->job.inputs.also[0] = geometry->read_from;
     qb_status status = qb__geometry_copy(geometry, &p->scan.geometry);
     return status == QB_OK ? qb__simulate_adopt(&p->scan) : status;
 }
@@ -40,7 +34,7 @@ static const char *said_twice(const qb_project_options *o, const qb_grid *grid) 
 }
 
 static qb_status take_grid(qb__projection *p, const qb_grid *grid) {
-    const qb_project_options *o = &p->options;
+    const qb_project_options *o = p->options;
     const size_t *shape = p->source->shape;
     const size_t n[3] = {shape[2], shape[1], shape[0]};
     const char *twice = said_twice(o, grid);
@@ -61,20 +55,31 @@ static qb_status take_grid(qb__projection *p, const qb_grid *grid) {
     return QB_OK;
 }
 
+qb_status qb__projection_take(qb__projection *p, const qb__projection_given *given) {
+    qb_status status;
+    QB__TRY(qb__tensor_open(given->volume, what, QB__MISSING_IMAGE, &p->source));
+    QB__TRY(take_geometry(p, given->geometry));
+    QB__TRY(take_grid(p, given->grid));
+out:
+    return status;
+}
+
 qb_status qb_project_array_plan(const qb_tensor *volume, const qb_grid *grid,
                                 const qb_geometry *geometry, const qb_project_options *options,
                                 const qb_output_options *output, const char *command,
                                 const qb_env *env, qb_job **job) {
-    qb__projection *p;
+    const qb__projection_given given = {.volume = volume, .grid = grid, .geometry = geometry};
+    char name[QB__TENSOR_NAME];
+    qb__tensor tensor;
     *job = NULL;
-    qb_status status;
-    QB__TRY(qb__projection_create(options, output, command, &p));
-    p->given = true;
-    QB__TRY(take_volume(p, volume));
-    QB__TRY(take_geometry(p, geometry));
-    QB__TRY(take_grid(p, grid));
-    return qb__projection_settle(p, env, job);
-out:
-    if (p) qb_job_destroy(&p->job);
-    return status;
+    qb_status status = qb__tensor_look(volume, what, QB__MISSING_IMAGE, &tensor);
+    if (status != QB_OK) return status;
+    qb__tensor_name(&tensor, name);
+    const qb__request request = {.input = name,
+                                 .more = &given,
+                                 .read = geometry->read_from,
+                                 .options = options,
+                                 .output = output,
+                                 .command = command ? command : ""};
+    return qb__projection_request(&request, env, job);
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/budget.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+
+size_t qb__memory_cap(const qb_env *env) {
+    if (env && env->max_ram) return env->max_ram;
+    return qb__resident_bytes() + qb__available_bytes() / 4 * 3;
+}
+
+size_t qb__held_bytes(const qb__held *held) {
+    enum { THREAD_BYTES = 48 << 10, LIBRARY_BYTES = 1 << 20 };
+    const qb_scan_info *scan = held->scan;
+    size_t bytes =
+        qb__resident_bytes() + LIBRARY_BYTES + (size_t)(held->threads + 2) * THREAD_BYTES;
+    if (scan && scan->quantity == QB_COUNTS && scan->flats)
+        bytes += 2 * held->rows * scan->columns * sizeof(float);
+    if (scan) bytes += scan->cache_bytes;
+    return bytes + held->preview_pixels * sizeof(float) + held->more;
+}
+
+qb_status qb__too_small(const qb__cut_space *space, const qb__cut *least) {
+    char views[64] = "", slices[64] = "one slice";
+    if (space->views_stream)
+        snprintf(views, sizeof views, "%zu view%s and ", least->views,
+                 least->views == 1 ? "" : "s");
+    if (least->slices != 1) snprintf(slices, sizeof slices, "%zu slices", least->slices);
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "--max-ram of %.1f MiB is too small: even %s%s at a time need%s %.1f MiB",
+                    (double)space->cap.host / 1048576.0, views, slices,
+                    *views || least->slices != 1 ? "" : "s",
+                    (double)least->need.host / 1048576.0);
+}

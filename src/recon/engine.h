@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_ENGINE_H
+#define QB_RECON_ENGINE_H
+
+#include "base/json.h"
+#include "geometry/partition.h"
+#include "job/job.h"
+#include "job/pipeline.h"
+#include "prep/prepare.h"
+
+/* Who computes a chunk: the CPU, devices. A method (reconstruction.h) decides what is to be done, an
+ * engine how, and the frame which engine: of those that offer to do it the one whose forecast of the
+ * whole job is the shortest. An engine is a row of its method's table and files of its own. */
+
+/* What is asked of a job; methods and engines only read it. */
+typedef struct qb__task {
+    qb_scan *scan;            /* NULL: the input is no scan */
+    const qb_scan_info *info; /* the scan's, or NULL */
+    const char *input;        /* what messages call it */
+    const void *more;         /* the caller's, beside the options: a geometry */
+    const qb_prep_options *prep;
+    void *options;            /* of the method's table; its decide() may complete them */
+    const qb_output_options *output;
+    int threads;
+} qb__task;
+
+/* What the frame lends while a job runs. */
+typedef struct qb__running {
+    const qb_env *env;
+    const qb__prepare *prepare; /* NULL without a scan */
+    qb__pool *pool;
+    char **scratch;             /* [threads] of what scratch() said */
+    qb__prep_counts *counts;    /* [threads] */
+    cJSON *report;
+    const qb_job *job;          /* for the provenance of files beside the output */
+    const char *command;
+} qb__running;
+
+/* What an engine says to a job. */
+typedef struct qb__offer {
+    void *state;         /* its own; NULL: it has no part in this job */
+    bool named;          /* the user named it, or what only it does: no other may take over */
+    bool timed;          /* of the cuts that fit, take the fastest and not the first */
+    qb__cut_space space; /* how the job may be cut; callbacks and cap.host are the frame's */
+} qb__offer;
+
+typedef struct qb__engine {
+    const char *name;  /* "cpu", "device" */
+    const char *place; /* "the device": what has no room, in messages */
+    /* Whether and how it would do what `plan`, the method's, says. `offer` is zeroed; its state is
+     * destroyed also after a failure. QB_UNSUPPORTED with the reason when it cannot, and others may. */
+    qb_status (*decide)(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer);
+    /* Slabs were cut anew, as in qb__cut_space; may be NULL. */
+    void (*slabs)(void *state, const qb__cut *cut, const size_t *edge);
+    /* Bytes a cut holds besides rings and scratch; bytes of a thread's scratch. */
+    qb__room (*memory)(void *state, const qb__cut *cut);
+    size_t (*scratch)(void *state, const qb__cut *cut);
+    /* Of the whole job: starting up, transfers and compilation counted. */
+    double (*seconds)(void *state, const qb__cut *cut);
+    /* Nothing fits, not even `least`; what there was no room for is the detail when that was found by
+     * trying, else `cap` says what may be used. Fails with a better one; NULL: none is known. */
+    qb_status (*no_room)(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env);
+    /* Called once it is the one: what it is, what is worth a warning; may be NULL. */
+    void (*tell)(void *state, const qb_env *env);
+    /* The stages between the method's own and the output's; how the slots that the first of them
+     * reads are made goes into *source. Returns how many. */
+    int (*stages)(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages);
+    /* Threads that it has anyway, which others then use as well; may be NULL. */
+    qb__pool *(*pool)(void *state);
+    /* Take what this cut needs. QB_NO_MEMORY: a smaller one is tried, after close(). */
+    qb_status (*open)(void *state, const qb__cut *cut, const qb__running *run);
+    /* After the last chunk: what was mended into *counts, what is worth knowing into the report. After
+     * a failure, too, if it was opened: `report` is NULL then. May be NULL. */
+    qb_status (*finish)(void *state, cJSON *report, qb__prep_counts *counts);
+    void (*close)(void *state); /* what open took; may be NULL */
+    /* {kernel, accuracy, device, why, ...} */
+    void (*describe)(void *state, const qb__cut *cut, cJSON *plan);
+    const char *(*kernel)(void *state);
+    void (*destroy)(void *state);
+} qb__engine;
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* The rotation axis: found, aimed at, and what a full turn about an axis to one side asks for. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "geometry/grid.h"
+#include "geometry/parallel.h"
+#include "recon/fbp/fbp.h"
+
+qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
+    double columns = (double)fbp->info->columns;
+    if (!(center >= 0 && center <= columns - 1))
+        return qb__fail(QB_BAD_ARGUMENT, "--center %g lies outside the detector's columns 0..%g",
+                        center, columns - 1);
+    qb_geometry geometry;
+    qb_status status =
+        qb_geometry_parallel(fbp->info->views, fbp->info->angles, fbp->info->rows, fbp->width,
+                             fbp->pixel, center + (double)fbp->fan.before, &geometry);
+    if (status != QB_OK) return status;
+    if (fbp->share) qb__half_fan_shares(fbp->info->columns, center, fbp->share);
+    status = qb__grid_check_seen(&geometry, &fbp->grid);
+    if (status == QB_OK) status = qb__parallel_rows(&geometry, &fbp->grid, fbp->ax, fbp->ay, fbp->h0);
+    qb_geometry_destroy(&geometry);
+    return status;
+}
+
+static qb_status find(qb__fbp *fbp, const qb_env *env, cJSON *report) {
+    qb_center_options options = {.method = fbp->options->center,
+                                 .search = fbp->options->search};
+    qb_center_result found;
+    /* Preparation says what it did when the reconstruction itself prepares. */
+    qb_env hushed = env ? *env : (qb_env){0};
+    hushed.log = NULL;
+    qb_status status = qb_center_find(fbp->scan, fbp->prep, &options, &hushed, &found);
+    if (status != QB_OK) return status;
+    fbp->center = found.column;
+    fbp->found = true;
+    if (found.warning[0]) qb__warn(env, "%s", found.warning);
+    qb__info(env, "axis at column %.2f, confidence %.2f (--center %s)", found.column,
+             found.confidence, fbp->options->center);
+    cJSON *center = cJSON_AddObjectToObject(report, "center");
+    cJSON_AddNumberToObject(center, "column", found.column);
+    cJSON_AddNumberToObject(center, "confidence", found.confidence);
+    return QB_OK;
+}
+
+/* Once the axis is known that a finder was to find, rows may have to be wider for it; they, the
+ * default grid, and all that depends on their size, are decided anew then. */
+qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew) {
+    qb__fbp *fbp = plan;
+    if (isnan(fbp->center)) {
+        qb_status status = find(fbp, env, report);
+        if (status != QB_OK) return status;
+        *anew = fbp->full_turn &&
+                qb__half_fan_of(fbp->info->columns, fbp->center, fbp->center).used;
+    }
+    return *anew ? QB_OK : qb__fbp_aim(fbp, fbp->center);
+}
+
+void qb__fbp_describe_turn(const qb__fbp *fbp, char *text, size_t size) {
+    const qb__half_fan *fan = &fbp->fan;
+    double end = (double)fan->columns - 1, narrow = fmin(fbp->center, end - fbp->center);
+    text[0] = 0;
+    if (!fan->used) return;
+    if (fbp->sweep)
+        snprintf(text, size, "full turn, the axis to one side: rows of %zu columns go on to %zu",
+                 fan->columns, fbp->width);
+    else
+        snprintf(text, size,
+                 "full turn, the axis at column %.2f of %zu: opposite views share the %.0f columns "
+                 "that both saw, and rows go on by %zu columns to the %s",
+                 fbp->center, fan->columns, floor(2 * narrow) + 1, fan->before + fan->after,
+                 fan->before ? "left" : "right");
+}

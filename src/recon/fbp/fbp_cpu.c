@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* The CPU as an engine: filter (prepares, filters and packs), back-project. */
+#include "recon/fbp/fbp_cpu.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "planner/backproject.h"
+
+enum { FILTER_VIEWS = 4 }; /* views a filtering task */
+
+/* ---- slices ---- */
+
+unsigned qb__fbp_lanes(const qb__fbp *fbp, size_t slices) {
+    return (unsigned)qb__round_up(slices, fbp->variant->lanes_step);
+}
+
+static size_t rows_bytes(const qb__fbp *fbp, size_t slices) {
+    return slices * qb__fbp_row_stride(fbp) * sizeof(float);
+}
+
+/* The rows of one view, then what the filter wants; or a tile's scratch. */
+size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices) {
+    size_t filter = rows_bytes(fbp, slices) + qb__filter_scratch(fbp->filter);
+    size_t tile = fbp->variant->scratch_bytes(&fbp->problem, qb__fbp_lanes(fbp, slices));
+    return qb__larger(filter, tile);
+}
+
+size_t qb__fbp_packed_bytes(const qb__fbp *fbp, size_t slices) {
+    return fbp->info->views * fbp->variant->view_bytes(&fbp->problem, qb__fbp_lanes(fbp, slices));
+}
+
+/* What was measured times its columns' shares, and zeros on both sides of it. */
+static void share_out(const qb__fbp *fbp, float *row) {
+    const qb__half_fan *fan = &fbp->fan;
+    memset(row, 0, fan->before * sizeof *row);
+    row += fan->before;
+    for (size_t c = 0; c < fan->columns; c++) row[c] *= fbp->share[c];
+    memset(row + fan->columns, 0, fan->after * sizeof *row);
+}
+
+void qb__fbp_filter_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_t view,
+                         size_t slices, size_t first_row, const char *raw, void *packed) {
+    unsigned lanes = qb__fbp_lanes(fbp, slices);
+    size_t stride = qb__fbp_row_stride(fbp);
+    float *rows = (float *)worker->scratch;
+    for (size_t s = 0; s < slices; s++) {
+        qb__prepare_row(worker->prepare, view, first_row + s * fbp->step,
+                        raw + qb__fbp_raw_offset(fbp, slices, 1, view, s),
+                        rows + s * stride + fbp->fan.before, worker->counts);
+        if (fbp->share) share_out(fbp, rows + s * stride);
+    }
+    qb__filter_rows(fbp->filter, rows, slices, stride, fbp->weights[view],
+                    worker->scratch + rows_bytes(fbp, slices));
+    char *block = (char *)packed + view * fbp->variant->view_bytes(&fbp->problem, lanes);
+    fbp->variant->pack(&fbp->problem, view, lanes, (unsigned)slices, rows, stride, block);
+}
+
+static size_t tiles_x(const qb__fbp *fbp) {
+    return qb__ceil_div(fbp->grid.n[0], fbp->variant->tile);
+}
+
+size_t qb__fbp_tiles(const qb__fbp *fbp) {
+    return tiles_x(fbp) * qb__ceil_div(fbp->grid.n[1], fbp->variant->tile);
+}
+
+void qb__fbp_tile(const qb__fbp *fbp, size_t slices, size_t number, const void *packed, float *slab,
+                  char *scratch) {
+    size_t tile = fbp->variant->tile, nx = fbp->grid.n[0], ny = fbp->grid.n[1];
+    size_t x0 = number % tiles_x(fbp) * tile, y0 = number / tiles_x(fbp) * tile;
+    fbp->variant->run(&fbp->problem, packed, qb__fbp_lanes(fbp, slices), (unsigned)slices, x0,
+                      qb__smaller(x0 + tile, nx), y0, qb__smaller(y0 + tile, ny), slab, nx * ny, nx,
+                      scratch);
+}
+
+/* ---- the engine ---- */
+
+typedef struct on_cpu {
+    const qb__fbp *fbp;
+    const qb__running *run; /* while running */
+} on_cpu;
+
+/* The variant is the plan's, which single slices have, too; it may do less than was asked for. */
+static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
+    (void)task, (void)env;
+    const qb__fbp *fbp = plan;
+    const qb__bp_parallel_variant *variant;
+    const size_t slices = fbp->sweep ? 1 : fbp->grid.n[2];
+    on_cpu *cpu;
+    qb_status status;
+    QB__TRY(qb__bp_parallel_choose(&fbp->problem, slices, fbp->options->interp,
+                                   fbp->options->accuracy, fbp->options->kernel,
+                                   &variant));
+    QB__TRY(qb__alloc(1, sizeof *cpu, &cpu));
+    cpu->fbp = fbp;
+    offer->state = cpu;
+    offer->space = (qb__cut_space){
+        .slices = slices,
+        .views = fbp->info->views,
+        .layers = {.thickness = variant->lanes_step},
+        .most = qb__smaller(qb__round_up(slices, variant->lanes_step), variant->lanes_max),
+        .thinner = qb__thinner_even,
+        .cap = offer->space.cap};
+out:
+    return status;
+}
+
+static qb__room memory(void *state, const qb__cut *cut) {
+    (void)state, (void)cut;
+    return (qb__room){0};
+}
+
+static size_t scratch(void *state, const qb__cut *cut) {
+    return qb__fbp_scratch(((on_cpu *)state)->fbp, cut->slices);
+}
+
+/* Rough costs where nothing has been measured on this machine. */
+static double seconds(void *state, const qb__cut *cut) {
+    (void)cut;
+    const qb__fbp *fbp = ((on_cpu *)state)->fbp;
+    double rows = (double)(fbp->sweep ? fbp->sweep_count : fbp->grid.n[2]) * (double)fbp->info->views;
+    double updates = (double)fbp->grid.n[0] * (double)fbp->grid.n[1] * rows;
+    double padded = (double)qb__filter_length(fbp->filter) * rows;
+    return (updates / (fbp->variant->speed * 1e9) + padded / 0.4e9) / fbp->threads;
+}
+
+static void tell(void *state, const qb_env *env) {
+    const qb__fbp *fbp = ((on_cpu *)state)->fbp;
+    qb__fbp_tell_accuracy(fbp, fbp->variant->accuracy, env);
+}
+
+static size_t filter_tasks(void *self, size_t chunk) {
+    (void)chunk;
+    return qb__ceil_div(((on_cpu *)self)->fbp->info->views, FILTER_VIEWS);
+}
+
+static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, const void *in,
+                            void *out) {
+    const on_cpu *cpu = self;
+    const qb__fbp *fbp = cpu->fbp;
+    const qb__fbp_worker has = {cpu->run->prepare, cpu->run->scratch[worker],
+                                &cpu->run->counts[worker]};
+    size_t slices = qb__fbp_chunk_slices(fbp, chunk), row0 = qb__fbp_chunk_row(fbp, chunk);
+    size_t end = qb__smaller((task + 1) * FILTER_VIEWS, fbp->info->views);
+    for (size_t view = task * FILTER_VIEWS; view < end; view++)
+        qb__fbp_filter_view(fbp, &has, view, slices, row0, in, out);
+    return QB_OK;
+}
+
+static size_t tile_tasks(void *self, size_t chunk) {
+    (void)chunk;
+    return qb__fbp_tiles(((on_cpu *)self)->fbp);
+}
+
+static qb_status backproject_run(void *self, size_t chunk, size_t task, int worker, const void *in,
+                                 void *out) {
+    const on_cpu *cpu = self;
+    qb__fbp_tile(cpu->fbp, qb__fbp_chunk_slices(cpu->fbp, chunk), task, in, out,
+                 cpu->run->scratch[worker]);
+    return QB_OK;
+}
+
+static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
+    (void)source;
+    const qb__fbp *fbp = ((on_cpu *)state)->fbp;
+    const size_t slice = fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
+    const size_t last = qb__cut_last(cut, fbp->sweep ? 1 : fbp->grid.n[2]);
+    stages[0] = (qb__stage){.name = "filter",
+                            .self = state,
+                            .slots = cut->slots,
+                            .slot_bytes = qb__fbp_packed_bytes(fbp, cut->slices),
+                            .last_bytes = qb__fbp_packed_bytes(fbp, last),
+                            .tasks = filter_tasks,
+                            .run = filter_run};
+    stages[1] = (qb__stage){.name = "back-project",
+                            .self = state,
+                            .slots = cut->slots,
+                            .slot_bytes = cut->slices * slice,
+                            .last_bytes = last * slice,
+                            .tasks = tile_tasks,
+                            .run = backproject_run};
+    return 2;
+}
+
+static qb_status open_cpu(void *state, const qb__cut *cut, const qb__running *run) {
+    (void)cut;
+    ((on_cpu *)state)->run = run;
+    return QB_OK;
+}
+
+static void describe(void *state, const qb__cut *cut, cJSON *plan) {
+    (void)cut;
+    const qb__fbp *fbp = ((on_cpu *)state)->fbp;
+    cJSON_AddStringToObject(plan, "kernel", fbp->variant->id);
+    cJSON_AddStringToObject(plan, "accuracy",
+                            qb_accuracy_name(fbp->variant->accuracy));
+    cJSON_AddStringToObject(plan, "device", "cpu");
+    cJSON_AddItemToObject(plan, "why",
+                          qb__bp_parallel_why(&fbp->problem, fbp->grid.n[2],
+                                              fbp->options->interp,
+                                              fbp->options->accuracy));
+}
+
+static const char *kernel(void *state) {
+    return ((on_cpu *)state)->fbp->variant->id;
+}
+
+const qb__engine qb__fbp_cpu = {
+    .name = "cpu",
+    .place = "this computer",
+    .decide = decide,
+    .memory = memory,
+    .scratch = scratch,
+    .seconds = seconds,
+    .tell = tell,
+    .stages = stages,
+    .open = open_cpu,
+    .describe = describe,
+    .kernel = kernel,
+    .destroy = qb__free,
+};

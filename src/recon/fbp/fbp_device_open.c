@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* What devices hold while they run, and what they found when they have. */
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "planner/backproject.h"
+#include "recon/fbp/fbp_device.h"
+
+static qb_status open_filter(const qb__fbp_devices *gpu, qb__fbp_part *part) {
+    const qb__fbp *fbp = gpu->fbp;
+    const qb__prep *steps = qb__prepare_steps(gpu->run->prepare);
+    qb__device_prep prep = {.quantity = steps->quantity,
+                            .dtype = steps->dtype,
+                            .views = fbp->info->views,
+                            .weights = fbp->weights,
+                            .air = steps->air,
+                            .rows = qb__prepare_rows_held(gpu->run->prepare),
+                            .dark = steps->dark,
+                            .gain = steps->gain,
+                            .floor = steps->floor,
+                            .share = fbp->share,
+                            .columns = fbp->info->columns,
+                            .before = fbp->fan.before};
+    qb__filter_spectrum spectrum;
+    qb__prep_define(steps, &prep.steps);
+    qb__filter_describe(fbp->filter, &spectrum);
+    return qb__device_filter_create(part->device, &spectrum, &prep, QB__FILTER_AUTO,
+                                    &part->pass.filter);
+}
+
+static qb_status open_pass(const qb__fbp_devices *gpu, qb__fbp_part *part, unsigned slices) {
+    const qb__fbp *fbp = gpu->fbp;
+    const qb__bp_parallel_device_variant *variant = gpu->choice.variant;
+    qb__device_pass *pass = &part->pass;
+    size_t views = fbp->info->views, stride = qb__fbp_row_stride(fbp);
+    qb_status status;
+    part->problem = fbp->problem;
+    pass->variant = variant;
+    pass->views = views;
+    pass->block = gpu->cut.views;
+    pass->number_bytes = qb_dtype_size(fbp->info->dtype);
+    pass->rows.slice_stride = stride;
+    if (gpu->measure) {
+        QB__TRY(qb__alloc(slices, sizeof(float), &pass->largest));
+        QB__TRY(qb__rows_largest_create(part->device, views, slices, fbp->width,
+                                        &pass->measure));
+        part->problem.largest = pass->largest;
+    }
+    QB__TRY(variant->plan(part->device, &part->problem, slices, gpu->choice.values, &pass->plan));
+    QB__TRY(open_filter(gpu, part));
+    QB__TRY(qb__memory_create(part->device, gpu->cut.views * slices * stride * sizeof(float),
+                              &pass->rows.memory));
+    QB__TRY(
+        qb__memory_create(part->device,
+                          variant->packed_bytes(&part->problem, qb__device_padded(variant, slices),
+                                                gpu->choice.values),
+                          &pass->packed));
+out:
+    return status;
+}
+
+static qb_status open_part(const qb__fbp_devices *gpu, qb__fbp_part *part) {
+    size_t first, slices = qb__fbp_share(gpu, gpu->cut.slices, 0, &first);
+    qb_status status;
+    QB__TRY(qb__queue_create(part->device, &part->up));
+    QB__TRY(qb__queue_create(part->device, &part->compute));
+    QB__TRY(qb__queue_create(part->device, &part->down));
+    QB__TRY(open_pass(gpu, part, (unsigned)slices));
+out:
+    return status;
+}
+
+qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running *run) {
+    qb__fbp_devices *gpu = state;
+    qb_status status = QB_OK;
+    gpu->run = run;
+    gpu->cut = *cut;
+    if (!gpu->set.env) qb__compile_watch(&gpu->set, run->env);
+    for (size_t p = 0; p < gpu->parts && status == QB_OK; p++)
+        status = open_part(gpu, &gpu->part[p]);
+    return status;
+}
+
+static void close_part(const qb__fbp_devices *gpu, qb__fbp_part *part) {
+    qb__device_pass *pass = &part->pass;
+    qb__queue_destroy(part->up);
+    qb__queue_destroy(part->compute);
+    qb__queue_destroy(part->down);
+    if (pass->plan) gpu->choice.variant->destroy(pass->plan);
+    qb__device_filter_destroy(pass->filter);
+    qb__rows_largest_destroy(pass->measure);
+    qb__memory_destroy(pass->rows.memory);
+    qb__memory_destroy(pass->packed);
+    qb__free(pass->largest);
+    *part = (qb__fbp_part){.device = part->device};
+}
+
+void qb__fbp_device_close(void *state) {
+    qb__fbp_devices *gpu = state;
+    for (size_t p = 0; p < gpu->parts; p++) close_part(gpu, &gpu->part[p]);
+}
+
+void qb__fbp_device_destroy(void *state) {
+    qb__fbp_devices *gpu = state;
+    qb__device_set_close(&gpu->set);
+    qb__free(gpu);
+}
+
+/* What keeps single precision: a class, unless a kernel was named or this device serves the class
+ * with scaled halves, too; then the kernel that always does. */
+static const char *remedy(const qb__fbp_devices *gpu, char *text, size_t size) {
+    const qb__fbp *fbp = gpu->fbp;
+    const qb__device_info *info = qb__device_info_of(gpu->part[0].device);
+    const qb_interp interp = fbp->options->interp;
+    qb__device_choice high;
+    if (!fbp->options->kernel &&
+        qb__device_choose(info, &gpu->problem, fbp->grid.n[2], interp, QB_ACCURACY_HIGH, NULL,
+                          &high) == QB_OK &&
+        !qb__device_pass_measures(high.variant, info, &fbp->problem, high.values))
+        return "--accuracy high";
+    snprintf(text, size, "--kernel bp_parallel_%s.alu", qb_interp_name(interp));
+    return text;
+}
+
+static void tell_faint(const qb__fbp_devices *gpu) {
+    qb__rows_faint all = {0};
+    char text[64];
+    for (size_t p = 0; p < gpu->parts; p++) {
+        const qb__rows_faint *faint = &gpu->part[p].pass.faint;
+        all.rows += faint->rows;
+        if (faint->largest > all.largest) all.largest = faint->largest;
+    }
+    if (all.rows)
+        qb__warn(gpu->run->env,
+                 "filtered values up to %g: beside them %llu rows of the same slices are too small "
+                 "for half precision, which scales by slices (a spike in the data?); %s keeps them",
+                 (double)all.largest, (unsigned long long)all.rows, remedy(gpu, text, sizeof text));
+}
+
+static qb_status count(qb__fbp_devices *gpu, qb__prep_counts *counts) {
+    const qb__fbp *fbp = gpu->fbp;
+    for (size_t p = 0; p < gpu->parts; p++) {
+        qb__fbp_part *part = &gpu->part[p];
+        unsigned rounds = qb__device_pass_rounds(&part->pass);
+        qb__device_filter_counts found;
+        qb_status status = qb__device_filter_found(part->pass.filter, part->compute, &found);
+        if (status != QB_OK) return status;
+        counts->clamped += found.clamped / rounds;
+        counts->not_finite += found.not_finite / rounds;
+        counts->dead += found.dead / rounds;
+    }
+    counts->values += (uint64_t)fbp->info->views * fbp->info->columns * fbp->grid.n[2];
+    return QB_OK;
+}
+
+qb_status qb__fbp_device_finish(void *state, cJSON *report, qb__prep_counts *counts) {
+    qb__fbp_devices *gpu = state;
+    qb_status status = report ? count(gpu, counts) : QB_OK;
+    if (report && status == QB_OK) tell_faint(gpu);
+    qb__compile_done(&gpu->set, status == QB_OK ? report : NULL);
+    return status;
+}

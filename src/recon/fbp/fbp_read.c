@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* The stage that reads: a chunk's raw numbers, and where they lie. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "recon/fbp/fbp.h"
+
+enum { READ_VIEWS = 128 }; /* views a reading task: how often cancelling is looked at */
+
+size_t qb__fbp_chunk_slices(const qb__fbp *fbp, size_t chunk) {
+    size_t size = fbp->reader.cut.slices, first = chunk * size;
+    return qb__smaller(size, fbp->grid.n[2] - first);
+}
+
+size_t qb__fbp_chunk_row(const qb__fbp *fbp, size_t chunk) {
+    return fbp->first_row + chunk * fbp->reader.cut.slices * fbp->step;
+}
+
+size_t qb__fbp_raw_row(const qb__fbp *fbp) {
+    return fbp->info->columns * qb_dtype_size(fbp->info->dtype);
+}
+
+size_t qb__fbp_row_stride(const qb__fbp *fbp) {
+    return qb__round_up(fbp->width, 16);
+}
+
+size_t qb__fbp_part_first(size_t slices, size_t parts, size_t part) {
+    return qb__smaller(part * qb__ceil_div(slices, parts), slices);
+}
+
+/* Adjacent rows come as [view][row][column] in one sweep over the file, rows further apart as
+ * [row][view][column], one sweep each. Where several devices share a chunk, each has a run of its
+ * slices, and these stand behind each other. */
+size_t qb__fbp_raw_offset(const qb__fbp *fbp, size_t slices, size_t parts, size_t view, size_t s) {
+    size_t part = s / qb__ceil_div(slices, parts), views = fbp->info->views;
+    size_t first = qb__fbp_part_first(slices, parts, part);
+    size_t count = qb__fbp_part_first(slices, parts, part + 1) - first;
+    size_t row = fbp->step > 1 ? s * views + view : first * views + view * count + s - first;
+    return row * qb__fbp_raw_row(fbp);
+}
+
+/* ---- rows read ahead ---- */
+
+/* Storage pieces of many rows: read as many rows at once as memory allows, in whole chunks. */
+size_t qb__fbp_spend(void *plan, const qb__cut *cut, size_t left) {
+    qb__fbp *fbp = plan;
+    const qb_scan_info *info = fbp->info;
+    size_t rows = (fbp->grid.n[2] - 1) * fbp->step + 1, bytes = info->views * qb__fbp_raw_row(fbp);
+    size_t per_chunk = cut->slices * fbp->step, fit = left / bytes;
+    size_t wanted = fit < rows ? fit / per_chunk * per_chunk : rows;
+    bool helps = info->chunk_rows > 1 && cut->slabs > 1 && wanted > per_chunk;
+    fbp->reader.cache_rows = helps ? wanted : 0;
+    return fbp->reader.cache_rows * bytes;
+}
+
+qb_status qb__fbp_open(void *plan, const qb__cut *cut) {
+    qb__fbp *fbp = plan;
+    qb__fbp_reader *reader = &fbp->reader;
+    reader->cut = *cut;
+    reader->cache_first = reader->cache_end = 0;
+    if (!reader->cache_rows) return QB_OK;
+    return qb__alloc(reader->cache_rows * fbp->info->views, qb__fbp_raw_row(fbp), &reader->cache);
+}
+
+void qb__fbp_close(void *plan) {
+    qb__fbp_reader *reader = &((qb__fbp *)plan)->reader;
+    qb__free(reader->cache);
+    reader->cache = NULL;
+}
+
+/* Storage in pieces of many rows is read once: as many rows as fit, of all views, kept until used. */
+static qb_status fill_cache(qb__fbp *fbp, size_t row) {
+    qb__fbp_reader *reader = &fbp->reader;
+    size_t last = fbp->first_row + (fbp->grid.n[2] - 1) * fbp->step + 1;
+    reader->cache_first = row;
+    reader->cache_end = qb__smaller(row + reader->cache_rows, last);
+    return qb_scan_read(fbp->scan, 0, fbp->info->views, row, reader->cache_end, reader->cache);
+}
+
+static void copy_from_cache(const qb__fbp *fbp, size_t view0, size_t view1, size_t slices,
+                            size_t row0, char *out) {
+    const qb__fbp_reader *reader = &fbp->reader;
+    size_t bytes = qb__fbp_raw_row(fbp), rows = reader->cache_end - reader->cache_first;
+    for (size_t view = view0; view < view1; view++) {
+        for (size_t s = 0; s < slices; s++) {
+            size_t row = row0 + s * fbp->step - reader->cache_first;
+            memcpy(out + qb__fbp_raw_offset(fbp, slices, reader->cut.parts, view, s),
+                   reader->cache + (view * rows + row) * bytes, bytes);
+        }
+    }
+}
+
+/* ---- the stage ---- */
+
+/* Storage in pieces is read in one call, lest a piece be unpacked for each task that touches it. */
+static size_t read_views(const qb__fbp *fbp) {
+    return fbp->info->chunk_rows > 1 ? fbp->info->views : READ_VIEWS;
+}
+
+static size_t read_tasks(void *self, size_t chunk) {
+    (void)chunk;
+    const qb__fbp *fbp = self;
+    return qb__ceil_div(fbp->info->views, read_views(fbp));
+}
+
+static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in,
+                          void *out) {
+    (void)worker, (void)in;
+    qb__fbp *fbp = self;
+    const qb__fbp_reader *reader = &fbp->reader;
+    size_t slices = qb__fbp_chunk_slices(fbp, chunk), row0 = qb__fbp_chunk_row(fbp, chunk);
+    size_t view0 = task * read_views(fbp), parts = reader->cut.parts;
+    size_t view1 = qb__smaller(view0 + read_views(fbp), fbp->info->views);
+    char *raw = out;
+    if (reader->cache) {
+        qb_status status = QB_OK;
+        size_t last = row0 + (slices - 1) * fbp->step;
+        /* The cache is a whole number of chunks, so the first row's presence is all rows' presence. */
+        if (row0 < reader->cache_first || last >= reader->cache_end) status = fill_cache(fbp, row0);
+        if (status == QB_OK) copy_from_cache(fbp, view0, view1, slices, row0, raw);
+        return status;
+    }
+    size_t run = fbp->step == 1 ? qb__ceil_div(slices, parts) : 1; /* rows a sweep brings */
+    for (size_t s = 0; s < slices; s += run) {
+        size_t row = row0 + s * fbp->step, end = qb__smaller(s + run, slices) - s;
+        qb_status status = qb_scan_read(fbp->scan, view0, view1, row, row + end,
+                                        raw + qb__fbp_raw_offset(fbp, slices, parts, view0, s));
+        if (status != QB_OK) return status;
+    }
+    return QB_OK;
+}
+
+int qb__fbp_stages(void *plan, const qb__cut *cut, qb__stage *stages) {
+    const qb__fbp *fbp = plan;
+    const size_t slice = fbp->info->views * qb__fbp_raw_row(fbp);
+    stages[0] = (qb__stage){.name = "read",
+                            .self = plan,
+                            .blocking = true,
+                            .slots = cut->slots,
+                            .slot_bytes = cut->slices * slice,
+                            .last_bytes = qb__cut_last(cut, fbp->grid.n[2]) * slice,
+                            .tasks = read_tasks,
+                            .run = read_run};
+    return 1;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* Single slices on the CPU, whoever computes the volume: for the range of integers, and for sweeps. */
+#include <math.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/sort.h"
+#include "base/status.h"
+#include "center/center.h"
+#include "recon/fbp/fbp_cpu.h"
+
+typedef struct slice {
+    const qb__fbp *fbp;
+    const qb__running *run;
+    size_t row;
+    char *raw, *packed;
+    char **scratch;          /* [thread] */
+    qb__prep_counts *counts; /* [thread] dropped: the volume's rows are counted when it is made */
+    float *image;
+} slice;
+
+static void filter(void *context, size_t view, int worker) {
+    const slice *s = context;
+    const qb__fbp_worker has = {s->run->prepare, s->scratch[worker], &s->counts[worker]};
+    qb__fbp_filter_view(s->fbp, &has, view, 1, s->row, s->raw, s->packed);
+}
+
+static void backproject(void *context, size_t tile, int worker) {
+    const slice *s = context;
+    qb__fbp_tile(s->fbp, 1, tile, s->packed, s->image, s->scratch[worker]);
+}
+
+size_t qb__fbp_slice_bytes(const qb__fbp *fbp) {
+    return fbp->info->views * qb__fbp_raw_row(fbp) + qb__fbp_packed_bytes(fbp, 1) +
+           (size_t)fbp->threads * qb__fbp_scratch(fbp, 1);
+}
+
+static qb_status allocate(slice *s) {
+    const qb__fbp *fbp = s->fbp;
+    const size_t threads = (size_t)fbp->threads;
+    qb_status status;
+    QB__TRY(qb__alloc(fbp->info->views, qb__fbp_raw_row(fbp), &s->raw));
+    QB__TRY(qb__alloc(qb__fbp_packed_bytes(fbp, 1), 1, &s->packed));
+    QB__TRY(qb__alloc(threads, sizeof *s->counts, &s->counts));
+    QB__TRY(qb__alloc(threads, sizeof *s->scratch, &s->scratch));
+    for (size_t i = 0; i < threads; i++)
+        QB__TRY(qb__alloc(qb__fbp_scratch(fbp, 1), 1, &s->scratch[i]));
+out:
+    return status;
+}
+
+qb_status qb__fbp_slice(const qb__fbp *fbp, const qb__running *run, size_t row, float *image) {
+    slice s = {.fbp = fbp, .run = run, .row = row, .image = image};
+    qb_status status = allocate(&s);
+    if (status == QB_OK)
+        status = qb_scan_read(fbp->scan, 0, fbp->info->views, row, row + 1, s.raw);
+    if (status == QB_OK) {
+        qb__pool_for(run->pool, fbp->info->views, filter, &s);
+        qb__pool_for(run->pool, qb__fbp_tiles(fbp), backproject, &s);
+    }
+    for (int i = 0; s.scratch && i < fbp->threads; i++) qb__free(s.scratch[i]);
+    qb__free(s.scratch);
+    qb__free(s.counts);
+    qb__free(s.raw);
+    qb__free(s.packed);
+    return status;
+}
+
+static size_t pixels(const qb__fbp *fbp) {
+    return fbp->grid.n[0] * fbp->grid.n[1];
+}
+
+/* The middle slice says which values matter; 1 in 10,000 pixels at either end may be clipped. */
+qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double *high) {
+    const qb__fbp *fbp = plan;
+    const size_t count = pixels(fbp), row = fbp->first_row + fbp->grid.n[2] / 2 * fbp->step;
+    float *image;
+    qb_status status = qb__alloc(count, sizeof *image, &image);
+    if (status == QB_OK) status = qb__fbp_slice(fbp, run, row, image);
+    if (status == QB_OK) {
+        double shift = fbp->options->hu > 0 ? -1000.0 : 0.0;
+        qb__sort_floats(image, count);
+        *low = image[count / 10000] + shift;
+        *high = image[count - 1 - count / 10000] + shift;
+        if (*high <= *low) *high = *low + 1;
+        qb__info(run->env, "integer range %g..%g, from slice %zu; give --range LO,HI to fix it", *low,
+                 *high, row);
+    }
+    qb__free(image);
+    return status;
+}
+
+qb_status qb__fbp_before(void *plan, size_t held, size_t cap, const qb_env *env, size_t *bytes) {
+    const qb__fbp *fbp = plan;
+    const bool ranges = !qb_dtype_is_float(fbp->output->dtype) && fbp->output->range.count == 0;
+    size_t range = ranges ? held + qb__fbp_slice_bytes(fbp) + pixels(fbp) * sizeof(float) : 0;
+    if (range > cap)
+        return qb__fail(
+            QB_BAD_ARGUMENT,
+            "--max-ram of %.1f MiB is too small to find the range of the integers, which "
+            "needs %.1f MiB: give --range LO,HI",
+            (double)cap / 1048576.0, (double)range / 1048576.0);
+    size_t finding = 0; /* the axis: over when the rest begins */
+    if (isnan(fbp->center)) finding = qb__resident_bytes() + qb__center_bytes(fbp->info, env);
+    *bytes = qb__larger(range, finding);
+    return QB_OK;
+}

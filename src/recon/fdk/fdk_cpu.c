@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+#include "recon/fdk/fdk_cpu.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "planner/backproject.h"
+
+/* ---- what a cut costs ---- */
+
+/* A slab's slices in the kernel's time for whole layers: seven tenths of a layer's are spent on it
+ * however few of its slices are wanted. */
+static double slices_worth(const qb__layers *layers, size_t slices) {
+    size_t whole = qb__ceil_div(slices, layers->thickness) * layers->thickness;
+    return 0.7 * (double)whole + 0.3 * (double)slices;
+}
+
+/* Rows that are read for some: storage may come in pieces that are unpacked whole. */
+static double rows_read(const qb_scan_info *info, const qb__rows *raw) {
+    size_t piece = info->chunk_rows > 0 ? info->chunk_rows : 1;
+    size_t first = raw->first / piece * piece, end = qb__ceil_div(raw->end, piece) * piece;
+    return (double)(end < info->rows ? end : info->rows) - (double)first;
+}
+
+static qb__layers layers_of(const qb__fdk *fdk) {
+    if (fdk->variant->layers) return fdk->variant->layers(&fdk->problem);
+    return (qb__layers){.thickness = 1};
+}
+
+/* A variant's layout may depend on where the rows lie, not only on how many they are. */
+static void slabs(void *state, const qb__cut *cut, const size_t *edge) {
+    (void)edge;
+    qb__fdk_on_cpu *cpu = state;
+    const qb__fdk *fdk = cpu->fdk;
+    const qb__layers layers = layers_of(fdk);
+    cpu->view_bytes = 64;
+    cpu->rows = cpu->raw_rows = cpu->slices = 0;
+    for (size_t slab = 0; slab < cut->slabs; slab++) {
+        const qb__fdk_window *w = &fdk->window[slab];
+        if (w->rows.r0 == w->rows.r1) continue;
+        size_t bytes = fdk->variant->view_bytes(&fdk->problem, w->rows);
+        if (bytes > cpu->view_bytes) cpu->view_bytes = bytes;
+        cpu->rows += (double)(w->rows.r1 - w->rows.r0);
+        cpu->raw_rows += rows_read(fdk->info, &w->raw);
+        cpu->slices += slices_worth(&layers, w->z1 - w->z0);
+    }
+}
+
+/* About how long it takes, with guesses that need be right to a factor of two: a core filters a
+ * value in 5 ns, resamples one in 15, moves a voxel in and out of the sums in 1; files pass at 1.5
+ * and 1 GB/s. With two buffers a ring, stages overlap, but for the last slab's writing and the
+ * first block's way there; with one they take turns. */
+static double seconds(void *state, const qb__cut *cut) {
+    const qb__fdk_on_cpu *cpu = state;
+    const qb__fdk *fdk = cpu->fdk;
+    const qb__bp_cone_problem *p = &fdk->problem;
+    double views = (double)p->views, slice = (double)p->nx * (double)p->ny;
+    double filter = cpu->rows * views * (double)fdk->width * (fdk->resampled ? 20e-9 : 5e-9);
+    double project = cpu->slices * slice * views / (fdk->variant->speed * 1e9) +
+                     (double)cut->blocks * (double)p->nz * slice * 1e-9;
+    double line = (double)qb__fdk_raw_row(fdk);
+    double read = cpu->raw_rows * views * line / (fdk->info->chunk_rows > 1 ? 0.2e9 : 1.5e9);
+    double write = (double)p->nz * slice * (double)cpu->value_bytes / 1e9;
+    double compute = (filter + project) / cpu->threads;
+    if (cut->slots < 2) return read + compute + write;
+    double slowest = fmax(compute, fmax(read, write)), slabs = (double)cut->slabs;
+    return slowest + write / slabs + (read + filter / cpu->threads) / (slabs * (double)cut->blocks);
+}
+
+static qb__room memory(void *state, const qb__cut *cut) {
+    (void)cut;
+    const qb__fdk *fdk = ((qb__fdk_on_cpu *)state)->fdk;
+    size_t weights = fdk->geometry->rows * fdk->geometry->columns * sizeof(float);
+    return (qb__room){.host = fdk->same_weights ? weights : 0};
+}
+
+static size_t scratch(void *state, const qb__cut *cut) {
+    (void)cut;
+    return qb__fdk_scratch(((qb__fdk_on_cpu *)state)->fdk);
+}
+
+/* Blocks of 64 views, or more where there are many threads, down to 8. */
+static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
+    (void)cut;
+    enum { MANY = 64, FEW = 8 };
+    const qb__fdk_on_cpu *cpu = state;
+    size_t views = MANY;
+    while (views < 2 * (size_t)cpu->threads) views *= 2;
+    if (before == 0) return qb__smaller(views, cpu->fdk->problem.views);
+    while (views >= before) views /= 2;
+    return views >= FEW ? views : 0;
+}
+
+static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
+    (void)env;
+    const qb__fdk *fdk = plan;
+    qb__fdk_on_cpu *cpu;
+    qb_status status = qb__alloc(1, sizeof *cpu, &cpu);
+    if (status != QB_OK) return status;
+    *cpu = (qb__fdk_on_cpu){.fdk = fdk, .threads = task->threads};
+    cpu->value_bytes = qb_dtype_size(task->output->dtype);
+    offer->state = cpu;
+    offer->timed = true;
+    offer->space = (qb__cut_space){.slices = fdk->problem.nz,
+                                   .views = fdk->problem.views,
+                                   .layers = layers_of(fdk),
+                                   .most = fdk->problem.nz,
+                                   .thinner = qb__thinner_layers,
+                                   .views_after = views_after,
+                                   .engine = cpu,
+                                   .views_stream = true,
+                                   .cap = offer->space.cap};
+    return QB_OK;
+}
+
+/* ---- filter ---- */
+
+static size_t filter_tasks(void *self, size_t chunk) {
+    const qb__fdk_on_cpu *cpu = self;
+    qb__fdk_piece p = qb__fdk_piece_of(cpu->fdk, chunk);
+    return p.view1 - p.view0;
+}
+
+static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, const void *in,
+                            void *out) {
+    const qb__fdk_on_cpu *cpu = self;
+    const qb__fdk *fdk = cpu->fdk;
+    qb__fdk_piece p = qb__fdk_piece_of(fdk, chunk);
+    if (p.need->rows.r0 == p.need->rows.r1) return QB_OK;
+    size_t bytes = fdk->variant->view_bytes(&fdk->problem, p.need->rows);
+    qb__fdk_filter_view(cpu, p.need, p.view0 + task,
+                        (const char *)in + task * qb__fdk_raw_rows(&p) * qb__fdk_raw_row(fdk),
+                        worker, (char *)out + task * bytes);
+    return QB_OK;
+}
+
+/* ---- back-project ---- */
+
+typedef struct bricks {
+    size_t size[3], count[3];
+} bricks;
+
+static bricks bricks_of(const qb__fdk *fdk, const qb__fdk_piece *p) {
+    size_t n[3] = {fdk->grid.n[0], fdk->grid.n[1], p->z1 - p->z0};
+    bricks b;
+    for (int i = 0; i < 3; i++) {
+        b.size[i] = fdk->variant->brick[i] ? fdk->variant->brick[i] : n[i];
+        b.count[i] = qb__ceil_div(n[i], b.size[i]);
+    }
+    return b;
+}
+
+static size_t brick_tasks(void *self, size_t chunk) {
+    const qb__fdk *fdk = ((qb__fdk_on_cpu *)self)->fdk;
+    qb__fdk_piece p = qb__fdk_piece_of(fdk, chunk);
+    bricks b = bricks_of(fdk, &p);
+    return b.count[0] * b.count[1] * b.count[2];
+}
+
+static void clear_brick(const qb__fdk *fdk, qb__bp_cone_brick k, float *out) {
+    for (size_t z = k.z0; z < k.z1; z++) {
+        for (size_t y = k.y0; y < k.y1; y++)
+            memset(out + (z * fdk->grid.n[1] + y) * fdk->grid.n[0] + k.x0, 0,
+                   (k.x1 - k.x0) * sizeof *out);
+    }
+}
+
+static qb_status backproject_run(void *self, size_t chunk, size_t task, int worker, const void *in,
+                                 void *out) {
+    const qb__fdk_on_cpu *cpu = self;
+    const qb__fdk *fdk = cpu->fdk;
+    qb__fdk_piece p = qb__fdk_piece_of(fdk, chunk);
+    bricks b = bricks_of(fdk, &p);
+    size_t x = task % b.count[0] * b.size[0], rest = task / b.count[0];
+    size_t y = rest % b.count[1] * b.size[1], z = p.z0 + rest / b.count[1] * b.size[2];
+    const size_t *n = fdk->grid.n;
+    qb__bp_cone_brick brick = {x, qb__smaller(x + b.size[0], n[0]), y, qb__smaller(y + b.size[1], n[1]),
+                               z, qb__smaller(z + b.size[2], p.z1)};
+    float *origin = (float *)out - p.z0 * n[0] * n[1];
+    if (p.need->rows.r0 == p.need->rows.r1) {
+        if (p.first) clear_brick(fdk, brick, origin);
+        return QB_OK;
+    }
+    fdk->variant->run(&fdk->problem, p.view0, p.view1, in, p.need->rows, brick, origin, n[0] * n[1],
+                      n[0], !p.first, cpu->run->scratch[worker]);
+    return QB_OK;
+}
+
+static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
+    (void)source;
+    const qb__fdk_on_cpu *cpu = state;
+    const size_t slice = cpu->fdk->grid.n[0] * cpu->fdk->grid.n[1] * sizeof(float);
+    stages[0] = (qb__stage){.name = "filter",
+                            .self = state,
+                            .slots = cut->slots,
+                            .slot_bytes = cut->views * cpu->view_bytes,
+                            .tasks = filter_tasks,
+                            .run = filter_run};
+    stages[1] = (qb__stage){.name = "back-project",
+                            .self = state,
+                            .slots = cut->slabs > 1 ? cut->slots : 1,
+                            .gather = cut->blocks,
+                            .slot_bytes = cut->slices * slice,
+                            .tasks = brick_tasks,
+                            .run = backproject_run};
+    return 2;
+}
+
+/* ---- life ---- */
+
+static qb_status open_cpu(void *state, const qb__cut *cut, const qb__running *run) {
+    (void)cut;
+    qb__fdk_on_cpu *cpu = state;
+    const qb_geometry *geometry = cpu->fdk->geometry;
+    cpu->run = run;
+    if (!cpu->fdk->same_weights) return QB_OK;
+    qb_status status =
+        qb__alloc(geometry->rows * geometry->columns, sizeof(float), &cpu->pixel_weights);
+    if (status == QB_OK)
+        qb__cone_pixel_weights(geometry, &cpu->fdk->weights, 0, 0, geometry->rows,
+                               cpu->pixel_weights);
+    return status;
+}
+
+static void close_cpu(void *state) {
+    qb__fdk_on_cpu *cpu = state;
+    qb__free(cpu->pixel_weights);
+    cpu->pixel_weights = NULL;
+}
+
+static void describe(void *state, const qb__cut *cut, cJSON *plan) {
+    (void)cut;
+    const qb__bp_cone_variant *variant = ((qb__fdk_on_cpu *)state)->fdk->variant;
+    cJSON_AddStringToObject(plan, "kernel", variant->id);
+    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(variant->accuracy));
+    cJSON_AddStringToObject(plan, "device", "cpu");
+}
+
+static const char *kernel(void *state) {
+    return ((qb__fdk_on_cpu *)state)->fdk->variant->id;
+}
+
+const qb__engine qb__fdk_cpu = {
+    .name = "cpu",
+    .place = "this computer",
+    .decide = decide,
+    .slabs = slabs,
+    .memory = memory,
+    .scratch = scratch,
+    .seconds = seconds,
+    .stages = stages,
+    .open = open_cpu,
+    .close = close_cpu,
+    .describe = describe,
+    .kernel = kernel,
+    .destroy = qb__free,
+};

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* The CPU as an engine of the projection: a block of views gathers the slabs of the volume. The work
+ * inside a slab is the projector's, on its own threads. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "planner/backproject.h"
+#include "recon/project/projection.h"
+
+typedef struct on_cpu {
+    const qb__projection *p;
+    int threads;
+    size_t value_bytes; /* of a pixel in the file */
+    /* while running */
+    const qb_env *env;
+    float *sums;        /* of the block of views in hand */
+} on_cpu;
+
+/* ---- what a cut costs ---- */
+
+/* The whole volume and 64 to 16 views at a time; else single layers and evenly many views. */
+static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
+    enum { MANY = 64, FEW = 16 };
+    const size_t all = ((const on_cpu *)state)->p->scan.views;
+    if (cut->slabs > 1) {
+        if (before < 2) return before ? 0 : all;
+        size_t blocks = qb__ceil_div(all, before);
+        while (qb__ceil_div(all, blocks) >= before) blocks++;
+        return qb__ceil_div(all, blocks);
+    }
+    size_t views = before ? before / 2 : qb__smaller(MANY, all);
+    return views < qb__smaller(FEW, all) ? 0 : views;
+}
+
+/* With guesses that need be right to a factor of two: a core packs a voxel in 1 ns, for each block of
+ * views anew; files pass at 1.5 and 1 GB/s. A volume that stays is read before all else. */
+static double seconds(void *state, const qb__cut *cut) {
+    const on_cpu *cpu = state;
+    const qb__projection *p = cpu->p;
+    const size_t *n = p->grid.n, *piece = p->source->chunk;
+    const double voxels = (double)n[0] * (double)n[1] * (double)n[2];
+    const double blocks = (double)cut->blocks, slabs = (double)cut->slabs;
+    const double once = voxels * (double)qb_dtype_size(p->source->dtype) /
+                        (piece[0] * piece[1] * piece[2] > 1 ? 0.2e9 : 1.5e9);
+    const double read = cut->slabs > 1 ? once * blocks : 0;
+    const double compute =
+        (qb__projection_samples(p) / (p->projector->variant->speed * 1e9) + blocks * voxels * 1e-9) / cpu->threads;
+    const double write = (double)p->scan.views * (double)qb__projection_pixels(p) *
+                         (double)cpu->value_bytes / 1e9;
+    const double before = cut->slabs > 1 ? 0 : once;
+    if (cut->slots < 2) return before + read + compute + write;
+    return before + fmax(compute, fmax(read, write)) + write / blocks + read / (blocks * slabs);
+}
+
+static qb__room memory(void *state, const qb__cut *cut) {
+    const qb__projection *p = ((on_cpu *)state)->p;
+    return (qb__room){.host = cut->views * qb__project_view_floats(p->projector) * sizeof(float) +
+                              qb__projection_raw_bytes(p, cut)};
+}
+
+static size_t scratch(void *state, const qb__cut *cut) {
+    (void)state, (void)cut;
+    return 0; /* the projector has its own */
+}
+
+static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
+    (void)env;
+    const qb__projection *p = plan;
+    on_cpu *cpu;
+    qb_status status = qb__alloc(1, sizeof *cpu, &cpu);
+    if (status != QB_OK) return status;
+    *cpu = (on_cpu){.p = p,
+                    .threads = task->threads,
+                    .value_bytes = qb_dtype_size(task->output->dtype)};
+    offer->state = cpu;
+    offer->timed = true;
+    offer->space = (qb__cut_space){.slices = p->grid.n[2],
+                                   .views = p->scan.views,
+                                   .layers = {.thickness = p->projector->side[2]},
+                                   .most = p->grid.n[2],
+                                   .thinner = qb__thinner_single,
+                                   .views_after = views_after,
+                                   .engine = cpu,
+                                   .views_stream = true,
+                                   .cap = offer->space.cap};
+    return QB_OK;
+}
+
+/* ---- the stage ---- */
+
+static qb_status project_run(void *self, size_t chunk, size_t task, int worker, const void *in,
+                             void *out) {
+    (void)task, (void)worker;
+    on_cpu *cpu = self;
+    qb_projector *projector = cpu->p->projector;
+    const qb__projection_piece k = qb__projection_piece_of(cpu->p, chunk);
+    const size_t floats = (k.view1 - k.view0) * qb__project_view_floats(projector);
+    if (k.first) memset(cpu->sums, 0, floats * sizeof *cpu->sums);
+    qb_status status =
+        qb__project_add(projector, in, k.z0, k.z1, k.view0, k.view1, cpu->sums, cpu->env);
+    if (status == QB_OK && k.last) qb__project_finish(projector, k.view0, k.view1, cpu->sums, out);
+    return status;
+}
+
+static double pool_seconds(void *self) {
+    return qb__project_cpu_seconds(((on_cpu *)self)->p->projector);
+}
+
+static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
+    (void)source;
+    const qb__projection *p = ((on_cpu *)state)->p;
+    const size_t view = qb__projection_pixels(p) * sizeof(float);
+    stages[0] = (qb__stage){.name = "project",
+                            .self = state,
+                            .blocking = true,
+                            .slots = cut->blocks > 1 ? cut->slots : 1,
+                            .gather = cut->slabs,
+                            .slot_bytes = cut->views * view,
+                            .last_bytes = (p->scan.views - (cut->blocks - 1) * cut->views) * view,
+                            .run = project_run,
+                            .cpu_seconds = pool_seconds};
+    return 1;
+}
+
+/* ---- life ---- */
+
+static qb__pool *pool(void *state) {
+    return ((on_cpu *)state)->p->projector->pool;
+}
+
+static qb_status open_cpu(void *state, const qb__cut *cut, const qb__running *run) {
+    on_cpu *cpu = state;
+    cpu->env = run->env;
+    return qb__alloc(cut->views, qb__project_view_floats(cpu->p->projector) * sizeof(float),
+                     &cpu->sums);
+}
+
+static void close_cpu(void *state) {
+    on_cpu *cpu = state;
+    qb__free(cpu->sums);
+    cpu->sums = NULL;
+}
+
+static void describe(void *state, const qb__cut *cut, cJSON *plan) {
+    const on_cpu *cpu = state;
+    const qb__joseph_variant *variant = cpu->p->projector->variant;
+    cJSON_AddStringToObject(plan, "kernel", variant->id);
+    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(variant->accuracy));
+    cJSON_AddStringToObject(plan, "device", "cpu");
+    cJSON_AddNumberToObject(plan, "volume_reads", cut->slabs == 1 ? 1.0 : (double)cut->blocks);
+}
+
+static const char *kernel(void *state) {
+    return ((on_cpu *)state)->p->projector->variant->id;
+}
+
+const qb__engine qb__projection_cpu = {
+    .name = "cpu",
+    .place = "this computer",
+    .decide = decide,
+    .memory = memory,
+    .scratch = scratch,
+    .seconds = seconds,
+    .stages = stages,
+    .pool = pool,
+    .open = open_cpu,
+    .close = close_cpu,
+    .describe = describe,
+    .kernel = kernel,
+    .destroy = qb__free,
+};

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a job: planned, described, run, released; the same for every method. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "cpu/features.h"
+#include "io/scan.h"
+#include "job/budget.h"
+#include "recon/reconstruction_parts.h"
+
+static void destroy(qb_job *job) {
+    qb__reconstruction *r = (qb__reconstruction *)job;
+    qb__engines_destroy(r);
+    if (r->plan) r->method->release(r->plan);
+    qb__free(r->plan);
+    if (r->options) qb_params_clear(r->method->params, r->options);
+    qb__free(r->options);
+    qb_params_clear(qb_prep_params, &r->prep);
+    qb_params_clear(qb_output_params, &r->output);
+    cJSON_Delete(r->remarks);
+    qb__free(r->command);
+    qb__free(r->input);
+    qb__free(r->edge);
+    qb__free(r);
+}
+
+/* ---- plan ---- */
+
+static qb_status copy_text(const char *text, char **copy) {
+    *copy = qb__strdup(text);
+    return *copy || !text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for a name");
+}
+
+static qb_status copy_request(qb__reconstruction *r, const qb__request *from, const qb_env *env) {
+    qb_status status;
+    const qb_scan_info *info = from->scan ? qb_scan_describe(from->scan) : NULL;
+    QB__TRY(copy_text(from->command, &r->command));
+    QB__TRY(copy_text(from->input ? from->input : info->path, &r->input));
+    QB__TRY(qb__alloc(1, r->method->options_bytes, &r->options));
+    QB__TRY(qb__alloc(1, r->method->plan_bytes, &r->plan));
+    QB__TRY(qb_params_copy(r->method->params, from->options, r->options));
+    if (from->scan) QB__TRY(qb_params_copy(qb_prep_params, from->prep, &r->prep));
+    QB__TRY(qb__output_take(from->output, &r->output));
+    r->task = (qb__task){.scan = from->scan,
+                         .info = info,
+                         .input = r->input,
+                         .more = from->more,
+                         .prep = &r->prep,
+                         .options = r->options,
+                         .output = &r->output,
+                         .threads = env && env->threads > 0 ? env->threads : qb__cpu_count()};
+out:
+    return status;
+}
+
+static void begin_subject(const qb__reconstruction *r, qb__subject *subject) {
+    const qb_scan_info *info = r->task.info;
+    *subject = (qb__subject){.verb = r->method->verb, .input = r->task.input, .units = ""};
+    if (!info) return;
+    subject->format = info->format;
+    subject->quantity = qb_quantity_name(info->quantity);
+    subject->quantity_from = info->quantity_from;
+    subject->views = info->views, subject->rows = info->rows, subject->columns = info->columns;
+}
+
+static qb_status check_dtype(const qb__reconstruction *r) {
+    if (qb_dtype_is_float(r->output.dtype)) return QB_OK;
+    if (r->method->only_float)
+        return qb__fail(QB_BAD_ARGUMENT, "line integrals are written as float32 or float16");
+    if (r->output.range.count == 0 && !r->method->range)
+        return qb__fail(QB_BAD_ARGUMENT, "--dtype uint16 and uint8 need --range LO,HI");
+    return QB_OK;
+}
+
+/* What decide() remarked stays; all else is said anew. */
+static cJSON *remarks_of(qb__reconstruction *r) {
+    if (!r->remarks) r->remarks = cJSON_Duplicate(r->job.plan, true);
+    return cJSON_Duplicate(r->remarks, true);
+}
+
+qb_status qb__reconstruction_describe(qb__reconstruction *r) {
+    const qb__candidate *c = qb__chosen(r);
+    const qb__cut *cut = &r->cut;
+    cJSON *plan = remarks_of(r);
+    qb__describe_subject(plan, &r->decision.subject);
+    qb__describe_options(plan, r->method->params, r->options);
+    if (r->task.scan) qb__describe_options(plan, qb_prep_params, &r->prep);
+    c->engine->describe(c->offer.state, cut, plan);
+    r->method->describe(r->plan, cut, plan);
+    cJSON_AddNumberToObject(plan, "threads", r->task.threads);
+    cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)cut->slices);
+    cJSON_AddNumberToObject(plan, "chunks", (double)cut->slabs);
+    cJSON_AddNumberToObject(plan, "views_per_block", (double)cut->views);
+    cJSON_AddNumberToObject(plan, "ring_slots", cut->slots);
+    qb__describe_cost(plan, &r->volume, r->memory, cut->seconds);
+    cJSON_Delete(r->job.plan);
+    r->job.plan = plan;
+    cJSON_free(r->job.plan_text);
+    r->job.plan_text = cJSON_Print(plan);
+    return r->job.plan_text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the plan");
+}
+
+static qb_status decide(qb__reconstruction *r, const qb_env *env) {
+    qb__decision *d = &r->decision;
+    qb_status status;
+    r->job.plan = cJSON_CreateObject();
+    QB__TRY(qb__volume_check(&r->output, r->task.input));
+    QB__TRY(check_dtype(r));
+    begin_subject(r, &d->subject);
+    QB__TRY(r->method->decide(&r->task, r->plan, env, r->job.plan, d));
+    r->volume = (qb__volume_out){.options = &r->output,
+                                 .stack = d->stack,
+                                 .hu = d->hu,
+                                 .shown = d->shown,
+                                 .beside = d->beside};
+    r->cap = qb__memory_cap(env);
+    r->held = qb__held_bytes(&(qb__held){
+        .threads = r->task.threads,
+        .scan = r->task.info,
+        .rows = d->row1 - d->row0,
+        .preview_pixels = r->output.preview ? d->stack.shape[1] * d->stack.shape[2] : 0,
+        .more = d->more});
+    QB__TRY(qb__engines_decide(r, env));
+    QB__TRY(qb__engines_choose(r, 0, env));
+    if (r->method->before) QB__TRY(r->method->before(r->plan, r->held, r->cap, env, &r->before));
+    qb__engines_settle(r);
+    status = qb__reconstruction_describe(r);
+out:
+    return status;
+}
+
+/* What was decided rested on something that has been found out. */
+static qb_status decide_anew(qb__reconstruction *r, const qb_env *env) {
+    qb__engines_destroy(r);
+    r->method->release(r->plan);
+    cJSON_Delete(r->remarks);
+    cJSON_Delete(r->job.plan);
+    r->remarks = r->job.plan = NULL;
+    r->decision = (qb__decision){0};
+    return decide(r, env);
+}
+
+/* ---- run ---- */
+
+static void release(qb__reconstruction *r) {
+    const qb__candidate *c = qb__chosen(r);
+    if (r->opened && !r->finished && c->engine->finish)
+        c->engine->finish(c->offer.state, NULL, NULL);
+    qb__engines_close(r);
+    r->opened = r->finished = false;
+    qb__prepare_destroy(r->prepare);
+    qb__pool_destroy(r->pool);
+    r->prepare = NULL;
+    r->pool = NULL;
+    r->running = (qb__running){0};
+    qb__volume_abort(&r->volume);
+}
+
+static qb_status open_output(qb__reconstruction *r) {
+    if (!qb_dtype_is_float(qb__volume_dtype(&r->volume)) && r->output.range.count == 0) {
+        qb_status status =
+            r->method->range(r->plan, &r->running, &r->volume.low, &r->volume.high);
+        if (status != QB_OK) return status;
+    }
+    return qb__volume_open(&r->volume);
+}
+
+static qb_status stream(qb__reconstruction *r, const qb_env *env) {
+    const qb__candidate *c = qb__chosen(r);
+    cJSON *report = r->job.report;
+    const int threads = r->task.threads;
+    qb__prep_counts *counts = r->running.counts;
+    qb__pipeline_report times;
+    qb_status status;
+    QB__TRY(qb__pipeline_run(r->line, r->running.pool, env, &times));
+    if (c->engine->finish) QB__TRY(c->engine->finish(c->offer.state, report, &counts[0]));
+    r->finished = true;
+    if (r->prepare) {
+        QB__TRY(qb__prepare_check(r->task.input, counts, threads));
+        qb__prepare_report(r->prepare, counts, threads, report, env);
+    }
+    qb__report_stages(report, &times, threads);
+    if (r->method->end) QB__TRY(r->method->end(r->plan, report));
+out:
+    return status;
+}
+
+static qb_status finish_output(qb__reconstruction *r, const qb_env *env) {
+    const qb__candidate *c = qb__chosen(r);
+    cJSON *report = r->job.report;
+    qb__volume_report(&r->volume, report, env);
+    cJSON_AddStringToObject(report, "output", r->output.output);
+    cJSON_AddStringToObject(report, "kernel", c->engine->kernel(c->offer.state));
+    char *provenance = qb__provenance(&r->job, r->command, r->task.input);
+    qb_status status = provenance ? qb__volume_commit(&r->volume, provenance)
+                                  : qb__fail(QB_NO_MEMORY, "no memory for the provenance");
+    cJSON_free(provenance);
+    return status;
+}
+
+static qb_status begin(qb__reconstruction *r, const qb_env *env) {
+    const qb__decision *d = &r->decision;
+    qb_status status = QB_OK;
+    r->running = (qb__running){
+        .env = env, .report = r->job.report, .job = &r->job, .command = r->command};
+    bool anew = false;
+    if (r->candidates == 0) QB__TRY(decide_anew(r, env)); /* failed in a run before */
+    if (r->method->begin) QB__TRY(r->method->begin(r->plan, env, r->job.report, &anew));
+    if (anew) QB__TRY(decide_anew(r, env));
+    const qb__candidate *c = qb__chosen(r);
+    if (r->task.scan)
+        QB__TRY(qb__prepare_create(r->task.scan, &r->prep, d->row0, d->row1, env, &r->prepare));
+    r->running.prepare = r->prepare;
+    if (c->engine->pool) r->running.pool = c->engine->pool(c->offer.state);
+    if (!r->running.pool) QB__TRY(qb__pool_create(r->task.threads, &r->pool));
+    if (!r->running.pool) r->running.pool = r->pool;
+out:
+    return status;
+}
+
+static qb_status run(qb_job *job, const qb_env *env) {
+    qb__reconstruction *r = (qb__reconstruction *)job;
+    qb_status status;
+    QB__TRY(begin(r, env));
+    if (r->decision.instead) {
+        status = r->method->instead(r->plan, &r->running);
+        goto out;
+    }
+    QB__TRY(open_output(r));
+    QB__TRY(qb__engines_open(r, env));
+    QB__TRY(stream(r, env));
+    status = finish_output(r, env);
+out:
+    release(r);
+    return status;
+}
+
+static qb_status spare(const qb__reconstruction *r, const qb_env *env) {
+    if (r->decision.instead) return r->method->spare(r->plan, &r->job.inputs, env);
+    return qb__volume_spare(&r->volume, &r->job.inputs, env);
+}
+
+qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *request,
+                                  const qb_env *env, qb_job **job) {
+    qb__reconstruction *r;
+    *job = NULL;
+    qb_status status = qb__alloc(1, sizeof *r, &r);
+    if (status != QB_OK) return status;
+    r->job.run = run;
+    r->job.destroy = destroy;
+    r->method = method;
+    status = copy_request(r, request, env);
+    if (request->scan) r->job.inputs.also[0] = &request->scan->inputs;
+    r->job.inputs.also[1] = request->read;
+    qb__inputs_begin(&r->job.inputs);
+    if (status == QB_OK) status = decide(r, env);
+    qb__inputs_end(&r->job.inputs);
+    if (status == QB_OK) status = spare(r, env);
+    if (status == QB_OK)
+        *job = &r->job;
+    else
+        qb_job_destroy(&r->job);
+    return status;
+}

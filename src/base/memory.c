@@ -28,7 +28,7 @@ bool qb__mul(size_t a, size_t b, size_t c, size_t *product) {
     return !__builtin_mul_overflow(a, b, &ab) && !__builtin_mul_overflow(ab, c, product);
 }
 
-void qb__fail_allocation(size_t n) { atomic_store(&failure_countdown, n); }
+size_t qb__fail_allocation(size_t n) { return atomic_exchange(&failure_countdown, n); }
 
 static bool must_fail(void) {
     size_t n = atomic_load_explicit(&failure_countdown, memory_order_relaxed);

@@ -40,8 +40,9 @@ char *qb__strdup(const char *text); /* NULL for NULL or when memory is out; rele
  * optional parts whether it forgave a lack of memory. */
 size_t qb__allocations_failed(void);
 
-/* The n-th allocation from now fails, once; 0 = never. For the tests. */
-void qb__fail_allocation(size_t n);
+/* The n-th allocation from now fails, once; 0 = never. For the tests. Returns how far the one told
+ * before still is: 0 when it has failed. */
+size_t qb__fail_allocation(size_t n);
 
 /* Anonymous bytes this process holds now (VmRSS less mapped file pages); 0 when unknown. */
 size_t qb__resident_bytes(void);

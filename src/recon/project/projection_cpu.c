@@ -35,23 +35,23 @@ static size_t views_after(const void *state, const qb__cut *cut, size_t before) 
 }
 
 /* With guesses that need be right to a factor of two: a core packs a voxel in 1 ns, for each block of
- * views anew; files pass at 1.5 and 1 GB/s. A volume that stays is read before all else. */
+ * views anew; files pass at 1.5 and 1 GB/s. Slabs are read while others are projected, which is not
+ * counted: on a slow disk reading again is what takes longest, so a volume that fits stays. */
 static double seconds(void *state, const qb__cut *cut) {
     const on_cpu *cpu = state;
     const qb__projection *p = cpu->p;
     const size_t *n = p->grid.n, *piece = p->source->chunk;
     const double voxels = (double)n[0] * (double)n[1] * (double)n[2];
-    const double blocks = (double)cut->blocks, slabs = (double)cut->slabs;
+    const double blocks = (double)cut->blocks;
     const double once = voxels * (double)qb_dtype_size(p->source->dtype) /
                         (piece[0] * piece[1] * piece[2] > 1 ? 0.2e9 : 1.5e9);
-    const double read = cut->slabs > 1 ? once * blocks : 0;
+    const double read = cut->slabs > 1 ? once * blocks : once;
     const double compute =
         (qb__projection_samples(p) / (p->projector->variant->speed * 1e9) + blocks * voxels * 1e-9) / cpu->threads;
     const double write = (double)p->scan.views * (double)qb__projection_pixels(p) *
                          (double)cpu->value_bytes / 1e9;
-    const double before = cut->slabs > 1 ? 0 : once;
-    if (cut->slots < 2) return before + read + compute + write;
-    return before + fmax(compute, fmax(read, write)) + write / blocks + read / (blocks * slabs);
+    if (cut->slots < 2) return read + compute + write;
+    return read + fmax(compute, write) + write / blocks;
 }
 
 static qb__room memory(void *state, const qb__cut *cut) {

@@ -168,7 +168,7 @@ static const char usage[] =
     "  --list           name the variants and stop\n"
     "  --quick          fewer and smaller trials\n"
     "  --trials N       random problems for each variant\n"
-    "  --seed N         where the random numbers begin (printed when not given)\n"
+    "  --seed N         where the random numbers begin (else QB_SEED, else the clock; printed)\n"
     "  --size N         with --bench, one image of NxN pixels from N views\n"
     "  --threads N      trials at a time (all CPUs); with --bench, threads on one problem (1)\n"
     "  --json           with --bench, one JSON object\n";
@@ -187,7 +187,8 @@ int main(int argc, char **argv) {
                                           {NULL, 0, NULL, 0}};
     bool bench = false, list = false;
     const char *filter = NULL;
-    opt.seed = (uint64_t)time(NULL);
+    const char *seed = getenv("QB_SEED");
+    opt.seed = seed && *seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
     for (int c; (c = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
         switch (c) {
         case 'b': bench = true; break;

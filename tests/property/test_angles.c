@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "dice.h"
 
-#include "base/random.h"
 #include "geometry/parallel.h"
 
 #define PI 3.14159265358979323846
@@ -19,11 +13,11 @@ static void check_close(double a, double b, double tolerance) {
 }
 
 /* Jittered steps over one to five half turns, now and then with a hole. */
-static size_t throw_angles(qb__random *dice) {
-    size_t n = 4 + (size_t)(qb__random_unit(dice) * (MOST - 4));
-    double span = PI * (0.5 + 4.5 * qb__random_unit(dice)), jitter = qb__random_unit(dice);
+static size_t throw_angles(void) {
+    size_t n = 4 + (size_t)(qb__random_unit(&dice) * (MOST - 4));
+    double span = PI * (0.5 + 4.5 * qb__random_unit(&dice)), jitter = qb__random_unit(&dice);
     for (size_t i = 0; i < n; i++)
-        angles[i] = 10 + span / (double)n * ((double)i + jitter * qb__random_unit(dice));
+        angles[i] = 10 + span / (double)n * ((double)i + jitter * qb__random_unit(&dice));
     return n;
 }
 
@@ -35,9 +29,8 @@ static double sum(const double *values, size_t n) {
 
 static void weights_never_exceed_the_half_turn(void **state) {
     (void)state;
-    for (uint64_t i = 0; i < CASES; i++) {
-        qb__random dice = qb__random_stream(5, i);
-        size_t n = throw_angles(&dice);
+    for (size_t i = trials(CASES); i > 0; i--) {
+        size_t n = throw_angles();
         qb__angle_report report;
         assert_int_equal(qb__angle_weights(n, angles, weights, &report), QB_OK);
         for (size_t k = 0; k < n; k++) assert_true(weights[k] >= 0);
@@ -49,9 +42,8 @@ static void weights_never_exceed_the_half_turn(void **state) {
 /* Half turns and the order of views are of no account. */
 static void half_turns_and_order_do_not_matter(void **state) {
     (void)state;
-    for (uint64_t i = 0; i < CASES; i++) {
-        qb__random dice = qb__random_stream(6, i);
-        size_t n = throw_angles(&dice);
+    for (size_t i = trials(CASES); i > 0; i--) {
+        size_t n = throw_angles();
         for (size_t k = 0; k < n; k++)
             moved[n - 1 - k] = angles[k] + PI * floor(6 * qb__random_unit(&dice) - 3);
         assert_int_equal(qb__angle_weights(n, angles, weights, NULL), QB_OK);
@@ -66,8 +58,7 @@ static void half_turns_and_order_do_not_matter(void **state) {
  * directions are near enough to be one. */
 static void doubling_every_view_halves_weights(void **state) {
     (void)state;
-    for (uint64_t i = 0; i < CASES; i++) {
-        qb__random dice = qb__random_stream(7, i);
+    for (size_t i = trials(CASES); i > 0; i--) {
         size_t n = 4 + (size_t)(qb__random_unit(&dice) * (MOST / 2 - 4));
         for (size_t k = 0; k < n; k++)
             angles[k] = PI / (double)n * ((double)k + 0.9 * qb__random_unit(&dice));
@@ -86,5 +77,5 @@ int main(void) {
         cmocka_unit_test(half_turns_and_order_do_not_matter),
         cmocka_unit_test(doubling_every_view_halves_weights),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, throw_dice, NULL);
 }

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The redundancy weights of a ray and its opposite make 1, and with all weights a fan-beam
  * inversion, summed here as the formula has it, finds the values of a round object. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "dice.h"
 
 #include "geometry/cone_weights.h"
 #include "geometry/matrix.h"
@@ -18,10 +9,6 @@
 static const double pi = 3.14159265358979323846;
 
 enum { COLUMNS = 301, MOST = 1000 };
-
-static double uniform(double low, double high) {
-    return low + (high - low) * (double)rand() / RAND_MAX;
-}
 
 /* views over `degrees`, 400 mm and 700 mm, 0.8 mm pixels: a fan of 9.7 degrees to each side. */
 static qb_geometry scan(size_t views, double degrees, double first, double offset) {
@@ -41,7 +28,8 @@ static void opposite_rays_make_one(const qb_geometry *geometry, qb_redundancy ki
     assert_int_equal(weights.kind, kind);
     double fan = fmin(-weights.gamma_low, weights.gamma_high), pair[2], *beta = weights.beta;
     assert_true(weights.missing == 0);
-    for (int trial = 0; trial < 20000; trial++) {
+    const size_t count = trials(20000);
+    for (size_t trial = 0; trial < count; trial++) {
         double gamma = uniform(-fan, fan), sum = 0;
         pair[0] = uniform(0, 2 * pi);
         pair[1] = fmod(pair[0] + pi + 2 * gamma + 2 * pi, 2 * pi);
@@ -232,5 +220,5 @@ int main(void) {
         cmocka_unit_test(a_detector_beside_the_axis_is_refused),
         cmocka_unit_test(inversions),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, throw_dice, NULL);
 }

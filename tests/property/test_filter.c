@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "check.h"
+#include "dice.h"
 
 #include "base/memory.h"
-#include "base/random.h"
 #include "ops/filter.h"
 
 enum { CASES = 60 };
@@ -16,7 +15,7 @@ typedef struct random_case {
 
 static size_t pick(unsigned long long seed, size_t below) {
     float x;
-    qb__noise(&x, 1, seed * 7919);
+    qb__noise(&x, 1, (dice_seed + seed) * 7919);
     return (size_t)((x + 1) / 2.0001f * (float)below);
 }
 
@@ -30,8 +29,8 @@ static random_case draw(unsigned long long seed, qb_pad pad) {
     assert_ok(qb__alloc(c.columns, sizeof(float), &c.b));
     assert_ok(qb__alloc(c.columns, sizeof(float), &c.c));
     assert_ok(qb__alloc(qb__filter_scratch(c.filter), 1, &c.scratch));
-    qb__noise(c.a, c.columns, seed + 2);
-    qb__noise(c.b, c.columns, seed + 3);
+    qb__noise(c.a, c.columns, dice_seed + seed + 2);
+    qb__noise(c.b, c.columns, dice_seed + seed + 3);
     return c;
 }
 
@@ -58,7 +57,8 @@ static double distance(const float *got, const float *want, size_t count) {
 
 static void linear(void **state) {
     (void)state;
-    for (unsigned seed = 1; seed <= CASES; seed++) {
+    const size_t cases = trials(CASES);
+    for (unsigned seed = 1; seed <= cases; seed++) {
         random_case c = draw(seed, (qb_pad)(seed % 3));
         for (size_t i = 0; i < c.columns; i++) c.c[i] = 2 * c.a[i] - 0.5f * c.b[i];
         apply(&c, c.a, 1);
@@ -74,7 +74,8 @@ static void linear(void **state) {
 /* Between zeros, a pattern moved by some columns comes out moved by as many. */
 static void shift_invariant(void **state) {
     (void)state;
-    for (unsigned seed = 1; seed <= CASES; seed++) {
+    const size_t cases = trials(CASES);
+    for (unsigned seed = 1; seed <= cases; seed++) {
         random_case c = draw(seed * 31, QB_PAD_ZERO);
         size_t half = c.columns / 2, shift = pick(seed * 17, half);
         memset(c.b, 0, c.columns * sizeof *c.b);
@@ -92,10 +93,12 @@ static void shift_invariant(void **state) {
 /* The filter is symmetric: a mirrored row comes out mirrored. */
 static void mirror_symmetric(void **state) {
     (void)state;
-    for (unsigned seed = 1; seed <= CASES; seed++) {
+    const size_t cases = trials(CASES);
+    for (unsigned seed = 1; seed <= cases; seed++) {
         random_case c = draw(seed * 13, seed % 2 ? QB_PAD_ZERO : QB_PAD_EDGE);
         size_t n = c.columns;
-        c.a[0] = c.a[n - 1]; /* no seam, which padding that is longer by one on one side would move */
+        c.a[0] =
+            c.a[n - 1]; /* no seam, which padding that is longer by one on one side would move */
         for (size_t i = 0; i < n; i++) c.b[i] = c.a[n - 1 - i];
         apply(&c, c.a, 1);
         apply(&c, c.b, 1);
@@ -139,12 +142,13 @@ static void constants_come_back_right(void **state) {
 static void any_chunking(void **state) {
     (void)state;
     enum { ROWS = 9 };
-    for (unsigned seed = 1; seed <= CASES / 4; seed++) {
+    const size_t cases = trials(CASES / 4);
+    for (unsigned seed = 1; seed <= cases; seed++) {
         random_case c = draw(seed * 101, (qb_pad)(seed % 3));
         float *whole, *parts;
         assert_ok(qb__alloc(ROWS * c.columns, sizeof *whole, &whole));
         assert_ok(qb__alloc(ROWS * c.columns, sizeof *parts, &parts));
-        qb__noise(whole, ROWS * c.columns, seed);
+        qb__noise(whole, ROWS * c.columns, dice_seed + seed);
         memcpy(parts, whole, ROWS * c.columns * sizeof *whole);
         qb__filter_rows(c.filter, whole, ROWS, c.columns, 0.7f, c.scratch);
         for (size_t r = 0, count; r < ROWS; r += count) {
@@ -164,5 +168,5 @@ int main(void) {
         cmocka_unit_test(mirror_symmetric), cmocka_unit_test(constants_come_back_right),
         cmocka_unit_test(any_chunking),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, throw_dice, NULL);
 }

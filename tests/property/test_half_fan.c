@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Full turns about an axis to one side: what a column and its mirror image count for makes 1. */
-#include "check.h"
+#include "dice.h"
 
 #include "geometry/half_fan.h"
 
 enum { MOST = 400 };
 static const double pi = 3.14159265358979323846;
 
-static double uniform(double low, double high) {
-    return low + (high - low) * (double)rand() / RAND_MAX;
-}
-
 /* Axes on columns and half way between two, so that mirror images are columns, too. */
 static void shares_make_one(void **state) {
     (void)state;
-    for (int trial = 0; trial < 2000; trial++) {
+    const size_t count = trials(2000);
+    for (size_t trial = 0; trial < count; trial++) {
         size_t columns = 2 + (size_t)uniform(0, MOST - 3);
         long twice = (long)uniform(0, 2 * (double)columns - 1.5);
         float share[MOST];
@@ -37,7 +34,8 @@ static void shares_make_one(void **state) {
 
 static void rows_reach_as_far_on_both_sides(void **state) {
     (void)state;
-    for (int trial = 0; trial < 2000; trial++) {
+    const size_t count = trials(2000);
+    for (size_t trial = 0; trial < count; trial++) {
         size_t columns = 16 + (size_t)uniform(0, 3000);
         double end = (double)columns - 1, center = uniform(0, end);
         qb__half_fan fan = qb__half_fan_of(columns, center, center);
@@ -60,8 +58,8 @@ static void full_turns_are_told(void **state) {
         size_t views;
         double degrees;
         bool full;
-    } scans[] = {{600, 360, true}, {601, 360, true},  {40, 720, true},   {180, 180, false},
-                 {7, 360, true},   {200, 340, false}, {400, 355, true},  {300, 200, false},
+    } scans[] = {{600, 360, true}, {601, 360, true},  {40, 720, true},  {180, 180, false},
+                 {7, 360, true},   {200, 340, false}, {400, 355, true}, {300, 200, false},
                  {2, 360, false},  {90, -360, true}};
     for (size_t i = 0; i < sizeof scans / sizeof scans[0]; i++) {
         double radians[MOST * 2], weights[MOST * 2], sum = 0;
@@ -87,5 +85,5 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(shares_make_one),
                                        cmocka_unit_test(rows_reach_as_far_on_both_sides),
                                        cmocka_unit_test(full_turns_are_told)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, throw_dice, NULL);
 }

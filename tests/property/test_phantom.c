@@ -1,24 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "dice.h"
 
-#include "base/random.h"
 #include "geometry/phantom.h"
 
 #define PI 3.14159265358979323846
 enum { CASES = 60, ROWS = 23, COLUMNS = 37, SHAPES = 5 };
-
-static qb__random dice;
-
-static double between(double low, double high) {
-    return low + (high - low) * qb__random_unit(&dice);
-}
 
 static void check_close(double a, double b, double tolerance) {
     if (!(fabs(a - b) <= tolerance)) fail_msg("%.17g is not %.17g within %g", a, b, tolerance);
@@ -26,23 +12,23 @@ static void check_close(double a, double b, double tolerance) {
 
 static void throw_shapes(qb__ellipsoid *shape, double turn) {
     for (int i = 0; i < SHAPES; i++) {
-        double x = between(-6, 6), y = between(-6, 6), phi = between(0, PI);
+        double x = uniform(-6, 6), y = uniform(-6, 6), phi = uniform(0, PI);
         double at[3] = {x * cos(turn) - y * sin(turn), x * sin(turn) + y * cos(turn),
-                        between(-4, 4)};
-        double semi[3] = {between(1, 5), between(1, 5), between(1, 5)};
-        shape[i] = qb__ellipsoid_make(at, semi, phi + turn, between(-1, 1));
+                        uniform(-4, 4)};
+        double semi[3] = {uniform(1, 5), uniform(1, 5), uniform(1, 5)};
+        shape[i] = qb__ellipsoid_make(at, semi, phi + turn, uniform(-1, 1));
     }
 }
 
 static qb_geometry throw_geometry(double angle, int cone) {
     qb_geometry g;
     if (cone) {
-        double sod = between(30, 90);
+        double sod = uniform(30, 90);
         assert_int_equal(qb_geometry_cone(1, &angle, ROWS, COLUMNS, 1.1, 0.9, sod,
-                                          sod + between(0, 50), between(-4, 4), between(-4, 4), &g),
+                                          sod + uniform(0, 50), uniform(-4, 4), uniform(-4, 4), &g),
                          QB_OK);
     } else {
-        assert_int_equal(qb_geometry_parallel(1, &angle, ROWS, COLUMNS, 0.8, between(10, 25), &g),
+        assert_int_equal(qb_geometry_parallel(1, &angle, ROWS, COLUMNS, 0.8, uniform(10, 25), &g),
                          QB_OK);
     }
     return g;
@@ -61,12 +47,13 @@ static void project(const qb__ellipsoid *shape, size_t count, const qb_geometry 
 static void bands_make_the_whole(void **state) {
     (void)state;
     static double whole[ROWS * COLUMNS], parts[ROWS * COLUMNS];
-    for (int i = 0; i < CASES; i++) {
+    const int cases = (int)trials(CASES);
+    for (int i = 0; i < cases; i++) {
         qb__ellipsoid shape[SHAPES];
         throw_shapes(shape, 0);
-        qb_geometry g = throw_geometry(between(-7, 7), i % 2);
+        qb_geometry g = throw_geometry(uniform(-7, 7), i % 2);
         project(shape, SHAPES, &g, ROWS, whole);
-        project(shape, SHAPES, &g, (size_t)between(1, ROWS), parts);
+        project(shape, SHAPES, &g, (size_t)uniform(1, ROWS), parts);
         assert_memory_equal(whole, parts, sizeof whole);
         qb_geometry_destroy(&g);
     }
@@ -75,10 +62,11 @@ static void bands_make_the_whole(void **state) {
 static void shapes_add_up(void **state) {
     (void)state;
     static double whole[ROWS * COLUMNS], one[ROWS * COLUMNS], sum[ROWS * COLUMNS];
-    for (int i = 0; i < CASES; i++) {
+    const int cases = (int)trials(CASES);
+    for (int i = 0; i < cases; i++) {
         qb__ellipsoid shape[SHAPES];
         throw_shapes(shape, 0);
-        qb_geometry g = throw_geometry(between(-7, 7), i % 2);
+        qb_geometry g = throw_geometry(uniform(-7, 7), i % 2);
         project(shape, SHAPES, &g, ROWS, whole);
         memset(sum, 0, sizeof sum);
         for (int k = 0; k < SHAPES; k++) {
@@ -94,8 +82,9 @@ static void shapes_add_up(void **state) {
 static void turning_both_changes_nothing(void **state) {
     (void)state;
     static double before[ROWS * COLUMNS], after[ROWS * COLUMNS];
-    for (int i = 0; i < CASES; i++) {
-        double turn = between(-7, 7), angle = between(-7, 7);
+    const int cases = (int)trials(CASES);
+    for (int i = 0; i < cases; i++) {
+        double turn = uniform(-7, 7), angle = uniform(-7, 7);
         qb__ellipsoid shape[SHAPES];
         qb__random again = dice;
         throw_shapes(shape, 0);
@@ -115,8 +104,9 @@ static void turning_both_changes_nothing(void **state) {
 static void opposite_views_mirror(void **state) {
     (void)state;
     static double front[ROWS * COLUMNS], back[ROWS * COLUMNS];
-    for (int i = 0; i < CASES; i++) {
-        double angles[2] = {between(-7, 7), 0};
+    const int cases = (int)trials(CASES);
+    for (int i = 0; i < cases; i++) {
+        double angles[2] = {uniform(-7, 7), 0};
         angles[1] = angles[0] + PI;
         qb__ellipsoid shape[SHAPES];
         throw_shapes(shape, 0);
@@ -139,8 +129,9 @@ static void opposite_views_mirror(void **state) {
 static void a_distant_source_is_parallel(void **state) {
     (void)state;
     static double cone[ROWS * COLUMNS], parallel[ROWS * COLUMNS];
-    for (int i = 0; i < CASES; i++) {
-        double angle = between(-7, 7), far = 1e8;
+    const int cases = (int)trials(CASES);
+    for (int i = 0; i < cases; i++) {
+        double angle = uniform(-7, 7), far = 1e8;
         qb__ellipsoid shape[SHAPES];
         throw_shapes(shape, 0);
         qb_geometry g;
@@ -156,19 +147,11 @@ static void a_distant_source_is_parallel(void **state) {
     }
 }
 
-static int start(void **state) {
-    (void)state;
-    dice = qb__random_stream(2024, 1);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(bands_make_the_whole, start),
-        cmocka_unit_test_setup(shapes_add_up, start),
-        cmocka_unit_test_setup(turning_both_changes_nothing, start),
-        cmocka_unit_test_setup(opposite_views_mirror, start),
-        cmocka_unit_test_setup(a_distant_source_is_parallel, start),
+        cmocka_unit_test(bands_make_the_whole),         cmocka_unit_test(shapes_add_up),
+        cmocka_unit_test(turning_both_changes_nothing), cmocka_unit_test(opposite_views_mirror),
+        cmocka_unit_test(a_distant_source_is_parallel),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, throw_dice, NULL);
 }

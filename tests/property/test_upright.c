@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The upright detector that stands in for a turned or bent one: the same rays, all of the real
  * pixels, rows level, and for each slab all rows that resampling reads. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "dice.h"
 
 #include "base/memory.h"
 #include "geometry/circle.h"
@@ -20,10 +12,6 @@
 
 enum { VIEWS = 5, MOST = 400 };
 static const double pi = 3.14159265358979323846;
-
-static double uniform(double low, double high) {
-    return low + (high - low) * (double)rand() / RAND_MAX;
-}
 
 typedef struct wish {
     double in_plane, lean, jitter, radius; /* radians, radians, mm; 0 = flat, else in mm */
@@ -133,7 +121,7 @@ static void rows_are_enough(const qb__upright *up, const qb_geometry *real) {
 
 static void check(wish w) {
     qb_geometry real = scan(w);
-    if (rand() % 3 == 0) from_the_top(&real);
+    if (uniform(0, 3) < 1) from_the_top(&real);
     qb__upright up;
     assert_int_equal(qb__upright_create(&real, &up), QB_OK);
     assert_true(up.geometry.columns <= MOST);
@@ -146,15 +134,16 @@ static void check(wish w) {
 
 static void turned_detectors(void **state) {
     (void)state;
-    for (int trial = 0; trial < 300; trial++) check((wish){uniform(-0.5, 0.5), 0.1, 3, 0});
-    for (int trial = 0; trial < 50; trial++) check((wish){uniform(-3.1, 3.1), 0, 0, 0});
+    for (size_t trial = trials(300); trial > 0; trial--)
+        check((wish){uniform(-0.5, 0.5), 0.1, 3, 0});
+    for (size_t trial = trials(50); trial > 0; trial--) check((wish){uniform(-3.1, 3.1), 0, 0, 0});
     check((wish){pi / 2, 0, 0, 0});
     check((wish){0, 0, 0, 0});
 }
 
 static void bent_detectors(void **state) {
     (void)state;
-    for (int trial = 0; trial < 300; trial++)
+    for (size_t trial = trials(300); trial > 0; trial--)
         check((wish){uniform(-0.2, 0.2), 0.05, 3, uniform(150, 900)});
 }
 
@@ -162,7 +151,7 @@ static void bent_detectors(void **state) {
  * view. */
 static void a_circle_comes_back(void **state) {
     (void)state;
-    for (int trial = 0; trial < 50; trial++) {
+    for (size_t trial = trials(50); trial > 0; trial--) {
         qb_geometry real = scan((wish){uniform(-0.3, 0.3), 0, trial % 2 ? 2 : 0, 0});
         qb__upright up;
         qb__circle circle;
@@ -234,5 +223,5 @@ int main(void) {
         cmocka_unit_test(refusals),
         cmocka_unit_test(out_of_memory),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, throw_dice, NULL);
 }

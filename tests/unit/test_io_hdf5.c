@@ -141,7 +141,7 @@ static void exchange_with_quirks(void **state) {
     assert_int_equal(info->flats, 0);
     assert_true(has_problem(scan, "7 x 8, the data 7 x 9"));
     assert_true(has_problem(scan, "2 exchange groups"));
-    qb_scan_options counts = {.quantity = 1 + QB_COUNTS};
+    qb_scan_options counts = {.quantity = QB_COUNTS};
     qb_scan *refused;
     assert_status(qb_scan_open(in_folder("q.h5"), &counts, NULL, &refused), QB_BAD_INPUT);
     assert_non_null(strstr(qb_detail(), "7 x 8, the data 7 x 9: give --flats"));

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 # make          build a release into build/
 # make demo     from a fresh machine to a picture
-# make test     every test
+# make check    tests of under a minute, where a release is built
+# make test     every test that needs nothing but this folder and the system's packages
+# make test-peers   beside other programs, and CUDA sources compiled for every chip: fetched into build-peers/
 # make test-faults   tiny runs in which every call fails once (an hour; MOST=20 tries 20 places of each kind)
 BUILD ?= build
 PREFIX ?= /usr/local
 CMAKE_ARGS ?=
 
-.PHONY: all demo test test-faults asan bench install clean packages
+.PHONY: all demo check test test-peers test-faults asan bench install clean packages
 
 all: packages
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS) >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
@@ -20,8 +22,14 @@ packages:
 demo: all
 	@scripts/demo.sh $(BUILD)
 
+check:
+	@scripts/test.sh check
+
 test:
-	@scripts/test.sh
+	@scripts/test.sh all
+
+test-peers:
+	@scripts/test.sh peers
 
 test-faults: all
 	@QB_TUNING= /usr/bin/env python3 tests/faults/walk.py $(BUILD)/qb $(BUILD)/tests/faults/libshim_faults.so --most $(or $(MOST),0)

@@ -1,34 +1,88 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Every test: build; floors; unit, property, kernelcheck, CLI and fuzz tests; the same under the
-# sanitizers; a build without any optional library. `make test` runs this.
+# test.sh check|all|peers: the three tiers of tests (make check, make test, make test-peers).
+# check   under a minute: floors; unit and property tests with few trials, some of the command.
+# all     builds with everything, with no optional library and under the sanitizers; every test that
+#         needs nothing but the packages of install-packages.sh.
+# peers   other programs and NVIDIA's compiler, from PyPI into build-peers/.
+# The last lines say what was skipped and why, then `N passed, N failed, N skipped`.
 set -eu
 cd "$(dirname "$0")/.."
-scripts/install-packages.sh test
+tier=${1:-all}
 jobs=$(nproc)
-# CUDA sources are compiled for every chip, on machines without a GPU too.
-nvrtc=$(scripts/get-nvrtc.sh build-nvrtc)
-case $nvrtc in build-nvrtc/*) export QB_LIBNVRTC="$PWD/$nvrtc" ;; esac
+results=$(mktemp -d)
+
+finish() {
+    code=$?
+    trap - EXIT
+    [ "$code" = 0 ] || echo "failed ${doing:-$tier}" >>"$results/steps"
+    python3 scripts/test-summary.py "$results" || code=1
+    rm -rf "$results"
+    exit "$code"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+step() { # what it is, then a command, which counts as one test
+    doing=$1
+    echo "== $doing"
+    shift
+    "$@"
+    echo "passed $doing" >>"$results/steps"
+}
 
 configure() { # folder, then cmake arguments
     folder=$1
     shift
-    cmake -S . -B "$folder" -G Ninja "$@" >"$folder.log" 2>&1 || { cat "$folder.log"; exit 1; }
+    cmake -S . -B "$folder" -G Ninja "$@" >"$folder.log" 2>&1 || { cat "$folder.log"; return 1; }
     rm -f "$folder.log"
-    cmake --build "$folder" 2>&1 | grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Creating)' || true
-    cmake --build "$folder" >/dev/null
+    cmake --build "$folder" >"$folder.log" 2>&1 || { grep -vE '^\[[0-9]+/[0-9]+\] ' "$folder.log"; return 1; }
+    grep -E 'warning:' "$folder.log" || true
+    rm -f "$folder.log"
 }
 
-echo "== floors"
-python3 scripts/check-floors.py
-echo "== release"
-configure build
-echo "== without optional libraries"
-configure build-bare -DQB_WITH_HDF5=OFF -DQB_WITH_TIFF=OFF -DQB_WITH_PNG=OFF -DQB_WITH_EXPAT=OFF -DQB_TESTS=OFF
-build-bare/qb --version
-echo "== sanitizers"
-configure build-asan -DQB_SANITIZE=ON
-UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 QB_QUICK=1 \
-    ctest --test-dir build-asan --output-on-failure -j "$jobs" --timeout 600
-echo "== tests"
-ctest --test-dir build --output-on-failure -j "$jobs" --timeout 600
+bare() {
+    configure build-bare -DQB_WITH_HDF5=OFF -DQB_WITH_TIFF=OFF -DQB_WITH_PNG=OFF -DQB_WITH_EXPAT=OFF -DQB_TESTS=OFF
+    build-bare/qb --version
+}
+
+run() { # title, build folder, then ctest's arguments
+    doing=$1
+    folder=$2
+    echo "== tests: $doing"
+    shift 2
+    ctest --test-dir "$folder" --output-on-failure -j "$jobs" --timeout 900 --no-tests=error \
+        --test-output-size-passed 4000000 --test-output-size-failed 4000000 \
+        --output-junit "$results/$doing.xml" "$@" || [ -s "$results/$doing.xml" ] # counted at the end
+}
+
+case $tier in
+check)
+    scripts/install-packages.sh test
+    step "floors" python3 scripts/check-floors.py
+    step "release build" configure build
+    QB_QUICK=1 run release build -L check
+    ;;
+all)
+    scripts/install-packages.sh test
+    step "floors" python3 scripts/check-floors.py
+    step "release build" configure build
+    step "build without optional libraries" bare
+    step "build with sanitizers" configure build-asan -DQB_SANITIZE=ON
+    UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 QB_QUICK=1 \
+        run sanitizers build-asan -LE peers
+    run release build -LE peers
+    ;;
+peers)
+    scripts/install-packages.sh peers
+    step "peers from PyPI" scripts/get-peers.sh build-peers
+    nvrtc=$(scripts/get-nvrtc.sh build-peers)
+    case $nvrtc in build-peers/*) export QB_LIBNVRTC="$PWD/$nvrtc" ;; esac
+    step "release build" configure build -DQB_PEERS_PYTHON="$PWD/build-peers/bin/python"
+    run release build -L peers
+    ;;
+*)
+    echo "usage: test.sh check|all|peers" >&2
+    exit 2
+    ;;
+esac

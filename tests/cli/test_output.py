@@ -62,11 +62,10 @@ def test_provenance_repeats_the_run(scan, tmp_path):
     assert told == again
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "uint16", "uint8"])
-@pytest.mark.parametrize("name", ["v.h5", "v.mha", "v.npy", "v.raw", "v.tif", "v/", "v_%05d.tif"])
+@pytest.mark.parametrize("name,dtype", [(name, dtype) for name in ("v.h5", "v.mha", "v.npy", "v.raw", "v.tif", "v/", "v_%05d.tif")
+                                        for dtype in ("float32", "float16", "uint16", "uint8")
+                                        if (name, dtype) != ("v.mha", "float16")])  # MetaImage has none
 def test_every_format_and_type(scan, volume, tmp_path, name, dtype):
-    if name == "v.mha" and dtype == "float16":
-        pytest.skip("MetaImage has no float16")
     integer = dtype.startswith("uint")
     low, high = -0.01, 0.06
     done = qb("fbp", scan, "-o", f"{tmp_path}/{name}", *GRID, "--dtype", dtype, *(["--range", f"{low},{high}"] if integer else []))
@@ -222,12 +221,6 @@ def test_compare_says_what_numpy_says(tmp_path):
     slope = ((x - x.mean()) * (y - y.mean())).sum() / ((y - y.mean()) ** 2).sum()
     assert told["slope"] == pytest.approx(slope, rel=1e-6)
     assert told["correlation"] == pytest.approx(np.corrcoef(x.ravel(), y.ravel())[0, 1], rel=1e-6)
-    try:
-        from skimage.metrics import structural_similarity
-    except ImportError:
-        return
-    wanted = np.mean([structural_similarity(p, q, win_size=7, data_range=y.max() - y.min()) for p, q in zip(x, y)])
-    assert told["ssim"] == pytest.approx(wanted, abs=0.01)
 
 
 # ---- sweeps ----

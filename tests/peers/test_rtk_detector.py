@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: MIT
 """RTK's own projections of ellipsoids onto flat and bent detectors, shifted and turned, come back at their values, with
-the geometry file that RTK wrote. Skipped where itk-rtk is absent."""
+the geometry file that RTK wrote."""
+import itk
+import numpy as np
 import pytest
-
-np = pytest.importorskip("numpy")
-itk = pytest.importorskip("itk")
-try:
-    rtk = itk.RTK
-except AttributeError:
-    pytest.skip("itk-rtk is absent", allow_module_level=True)
 
 from conebeam import Circle
 from qbtest import qb, read_h5
 from test_fdk_values import OBJECT, good
 
+rtk = itk.RTK
 ANGLES = np.arange(300) * 1.2
 
 

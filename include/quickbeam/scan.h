@@ -25,6 +25,10 @@ QB_API const char *qb_quantity_name(qb_quantity quantity); /* "counts" */
 /* What one image of a file is: a view, or a detector row over all views. Auto: a view. */
 typedef enum qb_image { QB_IMAGE_AUTO, QB_IMAGE_PROJECTION, QB_IMAGE_SINOGRAM } qb_image;
 
+/* Auto: as a file says, else degrees, unless more than eight angles span so little that they may be
+ * radians: then QB_BAD_INPUT. */
+typedef enum qb_angle_unit { QB_ANGLE_AUTO, QB_ANGLE_DEGREES, QB_ANGLE_RADIANS } qb_angle_unit;
+
 /* How to open a scan; every field may be left at its default. */
 typedef struct qb_scan_options {
     size_t struct_size; /* see qb_params_init */
@@ -36,7 +40,8 @@ typedef struct qb_scan_options {
     char *darks;       /* likewise */
     double pixel_size; /* mm; 0 = from the scan */
     char *views;       /* A:B[:S]: only these views; NULL = all */
-    char *shape;       /* raw files: VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET] */
+    char *shape;       /* raw files: VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET], whatever the order in the file */
+    qb_angle_unit angle_unit; /* of `angles`, and of the scan's own where it does not say */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 
@@ -109,7 +114,8 @@ QB_API qb_status qb_scan_fields(qb_scan *scan, size_t row0, size_t row1, float *
  * count from the end. */
 QB_API qb_status qb_range_parse(const char *text, const char *what, size_t n, size_t *first,
                                 size_t *end, size_t *step);
-/* "--angles": degrees as FROM:TO[:N] or FILE[:COLUMN][:A:B:S] -> radians[views]. */
+/* "--angles": FROM:TO[:N], FILE[:COLUMN][:A:B:S] or FILE.h5:/PATH[:A:B:S], :deg or :rad behind it where
+ * it does not say itself -> radians[views]. */
 QB_API qb_status qb_angles_parse(const char *text, size_t views, double *radians);
 
 #ifdef __cplusplus

@@ -5,17 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "geometry/units.h"
+#include "io/formats.h"
 #include "io/source.h"
 #include "quickbeam/scan.h"
 
 /* A list of angles is a small file; a picture given by mistake is not. */
-enum { TEXT_MOST = 256 << 20 };
+enum { TEXT_MOST = 256 << 20, MOST = 1 << 24 };
 static const double degree = 3.14159265358979323846 / 180.0;
 
 static bool number_at(const char *text, char **end, double *number) {
@@ -78,6 +80,7 @@ typedef struct table {
     const char *path;
     double *values;
     size_t count, column;
+    double unit; /* radians of one, 0 = nobody says */
 } table;
 
 static char *next_line(char **at) {
@@ -94,6 +97,24 @@ static bool is_blank(const char *line) {
     return line[strspn(line, " \t;,")] == 0 || *line == '#';
 }
 
+/* Does a header name a unit, as a word of its own? */
+static double unit_in(const char *line) {
+    static const struct {
+        const char *word;
+        double unit;
+    } words[] = {{"deg", degree}, {"degree", degree}, {"degrees", degree},
+                 {"rad", 1},      {"radian", 1},      {"radians", 1}};
+    for (const char *at = line; *at;) {
+        size_t n = 0;
+        while (isalpha((unsigned char)at[n])) n++;
+        for (size_t i = 0; n && i < sizeof words / sizeof words[0]; i++)
+            if (strlen(words[i].word) == n && strncasecmp(at, words[i].word, n) == 0)
+                return words[i].unit;
+        at += n ? n : 1;
+    }
+    return 0;
+}
+
 /* Lines before the first number are headers; after it each line must have one. */
 static qb_status read_column(table *t, char *text) {
     size_t room = 1, number = 0;
@@ -102,6 +123,7 @@ static qb_status read_column(table *t, char *text) {
     for (char *line; status == QB_OK && (line = next_line(&text));) {
         double value;
         number++;
+        if (!t->count && !(t->unit > 0)) t->unit = unit_in(line);
         if (is_blank(line)) continue;
         if (number_in(line, t->column ? t->column : 1, &value)) {
             if (!t->column && count_columns(line) > 1)
@@ -152,22 +174,63 @@ static bool split_choice(const char *rest, size_t *column, const char **lines) {
            isdigit((unsigned char)*rest);
 }
 
-static qb_status from_file(const char *text, size_t views, double *radians) {
-    const char *rest, *lines;
-    char *path = split_file(text, &rest), *content = NULL;
-    if (!path) return qb__fail(QB_NOT_FOUND, "--angles %s is neither FROM:TO[:N] nor a file", text);
-    table t = {.path = path};
-    size_t first, end, step;
-    qb_status status = QB_OK;
-    if (!split_choice(rest, &t.column, &lines)) {
-        status = qb__fail(QB_BAD_ARGUMENT,
-                          "--angles %s: %s is not COLUMN, A:B, A:B:S or "
-                          "COLUMN:A:B:S",
-                          text, rest);
-        goto out;
+/* More than eight numbers within a little over 2 pi may be either. */
+static qb_status check_unit(const table *t, const char *text) {
+    enum { FEW = 8 };
+    const double TURN = 6.5;
+    double low = t->values[0], high = t->values[0];
+    for (size_t i = 1; i < t->count; i++) {
+        low = fmin(low, t->values[i]);
+        high = fmax(high, t->values[i]);
     }
-    QB__TRY(qb__read_text(path, TEXT_MOST, &content));
-    QB__TRY(read_column(&t, content));
+    if (t->unit > 0 || t->count <= FEW || high - low >= TURN || high == low) return QB_OK;
+    return qb__fail(QB_BAD_INPUT,
+                    "--angles %s: %zu numbers from %g to %g without a unit: degrees or radians? Give "
+                    "--angle-unit deg or rad, or put :deg or :rad behind",
+                    text, t->count, low, high);
+}
+
+/* A text file's column, or an HDF5 dataset. */
+static qb_status read_numbers(table *t, const char *rest, const char **lines) {
+    char *content = NULL, dataset[512];
+    qb_status status = QB_OK;
+    if (*rest == '/') {
+        double unit;
+        size_t n = strcspn(rest, ":");
+        if (n >= sizeof dataset)
+            return qb__fail(QB_BAD_ARGUMENT, "--angles: a dataset of %zu characters", n);
+        memcpy(dataset, rest, n);
+        dataset[n] = 0;
+        *lines = rest[n] ? rest + n + 1 : NULL;
+        status = qb__hdf5_angles(t->path, dataset, MOST, &t->values, &t->count, &unit);
+        if (!(t->unit > 0)) t->unit = unit;
+        if (status == QB_OK && !t->count)
+            status = qb__fail(QB_BAD_INPUT, "%s:%s is empty", t->path, dataset);
+        return status;
+    }
+    if (!split_choice(rest, &t->column, lines))
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--angles %s:%s: %s is not COLUMN, A:B, A:B:S or COLUMN:A:B:S, nor a dataset "
+                        "of HDF5, /PATH",
+                        t->path, rest, rest);
+    status = qb__read_text(t->path, TEXT_MOST, &content);
+    if (status == QB_OK && strncmp(content, "\x89HDF", 4) == 0)
+        status = qb__fail(QB_BAD_ARGUMENT, "%s is HDF5: say which dataset, as in %s:/exchange/theta",
+                          t->path, t->path);
+    if (status == QB_OK) status = read_column(t, content);
+    qb__free(content);
+    return status;
+}
+
+static qb_status from_file(const char *text, double unit, size_t views, double *radians) {
+    const char *rest, *lines = NULL;
+    char *path = split_file(text, &rest);
+    if (!path) return qb__fail(QB_NOT_FOUND, "--angles %s is neither FROM:TO[:N] nor a file", text);
+    table t = {.path = path, .unit = unit};
+    size_t first, end, step;
+    qb_status status;
+    QB__TRY(read_numbers(&t, rest, &lines));
+    QB__TRY(check_unit(&t, text));
     QB__TRY(qb_range_parse(lines, path, t.count, &first, &end, &step));
     size_t n = (end - first + step - 1) / step;
     if (n != views) {
@@ -177,26 +240,46 @@ static qb_status from_file(const char *text, size_t views, double *radians) {
                           text, n, t.count, views);
         goto out;
     }
-    for (size_t i = 0; i < n; i++) radians[i] = t.values[first + i * step] * degree;
+    for (size_t i = 0; i < n; i++)
+        radians[i] = t.values[first + i * step] * (t.unit > 0 ? t.unit : degree);
     status = qb__angles_check(radians, n);
     if (status != QB_OK) status = qb__fail_in(status, "--angles %s", text);
 out:
     qb__free(t.values);
-    qb__free(content);
     qb__free(path);
     return status;
 }
 
-qb_status qb_angles_parse(const char *text, size_t views, double *radians) {
+static qb_status parse(const char *text, double unit, size_t views, double *radians) {
     double from, to;
     size_t n;
-    if (!parse_span(text, &from, &to, &n)) return from_file(text, views, radians);
+    if (!parse_span(text, &from, &to, &n)) return from_file(text, unit, views, radians);
     if (n && n != views)
         return qb__fail(QB_BAD_INPUT, "--angles %s gives %zu angles for %zu views", text, n, views);
-    if (fabs(from) > QB__MOST_DEGREES || fabs(to) > QB__MOST_DEGREES)
+    if (!(unit > 0)) unit = degree;
+    if (fabs(from) * unit > QB__MOST_DEGREES * degree || fabs(to) * unit > QB__MOST_DEGREES * degree)
         return qb__fail(QB_BAD_ARGUMENT, "--angles %s: angles beyond %g degrees", text,
                         QB__MOST_DEGREES);
     for (size_t i = 0; i < views; i++)
-        radians[i] = (from + (to - from) * (double)i / (double)views) * degree;
+        radians[i] = (from + (to - from) * (double)i / (double)views) * unit;
     return QB_OK;
+}
+
+qb_status qb_angles_parse(const char *text, size_t views, double *radians) {
+    static const struct {
+        const char *end;
+        double unit;
+    } ends[] = {{":deg", degree}, {":rad", 1}};
+    size_t n = strlen(text);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        size_t m = strlen(ends[i].end);
+        if (n <= m || strcmp(text + n - m, ends[i].end) != 0) continue;
+        char *rest = qb__strdup(text);
+        if (!rest) return qb__fail(QB_NO_MEMORY, "--angles: no memory for its text");
+        rest[n - m] = 0;
+        qb_status status = parse(rest, ends[i].unit, views, radians);
+        qb__free(rest);
+        return status;
+    }
+    return parse(text, 0, views, radians);
 }

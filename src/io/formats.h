@@ -36,11 +36,18 @@ qb_status qb__format_to_write(const char *path, const qb__format **format);
 qb_status qb__source_open(const char *path, const char *how, qb__source **source);
 
 qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+/* All numbers, `most` at most, of an HDF5 dataset, the caller's to free, and how many radians one of
+ * them is as its attribute `units` has it, 0 where that says nothing. QB_UNSUPPORTED in builds without
+ * HDF5. */
+qb_status qb__hdf5_angles(const char *path, const char *dataset, size_t most, double **values,
+                          size_t *count, double *unit);
 qb_status qb__hdf5_open(const char *path, const char *dataset, qb__source **source);
 qb_status qb__tiff_open(const char *path, const char *how, qb__source **source);
 qb_status qb__npy_open(const char *path, const char *how, qb__source **source);
 qb_status qb__mha_open(const char *path, const char *how, qb__source **source);
 qb_status qb__raw_open(const char *path, const char *how, qb__source **source);
+/* The shape is VIEWS,ROWS,COLUMNS; of sinograms, which lie [row][view][column], too. */
+qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__source **source);
 
 /* Several names at once: a folder, a pattern with * ? [ or a %05d. */
 bool qb__is_pattern(const char *path);

@@ -17,10 +17,13 @@ static double angle_factor(hid_t file, const char *path, const double *values, s
     char units[32];
     bool said = qb__h5_text(file, path, "units", units, sizeof units) && *units;
     double factor = said ? qb__angle_unit(units) : 0.0;
+    parts->unit_unstated = false;
     if (factor > 0.0) return factor;
+    parts->unit_unstated = true;
+    parts->unit_doubt[0] = 0;
     if (said) {
-        qb__note(&parts->notes, "%s is in \"%s\", which is no angle: taken as degrees", path,
-                 units);
+        snprintf(parts->unit_doubt, sizeof parts->unit_doubt,
+                 "%.120s is in \"%s\", which is no angle: taken as degrees", path, units);
     } else if (count > 8) {
         double low = values[0], high = values[0];
         for (size_t i = 1; i < count; i++) {
@@ -28,9 +31,9 @@ static double angle_factor(hid_t file, const char *path, const double *values, s
             high = fmax(high, values[i]);
         }
         if (high - low < 6.5)
-            qb__note(&parts->notes,
-                     "%s has no units and spans only %g: taken as degrees; if they are radians, "
-                     "give --angles",
+            snprintf(parts->unit_doubt, sizeof parts->unit_doubt,
+                     "%.120s has no units and spans only %g: taken as degrees; if they are radians, "
+                     "give --angle-unit rad",
                      path, high - low);
     }
     return qb__angle_unit("degrees");

@@ -38,6 +38,10 @@ bad:
 }
 
 qb_status qb__raw_open(const char *path, const char *how, qb__source **source) {
+    return qb__raw_open_as(path, how, false, source);
+}
+
+qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__source **source) {
     char noted[128] = "";
     qb__plain layout = {.format = "raw"};
     *source = NULL;
@@ -47,6 +51,11 @@ qb_status qb__raw_open(const char *path, const char *how, qb__source **source) {
         return qb__fail(QB_BAD_INPUT,
                         "%s is raw data: give --shape VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]", path);
     status = parse_shape(how ? how : noted, &layout);
+    if (how && sinogram) { /* VIEWS and ROWS are words; sinograms lie row by row */
+        size_t views = layout.shape[0];
+        layout.shape[0] = layout.shape[1];
+        layout.shape[1] = views;
+    }
     if (status == QB_OK) status = qb__plain_open(path, &layout, source);
     if (status == QB_OK) status = qb__sidecar_apply(path, *source);
     if (status == QB_OK) return QB_OK;

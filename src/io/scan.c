@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/params.h"
 #include "base/status.h"
 #include "geometry/units.h"
@@ -16,7 +17,8 @@
 static qb_status open_parts(qb_scan *scan, const qb_scan_options *options) {
     const qb__format *format;
     qb_status status;
-    if (options->shape) return qb__raw_open(scan->path, options->shape, &scan->parts.data.source);
+    if (options->shape) return qb__raw_open_as(scan->path, options->shape, options->as == QB_IMAGE_SINOGRAM,
+                            &scan->parts.data.source);
     status = qb__format_to_read(scan->path, &format);
     if (status != QB_OK) return status;
     if (format->scan) return format->scan(scan->path, options, &scan->parts);
@@ -59,6 +61,28 @@ static bool all_finite(const double *values, size_t count) {
     return true;
 }
 
+/* --angle-unit is what could stand behind the text. */
+static qb_status parse_angles(qb_scan *scan, const qb_scan_options *options) {
+    static const char *const ends[] = {"", ":deg", ":rad"};
+    const char *end = ends[options->angle_unit];
+    size_t size = strlen(options->angles) + strlen(end) + 1;
+    char *text;
+    qb_status status = qb__alloc(size, 1, &text);
+    if (status != QB_OK) return status;
+    qb__print(text, size, "%s%s", options->angles, end);
+    status = qb_angles_parse(text, scan->stored, scan->parts.angles);
+    qb__free(text);
+    return status;
+}
+
+/* The scan's own angles were read as degrees where it does not say what they are. */
+static void judge_unit(qb__scan_parts *parts, qb_angle_unit unit) {
+    if (parts->unit_unstated && unit == QB_ANGLE_RADIANS)
+        for (size_t i = 0; i < parts->angle_count; i++) parts->angles[i] *= 180 / M_PI;
+    else if (*parts->unit_doubt && unit == QB_ANGLE_AUTO)
+        qb__note(&parts->notes, "%s", parts->unit_doubt);
+}
+
 /* Angles for all stored views, from the options or the file; those of the wanted views are kept. */
 static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
     qb_scan_info *info = &scan->info;
@@ -68,11 +92,12 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
         qb__free(parts->angles);
         parts->angles = NULL;
         status = qb__alloc(scan->stored, sizeof(double), &parts->angles);
-        if (status == QB_OK) status = qb_angles_parse(options->angles, scan->stored, parts->angles);
+        if (status == QB_OK) status = parse_angles(scan, options);
         if (status != QB_OK) return status;
         parts->angle_count = scan->stored;
         snprintf(parts->angles_from, sizeof parts->angles_from, "--angles %.140s", options->angles);
     }
+    if (!options->angles && parts->angles) judge_unit(parts, options->angle_unit);
     if (!parts->angles) {
         qb__note(&parts->notes, "the scan has no angles: give --angles");
         return QB_OK;

@@ -34,10 +34,11 @@ const qb_param qb_scan_params[] = {
     {.name = "angles",
      .type = QB_PARAM_TEXT,
      .offset = SCAN(angles),
-     .meta = "FROM:TO[:N]|FILE[:COLUMN][:A:B[:S]]",
+     .meta = "FROM:TO[:N]|FILE[:COLUMN][:A:B[:S]]|FILE.h5:/PATH[:A:B[:S]]",
      .help = "angles in degrees: N from FROM on, TO not included; or a column (from 1) of a text "
              "file and its lines A to B (from 0, headers not counted, B not included) in steps of "
-             "S: FILE:2 is a column, FILE:10:101 are lines, FILE:2:0:641:2 both"},
+             "S: FILE:2 is a column, FILE:10:101 are lines, FILE:2:0:641:2 both; or a dataset of an HDF5 "
+             "file"},
     {.name = "flats",
      .type = QB_PARAM_TEXT,
      .offset = SCAN(flats),
@@ -67,7 +68,14 @@ const qb_param qb_scan_params[] = {
      .meta = "VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]",
      .help = "what a raw file holds, and how many bytes come before it; DTYPE as in uint16, with "
              "big behind it for the other byte order"},
-    QB_PARAMS_END(qb_scan_options, shape),
+    {.name = "angle-unit",
+     .type = QB_PARAM_CHOICE,
+     .offset = SCAN(angle_unit),
+     .initial = "auto",
+     .choices = "auto|deg|rad",
+     .help = "of --angles, and of the scan's own where it states none (auto: as a file's header or "
+             "attribute says, else degrees; a file that could be either is refused)"},
+    QB_PARAMS_END(qb_scan_options, angle_unit),
 };
 
 const qb_param qb_output_params[] = {

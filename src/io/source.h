@@ -98,6 +98,8 @@ typedef struct qb__scan_parts {
     const char *format; /* NULL = that of data.source */
     qb__frames data, flats, darks;
     double *angles; /* [angle_count] radians or NULL */
+    bool unit_unstated;   /* they were taken as degrees, as nothing says what they are */
+    char unit_doubt[256]; /* "": no reason to doubt that */
     size_t angle_count;
     char angles_from[160];
     double pixel_size;

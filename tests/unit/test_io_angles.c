@@ -52,6 +52,29 @@ static void refuse(const char *text, qb_status status, const char *words) {
     if (!strstr(qb_detail(), words)) fail_msg("\"%s\" does not say \"%s\"", qb_detail(), words);
 }
 
+/* Within a little over 2 pi, more than eight of them. */
+static void radians_are_asked_for(void **state) {
+    (void)state;
+    static const double degrees[10] = {0, 20, 40, 60, 80, 100, 120, 140, 160, 180};
+    char text[600], path[600];
+    double radians[10];
+    snprintf(path, sizeof path, "%s", in_folder("r.txt"));
+    FILE *file = fopen(path, "w");
+    for (int i = 0; i < 10; i++) fprintf(file, "%.15f\n", degrees[i] / 180.0 * 3.14159265358979323846);
+    fclose(file);
+    assert_status(qb_angles_parse(path, 10, radians), QB_BAD_INPUT);
+    assert_non_null(strstr(qb_detail(), "degrees or radians?"));
+    snprintf(text, sizeof text, "%s:rad", path);
+    expect(text, degrees, 10);
+    snprintf(text, sizeof text, "%s:2:6:rad", path);
+    expect(text, degrees + 2, 4);
+    expect("0:3.14159265358979323846:rad", (double[]){0, 90}, 2);
+    expect("0:180:2:deg", (double[]){0, 90}, 2);
+    snprintf(text, sizeof text, "%s:deg", path);
+    assert_ok(qb_angles_parse(text, 10, radians));
+    assert_close(radians[9], 3.14159265358979 * 3.14159265358979 / 180, 1e-9);
+}
+
 static void spans(void **state) {
     (void)state;
     expect("0:180", (double[]){0, 45, 90, 135}, 4);
@@ -110,7 +133,7 @@ static void lists(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges),
-        cmocka_unit_test(spans),
+        cmocka_unit_test(spans), cmocka_unit_test(radians_are_asked_for),
         IN_FOLDER(lists),
     };
     return cmocka_run_group_tests_name("io_angles", tests, NULL, NULL);

@@ -67,7 +67,7 @@ QB_API qb_status qb_writer_create(const char *path, const qb_stack *stack, qb_wr
  * one thread at a time, each image once. */
 QB_API qb_status qb_writer_write(qb_writer *writer, size_t first, size_t end, const void *data);
 /* Add the provenance (a JSON object), flush, and give the file its name. Destroys the writer, also on
- * failure. */
+ * failure: QB_BAD_ARGUMENT when an image was not written, and nothing has changed. */
 QB_API qb_status qb_writer_commit(qb_writer *writer, const char *provenance);
 QB_API void qb_writer_abort(qb_writer *writer); /* leaves nothing behind; NULL-safe */
 

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "io/aside.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/hidden.h"
 #include "quickbeam/env.h"
 
 /* Of the process, as the signals are that end it. */
@@ -75,17 +72,6 @@ void qb__aside_published(void) {
     pthread_mutex_unlock(&aside.lock);
 }
 
-/* A file, or a folder of files. */
-static void erase(const char *name) {
-    if (unlink(name) == 0 || errno == ENOENT) return;
-    DIR *folder = opendir(name);
-    for (struct dirent *entry; folder && (entry = readdir(folder));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            unlinkat(dirfd(folder), entry->d_name, 0);
-    if (folder) closedir(folder);
-    rmdir(name);
-}
-
 void qb_abandon(void) {
     enum { PATIENCE = 5 }; /* seconds, for renames on a disk that has stopped */
     struct timespec until;
@@ -95,6 +81,6 @@ void qb_abandon(void) {
     aside.abandoned = true;
     for (int error = 0; aside.publishing && !error;)
         error = pthread_cond_timedwait(&aside.idle, &aside.lock, &until);
-    for (size_t i = 0; i < aside.count && !aside.publishing; i++) erase(aside.name[i]);
+    for (size_t i = 0; i < aside.count && !aside.publishing; i++) qb__hidden_remove(aside.name[i]);
     pthread_mutex_unlock(&aside.lock);
 }

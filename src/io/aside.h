@@ -6,8 +6,8 @@
 
 #include "quickbeam/status.h"
 
-/* The names under which unfinished outputs lie, files or folders of files: what qb_abandon() removes when the process
- * must end before whoever writes them comes back. Any thread. */
+/* The hidden folders in which unfinished outputs lie (hidden.h): what qb_abandon() removes when the process must end
+ * before whoever writes them comes back. Any thread. */
 bool qb__aside_add(const char *name); /* a copy is kept; false = no memory */
 void qb__aside_drop(const char *name); /* as often as it was added; NULL-safe */
 

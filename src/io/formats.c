@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "quickbeam/io.h"
 
@@ -155,13 +156,23 @@ static const qb__format *by_content(const char *path) {
     return NULL;
 }
 
+/* An output is not there, too, where a run was killed while it exchanged it for a new one. */
+static bool find(const char *path, struct stat *what) {
+    if (stat(path, what) == 0) return true;
+    if (errno != ENOENT) return false;
+    char *folder = qb__folder_of(path);
+    if (folder) qb__recover(folder, false, NULL);
+    qb__free(folder);
+    return stat(path, what) == 0;
+}
+
 qb_status qb__format_to_read(const char *path, const qb__format **format) {
     *format = NULL;
     if (qb__is_folder(path) || qb__is_pattern(path)) {
         *format = named("TIFF");
     } else {
         struct stat what;
-        if (stat(path, &what) != 0) return qb__fail_errno(errno, "opening", path);
+        if (!find(path, &what)) return qb__fail_errno(errno, "opening", path);
         if (!S_ISREG(what.st_mode)) /* a pipe would be waited for */
             return qb__fail(QB_BAD_INPUT, "%s is neither a file nor a folder", path);
         *format = by_name(path);
@@ -179,7 +190,14 @@ qb_status qb__format_to_read(const char *path, const qb__format **format) {
 }
 
 qb_status qb__format_to_write(const char *path, const qb__format **format) {
-    *format = qb__is_folder(path) ? named("TIFF") : by_name(path);
+    const size_t n = strlen(path);
+    *format = by_name(path);
+    if (*format && qb__is_folder(path) && path[n - 1] != '/')
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "%s is a folder, and by its name %s: remove it, give another name, or %s/ "
+                        "to have a TIFF stack in it",
+                        path, (*format)->name, path);
+    if (qb__is_folder(path)) *format = named("TIFF");
     if (!*format)
         return qb__fail(QB_BAD_ARGUMENT,
                         "%s: what kind of file? .h5, .mha, .npy, .raw, .tif, "

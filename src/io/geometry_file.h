@@ -24,4 +24,7 @@ qb_status qb__geometry_to_json(const qb_geometry *geometry, qb__text *text);
 qb_status qb__geometry_to_rtk(const qb_geometry *geometry, qb__text *text);
 qb_status qb__geometry_to_matrices(const qb_geometry *geometry, qb__text *text);
 
+/* qb_geometry_save as one of a set. */
+qb_status qb__geometry_save(qb__publication *set, const char *path, const qb_geometry *geometry);
+
 #endif

@@ -120,13 +120,17 @@ qb_status qb_geometry_can_save(const char *path) {
                     path);
 }
 
-qb_status qb_geometry_save(const char *path, const qb_geometry *geometry) {
+qb_status qb__geometry_save(qb__publication *set, const char *path, const qb_geometry *geometry) {
     qb__text text = {0};
     qb_status status = qb_geometry_can_save(path);
     if (status == QB_OK) status = qb__geometry_check(geometry);
     if (status != QB_OK) return status;
     status = formats[format_of(path)].write(geometry, &text);
-    status = status == QB_OK ? qb__text_write(path, &text) : qb__fail_in(status, "%s", path);
+    status = status == QB_OK ? qb__text_write(set, path, &text) : qb__fail_in(status, "%s", path);
     qb__text_clear(&text);
     return status;
+}
+
+qb_status qb_geometry_save(const char *path, const qb_geometry *geometry) {
+    return qb__geometry_save(NULL, path, geometry);
 }

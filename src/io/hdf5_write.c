@@ -183,9 +183,6 @@ static qb_status reserve(const qb_writer *writer, uint64_t images, uint64_t room
 static qb_status begin_hdf5(qb_writer *writer) {
     const qb_stack *stack = &writer->stack;
     double *degrees = NULL;
-    /* The system's reason for refusing a file is clearer than HDF5's. */
-    writer->fd = open(writer->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (writer->fd < 0) return qb__fail_errno(errno, "creating", writer->path);
     uint64_t images = (uint64_t)stack->shape[0] * writer->image_bytes;
     uint64_t fields = bytes_of(stack->flats) + bytes_of(stack->darks);
     qb_status status = reserve(writer, images, fields + overhead_hdf5(writer));

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -63,7 +64,22 @@ static bool same_series(const char *a, const char *b) {
     return *a == *b;
 }
 
+/* A run may have been killed while images got their names, or their folder its own. */
+static void settle(const char *path) {
+    if (access(path, F_OK) == 0) {
+        qb__recover(path, false, NULL);
+        return;
+    }
+    char *name = qb__strdup(path);
+    for (size_t n = name ? strlen(name) : 0; n > 1 && name[n - 1] == '/';) name[--n] = 0;
+    char *folder = name ? qb__folder_of(name) : NULL;
+    if (folder) qb__recover(folder, false, NULL);
+    qb__free(folder);
+    qb__free(name);
+}
+
 static qb_status list_folder(const char *path, const char *extensions, qb__notes *files) {
+    settle(path);
     DIR *folder = opendir(path);
     if (!folder) return qb__fail_errno(errno, "opening the folder", path);
     size_t n = strlen(path);
@@ -101,6 +117,9 @@ static bool glob_of(const char *path, char *pattern, size_t size, size_t *prefix
 static qb_status list_pattern(const char *path, qb__notes *files) {
     char pattern[4096];
     size_t prefix = 0, suffix = 0;
+    char *folder = qb__folder_of(path);
+    if (folder) qb__recover(folder, false, NULL);
+    qb__free(folder);
     bool numbered = glob_of(path, pattern, sizeof pattern, &prefix, &suffix);
     glob_t found;
     int failed = glob(numbered ? pattern : path, GLOB_NOSORT, NULL, &found);

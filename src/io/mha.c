@@ -343,8 +343,6 @@ static qb_status begin_mha(qb_writer *writer) {
         return qb__fail(QB_UNSUPPORTED, "%s: MetaImages are written as .mha, in one file",
                         writer->path);
     writer->data_offset = HEADER_ROOM;
-    writer->fd = open(writer->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (writer->fd < 0) return qb__fail_errno(errno, "creating", writer->path);
     return put_header(writer, "");
 }
 

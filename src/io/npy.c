@@ -137,8 +137,6 @@ static qb_status begin_npy(qb_writer *writer) {
     memset(text + 10 + n, ' ', total - 10 - (size_t)n);
     text[total - 1] = '\n';
     writer->data_offset = total;
-    writer->fd = open(writer->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (writer->fd < 0) return qb__fail_errno(errno, "creating", writer->path);
     return qb__pwrite_all(writer->fd, writer->path, text, total, 0);
 }
 

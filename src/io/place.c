@@ -9,7 +9,6 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/aside.h"
 #include "io/writer.h"
 
 char *qb__folder_of(const char *path) {
@@ -33,25 +32,6 @@ void qb__part_tag(char *tag, size_t room) {
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(tag, room, "%ld-%llx", (long)getpid(),
              (unsigned long long)now.tv_sec * 1000000000ull + (unsigned long long)now.tv_nsec);
-}
-
-char *qb__part_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    int n = slash ? (int)(slash + 1 - path) : 0;
-    size_t room = strlen(path) + 64;
-    char tag[48];
-    qb__part_tag(tag, sizeof tag);
-    char *part;
-    if (qb__alloc(room, 1, &part) != QB_OK) return NULL;
-    snprintf(part, room, "%.*s.%s.part-%s", n, path, path + n, tag);
-    if (qb__aside_add(part)) return part;
-    qb__free(part);
-    return NULL;
-}
-
-void qb__part_release(char *part) {
-    qb__aside_drop(part);
-    qb__free(part);
 }
 
 /* The folder may be one that is still to be made. */

@@ -48,32 +48,36 @@ static qb_status percentiles(const float *values, size_t count, double *low, dou
     return QB_OK;
 }
 
-static qb_status write_png(const char *path, const unsigned char *grey, size_t nx, size_t ny) {
-    char *part = qb__part_name(path);
-    if (!part) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+static qb_status write_png(const char *fresh, const char *path, const unsigned char *grey,
+                           size_t nx, size_t ny) {
     png_image png = {.version = PNG_IMAGE_VERSION,
                      .width = (png_uint_32)nx,
                      .height = (png_uint_32)ny,
                      .format = PNG_FORMAT_GRAY};
-    qb_status status = QB_OK;
-    FILE *file = fopen(part, "we");
-    if (!file) {
-        status = qb__fail_errno(errno, "creating", path);
-        goto out;
-    }
-    bool good = png_image_write_to_stdio(&png, file, 0, grey, 0, NULL) != 0;
+    FILE *file = fopen(fresh, "we");
+    if (!file) return qb__fail_errno(errno, "creating", path);
+    errno = 0;
+    bool good = png_image_write_to_stdio(&png, file, 0, grey, 0, NULL) != 0 && fflush(file) == 0 &&
+                fsync(fileno(file)) == 0;
     int error = errno;
-    if (fclose(file) != 0) {
+    if (fclose(file) != 0 && good) {
         good = false;
         error = errno;
     }
-    if (!good)
-        status = qb__fail_errno(error ? error : EIO, "writing", path);
-    else if (rename(part, path) != 0)
-        status = qb__fail_errno(errno, "giving its name to", path);
-    if (status != QB_OK) unlink(part);
-out:
-    qb__part_release(part);
+    return good ? QB_OK : qb__fail_errno(error ? error : EIO, "writing", path);
+}
+
+/* A picture of its own is a set of one. */
+static qb_status publish_png(qb__publication *set, const char *path, const unsigned char *grey,
+                             size_t nx, size_t ny) {
+    const char *fresh;
+    qb__publication *own = NULL;
+    qb_status status = set ? QB_OK : qb__publication_create(NULL, &own);
+    if (status != QB_OK) return status;
+    status = qb__publication_file(set ? set : own, path, &fresh);
+    if (status == QB_OK) status = write_png(fresh, path, grey, nx, ny);
+    if (status == QB_OK && own) return qb__publication_commit(own);
+    qb__publication_abort(own);
     return status;
 }
 
@@ -90,8 +94,8 @@ qb_status qb__preview_check(const char *path) {
     return status;
 }
 
-qb_status qb_preview_write(const char *path, const float *image, size_t nx, size_t ny, double low,
-                           double high) {
+qb_status qb__preview_write(qb__publication *set, const char *path, const float *image, size_t nx,
+                            size_t ny, double low, double high) {
     size_t side = nx > ny ? nx : ny, factor = (side + SIDE_MOST - 1) / SIDE_MOST;
     size_t columns = factor ? nx / factor : 0, rows = factor ? ny / factor : 0;
     if (!columns || !rows)
@@ -104,7 +108,7 @@ qb_status qb_preview_write(const char *path, const float *image, size_t nx, size
     reduce(image, nx, ny, factor, small);
     if (!(low < high)) QB__TRY(percentiles(small, rows * columns, &low, &high));
     qb_convert_from_float(small, rows * columns, QB_U8, low, high, grey);
-    status = write_png(path, grey, columns, rows);
+    status = publish_png(set, path, grey, columns, rows);
 out:
     qb__free(small);
     qb__free(grey);
@@ -116,9 +120,14 @@ qb_status qb__preview_check(const char *path) {
                     "%s: this build cannot write PNG; install libpng-dev and build again", path);
 }
 
-qb_status qb_preview_write(const char *path, const float *image, size_t nx, size_t ny, double low,
-                           double high) {
-    (void)image, (void)nx, (void)ny, (void)low, (void)high;
+qb_status qb__preview_write(qb__publication *set, const char *path, const float *image, size_t nx,
+                            size_t ny, double low, double high) {
+    (void)set, (void)image, (void)nx, (void)ny, (void)low, (void)high;
     return qb__preview_check(path);
 }
 #endif
+
+qb_status qb_preview_write(const char *path, const float *image, size_t nx, size_t ny, double low,
+                           double high) {
+    return qb__preview_write(NULL, path, image, nx, ny, low, high);
+}

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "quickbeam/status.h"
+#include "quickbeam/env.h"
 
 /* A RabbitCT data set (.rct), in either of its layouts: the original one, whose references follow
  * the views in the same file, and the newer one without. Images are filtered and weighted already.
@@ -51,7 +51,7 @@ typedef struct qb__rabbitct_writer qb__rabbitct_writer;
 
 /* Everything has temporary names until the commit. `set` tells columns, rows, views, hu and layout.
  */
-qb_status qb__rabbitct_writer_create(const char *path, const qb__rabbitct *set,
+qb_status qb__rabbitct_writer_create(const char *path, const qb__rabbitct *set, const qb_env *env,
                                      qb__rabbitct_writer **writer);
 /* One view after the other. */
 qb_status qb__rabbitct_writer_view(qb__rabbitct_writer *writer, const double matrix[12],

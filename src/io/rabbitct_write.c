@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -14,30 +13,23 @@
 enum { INPUT, GEOMETRY, REFERENCES, FILES = REFERENCES + 4 };
 
 typedef struct output {
-    char *path, *part;
+    char *path; /* where it is written */
     FILE *file;
 } output;
 
 struct qb__rabbitct_writer {
     qb__rabbitct set; /* no more than columns, rows, views, hu and layout */
-    char *path;
-    bool made_folder;
+    qb__publication *publication; /* all of them together, or the one */
+    const char *fresh;
     size_t references, open_size; /* how many; the one being written */
     output files[FILES];
 };
 
 static qb_status open_output(qb__rabbitct_writer *w, output *o, const char *name) {
-    const size_t room = strlen(w->path) + 64;
-    qb_status status = qb__alloc(room, 1, &o->path);
-    if (status != QB_OK) return status;
-    if (name)
-        snprintf(o->path, room, "%s/%s", w->path, name);
-    else
-        snprintf(o->path, room, "%s", w->path);
-    o->part = qb__part_name(o->path);
-    if (!o->part) return qb__fail(QB_NO_MEMORY, "no memory for a file's name");
-    o->file = fopen(o->part, "wb");
-    return o->file ? QB_OK : qb__fail_errno(errno, "opening", o->part);
+    o->path = name ? qb__join(w->fresh, name) : qb__strdup(w->fresh);
+    if (!o->path) return qb__fail(QB_NO_MEMORY, "no memory for a file's name");
+    o->file = fopen(o->path, "wb");
+    return o->file ? QB_OK : qb__fail_errno(errno, "opening", o->path);
 }
 
 static qb_status put(const output *o, const void *data, size_t bytes) {
@@ -54,24 +46,16 @@ static qb_status put_header(const qb__rabbitct_writer *w, const output *o) {
     return status == QB_OK ? put(o, w->set.hu, sizeof w->set.hu) : status;
 }
 
-static qb_status make_folder(qb__rabbitct_writer *w) {
-    size_t n = strlen(w->path);
-    while (n > 1 && w->path[n - 1] == '/') w->path[--n] = 0;
-    w->made_folder = mkdir(w->path, 0777) == 0;
-    return w->made_folder || errno == EEXIST ? QB_OK
-                                             : qb__fail_errno(errno, "making the folder", w->path);
-}
-
 qb_status qb__rabbitct_writer_create(const char *path, const qb__rabbitct *set,
-                                     qb__rabbitct_writer **writer) {
+                                     const qb_env *env, qb__rabbitct_writer **writer) {
     qb__rabbitct_writer *w;
     *writer = NULL;
     qb_status status = qb__alloc(1, sizeof *w, &w);
     if (status != QB_OK) return status;
     w->set = *set;
-    w->path = qb__strdup(path);
-    if (!w->path) QB__TRY(qb__fail(QB_NO_MEMORY, "no memory for a file's name"));
-    if (!set->original) QB__TRY(make_folder(w));
+    QB__TRY(qb__publication_create(env, &w->publication));
+    QB__TRY(set->original ? qb__publication_file(w->publication, path, &w->fresh)
+                          : qb__publication_folder(w->publication, path, &w->fresh));
     QB__TRY(open_output(w, &w->files[INPUT], set->original ? NULL : "RabbitInput.rct"));
     QB__TRY(put_header(w, &w->files[INPUT]));
     if (!set->original) {
@@ -115,20 +99,14 @@ qb_status qb__rabbitct_writer_commit(qb__rabbitct_writer *w) {
     for (int i = 0; i < FILES && status == QB_OK; i++) {
         output *o = &w->files[i];
         if (!o->file) continue;
-        const int failed = fclose(o->file);
+        bool good = fflush(o->file) == 0 && fsync(fileno(o->file)) == 0;
+        if (!good) status = qb__fail_writing(errno, o->path);
+        if (fclose(o->file) != 0 && good) status = qb__fail_writing(errno, o->path);
         o->file = NULL;
-        if (failed) status = qb__fail_writing(errno, o->path);
     }
-    for (int i = 0; i < FILES && status == QB_OK; i++) {
-        output *o = &w->files[i];
-        if (!o->part) continue;
-        if (rename(o->part, o->path) != 0) {
-            status = qb__fail_errno(errno, "renaming to", o->path);
-        } else {
-            qb__part_release(o->part);
-            o->part = NULL;
-            w->made_folder = false;
-        }
+    if (status == QB_OK) {
+        status = qb__publication_commit(w->publication);
+        w->publication = NULL;
     }
     qb__rabbitct_writer_abort(w);
     return status;
@@ -137,13 +115,9 @@ qb_status qb__rabbitct_writer_commit(qb__rabbitct_writer *w) {
 void qb__rabbitct_writer_abort(qb__rabbitct_writer *w) {
     if (!w) return;
     for (int i = 0; i < FILES; i++) {
-        output *o = &w->files[i];
-        if (o->file) fclose(o->file);
-        if (o->part) unlink(o->part);
-        qb__part_release(o->part);
-        qb__free(o->path);
+        if (w->files[i].file) fclose(w->files[i].file);
+        qb__free(w->files[i].path);
     }
-    if (w->made_folder) rmdir(w->path);
-    qb__free(w->path);
+    qb__publication_abort(w->publication);
     qb__free(w);
 }

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/aside.h"
 #include "io/formats.h"
 #include "io/tiff_write.h"
 
 void qb__series_release(qb__series *series) {
     qb__free(series->folder);
-    qb__part_release(series->part);
     qb__free(series->prefix);
     qb__free(series->suffix);
     *series = (qb__series){0};
@@ -146,93 +142,20 @@ qb_status qb__series_holds(const char *path, const char *word, size_t first, siz
     return status;
 }
 
-/* A hidden folder beside a new one, inside an old one: renames never leave the disk. */
-static char *hidden_name(const qb__series *series) {
-    if (series->fresh) return qb__part_name(series->folder);
-    size_t room = strlen(series->folder) + 80;
-    char *name, tag[48];
-    qb__part_tag(tag, sizeof tag);
-    if (qb__alloc(room, 1, &name) != QB_OK) return NULL;
-    snprintf(name, room, "%s/.quickbeam.part-%s", series->folder, tag);
-    if (qb__aside_add(name)) return name;
-    qb__free(name);
-    return NULL;
-}
-
 qb_status qb__series_begin(const char *path, const char *word, size_t first, size_t count,
-                           qb__series *series) {
+                           qb__publication *set, qb__series *series) {
     bool pattern = qb__has_number(path) && !qb__is_folder(path);
     qb_status status = split(path, word, series);
     if (status != QB_OK) return status;
-    if (strlen(path) > QB__NAME_ROOM - 128)
+    if (strlen(path) > QB__NAME_ROOM - 512)
         return qb__fail(QB_BAD_ARGUMENT, "%s is too long a name", path);
-    series->fresh = access(series->folder, F_OK) != 0;
-    if (!series->fresh && !pattern) status = check_folder(series);
-    if (!series->fresh && status == QB_OK) status = check_older(series, first, count);
-    if (status != QB_OK) return status;
-    char *part = hidden_name(series);
-    if (!part) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
-    if (mkdir(part, 0777) != 0) {
-        status = qb__fail_errno(errno, "making the folder", series->folder);
-        qb__part_release(part);
-        return status;
-    }
-    series->part = part;
-    return QB_OK;
-}
-
-static void join(const qb__series *series, const char *folder, size_t number,
-                 char name[QB__NAME_ROOM]) {
-    snprintf(name, QB__NAME_ROOM, "%s/%s%0*zu%s", folder, series->prefix, series->digits, number,
-             series->suffix);
+    bool there = access(series->folder, F_OK) == 0;
+    if (there && !pattern) status = check_folder(series);
+    if (there && status == QB_OK) status = check_older(series, first, count);
+    return status == QB_OK ? qb__publication_folder(set, series->folder, &series->part) : status;
 }
 
 void qb__series_name(const qb__series *series, size_t number, char name[QB__NAME_ROOM]) {
-    join(series, series->part, number, name);
-}
-
-/* Half a stack under its final name is worse than none. */
-static qb_status move_all(qb__series *series, size_t first, size_t count) {
-    char from[QB__NAME_ROOM], to[QB__NAME_ROOM];
-    for (size_t i = first; i < first + count; i++) {
-        join(series, series->part, i, from);
-        join(series, series->folder, i, to);
-        if (rename(from, to) == 0) continue;
-        qb_status status = qb__fail_errno(errno, "giving its name to", to);
-        while (i-- > first) {
-            join(series, series->folder, i, to);
-            unlink(to);
-        }
-        return status;
-    }
-    rmdir(series->part);
-    return QB_OK;
-}
-
-qb_status qb__series_publish(qb__series *series, size_t first, size_t count) {
-    int fd = open(series->part, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || syncfs(fd) != 0) {
-        int error = errno;
-        if (fd >= 0) close(fd);
-        return qb__fail_errno(error, "writing into", series->folder);
-    }
-    close(fd);
-    qb_status status = qb__aside_publish();
-    if (status != QB_OK) return status;
-    if (!series->fresh)
-        status = move_all(series, first, count);
-    else if (rename(series->part, series->folder) != 0)
-        status = qb__fail_errno(errno, "giving its name to", series->folder);
-    qb__aside_published();
-    return status;
-}
-
-void qb__series_discard(const qb__series *series) {
-    if (!series->part) return;
-    DIR *folder = opendir(series->part);
-    for (struct dirent *entry; folder && (entry = readdir(folder));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            unlinkat(dirfd(folder), entry->d_name, 0);
-    if (folder) closedir(folder);
-    rmdir(series->part);
+    snprintf(name, QB__NAME_ROOM, "%s/%s%0*zu%s", series->part, series->prefix, series->digits,
+             number, series->suffix);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "base/memory.h"
@@ -66,23 +64,15 @@ qb_status qb__stack_json(const qb_writer *writer, const char *provenance, char *
     return *text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the provenance, or it is no JSON object");
 }
 
-static qb_status write_text(const char *path, const char *text) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) return qb__fail_errno(errno, "creating", path);
-    qb_status status = qb__pwrite_all(fd, path, text, strlen(text), 0);
-    if (status == QB_OK && fsync(fd) != 0) status = qb__fail_errno(errno, "writing", path);
-    close(fd);
-    return status;
-}
-
 qb_status qb__write_sidecar(qb_writer *writer, const char *provenance) {
     char name[4096], *text;
+    const char *fresh;
+    if ((size_t)snprintf(name, sizeof name, "%s.json", writer->path) >= sizeof name)
+        return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", writer->path);
     qb_status status = qb__stack_json(writer, provenance, &text);
     if (status != QB_OK) return status;
-    snprintf(name, sizeof name, "%s.json", writer->path);
-    writer->sidecar = qb__part_name(name);
-    status = writer->sidecar ? write_text(writer->sidecar, text)
-                             : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", name);
+    status = qb__publication_file(writer->set, name, &fresh);
+    if (status == QB_OK) status = qb__write_fresh(fresh, name, text, strlen(text));
     qb__free(text);
     return status;
 }

@@ -228,16 +228,10 @@ static qb_status write_tensor(qb_writer *writer, size_t first, size_t end, const
     return QB_OK;
 }
 
-static qb_status publish_tensor(qb_writer *writer) {
-    (void)writer;
-    return QB_OK; /* it was there all along */
-}
-
 static void release_tensor(qb_writer *writer) { qb__free(writer->own); }
 
-const qb__writer_kind qb__tensor_writer = {.write = write_tensor,
-                                           .publish = publish_tensor,
-                                           .release = release_tensor};
+/* There is no name to be given: the array was there all along. */
+const qb__writer_kind qb__tensor_writer = {.write = write_tensor, .release = release_tensor};
 
 static qb_status check_fit(const qb__tensor *tensor, const qb_stack *stack) {
     const size_t *n = stack->shape;
@@ -276,9 +270,11 @@ qb_status qb__tensor_create(const qb_tensor *given, const qb_stack *stack, qb_wr
     writer->fd = -1;
     qb__tensor_name(own, name);
     writer->path = qb__strdup(name);
-    if (!writer->path) {
+    status = writer->path ? qb__alloc(stack->shape[0] / 8 + 1, 1, &writer->written)
+                          : qb__fail(QB_NO_MEMORY, "no memory for a name");
+    if (status != QB_OK) {
         qb_writer_abort(writer);
-        return qb__fail(QB_NO_MEMORY, "no memory for a name");
+        return status;
     }
     memcpy(writer->stack.shape, stack->shape, sizeof stack->shape);
     writer->stack.dtype = stack->dtype;
@@ -287,7 +283,7 @@ qb_status qb__tensor_create(const qb_tensor *given, const qb_stack *stack, qb_wr
 }
 
 qb_status qb__output_create(const qb_output_options *options, const qb_stack *stack,
-                            qb_writer **writer) {
+                            qb__publication *set, qb_writer **writer) {
     return options->array ? qb__tensor_create(options->array, stack, writer)
-                          : qb_writer_create(options->output, stack, writer);
+                          : qb__writer_create(set, NULL, options->output, stack, writer);
 }

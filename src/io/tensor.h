@@ -37,8 +37,8 @@ qb_status qb__tensor_open(const qb_tensor *given, const char *what, qb__missing 
 /* A writer into `given`, of the stack's shape and dtype. What was written stays there, also after
  * qb_writer_abort. */
 qb_status qb__tensor_create(const qb_tensor *given, const qb_stack *stack, qb_writer **writer);
-/* A writer to where the options say: a file or an array. */
+/* A writer to where the options say: a file, one of `set`, or an array. */
 qb_status qb__output_create(const qb_output_options *options, const qb_stack *stack,
-                            qb_writer **writer);
+                            qb__publication *set, qb_writer **writer);
 
 #endif

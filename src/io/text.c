@@ -13,7 +13,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "io/aside.h"
 
 static bool make_room(qb__text *text, size_t more) {
     size_t needed = text->length + more + 1, room = text->room ? text->room : 1024;
@@ -81,32 +80,12 @@ qb_status qb__text_read(const char *path, size_t most, qb__text *text) {
     return status;
 }
 
-static int put(FILE *file, const qb__text *text) {
-    errno = 0;
-    bool whole = fwrite(text->data, 1, text->length, file) == text->length && fflush(file) == 0 &&
-                 fsync(fileno(file)) == 0;
-    int error = whole ? 0 : errno ? errno : EIO;
-    if (fclose(file) != 0 && !error) error = errno;
-    return error;
-}
-
-qb_status qb__text_write(const char *path, const qb__text *text) {
+qb_status qb__text_write(qb__publication *set, const char *path, const qb__text *text) {
+    const char *fresh;
     if (text->failed || !text->data) return qb__fail(QB_NO_MEMORY, "no memory for %s", path);
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    qb__text part = {0};
-    qb__text_add(&part, "%.*s.%s.part-%ld", (int)(name - path), path, name, (long)getpid());
-    if (part.failed) return qb__fail(QB_NO_MEMORY, "no memory for %s", path);
-    if (!qb__aside_add(part.data)) {
-        qb__text_clear(&part);
-        return qb__fail(QB_NO_MEMORY, "no memory for %s", path);
-    }
-    FILE *file = fopen(part.data, "wb");
-    int error = file ? put(file, text) : errno;
-    if (!error && rename(part.data, path) != 0) error = errno;
-    if (error && file) unlink(part.data);
-    qb__aside_drop(part.data);
-    qb__text_clear(&part);
-    return error ? qb__fail_errno(error, "writing", path) : QB_OK;
+    if (!set) return qb__publish_bytes(path, text->data, text->length);
+    qb_status status = qb__publication_file(set, path, &fresh);
+    return status == QB_OK ? qb__write_fresh(fresh, path, text->data, text->length) : status;
 }
 
 qb_status qb__json_parse(const char *text, cJSON **object) {

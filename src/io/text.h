@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "base/json.h"
-#include "quickbeam/status.h"
+#include "io/publication.h"
 
 /* Text that grows; zeroed = empty. Running out of memory is remembered until qb__text_write. */
 typedef struct qb__text {
@@ -20,8 +20,8 @@ void qb__text_clear(qb__text *text);
 
 /* A whole file of at most `most` bytes, followed by a 0; a longer one is QB_BAD_INPUT. */
 qb_status qb__text_read(const char *path, size_t most, qb__text *text);
-/* By way of a temporary name: PATH appears when it is whole. */
-qb_status qb__text_write(const char *path, const qb__text *text);
+/* One of a set, or NULL: a whole file of its own. */
+qb_status qb__text_write(qb__publication *set, const char *path, const qb__text *text);
 
 /* JSON text that may end in white space only; release with cJSON_Delete. QB_BAD_INPUT when it is none, of which
  * the caller knows what to say, QB_NO_MEMORY. */

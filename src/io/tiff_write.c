@@ -35,6 +35,11 @@ static void write_note(const qb_stack *s, char *text, size_t size) {
         qb__print(text + used, size - used, "scale=%.9g,%.9g\n", s->scale_low, s->scale_high);
 }
 
+/* Not so where the caller has the file already. */
+static bool is_series(const qb_writer *writer) {
+    return writer->set && (qb__is_folder(writer->path) || qb__has_number(writer->path));
+}
+
 static qb_status begin_tiff(qb_writer *writer) {
     const qb_stack *s = &writer->stack;
     tiff_writer *tiff;
@@ -44,8 +49,7 @@ static qb_status begin_tiff(qb_writer *writer) {
     if (s->shape[1] > UINT32_MAX || s->shape[2] > UINT32_MAX)
         return qb__fail(QB_BAD_ARGUMENT, "%s: a TIFF image cannot be %zu x %zu", writer->path,
                         s->shape[1], s->shape[2]);
-    bool folder = qb__is_folder(writer->path);
-    tiff->series = folder || qb__has_number(writer->path);
+    tiff->series = is_series(writer);
     size_t images = tiff->series ? 1 : s->shape[0];
     double bytes = (double)images * (double)writer->image_bytes + 1024.0 * (double)images;
     tiff->layout =
@@ -54,9 +58,8 @@ static qb_status begin_tiff(qb_writer *writer) {
     writer->data_offset = QB__TIFF_DATA;
     if (tiff->series)
         return qb__series_begin(writer->path, qb__stack_is_projections(s) ? "view_" : "slice_",
-                                s->first, s->shape[0], &tiff->files);
-    writer->fd = open(writer->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    return writer->fd < 0 ? qb__fail_errno(errno, "creating", writer->path) : QB_OK;
+                                s->first, s->shape[0], writer->set, &tiff->files);
+    return QB_OK;
 }
 
 /* Header, image, directory, description: one file. */
@@ -160,21 +163,6 @@ static qb_status finish_tiff(qb_writer *writer, const char *provenance) {
     return status;
 }
 
-static qb_status publish_tiff(qb_writer *writer) {
-    tiff_writer *tiff = writer->own;
-    if (tiff->series)
-        return qb__series_publish(&tiff->files, writer->stack.first, writer->stack.shape[0]);
-    if (fsync(writer->fd) != 0) return qb__fail_errno(errno, "writing", writer->path);
-    if (rename(writer->part, writer->path) != 0)
-        return qb__fail_errno(errno, "giving its name to", writer->path);
-    return QB_OK;
-}
-
-static void discard_tiff(qb_writer *writer) {
-    tiff_writer *tiff = writer->own;
-    if (tiff && tiff->series) qb__series_discard(&tiff->files);
-}
-
 static void release_tiff(qb_writer *writer) {
     tiff_writer *tiff = writer->own;
     if (tiff) qb__series_release(&tiff->files);
@@ -186,11 +174,10 @@ static size_t overhead_tiff(const qb_writer *writer) {
 }
 
 const qb__writer_kind qb__tiff_writer = {
+    .spread = is_series,
     .begin = begin_tiff,
     .write = write_tiff,
     .finish = finish_tiff,
-    .publish = publish_tiff,
-    .discard = discard_tiff,
     .release = release_tiff,
     .overhead = overhead_tiff,
 };

@@ -6,20 +6,20 @@
 #include "io/tiff_ifd.h"
 #include "io/writer.h"
 
-/* Where the files of a stack go. FOLDER/PREFIX00042SUFFIX each; written into `part`, a hidden
- * folder, until all are there. */
+/* Where the files of a stack go. FOLDER/PREFIX00042SUFFIX each; written into `part`, the
+ * publication's, until all are there. */
 typedef struct qb__series {
-    char *folder, *part;
+    char *folder;
+    const char *part;
     char *prefix, *suffix;
     int digits;
-    bool fresh; /* the folder was not there: the hidden one becomes it */
 } qb__series;
 
-/* From a folder or a name_%05d.tif; makes the hidden folder. A folder with files of other names in
+/* From a folder or a name_%05d.tif; takes its place in the set. A folder with files of other names in
  * it is refused, and one with images of which first .. first + count - 1 would replace only some:
  * old and new would look like one series. `word` begins the names in a folder. */
 qb_status qb__series_begin(const char *path, const char *word, size_t first, size_t count,
-                           qb__series *series);
+                           qb__publication *set, qb__series *series);
 /* QB_BAD_ARGUMENT when one of those images would take the place of an input. */
 qb_status qb__series_spare(const char *path, const char *word, size_t first, size_t count,
                            const qb__inputs *inputs);
@@ -27,12 +27,8 @@ qb_status qb__series_spare(const char *path, const char *word, size_t first, siz
 qb_status qb__series_holds(const char *path, const char *word, size_t first, size_t count,
                            const char *file, bool *holds);
 enum { QB__NAME_ROOM = 4096 };
-/* The name of image `number` in the hidden folder. */
+/* The name of image `number` until it has its own. */
 void qb__series_name(const qb__series *series, size_t number, char name[QB__NAME_ROOM]);
-/* All files, first .. first + count - 1, get their names. */
-qb_status qb__series_publish(qb__series *series, size_t first, size_t count);
-/* Remove the hidden folder and what is in it. */
-void qb__series_discard(const qb__series *series);
 void qb__series_release(qb__series *series);
 
 #endif

@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/aside.h"
 #include "io/formats.h"
 
 bool qb__stack_is_projections(const qb_stack *stack) {
@@ -25,9 +23,8 @@ static void destroy(qb_writer *writer) {
     qb__free((char *)writer->stack.quantity);
     qb__free((char *)writer->stack.description);
     qb__free(writer->angles);
+    qb__free(writer->written);
     qb__free(writer->path);
-    qb__part_release(writer->part);
-    qb__part_release(writer->sidecar);
     qb__free(writer);
 }
 
@@ -70,34 +67,46 @@ static size_t field_bytes(const qb_array *fields) {
     return fields ? qb_array_count(fields) * qb_dtype_size(fields->dtype) : 0;
 }
 
-/* Anything that needs `writer` whole. Flats and darks are lent to begin() only. */
-static qb_status begin(qb_writer *writer, const qb_stack *stack, size_t bytes) {
-    char *folder = NULL;
-    qb_status status;
-    QB__TRY(copy_stack(writer, stack));
-    writer->part = qb__part_name(writer->path);
-    folder = qb__folder_of(writer->path);
-    if (!writer->part || !folder) {
-        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
-        goto out;
-    }
+static qb_status check_space(const qb_writer *writer, const qb_stack *stack, size_t bytes) {
+    char *folder = qb__folder_of(writer->path);
+    if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
     size_t more = writer->kind->overhead ? writer->kind->overhead(writer) : 4096;
     more += field_bytes(stack->flats) + field_bytes(stack->darks);
-    QB__TRY(qb__check_space(folder, writer->path, (uint64_t)bytes + more));
-    writer->stack.flats = stack->flats;
-    writer->stack.darks = stack->darks;
-    if (writer->kind->begin) QB__TRY(writer->kind->begin(writer));
-    if (writer->fd < 0 && !writer->kind->write)
-        writer->fd = open(writer->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (writer->fd < 0 && !writer->kind->write)
-        status = qb__fail_errno(errno, "creating", writer->path);
-out:
-    writer->stack.flats = writer->stack.darks = NULL;
+    qb_status status = qb__check_space(folder, writer->path, (uint64_t)bytes + more);
     qb__free(folder);
     return status;
 }
 
-qb_status qb_writer_create(const char *path, const qb_stack *stack, qb_writer **out) {
+static qb_status open_part(qb_writer *writer) {
+    qb_status status = QB_OK;
+    if (!writer->part) status = qb__publication_file(writer->set, writer->path, &writer->part);
+    if (status != QB_OK) return status;
+    writer->fd = open(writer->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return writer->fd < 0 ? qb__fail_errno(errno, "creating", writer->path) : QB_OK;
+}
+
+/* Anything that needs `writer` whole. Flats and darks are lent to begin() only. */
+static qb_status begin(qb_writer *writer, const qb_stack *stack, size_t bytes) {
+    const qb__writer_kind *kind = writer->kind;
+    qb_status status;
+    QB__TRY(copy_stack(writer, stack));
+    QB__TRY(check_space(writer, stack, bytes));
+    QB__TRY(qb__alloc(stack->shape[0] / 8 + 1, 1, &writer->written));
+    if (!writer->set && !writer->part) {
+        QB__TRY(qb__publication_create(NULL, &writer->set));
+        writer->own_set = true;
+    }
+    writer->stack.flats = stack->flats;
+    writer->stack.darks = stack->darks;
+    if (!kind->spread || !kind->spread(writer)) QB__TRY(open_part(writer));
+    if (kind->begin) QB__TRY(kind->begin(writer));
+out:
+    writer->stack.flats = writer->stack.darks = NULL;
+    return status;
+}
+
+qb_status qb__writer_create(qb__publication *set, const char *part, const char *path,
+                            const qb_stack *stack, qb_writer **out) {
     const qb__format *format;
     size_t image, bytes;
     *out = NULL;
@@ -110,6 +119,8 @@ qb_status qb_writer_create(const char *path, const qb_stack *stack, qb_writer **
     writer->kind = format->writer;
     writer->fd = -1;
     writer->image_bytes = image;
+    writer->set = set;
+    writer->part = part;
     writer->path = qb__strdup(path);
     status = writer->path ? begin(writer, stack, bytes)
                           : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
@@ -122,6 +133,10 @@ qb_status qb_writer_create(const char *path, const qb_stack *stack, qb_writer **
     return status;
 }
 
+qb_status qb_writer_create(const char *path, const qb_stack *stack, qb_writer **out) {
+    return qb__writer_create(NULL, NULL, path, stack, out);
+}
+
 qb_status qb__write_images(qb_writer *writer, size_t first, size_t end, const void *data) {
     uint64_t at = writer->data_offset + (uint64_t)first * writer->image_bytes;
     size_t bytes = (end - first) * writer->image_bytes;
@@ -130,51 +145,74 @@ qb_status qb__write_images(qb_writer *writer, size_t first, size_t end, const vo
     return status;
 }
 
+static bool is_written(const qb_writer *writer, size_t image) {
+    return writer->written[image / 8] >> image % 8 & 1;
+}
+
 qb_status qb_writer_write(qb_writer *writer, size_t first, size_t end, const void *data) {
     if (first >= end || end > writer->stack.shape[0])
         return qb__fail(QB_BAD_ARGUMENT, "%s: images %zu to %zu of %zu cannot be written",
                         writer->path, first, end, writer->stack.shape[0]);
+    for (size_t i = first; i < end; i++)
+        if (is_written(writer, i))
+            return qb__fail(QB_BAD_ARGUMENT, "%s: image %zu is written already, each is written once",
+                            writer->path, i);
     qb_status status = writer->kind->write ? writer->kind->write(writer, first, end, data)
                                            : qb__write_images(writer, first, end, data);
-    if (status == QB_OK) writer->written += end - first;
+    for (size_t i = first; status == QB_OK && i < end; i++)
+        writer->written[i / 8] |= (unsigned char)(1 << i % 8);
     return status;
 }
 
 /* The detail of what went wrong survives cleaning up. */
 void qb_writer_abort(qb_writer *writer) {
     if (!writer) return;
-    if (writer->kind->discard) writer->kind->discard(writer);
-    if (writer->part) unlink(writer->part);
-    if (writer->sidecar) unlink(writer->sidecar);
+    if (writer->own_set) qb__publication_abort(writer->set);
     destroy(writer);
 }
 
-static qb_status publish(qb_writer *writer) {
-    char sidecar[4096];
-    if (writer->kind->publish) return writer->kind->publish(writer);
-    if (fsync(writer->fd) != 0) return qb__fail_errno(errno, "writing", writer->path);
-    qb_status status = qb__aside_publish();
-    if (status != QB_OK) return status;
-    snprintf(sidecar, sizeof sidecar, "%s.json", writer->path);
-    if (rename(writer->part, writer->path) != 0)
-        status = qb__fail_errno(errno, "giving its name to", writer->path);
-    else if (writer->sidecar && rename(writer->sidecar, sidecar) != 0)
-        status = qb__fail_errno(errno, "giving its name to", sidecar);
-    qb__aside_published();
+static qb_status check_whole(const qb_writer *writer) {
+    size_t n = writer->stack.shape[0], missing = 0, first = n;
+    for (size_t i = n; i-- > 0;) {
+        if (is_written(writer, i)) continue;
+        missing++;
+        first = i;
+    }
+    if (!missing) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "%s: %zu of %zu images were written, image %zu was not",
+                    writer->path, n - missing, n, first);
+}
+
+/* All of it on the disk. */
+static qb_status flush(qb_writer *writer) {
+    if (writer->fd < 0) return QB_OK; /* a folder: the set does it */
+    qb_status status =
+        fsync(writer->fd) == 0 ? QB_OK : qb__fail_errno(errno, "writing", writer->path);
+    if (close(writer->fd) != 0 && status == QB_OK)
+        status = qb__fail_errno(errno, "writing", writer->path);
+    writer->fd = -1;
+    return status;
+}
+
+static qb_status finish(qb_writer *writer, const char *provenance) {
+    qb_status status = check_whole(writer);
+    if (status == QB_OK && writer->kind->finish)
+        status = writer->kind->finish(writer, provenance ? provenance : "");
+    return status == QB_OK ? flush(writer) : status;
+}
+
+qb_status qb__writer_finish(qb_writer *writer, const char *provenance) {
+    qb_status status = finish(writer, provenance);
+    qb_writer_abort(writer);
     return status;
 }
 
 qb_status qb_writer_commit(qb_writer *writer, const char *provenance) {
-    qb_status status = QB_OK;
-    if (writer->written != writer->stack.shape[0])
-        status = qb__fail(QB_INTERNAL, "%s: %zu of %zu images were written", writer->path,
-                          writer->written, writer->stack.shape[0]);
-    if (status == QB_OK && writer->kind->finish)
-        status = writer->kind->finish(writer, provenance ? provenance : "");
-    if (status == QB_OK) status = publish(writer);
-    if (status != QB_OK)
-        qb_writer_abort(writer);
-    else
-        destroy(writer);
+    qb_status status = finish(writer, provenance);
+    if (status == QB_OK) {
+        status = qb__publication_commit(writer->set);
+        writer->own_set = false;
+    }
+    qb_writer_abort(writer);
     return status;
 }

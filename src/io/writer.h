@@ -4,22 +4,21 @@
 
 #include <stdint.h>
 
+#include "io/publication.h"
 #include "quickbeam/io.h"
 
-/* What a format does to be written. The rest is the same for all: the temporary name, the free
- * space, images by pwrite to data_offset, the rename. Each may be NULL. */
+/* What a format does to be written. The rest is the same for all: the hidden folder (publication.h),
+ * the free space, images by pwrite to data_offset, fsync, the name. Each may be NULL. */
 typedef struct qb__writer_kind {
-    /* Make the file at writer->part with all but the images; set data_offset. NULL: an empty file.
-     */
+    /* Whether the path stands for files in a folder, which begin() sees to; else there is one, empty
+     * and open as writer->fd. */
+    bool (*spread)(const qb_writer *writer);
+    /* Write all but the images; set data_offset. */
     qb_status (*begin)(qb_writer *writer);
     /* Instead of pwrite into writer->fd. */
     qb_status (*write)(qb_writer *writer, size_t first, size_t end, const void *data);
     /* The images are there: add the provenance, or "" */
     qb_status (*finish)(qb_writer *writer, const char *provenance);
-    /* Instead of the rename of writer->part to writer->path. */
-    qb_status (*publish)(qb_writer *writer);
-    /* Remove what begin() and write() made, besides the file at writer->part. */
-    void (*discard)(qb_writer *writer);
     void (*release)(qb_writer *writer);          /* own memory; also after a failed begin() */
     size_t (*overhead)(const qb_writer *writer); /* bytes besides the images, at most */
     bool keeps_fields, keeps_angles; /* of projections; others are left out of the file */
@@ -28,14 +27,24 @@ typedef struct qb__writer_kind {
 struct qb_writer {
     const qb__writer_kind *kind;
     qb_stack stack; /* text and angles are copies; flats and darks are gone after begin() */
-    char *path, *part;
-    char *sidecar; /* the temporary name of PATH.json, when there is one */
+    char *path;
+    qb__publication *set; /* what gives the names; NULL: the caller sees to it */
+    bool own_set;         /* of this file alone */
+    const char *part;     /* what is written until then; the set's */
     int fd;
     uint64_t data_offset;
-    size_t image_bytes, written; /* images so far */
-    double *angles;              /* behind stack.angles */
+    size_t image_bytes;
+    unsigned char *written; /* a bit for each image */
+    double *angles;         /* behind stack.angles */
     void *own;
 };
+
+/* As qb_writer_create and qb_writer_commit, but the file gets its name together with the others of
+ * `set`, whose commit is the caller's; or, where set is NULL, is made as `part` and stays there. */
+qb_status qb__writer_create(qb__publication *set, const char *part, const char *path,
+                            const qb_stack *stack, qb_writer **writer);
+/* Whole and on the disk. Destroys the writer, also on failure. */
+qb_status qb__writer_finish(qb_writer *writer, const char *provenance);
 
 extern const qb__writer_kind qb__hdf5_writer, qb__tiff_writer, qb__mha_writer, qb__npy_writer,
     qb__raw_writer, qb__tensor_writer;
@@ -51,11 +60,10 @@ void qb__start_writeback(int fd, uint64_t offset, size_t bytes);
 
 /* Whether the last part of a path holds a number to fill in: name_%05d.tif. */
 bool qb__has_number(const char *path);
+/* What tells the hidden folders of one run from those of another: PID-CLOCK. */
 void qb__part_tag(char *tag, size_t room);
-/* FOLDER/.NAME.part-PID for FOLDER/NAME, known to qb_abandon(); release with qb__part_release, NULL when memory is out. */
-char *qb__part_name(const char *path);
-void qb__part_release(char *part); /* NULL-safe: the file has its name, or is gone */
-char *qb__folder_of(const char *path); /* "." when there is none; likewise */
+/* "." when there is none; release with qb__free, NULL when memory is out. */
+char *qb__folder_of(const char *path);
 /* Whether two names stand for one file, or will once it is there: links are followed. */
 qb_status qb__same_place(const char *a, const char *b, bool *same);
 /* Where a name leads, links followed to the last, whether or not there is a file: what is written
@@ -68,10 +76,13 @@ qb_status qb__check_space(const char *folder, const char *path, uint64_t bytes);
 
 /* Can a picture be written there? Its folder exists and may be written to, and this build has PNG. */
 qb_status qb__preview_check(const char *path);
+/* qb_preview_write as one of a set. */
+qb_status qb__preview_write(qb__publication *set, const char *path, const float *image, size_t nx,
+                            size_t ny, double low, double high);
 
 /* Everything about the stack and its provenance as one JSON object; release with qb__free. */
 qb_status qb__stack_json(const qb_writer *writer, const char *provenance, char **text);
-/* That object into a temporary file that becomes PATH.json together with the data. */
+/* That object into what becomes PATH.json together with the data. */
 qb_status qb__write_sidecar(qb_writer *writer, const char *provenance);
 
 #endif

@@ -96,7 +96,7 @@ static size_t pixels(const qb__volume_out *out) {
     return out->stack.shape[1] * out->stack.shape[2];
 }
 
-qb_status qb__volume_open(qb__volume_out *out) {
+qb_status qb__volume_open(qb__volume_out *out, const qb_env *env) {
     if (out->options->range.count == 2) {
         out->low = out->options->range.value[0];
         out->high = out->options->range.value[1];
@@ -109,7 +109,9 @@ qb_status qb__volume_open(qb__volume_out *out) {
         qb_status status = qb__alloc(pixels(out), sizeof *out->preview, &out->preview);
         if (status != QB_OK) return status;
     }
-    return qb__output_create(out->options, &out->stack, &out->writer);
+    qb_status status = qb__publication_create(env, &out->set);
+    if (status != QB_OK) return status;
+    return qb__output_create(out->options, &out->stack, out->set, &out->writer);
 }
 
 /* ---- stages ---- */
@@ -187,17 +189,22 @@ void qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env) {
 }
 
 qb_status qb__volume_commit(qb__volume_out *out, const char *provenance) {
-    qb_status status = qb_writer_commit(out->writer, provenance);
+    qb_status status = qb__writer_finish(out->writer, provenance);
     out->writer = NULL;
     if (status == QB_OK && out->preview)
-        status = qb_preview_write(out->options->preview, out->preview, out->stack.shape[2],
-                                  out->stack.shape[1], 0, 0);
+        status = qb__preview_write(out->set, out->options->preview, out->preview,
+                                   out->stack.shape[2], out->stack.shape[1], 0, 0);
+    if (status != QB_OK) return status;
+    status = qb__publication_commit(out->set);
+    out->set = NULL;
     return status;
 }
 
 void qb__volume_abort(qb__volume_out *out) {
     qb_writer_abort(out->writer);
+    qb__publication_abort(out->set);
     qb__free(out->preview);
     out->writer = NULL;
+    out->set = NULL;
     out->preview = NULL;
 }

@@ -7,6 +7,7 @@
 
 #include "base/inputs.h"
 #include "base/json.h"
+#include "io/publication.h"
 #include "job/pipeline.h"
 #include "quickbeam/recon.h"
 
@@ -20,6 +21,7 @@ typedef struct qb__volume_out {
     const char *beside; /* a file that the method writes as well; NULL = none */
     double low, high;  /* of integer types; set by the caller when the options do not say */
     const size_t *edge; /* images edge[i] .. edge[i + 1] - 1 are chunk i of the stages */
+    qb__publication *set; /* file, notes, preview, what is beside: together or not at all */
     qb_writer *writer;
     float *preview;
     _Atomic uint64_t outside; /* values that the file's type cannot hold, of all threads */
@@ -38,7 +40,7 @@ qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, 
 /* The caller's options, copied; an array in the place of a file gives them its name and its type.
  * QB_BAD_ARGUMENT where there are both. */
 qb_status qb__output_take(const qb_output_options *from, qb_output_options *to);
-qb_status qb__volume_open(qb__volume_out *out);
+qb_status qb__volume_open(qb__volume_out *out, const qb_env *env);
 /* The stages behind those that compute: convert, where the output is not plain float32, and write.
  * A slot of the stage before holds up to `images` images, the last chunk's `last`. Returns how many.
  */
@@ -46,7 +48,7 @@ int qb__volume_stages(qb__volume_out *out, size_t images, size_t last, size_t sl
                       qb__stage *stages);
 /* How many values had to be clamped: into the report, and as a warning. */
 void qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env);
-/* Provenance, final name, preview. */
+/* Provenance, preview, and the names of all. */
 qb_status qb__volume_commit(qb__volume_out *out, const char *provenance);
 void qb__volume_abort(qb__volume_out *out);
 

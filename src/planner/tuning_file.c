@@ -14,6 +14,7 @@
 
 #include "base/inputs.h"
 #include "base/memory.h"
+#include "io/publication.h"
 #include "planner/tuning.h"
 
 enum { FILE_MAX = 4 << 20, PATH_BYTES = PATH_MAX, NAME_BYTES = PATH_MAX + 40 };
@@ -158,19 +159,12 @@ static void make_folders(const char *path) {
 }
 
 qb_status qb__tuning_write(const cJSON *rows) {
-    char name[PATH_MAX], temporary[NAME_BYTES];
-    const char *path = target(name);
-    snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid());
+    const char *path = qb__tuning_path();
     char *text = cJSON_Print(rows);
     if (!text) return qb__fail(QB_NO_MEMORY, "no memory for %s", path);
-    FILE *file = fopen(temporary, "wb");
-    bool ok = file && fputs(text, file) >= 0;
-    if (file && fclose(file) != 0) ok = false;
+    qb_status status = qb__publish_bytes(path, text, strlen(text));
     cJSON_free(text);
-    if (ok && rename(temporary, path) == 0) return QB_OK;
-    int error = errno;
-    unlink(temporary);
-    return qb__fail_errno(error, "writing", path);
+    return status;
 }
 
 /* A lock on the file itself would go with it when the new one takes its name. */

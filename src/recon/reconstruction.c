@@ -158,13 +158,13 @@ static void release(qb__reconstruction *r) {
     qb__volume_abort(&r->volume);
 }
 
-static qb_status open_output(qb__reconstruction *r) {
+static qb_status open_output(qb__reconstruction *r, const qb_env *env) {
     if (!qb_dtype_is_float(qb__volume_dtype(&r->volume)) && r->output.range.count == 0) {
         qb_status status =
             r->method->range(r->plan, &r->running, &r->volume.low, &r->volume.high);
         if (status != QB_OK) return status;
     }
-    return qb__volume_open(&r->volume);
+    return qb__volume_open(&r->volume, env);
 }
 
 static qb_status stream(qb__reconstruction *r, const qb_env *env) {
@@ -182,7 +182,7 @@ static qb_status stream(qb__reconstruction *r, const qb_env *env) {
         qb__prepare_report(r->prepare, counts, threads, report, env);
     }
     qb__report_stages(report, &times, threads);
-    if (r->method->end) QB__TRY(r->method->end(r->plan, report));
+    if (r->method->end) QB__TRY(r->method->end(r->plan, report, r->volume.set));
 out:
     return status;
 }
@@ -228,7 +228,7 @@ static qb_status run(qb_job *job, const qb_env *env) {
         status = r->method->instead(r->plan, &r->running);
         goto out;
     }
-    QB__TRY(open_output(r));
+    QB__TRY(open_output(r, env));
     QB__TRY(qb__engines_open(r, env));
     QB__TRY(stream(r, env));
     status = finish_output(r, env);

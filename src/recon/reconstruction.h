@@ -58,8 +58,8 @@ typedef struct qb__method {
     /* Around the streaming: what the method's own stages need. */
     qb_status (*open)(void *plan, const qb__cut *cut);
     void (*close)(void *plan);
-    /* Behind it, before the output gets its name. */
-    qb_status (*end)(void *plan, cJSON *report);
+    /* Behind it, before the output gets its name; `set` takes what is written beside it. */
+    qb_status (*end)(void *plan, cJSON *report, qb__publication *set);
 } qb__method;
 
 /* What a caller brings; copied but for scan, more and read, which must outlive the job. */

@@ -232,7 +232,7 @@ qb_status qb__rabbitct_synthesize(const char *path, const qb__rabbitct_synthetic
     qb_status status = check(what);
     if (status != QB_OK) return status;
     QB__TRY(set_up(&k, pool));
-    QB__TRY(qb__rabbitct_writer_create(path, &set, &writer));
+    QB__TRY(qb__rabbitct_writer_create(path, &set, env, &writer));
     QB__TRY(put_all(&k, writer, pool, env));
     status = qb__rabbitct_writer_commit(writer);
     writer = NULL;

@@ -91,7 +91,7 @@ static qb_status open_scan(const qb__simulation *s, const qb_array *flats, const
         .flats = counts ? flats : NULL,
         .darks = counts ? darks : NULL,
     };
-    return qb_writer_create(s->options->output, &stack, writer);
+    return qb__writer_create(s->set, NULL, s->options->output, &stack, writer);
 }
 
 static qb_status prepare(const qb__simulation *s, exposure *e, size_t *views) {
@@ -151,7 +151,8 @@ static void warn_of_losses(const qb__simulation *s, const qb_writer *writer, con
                  angles ? "angles" : "");
 }
 
-static qb_status write_scan(const qb__simulation *s, const qb_env *env) {
+/* The scan opens the set, since the first of a set is there only together with the others. */
+static qb_status write_all(const qb__simulation *s, const qb_env *env) {
     field flat = {s, QB__FRAME_FLAT, {0}}, dark = {s, QB__FRAME_DARK, {0}};
     qb_writer *writer = NULL;
     char *provenance = NULL;
@@ -162,9 +163,11 @@ static qb_status write_scan(const qb__simulation *s, const qb_env *env) {
     }
     QB__TRY(open_scan(s, &flat.frames, &dark.frames, &writer));
     warn_of_losses(s, writer, env);
+    if (s->options->truth) QB__TRY(qb__simulate_truth(s, env));
+    if (s->options->geometry_out) QB__TRY(qb__simulate_geometry(s));
     QB__TRY(expose_views(s, writer, env));
     QB__TRY(qb__simulate_provenance(s, &provenance));
-    status = qb_writer_commit(writer, provenance);
+    status = qb__writer_finish(writer, provenance);
     writer = NULL;
 out:
     cJSON_free(provenance);
@@ -174,7 +177,6 @@ out:
     return status;
 }
 
-/* The scan comes last: once it is there, all that was asked for is. */
 qb_status qb_simulate(const char *phantom, const qb_simulate_options *given, const qb_env *env) {
     qb__simulation simulation;
     qb_simulate_options asked, *options = &asked;
@@ -182,9 +184,10 @@ qb_status qb_simulate(const char *phantom, const qb_simulate_options *given, con
     if (status != QB_OK) return status;
     if (strcmp(phantom, "rabbitct") == 0) return qb__simulate_rabbitct(options, env);
     QB__TRY(qb__simulation_plan(phantom, options, env, &simulation));
-    if (options->truth) QB__TRY(qb__simulate_truth(&simulation, env));
-    if (options->geometry_out) QB__TRY(qb__simulate_geometry(&simulation));
-    QB__TRY(write_scan(&simulation, env));
+    QB__TRY(qb__publication_create(env, &simulation.set));
+    QB__TRY(write_all(&simulation, env));
+    status = qb__publication_commit(simulation.set);
+    simulation.set = NULL;
 out:
     qb__simulation_destroy(&simulation);
     return status;

@@ -7,6 +7,7 @@
 #include "base/inputs.h"
 #include "base/pool.h"
 #include "geometry/phantom.h"
+#include "io/publication.h"
 #include "quickbeam/simulate.h"
 #include "simulate/detector.h"
 
@@ -24,6 +25,7 @@ typedef struct qb__simulation {
     qb__phantom phantom;
     qb__detector detector;
     qb__pool *pool;
+    qb__publication *set; /* scan, truth and geometry: together or not at all */
     size_t chunk_bytes; /* of images held at a time */
     qb__inputs inputs;  /* the geometry's file, the angles' */
 } qb__simulation;

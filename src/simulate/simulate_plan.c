@@ -56,6 +56,7 @@ out:
 }
 
 void qb__simulation_destroy(qb__simulation *s) {
+    qb__publication_abort(s->set);
     qb__pool_destroy(s->pool);
     qb__detector_destroy(&s->detector);
     qb_geometry_destroy(&s->geometry);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/json.h"
-#include "base/memory.h"
-#include "base/status.h"
+#include "io/geometry_file.h"
 #include "quickbeam/version.h"
 #include "simulate/simulate.h"
 
@@ -70,44 +68,26 @@ qb_status qb__simulate_provenance(const qb__simulation *s, char **text) {
     return qb__json_text(root, "the provenance", text);
 }
 
-static qb_status write_text(const char *path, const char *text) {
-    FILE *file = fopen(path, "w");
-    if (!file) return qb__fail_errno(errno, "creating", path);
-    bool good = fputs(text, file) >= 0;
-    good = fputc('\n', file) != EOF && good;
-    good = fclose(file) == 0 && good;
-    if (good) return QB_OK;
-    int error = errno;
-    remove(path);
-    return qb__fail_errno(error, "writing", path);
-}
-
-/* JSON in the short form of a circle. Written under a name of its own and then renamed: no half
- * geometry is ever found. */
+/* JSON in the short form of a circle. */
 static qb_status write_json(const qb__simulation *s, const char *path) {
-    char *temporary = NULL;
     cJSON *root = cJSON_CreateObject();
     cJSON_AddNumberToObject(root, "quickbeam_geometry", 1);
     add_lengths(s, root);
     cJSON *list = cJSON_AddArrayToObject(root, "angles_degrees");
     for (size_t i = 0; i < s->views; i++)
         cJSON_AddItemToArray(list, cJSON_CreateNumber(s->angles[i] * (180 / M_PI)));
-    char *text = cJSON_Print(root);
-    qb_status status;
-    QB__TRY(text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the geometry's text"));
-    QB__TRY(qb__alloc(strlen(path) + 9, 1, &temporary));
-    sprintf(temporary, "%s.partial", path);
-    QB__TRY(write_text(temporary, text));
-    if (rename(temporary, path) != 0) status = qb__fail_errno(errno, "naming", path);
-out:
-    cJSON_free(text);
+    char *json = cJSON_Print(root);
+    qb__text text = {.failed = !json};
+    if (json) qb__text_add(&text, "%s\n", json);
+    qb_status status = qb__text_write(s->set, path, &text);
+    qb__text_clear(&text);
+    cJSON_free(json);
     cJSON_Delete(root);
-    qb__free(temporary);
     return status;
 }
 
 qb_status qb__simulate_geometry(const qb__simulation *s) {
     const char *path = s->options->geometry_out, *dot = strrchr(path, '.');
     return s->plain && dot && strcmp(dot, ".json") == 0 ? write_json(s, path)
-                                                        : qb_geometry_save(path, &s->geometry);
+                                                        : qb__geometry_save(s->set, path, &s->geometry);
 }

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "quickbeam/io.h"
+#include "io/writer.h"
 #include "simulate/simulate.h"
 
 enum { SAMPLES = 3 };
@@ -33,7 +33,7 @@ static qb_status open_truth(const qb__simulation *s, qb_writer **writer) {
         .quantity = "attenuation",
         .description = "quickbeam phantom",
     };
-    return qb_writer_create(s->options->truth, &stack, writer);
+    return qb__writer_create(s->set, NULL, s->options->truth, &stack, writer);
 }
 
 qb_status qb__simulate_truth(const qb__simulation *s, const qb_env *env) {
@@ -55,7 +55,7 @@ qb_status qb__simulate_truth(const qb__simulation *s, const qb_env *env) {
         qb__progress(env, "truth", end, n[2]);
     }
     QB__TRY(qb__simulate_provenance(s, &provenance));
-    status = qb_writer_commit(writer, provenance);
+    status = qb__writer_finish(writer, provenance);
     writer = NULL;
 out:
     cJSON_free(provenance);

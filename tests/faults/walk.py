@@ -4,7 +4,8 @@
     walk.py QB SHIM [--most N] [--only WORD] [--seed N]
 For each run and kind of call at most N places are tried, spread and drawn anew each time (0 = all of them; make test-faults).
 What must hold, whatever fails: exit 0 only with the whole result; 1 or 3 with a sentence otherwise, and what lay there before is
-still there; after a kill the result is there whole or not at all; no signal but the one sent; no hang."""
+still there; after a kill the result is there whole or not at all, and the next run leaves nothing of it behind; no signal but
+the one sent; no hang."""
 import argparse
 import collections
 import concurrent.futures
@@ -165,6 +166,23 @@ class Walk:
             kinds.add(f"extra {sorted(files)[0]}")
         return kinds.pop() if len(kinds) == 1 else "mixed: " + ", ".join(sorted(kinds))
 
+    def after_a_kill(self, name, out, before, state):
+        """All new, or all as before: at once for one file, for several once the next run has looked, and never is the output
+        itself there without what belongs to it. Then the same run again succeeds, and nothing hidden is left."""
+        target = RUNS[name][2]
+        if state not in ("new", before):
+            if target in self.reference[name] and (out / target).exists():
+                return state
+            subprocess.run([self.qb, "info", f"out/{target}"], cwd=out.parent, capture_output=True, timeout=60)
+            found = self.state(name, out)
+            if found not in ("new", before):
+                return f"{state}; after a look at it {found}"
+        code, said = self.run(name, None, out)
+        if code or self.state(name, out) != "new":
+            return f"{state}; again: exit {code}, {self.state(name, out)}: {said}"
+        hidden = sorted(p.name for p in out.parent.rglob(".*"))
+        return f"{state}; again: {hidden[0]} is left" if hidden else None
+
     def trial(self, name, fault, before):
         self.number += 1
         out = self.folder / str(self.number) / "out"
@@ -178,7 +196,7 @@ class Walk:
         if code == "hang":
             problem = "hangs"
         elif killed and code == -9:
-            problem = None if state in ("new", before) else state
+            problem = self.after_a_kill(name, out, before, state)
         elif code == 0:
             problem = None if state == "new" else f"exit 0, {state}"
         elif code not in (1, 3):

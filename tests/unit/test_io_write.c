@@ -74,8 +74,16 @@ static void abort_leaves_nothing(void **state) {
         assert_int_equal(count_files(test_folder), 0);
         assert_ok(qb_writer_create(in_folder(names[n]), &stack, &writer));
         assert_ok(qb_writer_write(writer, 0, 3, data));
-        assert_status(qb_writer_commit(writer, ""), QB_INTERNAL);
+        assert_status(qb_writer_commit(writer, ""), QB_BAD_ARGUMENT);
         assert_non_null(strstr(qb_detail(), "3 of 4"));
+        assert_int_equal(count_files(test_folder), 0);
+        /* As many images as there are to be, but not all of them. */
+        assert_ok(qb_writer_create(in_folder(names[n]), &stack, &writer));
+        assert_ok(qb_writer_write(writer, 0, 2, data));
+        assert_status(qb_writer_write(writer, 0, 2, data), QB_BAD_ARGUMENT);
+        assert_non_null(strstr(qb_detail(), "image 0"));
+        assert_status(qb_writer_commit(writer, ""), QB_BAD_ARGUMENT);
+        assert_non_null(strstr(qb_detail(), "2 of 4 images were written, image 2"));
         assert_int_equal(count_files(test_folder), 0);
     }
     qb_writer_abort(NULL);

@@ -2,7 +2,8 @@
 /* qb fbp: a row of its own, and who can compute it. */
 #include "recon/fbp/fbp.h"
 
-static qb_status report_axis(void *plan, cJSON *report) {
+static qb_status report_axis(void *plan, cJSON *report, qb__publication *set) {
+    (void)set;
     cJSON_AddNumberToObject(report, "column", ((const qb__fbp *)plan)->center);
     return QB_OK;
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* --center A:B:STEP: one slice for many axes, each in a file named by the column that was used. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "io/outputs.h"
+#include "io/writer.h"
 #include "recon/fbp/fbp.h"
 
 enum { NAME_ROOM = 4096 };
@@ -34,10 +33,9 @@ static double column_of(const qb__fbp *fbp, size_t index) {
     return fmin(fbp->center + (double)index * fbp->sweep_step, (double)fbp->info->columns - 1);
 }
 
-static void name_of(const qb__fbp *fbp, double center, char path[NAME_ROOM]) {
+static void name_of(const qb__fbp *fbp, const char *folder, double center, char path[NAME_ROOM]) {
     const int digits = decimals(fbp);
-    qb__print(path, NAME_ROOM, "%s/center_%0*.*f.tif", fbp->output->output, 6 + digits, digits,
-              center);
+    qb__print(path, NAME_ROOM, "%s/center_%0*.*f.tif", folder, 6 + digits, digits, center);
 }
 
 qb_status qb__fbp_sweep_spare(const void *plan, const qb__inputs *inputs, const qb_env *env) {
@@ -45,7 +43,7 @@ qb_status qb__fbp_sweep_spare(const void *plan, const qb__inputs *inputs, const 
     char path[NAME_ROOM];
     qb_status status = QB_OK;
     for (size_t i = 0; status == QB_OK && i < fbp->sweep_count; i++) {
-        name_of(fbp, column_of(fbp, i), path);
+        name_of(fbp, fbp->output->output, column_of(fbp, i), path);
         status = qb__outputs_check(&(qb__output){.path = path}, 1, inputs, env);
     }
     return status;
@@ -55,12 +53,14 @@ typedef struct greys {
     double low, high;
 } greys;
 
-static qb_status write_slice(const qb__fbp *fbp, const qb__running *run, double center,
-                             const greys *range, const float *image) {
+/* Into `folder`, which is not the final one yet. */
+static qb_status write_slice(const qb__fbp *fbp, const qb__running *run, const char *folder,
+                             double center, const greys *range, const float *image) {
     size_t nx = fbp->grid.n[0], ny = fbp->grid.n[1];
     qb_dtype dtype = fbp->output->dtype;
-    char path[NAME_ROOM];
-    name_of(fbp, center, path);
+    char path[NAME_ROOM], part[NAME_ROOM];
+    name_of(fbp, fbp->output->output, center, path);
+    name_of(fbp, folder, center, part);
     bool known = fbp->info->pixel_size > 0;
     qb_stack stack = {.dtype = dtype,
                       .shape = {1, ny, nx},
@@ -75,12 +75,12 @@ static qb_status write_slice(const qb__fbp *fbp, const qb__running *run, double 
     qb_status status;
     QB__TRY(qb__alloc(nx * ny, qb_dtype_size(dtype), &values));
     qb_convert_from_float(image, nx * ny, dtype, range->low, range->high, values);
-    QB__TRY(qb_writer_create(path, &stack, &writer));
+    QB__TRY(qb__writer_create(NULL, part, path, &stack, &writer));
     QB__TRY(qb_writer_write(writer, 0, 1, values));
     cJSON_DeleteItemFromObject(run->report, "column");
     cJSON_AddNumberToObject(run->report, "column", center);
     char *provenance = qb__provenance(run->job, run->command, fbp->info->path);
-    status = qb_writer_commit(writer, provenance);
+    status = qb__writer_finish(writer, provenance);
     cJSON_free(provenance);
     writer = NULL;
 out:
@@ -105,13 +105,14 @@ qb_status qb__fbp_sweep(void *plan, const qb__running *run) {
     qb__fbp *fbp = plan;
     const qb_env *env = run->env;
     greys range = {0};
-    const char *folder = fbp->output->output;
+    const char *folder;
+    qb__publication *set;
     qb__info(env, "sweep of slice %zu", sweep_row(fbp));
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return qb__fail_errno(errno, "creating the folder of a sweep", folder);
     size_t pixels = fbp->grid.n[0] * fbp->grid.n[1];
-    float *image;
-    qb_status status = qb__alloc(pixels, sizeof *image, &image);
+    float *image = NULL;
+    qb_status status = qb__publication_create(env, &set);
+    if (status == QB_OK) status = qb__publication_folder(set, fbp->output->output, &folder);
+    if (status == QB_OK) status = qb__alloc(pixels, sizeof *image, &image);
     cJSON *list = cJSON_AddArrayToObject(run->report, "centers");
     for (size_t i = 0; status == QB_OK && i < fbp->sweep_count; i++) {
         double center = column_of(fbp, i);
@@ -122,12 +123,14 @@ qb_status qb__fbp_sweep(void *plan, const qb__running *run) {
             for (size_t p = 0; p < pixels; p++) image[p] -= 1000.0f;
         }
         if (i == 0) range = range_of(fbp, image, pixels);
-        QB__TRY(write_slice(fbp, run, center, &range, image));
+        QB__TRY(write_slice(fbp, run, folder, center, &range, image));
         cJSON_AddItemToArray(list, cJSON_CreateNumber(center));
         qb__progress(env, "sweep", i + 1, fbp->sweep_count);
     }
-    cJSON_AddStringToObject(run->report, "output", folder);
+    cJSON_AddStringToObject(run->report, "output", fbp->output->output);
+    if (status == QB_OK) status = qb__publication_commit(set), set = NULL;
 out:
+    qb__publication_abort(set);
     qb__free(image);
     return status;
 }

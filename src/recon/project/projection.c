@@ -2,11 +2,13 @@
 /* qb project: a row of its own, and who can compute it. */
 #include "recon/project/projection.h"
 
-static qb_status write_geometry(void *plan, cJSON *report) {
+#include "io/geometry_file.h"
+
+static qb_status write_geometry(void *plan, cJSON *report, qb__publication *set) {
     (void)report;
     const qb__projection *p = plan;
     if (!p->options->geometry_out) return QB_OK;
-    return qb_geometry_save(p->options->geometry_out, &p->scan.geometry);
+    return qb__geometry_save(set, p->options->geometry_out, &p->scan.geometry);
 }
 
 static const qb__engine *const engines[] = {&qb__projection_cpu, NULL};

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/publication.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/aside.h"
+#include "io/exchange.h"
+#include "io/formats.h"
+#include "io/writer.h"
+
+struct qb__publication {
+    const qb_env *env;
+    size_t count;
+    qb__member member[QB__SET_MOST];
+};
+
+qb_status qb__publication_create(const qb_env *env, qb__publication **out) {
+    qb__publication *p;
+    qb_status status = qb__alloc(1, sizeof *p, &p);
+    *out = NULL;
+    if (status != QB_OK) return status;
+    p->env = env;
+    *out = p;
+    return QB_OK;
+}
+
+/* Stages of others say where the first is: what is left of a set must be found from any of them. */
+static qb_status link_to_first(const qb__publication *p, const qb__hidden *hidden) {
+    char whole[PATH_MAX];
+    char *name = qb__join(hidden->folder, "first");
+    qb_status status = QB_OK;
+    if (!name)
+        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", hidden->target);
+    else if (!realpath(p->member[0].hidden.folder, whole) || symlink(whole, name) != 0)
+        status = qb__fail_errno(errno, "creating", hidden->target);
+    qb__free(name);
+    return status;
+}
+
+/* A folder that is there now was made by a run that may have left something beside it. */
+static qb_status recover_around(const qb__publication *p, qb__hidden_kind kind,
+                                const char *target) {
+    char *folder = qb__folder_of(target);
+    if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
+    qb__recover(folder, true, p->env);
+    if (kind == QB__HIDDEN_MEMBERS) qb__recover(target, true, p->env);
+    qb__free(folder);
+    return QB_OK;
+}
+
+static qb_status add(qb__publication *p, qb__hidden_kind kind, const char *target,
+                     const char **fresh) {
+    if (p->count == QB__SET_MOST)
+        return qb__fail(QB_INTERNAL, "%s: more than %d outputs", target, QB__SET_MOST);
+    qb__hidden *hidden = &p->member[p->count].hidden;
+    qb_status status = recover_around(p, kind, target);
+    if (status == QB_OK) status = qb__hidden_make(kind, target, hidden);
+    if (status == QB_OK && p->count > 0) {
+        status = link_to_first(p, hidden);
+        if (status != QB_OK) qb__hidden_remove(hidden->folder);
+    }
+    if (status == QB_OK) {
+        p->count++;
+        *fresh = hidden->fresh;
+    } else {
+        qb__hidden_release(hidden);
+    }
+    return status;
+}
+
+qb_status qb__publication_file(qb__publication *p, const char *path, const char **fresh) {
+    char *target = NULL;
+    qb_status status = qb__target_check(path);
+    if (status == QB_OK) status = qb__target_of(path, &target);
+    if (status == QB_OK) status = add(p, QB__HIDDEN_FILE, target, fresh);
+    qb__free(target);
+    return status;
+}
+
+/* NAME/ is NAME, and a link to nowhere stands for the folder that will be there. */
+qb_status qb__publication_folder(qb__publication *p, const char *folder, const char **fresh) {
+    char *name = qb__strdup(folder), *target = NULL;
+    if (!name) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", folder);
+    for (size_t n = strlen(name); n > 1 && name[n - 1] == '/';) name[--n] = 0;
+    struct stat about;
+    qb_status status = QB_OK;
+    bool there = stat(name, &about) == 0;
+    if (there && !S_ISDIR(about.st_mode))
+        status = qb__fail(QB_BAD_ARGUMENT, "%s is there and is no folder", name);
+    if (status == QB_OK) status = qb__target_of(name, &target);
+    if (status == QB_OK)
+        status = add(p, there ? QB__HIDDEN_MEMBERS : QB__HIDDEN_FOLDER, target, fresh);
+    qb__free(target);
+    qb__free(name);
+    return status;
+}
+
+static void destroy(qb__publication *p) {
+    for (size_t i = p->count; i-- > 0;) qb__member_release(&p->member[i]);
+    qb__free(p);
+}
+
+/* The first hidden goes last: it knows of the others. */
+void qb__publication_abort(qb__publication *p) {
+    if (!p) return;
+    for (size_t i = p->count; i-- > 0;) qb__hidden_remove(p->member[i].hidden.folder);
+    destroy(p);
+}
+
+static qb_status flush_folder(const qb__hidden *hidden) {
+    int fd = open(hidden->fresh, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && syncfs(fd) == 0) {
+        close(fd);
+        return QB_OK;
+    }
+    int error = errno;
+    if (fd >= 0) close(fd);
+    return qb__fail_errno(error, "writing into", hidden->target);
+}
+
+/* Two runs that exchange the same names take turns. Where a folder cannot be locked they do not. */
+static int take_turn(const qb__hidden *hidden) {
+    char *folder = qb__folder_of(hidden->folder);
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    qb__free(folder);
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR) continue;
+    return fd;
+}
+
+/* All older away, the first before the others; all new in, the first last. What fails is undone. */
+static qb_status exchange(qb__publication *p) {
+    size_t i;
+    qb_status status = QB_OK;
+    for (i = 0; status == QB_OK && i < p->count; i++) status = qb__member_retire(&p->member[i]);
+    for (i = p->count; status == QB_OK && i-- > 0;) status = qb__member_install(&p->member[i]);
+    if (status == QB_OK) return QB_OK;
+    for (i = 0; i < p->count; i++)
+        if (qb__member_begun(&p->member[i])) qb__member_withdraw(&p->member[i]);
+    for (i = p->count; i-- > 0;) qb__member_restore(&p->member[i]);
+    return status;
+}
+
+static qb_status publish_set(qb__publication *p) {
+    qb_status status = QB_OK;
+    for (size_t i = 0; status == QB_OK && i < p->count; i++)
+        status = qb__member_list(&p->member[i]);
+    if (status == QB_OK) status = qb__set_write(p->member, p->count);
+    if (status != QB_OK) return status;
+    int turn = take_turn(&p->member[0].hidden);
+    status = exchange(p);
+    if (turn >= 0) close(turn);
+    return status;
+}
+
+static qb_status publish_one(const qb__hidden *hidden) {
+    if (rename(hidden->fresh, hidden->target) == 0) return QB_OK;
+    return qb__fail_errno(errno, "giving its name to", hidden->target);
+}
+
+/* Whoever ends the process meanwhile waits until all have their names (aside.h). */
+static qb_status publish(qb__publication *p) {
+    bool one = p->count == 1 && p->member[0].hidden.kind != QB__HIDDEN_MEMBERS;
+    return one ? publish_one(&p->member[0].hidden) : publish_set(p);
+}
+
+qb_status qb__publication_commit(qb__publication *p) {
+    qb_status status = QB_OK;
+    for (size_t i = 0; status == QB_OK && i < p->count; i++)
+        if (p->member[i].hidden.kind != QB__HIDDEN_FILE)
+            status = flush_folder(&p->member[i].hidden);
+    bool begun = status == QB_OK && p->count && (status = qb__aside_publish()) == QB_OK;
+    if (begun) status = publish(p);
+    qb__publication_abort(p); /* what is left of it */
+    if (begun) qb__aside_published();
+    return status;
+}
+
+qb_status qb__write_fresh(const char *fresh, const char *path, const void *data, size_t bytes) {
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) return qb__fail_errno(errno, "creating", path);
+    qb_status status = qb__pwrite_all(fd, path, data, bytes, 0);
+    if (status == QB_OK && fsync(fd) != 0) status = qb__fail_errno(errno, "writing", path);
+    if (close(fd) != 0 && status == QB_OK) status = qb__fail_errno(errno, "writing", path);
+    return status;
+}
+
+qb_status qb__publish_bytes(const char *path, const void *data, size_t bytes) {
+    qb__publication *p;
+    const char *fresh;
+    qb_status status = qb__publication_create(NULL, &p);
+    if (status != QB_OK) return status;
+    status = qb__publication_file(p, path, &fresh);
+    if (status == QB_OK) status = qb__write_fresh(fresh, path, data, bytes);
+    if (status == QB_OK) return qb__publication_commit(p);
+    qb__publication_abort(p);
+    return status;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* What runs leave behind that were killed: sets that are half exchanged, and hidden folders. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/exchange.h"
+#include "io/publication.h"
+#include "io/writer.h"
+
+/* Nothing new in place: everything older comes back. Else the rest of the new gets its names; all
+ * that is older is out of the way by then. */
+static void settle(const char *folder, qb__member *members, size_t count, const qb_env *env) {
+    bool begun = false;
+    for (size_t i = 0; i < count; i++) begun = begun || qb__member_begun(&members[i]);
+    for (size_t i = count; i-- > 0;) {
+        if (begun)
+            qb__member_resume(&members[i]);
+        else
+            qb__member_restore(&members[i]);
+    }
+    qb__info(env, "%s: a run was killed while it gave names to %zu outputs: %s", folder, count,
+             begun ? "they have them now" : "what was there before is there again");
+    for (size_t i = count; i-- > 1;) qb__hidden_remove(members[i].hidden.folder);
+}
+
+/* Of a folder that was taken over. False when it must stay: it holds what cannot be judged. */
+static bool finish_set(const char *folder, bool *was_set, const qb_env *env) {
+    qb__member members[QB__SET_MOST];
+    size_t count;
+    qb_status status = qb__set_read(folder, members, &count);
+    *was_set = count > 0;
+    if (count) settle(folder, members, count, env);
+    for (size_t i = 0; i < count; i++) qb__member_release(&members[i]);
+    if (count) qb__hidden_remove(folder);
+    return status == QB_OK;
+}
+
+/* The first hidden folder of the same set, if it is still there, is finished before. */
+static bool finish_first(const char *folder, const qb_env *env) {
+    char first[PATH_MAX];
+    char *name = qb__join(folder, "first");
+    bool good = name, was_set;
+    ssize_t n = name ? readlink(name, first, sizeof first - 1) : -1;
+    qb__free(name);
+    if (n <= 0) return good;
+    first[n] = 0;
+    if (access(first, F_OK) != 0) return true;
+    int lock = qb__hidden_claim(first);
+    if (lock < 0) return false;
+    good = finish_set(first, &was_set, env);
+    close(lock);
+    return good;
+}
+
+static double bytes_in(const char *folder) {
+    char *fresh = qb__join(folder, "new");
+    struct stat about;
+    double bytes = 0;
+    DIR *list = fresh ? opendir(fresh) : NULL;
+    if (!list && fresh && lstat(fresh, &about) == 0) bytes = (double)about.st_blocks * 512;
+    for (struct dirent *entry; list && (entry = readdir(list));)
+        if (fstatat(dirfd(list), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(about.st_mode))
+            bytes += (double)about.st_blocks * 512;
+    if (list) closedir(list);
+    qb__free(fresh);
+    return bytes;
+}
+
+static void recover_one(const char *folder, bool leftovers, const qb_env *env) {
+    bool was_set = false;
+    int lock = qb__hidden_claim(folder);
+    if (lock < 0) return; /* somebody works there */
+    bool good = finish_set(folder, &was_set, env);
+    if (good && !was_set) good = finish_first(folder, env);
+    if (good && !was_set && leftovers && access(folder, F_OK) == 0) {
+        qb__warn(env, "removing %s (%.1f MB): left behind by a run that was killed", folder,
+                 bytes_in(folder) / 1e6);
+        qb__hidden_remove(folder);
+    }
+    close(lock);
+}
+
+static bool has_hidden(const char *folder) {
+    bool found = false;
+    DIR *list = opendir(folder);
+    for (struct dirent *entry; !found && list && (entry = readdir(list));)
+        found = qb__hidden_named(entry->d_name);
+    if (list) closedir(list);
+    return found;
+}
+
+void qb__recover(const char *folder, bool leftovers, const qb_env *env) {
+    if (!has_hidden(folder)) return;
+    int turn = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (turn >= 0 && flock(turn, LOCK_EX) != 0 && errno == EINTR) continue;
+    DIR *list = opendir(folder);
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        if (!qb__hidden_named(entry->d_name)) continue;
+        char *path = qb__join(folder, entry->d_name);
+        if (path) recover_one(path, leftovers, env);
+        qb__free(path);
+    }
+    if (list) closedir(list);
+    if (turn >= 0) close(turn);
+}

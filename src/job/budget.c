@@ -16,10 +16,8 @@ size_t qb__held_bytes(const qb__held *held) {
     const qb_scan_info *scan = held->scan;
     size_t bytes =
         qb__resident_bytes() + LIBRARY_BYTES + (size_t)(held->threads + 2) * THREAD_BYTES;
-    if (scan && scan->quantity == QB_COUNTS && scan->flats)
-        bytes += 2 * held->rows * scan->columns * sizeof(float);
     if (scan) bytes += scan->cache_bytes;
-    return bytes + held->preview_pixels * sizeof(float) + held->more;
+    return bytes + held->prepared + held->preview_pixels * sizeof(float) + held->more;
 }
 
 qb_status qb__too_small(const qb__cut_space *space, const qb__cut *least) {

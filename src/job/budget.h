@@ -13,7 +13,7 @@ size_t qb__memory_cap(const qb_env *env);
 typedef struct qb__held {
     int threads;
     const qb_scan_info *scan; /* NULL = none is prepared */
-    size_t rows;              /* of the detector that are prepared */
+    size_t prepared;          /* bytes of the fields of its preparation */
     size_t preview_pixels;    /* 0 = no preview */
     size_t more;              /* bytes of the method's own */
 } qb__held;

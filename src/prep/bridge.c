@@ -21,8 +21,8 @@ static void bridge(float *out, size_t columns, size_t first, size_t end) {
 
 static void run(const qb__prep *prep, qb__line *line, size_t column, size_t columns,
                 const float *in, float *out) {
-    const bool fields = prep->quantity == QB_COUNTS && prep->gain;
-    const float *gain = fields ? prep->gain + line->row * columns : NULL;
+    const bool gains = prep->quantity != QB_LINE_INTEGRAL && prep->gain;
+    const float *gain = gains ? prep->gain + line->row * columns : NULL;
     (void)column, (void)in;
     for (size_t i = 0; line->lost && i < columns; i++) {
         size_t first = i;

@@ -37,6 +37,10 @@ static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
     return info->quantity == QB_COUNTS;
 }
 
+static unsigned count(const qb_scan_info *info, const qb_prep_options *options) {
+    return wanted(info, options) && info->flats ? 2 : 0;
+}
+
 /* Counts without flats are only usable when the open beam can be found in the views themselves. */
 static qb_status check_flats(const qb__pass *pass) {
     const char *path = qb_scan_describe(pass->scan)->path;
@@ -69,4 +73,4 @@ static qb_status measure(const qb__pass *pass) {
 }
 
 const qb__step qb__step_fields = {
-    .name = "fields", .scope = QB__SCOPE_SCAN, .wanted = wanted, .measure = measure};
+    .name = "fields", .scope = QB__SCOPE_SCAN, .wanted = wanted, .fields = count, .measure = measure};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The two ways to line integrals, by the loops of cpu/rows/lines.h, which fuse all that happens to a
- * number: dark, gain, air and -ln of counts and transmissions; a check of what are integrals
- * already. One of them is the first value step of every scan. */
+ * number: dark, gain, air and -ln of counts and transmissions; dark and a check of what are
+ * integrals already. One of them is the first value step of every scan. */
 #include "prep/step.h"
 
 static bool logarithm(const qb_scan_info *info, const qb_prep_options *options) {
@@ -16,10 +16,9 @@ static bool none(const qb_scan_info *info, const qb_prep_options *options) {
 static void run_integrals(const qb__prep *prep, qb__line *line, size_t column, size_t count,
                           const float *in, float *out) {
     const size_t at = line->row * prep->columns + column;
-    const bool fields = prep->quantity == QB_COUNTS;
     qb__lines_found found = {0, 0};
-    prep->loops->integrals(in, fields && prep->dark ? prep->dark + at : NULL,
-                           fields && prep->gain ? prep->gain + at : NULL,
+    prep->loops->integrals(in, prep->dark ? prep->dark + at : NULL,
+                           prep->gain ? prep->gain + at : NULL,
                            prep->air ? 1 / prep->air[line->view] : 1, prep->floor, count, out,
                            &found);
     line->counts->clamped += found.clamped;
@@ -28,9 +27,9 @@ static void run_integrals(const qb__prep *prep, qb__line *line, size_t column, s
 
 static void run_check(const qb__prep *prep, qb__line *line, size_t column, size_t count,
                       const float *in, float *out) {
+    const size_t at = line->row * prep->columns + column;
     qb__lines_found found = {0, 0};
-    (void)column;
-    prep->loops->check(in, count, out, &found);
+    prep->loops->check(in, prep->dark ? prep->dark + at : NULL, count, out, &found);
     line->lost += found.bad;
 }
 

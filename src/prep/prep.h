@@ -20,9 +20,10 @@ typedef struct qb__prep {
     qb_quantity quantity;
     qb_dtype dtype;
     size_t columns;
-    const float *dark; /* [row][column] mean dark; NULL = 0 */
-    const float *gain; /* [row][column] 1/(flat - dark), 0 where the flat is dead; NULL = 1 */
-    const float *air;  /* [view] transmission of open beam; NULL = 1 */
+    /* The fields that passes made (step.h); gain and air are not for line integrals. */
+    const float *dark; /* [row][column] taken off the numbers: the mean dark; NULL = 0 */
+    const float *gain; /* [row][column] times: 1/(flat - dark), 0 where the flat is dead; NULL = 1 */
+    const float *air;  /* [view] over: transmission of open beam; NULL = 1 */
     float floor;       /* transmissions below are raised to it, and counted */
     /* of qb__prep_begin(): */
     const qb_prep_options *options;

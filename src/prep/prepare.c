@@ -18,6 +18,13 @@ struct qb__prepare {
     char note[NOTES][160]; /* of the steps, by their rows */
 };
 
+size_t qb__prepare_bytes(const qb_scan_info *info, const qb_prep_options *options, size_t rows) {
+    size_t fields = 0;
+    for (const qb__step *const *s = qb__steps; *s; s++)
+        if ((*s)->fields) fields += (*s)->fields(info, options);
+    return fields * rows * info->columns * sizeof(float);
+}
+
 qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, size_t row0, size_t row1,
                              const qb_env *env, qb__prepare **out) {
     *out = NULL;
@@ -31,7 +38,7 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, size
                                 .dtype = info->dtype,
                                 .columns = info->columns,
                                 .floor = (float)options->transmission_floor};
-    qb__prep_begin(&prepare->steps, options);
+    qb__prep_begin(&prepare->steps, NULL);
     for (size_t i = 0; qb__steps[i]; i++) {
         const qb__step *step = qb__steps[i];
         const qb__pass pass = {scan, options, env, prepare, fields, prepare->note[i], sizeof prepare->note[i]};
@@ -41,6 +48,7 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, size
         prepare->steps.gain = fields->gain;
         prepare->steps.air = fields->air;
     }
+    qb__prep_begin(&prepare->steps, options);
 out:
     if (status != QB_OK) {
         qb__prepare_destroy(prepare);

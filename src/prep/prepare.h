@@ -16,6 +16,8 @@ typedef struct qb__prepare qb__prepare;
  * (the air region of every view). Says what it decided. `options` must outlive it. */
 qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, size_t row0, size_t row1,
                              const qb_env *env, qb__prepare **prepare);
+/* Bytes it will hold, for planning. */
+size_t qb__prepare_bytes(const qb_scan_info *info, const qb_prep_options *options, size_t rows);
 void qb__prepare_destroy(qb__prepare *prepare); /* NULL-safe */
 /* One detector row of one view, as qb__prep_row; `row` counts from the scan's first. */
 void qb__prepare_row(const qb__prepare *prepare, size_t view, size_t row, const void *raw, float *out,

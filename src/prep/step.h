@@ -20,9 +20,9 @@ typedef enum qb__scope {
  * the preparation. */
 typedef struct qb__fields {
     size_t row0, rows, columns;
-    float *dark; /* taken off the numbers */
+    float *dark; /* taken off the numbers, whatever they are */
     float *gain; /* then multiplied by: 1/(flat - dark), 0 where the flat is dead */
-    float *air;  /* [view] then divided by: open beam */
+    float *air;  /* [view] then divided by: open beam; neither for line integrals */
 } qb__fields;
 
 /* A pass at work. */
@@ -30,7 +30,7 @@ typedef struct qb__pass {
     qb_scan *scan;
     const qb_prep_options *options;
     const qb_env *env;
-    const struct qb__prepare *prepare; /* the steps before this one, for qb__prepare_rows() */
+    const struct qb__prepare *prepare; /* with the fields so far, for qb__prepare_rows() */
     qb__fields *fields;                /* to fill and to change */
     char *note;                        /* [note_size] what was done, for report and provenance */
     size_t note_size;
@@ -48,7 +48,10 @@ struct qb__step {
     qb__scope scope;
     /* Does this scan need it? NULL options: those of none, the defaults. */
     bool (*wanted)(const qb_scan_info *info, const qb_prep_options *options);
-    /* A scan step's pass. Memory beside its fields stays below what streaming will take, or is cut
+    /* How many fields [row][column] a scan step's pass adds, for planning; NULL: none. */
+    unsigned (*fields)(const qb_scan_info *info, const qb_prep_options *options);
+    /* A scan step's pass. qb__prepare_rows() gives it line integrals as far as fields make them,
+     * without what value steps correct afterwards. Memory beside its fields stays below what streaming will take, or is cut
      * into blocks of rows. */
     qb_status (*measure)(const qb__pass *pass);
     /* A value or row step: `count` columns from `column` on. A row step has them all, and in == out;
@@ -62,8 +65,5 @@ struct qb__step {
 };
 
 extern const qb__step *const qb__steps[]; /* ended by NULL; steps.c */
-
-extern const qb__step qb__step_fields, qb__step_air, qb__step_integrals, qb__step_check,
-    qb__step_hardening, qb__step_bridge;
 
 #endif

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "prep/step.h"
 
-/* A new correction is a file with its step, and its line here. */
+/* A new correction is a file with its step, and its two lines here. */
+extern const qb__step qb__step_fields;
+extern const qb__step qb__step_air;
+extern const qb__step qb__step_integrals;
+extern const qb__step qb__step_check;
+extern const qb__step qb__step_hardening;
+extern const qb__step qb__step_bridge;
+
 const qb__step *const qb__steps[] = {
     &qb__step_fields,    /* scan: mean dark and flat */
     &qb__step_air,       /* scan: the open beam of every view */

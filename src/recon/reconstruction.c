@@ -119,7 +119,9 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     r->held = qb__held_bytes(&(qb__held){
         .threads = r->task.threads,
         .scan = r->task.info,
-        .rows = d->row1 - d->row0,
+        .prepared = r->task.info
+                        ? qb__prepare_bytes(r->task.info, &r->prep, d->row1 - d->row0)
+                        : 0,
         .preview_pixels = r->output.preview ? d->stack.shape[1] * d->stack.shape[2] : 0,
         .more = d->more});
     QB__TRY(qb__engines_decide(r, env));

@@ -185,10 +185,10 @@ static void line_of(const trial *t, const scan *s, size_t view, size_t row, cons
     size_t columns = t->columns;
     qb_convert_to_float(raw, t->dtype, columns, numbers);
     for (size_t c = 0; c < columns; c++) {
-        bool fields = t->quantity == QB_COUNTS, dead = false;
+        bool gains = t->quantity != QB_LINE_INTEGRAL && t->gain, dead = false;
         double value = (double)numbers[c];
-        if (fields && t->dark) value = (double)(numbers[c] - s->dark[row * columns + c]);
-        if (fields && t->gain) {
+        if (t->dark) value = (double)(numbers[c] - s->dark[row * columns + c]);
+        if (gains) {
             value *= (double)s->gain[row * columns + c];
             dead = s->gain[row * columns + c] == 0;
         }

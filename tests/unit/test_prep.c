@@ -61,11 +61,15 @@ static void all_variants_agree(void **state) {
                 assert_memory_equal(got, want, count * sizeof *got);
                 assert_true(a.bad == b.bad && a.clamped == b.clamped);
             }
-            qb__lines_found a = {0, 0}, b = {0, 0};
-            qb__lines_scalar.check(raw, count, want, &a);
-            variant->check(raw, count, got, &b);
-            assert_memory_equal(got, want, count * sizeof *got);
-            assert_true(a.bad == b.bad);
+            for (int fields = 0; fields < 2; fields++) {
+                qb__lines_found a = {0, 0}, b = {0, 0};
+                qb__lines_scalar.check(raw, fields ? dark : NULL, count, want, &a);
+                variant->check(raw, fields ? dark : NULL, count, got, &b);
+                assert_memory_equal(got, want, count * sizeof *got);
+                assert_true(a.bad == b.bad);
+                for (size_t i = 0; i < count; i++)
+                    assert_true(isnan(want[i]) || want[i] == (fields ? raw[i] - dark[i] : raw[i]));
+            }
         }
     }
 }

@@ -17,8 +17,9 @@ typedef struct qb__lines {
      * floor: a normal number above 0. */
     void (*integrals)(const float *raw, const float *dark, const float *gain, float scale,
                       float floor, size_t count, float *out, qb__lines_found *found);
-    /* out = raw, NaN where that is not finite. */
-    void (*check)(const float *raw, size_t count, float *out, qb__lines_found *found);
+    /* out = raw - dark, NaN where that is not finite. dark may be NULL. */
+    void (*check)(const float *raw, const float *dark, size_t count, float *out,
+                  qb__lines_found *found);
 } qb__lines;
 
 extern const qb__lines qb__lines_scalar, qb__lines_avx2, qb__lines_avx512;

@@ -74,15 +74,24 @@ static void integrals(const float *raw, const float *dark, const float *gain, fl
         lines(raw, NULL, NULL, scale, floor, count, out, found);
 }
 
-static void check(const float *restrict raw, size_t count, float *restrict out,
-                  qb__lines_found *found) {
+static inline __attribute__((always_inline)) void
+checked(const float *restrict raw, const float *restrict dark, size_t count, float *restrict out,
+        qb__lines_found *found) {
     int32_t bad = 0;
     for (size_t i = 0; i < count; i++) {
-        int32_t bits = bits_of(raw[i]), wrong = (bits & INT32_MAX) >= INFINITE;
+        int32_t bits = bits_of(dark ? raw[i] - dark[i] : raw[i]), wrong = (bits & INT32_MAX) >= INFINITE;
         out[i] = float_of(bits | (-wrong & NOT_A_NUMBER));
         bad += wrong;
     }
     found->bad += (uint64_t)bad;
+}
+
+static void check(const float *raw, const float *dark, size_t count, float *out,
+                  qb__lines_found *found) {
+    if (dark)
+        checked(raw, dark, count, out, found);
+    else
+        checked(raw, NULL, count, out, found);
 }
 
 const qb__lines QB_LINES = {integrals, check};

@@ -58,7 +58,7 @@ out:
 
 static qb_status upload_prep(qb__device_filter *filter, qb__queue *queue,
                              const qb__device_prep *prep) {
-    bool fields = prep->quantity == QB_COUNTS, logarithm = prep->quantity != QB_LINE_INTEGRAL;
+    bool logarithm = prep->quantity != QB_LINE_INTEGRAL;
     size_t views = prep->views, bytes;
     const uint32_t none[QB__FILTER_FOUND_WORDS] = {0};
     float *inverse = NULL;
@@ -70,9 +70,9 @@ static qb_status upload_prep(qb__device_filter *filter, qb__queue *queue,
     if (prep->share)
         QB__TRY(qb__filter_upload(filter, queue, prep->share, filter->measured * sizeof(float),
                                   &filter->share));
-    if (fields && prep->dark)
+    if (prep->dark)
         QB__TRY(qb__filter_upload(filter, queue, prep->dark, bytes, &filter->dark));
-    if (fields && prep->gain)
+    if (logarithm && prep->gain)
         QB__TRY(qb__filter_upload(filter, queue, prep->gain, bytes, &filter->gain));
     if (logarithm && prep->air) {
         QB__TRY(qb__alloc(views, sizeof *inverse, &inverse));

@@ -25,7 +25,7 @@ typedef enum qb__filter_method {
 
 /* What prepares the rows; arrays are read while creating only. */
 typedef struct qb__device_prep {
-    qb_quantity quantity; /* counts, transmission: -ln; dark and gain are for counts */
+    qb_quantity quantity; /* counts, transmission: -ln; air and gain are for them */
     qb_dtype dtype;       /* of the raw numbers */
     size_t views;
     const float *weights; /* [views] what filtered rows are multiplied by */

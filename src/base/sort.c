@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/sort.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -25,6 +28,42 @@ void qb__sort(double *values, size_t count) {
 
 void qb__sort_floats(float *values, size_t count) {
     qsort(values, count, sizeof *values, by_float);
+}
+
+/* Bits whose order as unsigned integers is that of the floats. */
+static uint32_t key_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits ^ (bits >> 31 ? 0xffffffffu : 0x80000000u);
+}
+
+/* By 8 of the key's bits at a time, the lowest first; where all have one digit nothing is moved. */
+void qb__sort_floats_with(float *values, size_t count, float *scratch) {
+    enum { BITS = 8, DIGITS = 1 << BITS, PASSES = 4 };
+    uint32_t ends[PASSES][DIGITS] = {{0}};
+    if (count > UINT32_MAX) {
+        qb__sort_floats(values, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        for (int p = 0; p < PASSES; p++) ends[p][key_of(values[i]) >> (BITS * p) & (DIGITS - 1)]++;
+    float *from = values, *to = scratch;
+    for (int p = 0; p < PASSES; p++) {
+        uint32_t at = 0;
+        bool same = false;
+        for (int d = 0; d < DIGITS; d++) {
+            uint32_t here = ends[p][d];
+            same |= here == count;
+            ends[p][d] = at;
+            at += here;
+        }
+        if (same) continue;
+        for (size_t i = 0; i < count; i++)
+            to[ends[p][key_of(from[i]) >> (BITS * p) & (DIGITS - 1)]++] = from[i];
+        float *swapped = from;
+        from = to, to = swapped;
+    }
+    if (from != values) memcpy(values, from, count * sizeof *values);
 }
 
 void qb__sort_directions(qb__direction *list, size_t count) {

@@ -7,6 +7,8 @@
 /* Into ascending order, in place; none may be NaN. */
 void qb__sort(double *values, size_t count);
 void qb__sort_floats(float *values, size_t count);
+/* The same, several times as fast for hundreds of values and more, with scratch[count]. */
+void qb__sort_floats_with(float *values, size_t count, float *scratch);
 
 /* What a list sorted by angle remembers of each view. */
 typedef struct qb__direction {

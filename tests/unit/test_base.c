@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
 
+#include <float.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -9,6 +10,8 @@
 #include "base/memory.h"
 #include "base/params.h"
 #include "base/pool.h"
+#include "base/random.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "quickbeam/array.h"
 #include "quickbeam/geometry.h"
@@ -327,13 +330,37 @@ static void pool(void **state) {
     }
 }
 
+/* Infinities, zeros of both signs, many equal ones, any number of them. */
+static void sorting(void **state) {
+    (void)state;
+    enum { M = 3000 };
+    static float values[M], want[M], scratch[M];
+    const float odd[] = {0, -0.0f, INFINITY, -INFINITY, 1e-42f, -1e-42f, FLT_MAX, -FLT_MAX};
+    for (size_t n = 0; n <= M; n = n < 20 ? n + 1 : 3 * n) {
+        for (int scale = 0; scale < 3; scale++) {
+            qb__noise(values, n, n + 1);
+            for (size_t i = 0; i < n; i++) {
+                if (scale == 1) values[i] = rintf(values[i] * 5);
+                if (scale == 2) values[i] = i % 9 ? expf(80 * values[i]) : odd[i / 9 % 8];
+            }
+            memcpy(want, values, sizeof want);
+            qb__sort_floats(want, n);
+            qb__sort_floats_with(values, n, scratch);
+            for (size_t i = 0; i < n; i++) {
+                assert_true(values[i] == want[i]);
+                assert_true(i == 0 || want[i - 1] <= want[i]);
+            }
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes), cmocka_unit_test(details),    cmocka_unit_test(allocation),
         cmocka_unit_test(halves),     cmocka_unit_test(conversion), cmocka_unit_test(parameters),
         cmocka_unit_test(older_programs_work_with_newer_libraries),
         cmocka_unit_test(newer_programs_are_told), cmocka_unit_test(versions_agree),
-        cmocka_unit_test(pool),       cmocka_unit_test(cgroup),
+        cmocka_unit_test(pool),       cmocka_unit_test(cgroup),     cmocka_unit_test(sorting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

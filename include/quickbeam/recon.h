@@ -24,11 +24,15 @@ typedef enum qb_pad {
 /* Onto a flat, upright detector before views are filtered? Auto: where it is bent or not level. */
 typedef enum qb_resample { QB_RESAMPLE_AUTO, QB_RESAMPLE_ALWAYS, QB_RESAMPLE_NEVER } qb_resample;
 
+/* Stripes along the views that leave rings: nothing is done, after Vo 2018, after Muench 2009. */
+typedef enum qb_rings { QB_RINGS_KEEP, QB_RINGS_SORT, QB_RINGS_WAVELET } qb_rings;
+
 /* How counts become line integrals. */
 typedef struct qb_prep_options {
     size_t struct_size; /* see qb_params_init */
     char *air;           /* X0:X1,Y0:Y1 columns and rows of open beam, or auto; NULL = no normalising */
     double transmission_floor; /* smaller transmissions are raised to this before -log */
+    qb_rings rings; /* not for the finders of the axis, which take theirs out themselves */
     qb_numbers hardening; /* A[,B]: line integrals p become p + A p^2 + B p^3; none = as they are */
 } qb_prep_options;
 QB_API extern const qb_param qb_prep_params[];

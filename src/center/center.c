@@ -277,6 +277,7 @@ qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
     qb_status status;
     QB__TRY(qb__params_view(qb_center_params, given, &options));
     QB__TRY(qb__params_view(qb_prep_params, prep, &steps));
+    steps.rings = QB_RINGS_KEEP; /* qb__center_clean() sees to them */
     QB__TRY(check(info));
     QB__TRY(choose_method(options.method, &c));
     warn_of_cone(info, env);

@@ -4,6 +4,7 @@
 /* A new correction is a file with its step, and its two lines here. */
 extern const qb__step qb__step_fields;
 extern const qb__step qb__step_air;
+extern const qb__step qb__step_rings;
 extern const qb__step qb__step_integrals;
 extern const qb__step qb__step_check;
 extern const qb__step qb__step_hardening;
@@ -12,6 +13,7 @@ extern const qb__step qb__step_bridge;
 const qb__step *const qb__steps[] = {
     &qb__step_fields,    /* scan: mean dark and flat */
     &qb__step_air,       /* scan: the open beam of every view */
+    &qb__step_rings,     /* scan: columns that answer otherwise than their flats say */
     &qb__step_integrals, /* value: dark, gain, air, -ln */
     &qb__step_check,     /* value: line integrals already: NaN where they are none */
     &qb__step_hardening, /* value */

@@ -52,5 +52,5 @@ void qb_rabbitct_flush(qb_rabbitct *engine, float *volume) {
 }
 
 const char *qb_rabbitct_kernel(const qb_rabbitct *engine) {
-    return qb__rabbitct_engine_kernel((const qb__rabbitct_engine *)engine)->id;
+    return qb__rabbitct_engine_kernel((const qb__rabbitct_engine *)engine)->head.id;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "quickbeam/kernel.h"
+#include "base/variant.h"
+
+#include <string.h>
 
 const char *qb_accuracy_name(qb_accuracy accuracy) {
     static const char *const names[] = {"high", "normal", "fast"};
@@ -9,4 +11,48 @@ const char *qb_accuracy_name(qb_accuracy accuracy) {
 const char *qb_interp_name(qb_interp interp) {
     static const char *const names[] = {"linear", "nearest", "oversample", "auto"};
     return names[interp];
+}
+
+unsigned qb__variant_padded(const qb__variant *variant, size_t slices) {
+    const size_t step = variant->step ? variant->step : 1;
+    return (unsigned)((slices + step - 1) / step * step);
+}
+
+int qb__parameter_count(const qb__variant *variant) {
+    int n = 0;
+    while (n < QB__PARAMETERS_MAX && variant->parameters[n].name) n++;
+    return n;
+}
+
+size_t qb__parameter_combinations(const qb__variant *variant) {
+    size_t all = 1;
+    for (int i = 0; i < qb__parameter_count(variant); i++)
+        all *= (size_t)variant->parameters[i].count;
+    return all;
+}
+
+void qb__parameter_combination(const qb__variant *variant, size_t n, int *values) {
+    memset(values, 0, QB__PARAMETERS_MAX * sizeof *values);
+    for (int i = 0; i < qb__parameter_count(variant); i++) {
+        size_t count = (size_t)variant->parameters[i].count;
+        values[i] = variant->parameters[i].values[n % count];
+        n /= count;
+    }
+}
+
+bool qb__parameters_legal(const qb__variant *variant, const int *values) {
+    for (int i = 0; i < qb__parameter_count(variant); i++) {
+        bool found = false;
+        for (int j = 0; j < variant->parameters[i].count; j++)
+            found |= variant->parameters[i].values[j] == values[i];
+        if (!found) return false;
+    }
+    return true;
+}
+
+cJSON *qb__parameters_json(const qb__variant *variant, const int *values) {
+    cJSON *object = cJSON_CreateObject();
+    for (int i = 0; i < qb__parameter_count(variant); i++)
+        cJSON_AddNumberToObject(object, variant->parameters[i].name, values[i]);
+    return object;
 }

@@ -11,7 +11,7 @@
 #include "bench/bench_cone.h"
 #include "bench/bench_parts.h"
 #include "planner/device_select.h"
-#include "planner/kernel_name.h"
+#include "planner/choose.h"
 #include "quickbeam/device.h"
 
 static_assert(sizeof(qb_beam) == sizeof(int), "a choice is written as an int");

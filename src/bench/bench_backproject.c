@@ -12,7 +12,7 @@
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "cpu/features.h"
 #include "geometry/parallel.h"
-#include "planner/backproject.h"
+#include "planner/choose.h"
 #include "planner/device_select.h"
 #include "planner/tuning.h"
 
@@ -68,7 +68,7 @@ static qb_status check(const bench *b, double *rel_l2) {
         }
         for (size_t i = 0; i < PIXELS; i++) {
             size_t x = i * (nx - 1) / (PIXELS - 1), y = (i * 37 + 11) % PIXELS * (ny - 1) / (PIXELS - 1);
-            double want = qb__bp_parallel_reference(&b->problem, b->variant->interp, one,
+            double want = qb__bp_parallel_reference(&b->problem, b->variant->head.interp, one,
                                                     b->row_stride, x, y);
             double d = (double)b->slab[(s * ny + y) * nx + x] - want;
             error += d * d;
@@ -111,7 +111,7 @@ static void report(const bench *b, double seconds, double packing, double rel_l2
     double updates = (double)b->problem.nx * (double)b->problem.ny * b->slices *
                      (double)b->problem.views;
     int threads = qb__pool_threads(b->pool);
-    cJSON_AddStringToObject(result, "kernel", b->variant->id);
+    cJSON_AddStringToObject(result, "kernel", b->variant->head.id);
     cJSON_AddNumberToObject(result, "slices", b->slices);
     cJSON_AddNumberToObject(result, "threads", threads);
     cJSON_AddNumberToObject(result, "seconds_median", seconds);
@@ -140,10 +140,17 @@ static qb_status bench_cpu(const qb_bench_options *options, const qb_env *env, c
     QB__TRY(qb__alloc(slices, sizeof *b.largest, &b.largest));
     for (size_t i = 0; i < slices; i++) b.largest[i] = 1.0f;
     b.problem.largest = b.largest;
-    QB__TRY(qb__bp_parallel_choose(&b.problem, slices, options->interp, options->accuracy,
-                                   options->kernel, &b.variant));
-    b.slices = slices < b.variant->lanes_max ? (unsigned)slices : b.variant->lanes_max;
-    b.lanes = (b.slices + b.variant->lanes_step - 1) / b.variant->lanes_step * b.variant->lanes_step;
+    const qb__question question = {.operation = QB__BP_PARALLEL,
+                                   .problem = &b.problem,
+                                   .slices = slices,
+                                   .interp = options->interp,
+                                   .accuracy = options->accuracy,
+                                   .id = options->kernel};
+    qb__choice choice;
+    QB__TRY(qb__choose(&question, &choice));
+    b.variant = (const qb__bp_parallel_variant *)choice.variant;
+    b.slices = slices < b.variant->head.most ? (unsigned)slices : b.variant->head.most;
+    b.lanes = (b.slices + b.variant->head.step - 1) / b.variant->head.step * b.variant->head.step;
     QB__TRY(qb__pool_create(env ? env->threads : 0, &b.pool));
     QB__TRY(allocate(&b));
     packing = qb__now();

@@ -16,7 +16,7 @@
 #include "bench/bench_cone.h"
 #include "cpu/features.h"
 #include "geometry/matrix.h"
-#include "planner/backproject.h"
+#include "planner/choose.h"
 
 enum { IMAGES = 4, KERNELS = 2, REPEAT_MAX = 64, SAMPLES = 1000 };
 
@@ -71,33 +71,24 @@ out:
     return status;
 }
 
-static bool usable(const bench *b, const qb__bp_cone_variant *row, qb_accuracy accuracy) {
-    return !(row->features & ~qb__cpu_features()) && row->accuracy <= accuracy &&
-           row->applicable(&b->problem);
-}
-
 /* The fastest of each kernel, or the one asked for. */
 static qb_status choose(bench *b, const qb_bench_options *options) {
     static const char *const kernels[KERNELS] = {"bp_cone_circular.", "bp_cone_matrix."};
-    size_t count;
-    const qb__bp_cone_variant *rows = qb__bp_cone_variants(&count);
+    qb__question question = {.operation = QB__BP_CONE,
+                             .problem = &b->problem,
+                             .slices = 1,
+                             .accuracy = options->accuracy,
+                             .id = options->kernel};
+    qb__choice choice;
     for (int k = 0; k < KERNELS; k++) {
-        const qb__bp_cone_variant *best = NULL;
-        for (size_t i = 0; i < count; i++) {
-            const bool named = options->kernel && strcmp(options->kernel, rows[i].id) == 0;
-            if (strncmp(rows[i].id, kernels[k], strlen(kernels[k])) || (options->kernel && !named))
-                continue;
-            if (!usable(b, rows + i, named ? QB_ACCURACY_FAST : options->accuracy)) continue;
-            if (!best || rows[i].speed > best->speed) best = rows + i;
-        }
-        if (best) b->all[b->count++].variant = best;
+        question.family = kernels[k];
+        if (options->kernel && strncmp(options->kernel, kernels[k], strlen(kernels[k])) != 0)
+            continue;
+        if (qb__choose(&question, &choice) == QB_OK)
+            b->all[b->count++].variant = (const qb__bp_cone_variant *)choice.variant;
     }
-    if (b->count > 0) return QB_OK;
-    if (options->kernel)
-        return qb__fail(QB_BAD_ARGUMENT, "no kernel %s runs here: qb devices lists them",
-                        options->kernel);
-    return qb__fail(QB_UNSUPPORTED, "no kernel takes this problem at --accuracy %s",
-                    qb_accuracy_name(options->accuracy));
+    question.family = NULL; /* the reason */
+    return b->count > 0 ? QB_OK : qb__choose(&question, &choice);
 }
 
 static void pack_task(void *context, size_t view, int worker) {
@@ -181,7 +172,7 @@ static void describe(const bench *b, contestant *c, int repeat, cJSON *result) {
     const double seconds = qb__median(c->seconds, (size_t)repeat);
     const double updates = (double)p->nx * (double)p->ny * (double)p->nz * (double)p->views;
     const int threads = qb__pool_threads(b->pool);
-    cJSON_AddStringToObject(result, "kernel", c->variant->id);
+    cJSON_AddStringToObject(result, "kernel", c->variant->head.id);
     cJSON_AddNumberToObject(result, "threads", threads);
     cJSON_AddNumberToObject(result, "seconds_median", seconds);
     cJSON_AddNumberToObject(result, "giga_updates_per_second", updates / seconds * 1e-9);

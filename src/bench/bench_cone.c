@@ -18,8 +18,8 @@ const qb__bp_cone_variant *qb__bench_cone_scalar(const qb__bp_cone_variant *vari
     size_t count;
     const qb__bp_cone_variant *rows = qb__bp_cone_variants(&count);
     for (size_t i = 0; i < count; i++)
-        if (rows[i].features == 0 && family(rows[i].id) == family(variant->id) &&
-            strncmp(rows[i].id, variant->id, family(variant->id)) == 0)
+        if (rows[i].head.features == 0 && family(rows[i].head.id) == family(variant->head.id) &&
+            strncmp(rows[i].head.id, variant->head.id, family(variant->head.id)) == 0)
             return rows + i;
     return variant;
 }

@@ -3,11 +3,11 @@
 #include "base/status.h"
 #include "bench/bench_backproject.h"
 #include "bench/device_trial.h"
-#include "planner/device_backproject.h"
+#include "planner/choose.h"
 
-static void report(const qb__device_choice *choice, const qb__device_result *result,
-                   unsigned slices, const qb__device_info *info,
-                   const qb__bp_parallel_problem *problem, cJSON *json) {
+static void report(const qb__choice *choice, const qb__device_result *result, unsigned slices,
+                   const qb__device_info *info, const qb__bp_parallel_problem *problem,
+                   cJSON *json) {
     cJSON_AddStringToObject(json, "kernel", choice->variant->id);
     cJSON_AddItemToObject(json, "parameters", qb__parameters_json(choice->variant, choice->values));
     cJSON_AddNumberToObject(json, "slices", slices);
@@ -33,21 +33,27 @@ qb_status qb__bench_backproject_device(const qb_bench_options *options, qb__devi
     size_t columns = options->detector.count ? (size_t)options->detector.value[0] : n[0];
     const qb__device_info *info = qb__device_info_of(device);
     qb__device_trial *trial = NULL;
-    qb__device_choice choice;
+    qb__choice choice;
     qb__device_result result;
     qb_status status;
     QB__TRY(qb__device_trial_create(device, (size_t)options->views, columns, n[0], n[1],
                                     (unsigned)n[2], &trial));
     const qb__bp_parallel_problem *problem = qb__device_trial_problem(trial);
-    QB__TRY(qb__device_choose(info, problem, n[2], options->interp, options->accuracy,
-                              options->kernel, &choice));
-    unsigned slices = (unsigned)n[2], most = choice.variant->slices_max;
+    QB__TRY(qb__choose(&(qb__question){.operation = QB__BP_PARALLEL,
+                                       .device = info,
+                                       .problem = problem,
+                                       .slices = n[2],
+                                       .interp = options->interp,
+                                       .accuracy = options->accuracy,
+                                       .id = options->kernel},
+                       &choice));
+    unsigned slices = (unsigned)n[2], most = choice.variant->most;
     if (most && slices > most) {
-        choice.predicted *= (double)most / qb__device_padded(choice.variant, slices);
+        choice.predicted *= (double)most / qb__variant_padded(choice.variant, slices);
         slices = most;
     }
-    QB__TRY(qb__device_trial_run(trial, choice.variant, choice.values, slices, options->repeat,
-                                 &result));
+    QB__TRY(qb__device_trial_run(trial, qb__bp_parallel_on_device(choice.variant), choice.values,
+                                 slices, options->repeat, &result));
     report(&choice, &result, slices, info, problem, json);
 out:
     qb__device_trial_destroy(trial);

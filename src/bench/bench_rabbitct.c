@@ -17,7 +17,6 @@
 #include "cpu/features.h"
 #include "io/rabbitct.h"
 #include "job/budget.h"
-#include "planner/backproject.h"
 
 enum { GROUP = QB__RABBITCT_GROUP, RATIO_VIEWS = 4, REPEAT_MAX = 64, MOST_HU = 4095 };
 
@@ -119,8 +118,8 @@ static void describe(const bench *b, double seconds, const qb__rabbitct_quality 
                 {"max_error_hu", q->largest},
                 {"psnr_db", 20 * log10(MOST_HU / q->rmse)}, /* null when there is no error */
                 {"voxels_compared", (double)q->compared}};
-    cJSON_AddStringToObject(result, "kernel", kernel->id);
-    cJSON_AddStringToObject(result, "accuracy", qb_accuracy_name(kernel->accuracy));
+    cJSON_AddStringToObject(result, "kernel", kernel->head.id);
+    cJSON_AddStringToObject(result, "accuracy", qb_accuracy_name(kernel->head.accuracy));
     cJSON_AddStringToObject(result, "layout", b->set.original ? "original" : "newer");
     cJSON_AddBoolToObject(result, "reference_present", b->reference != NULL);
     cJSON_AddStringToObject(result, "compared_with",

@@ -17,7 +17,7 @@
 #include "kernels/bp_parallel/device_pass.h"
 #include "kernels/filter/filter_device.h"
 #include "ops/filter.h"
-#include "planner/device_backproject.h"
+#include "planner/choose.h"
 #include "planner/device_select.h"
 #include "planner/tuning.h"
 
@@ -37,7 +37,7 @@ typedef struct bench {
     qb__device *device;
     qb__queue *queue;
     qb__event *from, *to;
-    qb__device_choice choice;
+    qb__choice choice;
     qb__filter *cpu_filter;
     qb__device_pass pass;
     qb__memory *raw, *out;
@@ -86,7 +86,7 @@ static qb_status fill_raw(bench *b) {
 }
 
 static qb_status make_device(bench *b) {
-    const qb__bp_parallel_device_variant *variant = b->choice.variant;
+    const qb__bp_parallel_device_variant *variant = qb__bp_parallel_on_device(b->choice.variant);
     qb__device_pass *pass = &b->pass;
     size_t views = b->problem.views, row = columns_of(b) * sizeof(float);
     qb__filter_spectrum spectrum;
@@ -112,10 +112,11 @@ static qb_status make_device(bench *b) {
     QB__TRY(qb__device_filter_create(b->device, &spectrum, &prep, QB__FILTER_AUTO, &pass->filter));
     QB__TRY(qb__memory_create(b->device, views * b->slices * row / 2, &b->raw));
     QB__TRY(qb__memory_create(b->device, pass->block * b->most * row, &pass->rows.memory));
-    QB__TRY(qb__memory_create(
-        b->device,
-        variant->packed_bytes(&b->problem, qb__device_padded(variant, b->most), b->choice.values),
-        &pass->packed));
+    QB__TRY(qb__memory_create(b->device,
+                              variant->packed_bytes(&b->problem,
+                                                    qb__variant_padded(&variant->head, b->most),
+                                                    b->choice.values),
+                              &pass->packed));
     QB__TRY(qb__memory_create(b->device, b->problem.nx * b->problem.ny * b->slices * sizeof(float),
                               &b->out));
     QB__TRY(qb__memory_fill(b->queue, b->out, 0, 0xff, qb__memory_bytes(b->out)));
@@ -132,8 +133,8 @@ static qb_status run_pass(bench *b, unsigned first, unsigned n) {
     qb_status status = qb__device_pass_prepare(&b->pass, b->queue, &raw, n, 0, 1);
     if (status == QB_OK) status = qb__device_pass_pack(&b->pass, b->queue, &raw, n, 0, 1);
     if (status != QB_OK) return status;
-    return b->choice.variant->run(b->pass.plan, b->queue, b->pass.packed, n, b->out,
-                                  first * b->problem.nx * b->problem.ny * sizeof(float));
+    return b->pass.variant->run(b->pass.plan, b->queue, b->pass.packed, n, b->out,
+                                first * b->problem.nx * b->problem.ny * sizeof(float));
 }
 
 static qb_status run_all(bench *b, double *seconds) {
@@ -193,7 +194,7 @@ out:
 }
 
 static void release(bench *b) {
-    if (b->pass.plan) b->choice.variant->destroy(b->pass.plan);
+    if (b->pass.plan) b->pass.variant->destroy(b->pass.plan);
     qb__device_filter_destroy(b->pass.filter);
     qb__rows_largest_destroy(b->pass.measure);
     qb__memory_destroy(b->raw);
@@ -285,9 +286,15 @@ static qb_status bench_on(const qb_bench_options *options, bench *b, const qb_en
     figures bounded;
     qb_status status;
     QB__TRY(make_host(b));
-    QB__TRY(qb__device_choose(qb__device_info_of(b->device), &b->problem, b->slices,
-                              options->interp, options->accuracy, options->kernel, &b->choice));
-    unsigned most = b->choice.variant->slices_max;
+    QB__TRY(qb__choose(&(qb__question){.operation = QB__BP_PARALLEL,
+                                       .device = qb__device_info_of(b->device),
+                                       .problem = &b->problem,
+                                       .slices = b->slices,
+                                       .interp = options->interp,
+                                       .accuracy = options->accuracy,
+                                       .id = options->kernel},
+                       &b->choice));
+    unsigned most = b->choice.variant->most;
     b->most = most && most < b->slices ? most : b->slices;
     QB__TRY(make_device(b));
     QB__TRY(time_it(options, b, env, &bounded));

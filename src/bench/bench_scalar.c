@@ -24,7 +24,8 @@ static const qb__bp_parallel_variant *scalar_like(const qb__bp_parallel_variant 
     size_t count;
     const qb__bp_parallel_variant *rows = qb__bp_parallel_variants(&count);
     for (size_t i = 0; i < count; i++)
-        if (rows[i].features == 0 && rows[i].interp == variant->interp) return rows + i;
+        if (rows[i].head.features == 0 && rows[i].head.interp == variant->head.interp)
+            return rows + i;
     return variant;
 }
 
@@ -33,8 +34,8 @@ static qb_status prepare(contestant *c, const qb__bp_parallel_problem *p, unsign
     const size_t stride = (p->columns + 15) / 16 * 16, side = v->tile;
     float *rows = NULL;
     qb_status status;
-    c->slices = slices < v->lanes_max ? slices : v->lanes_max;
-    c->lanes = (c->slices + v->lanes_step - 1) / v->lanes_step * v->lanes_step;
+    c->slices = slices < v->head.most ? slices : v->head.most;
+    c->lanes = (c->slices + v->head.step - 1) / v->head.step * v->head.step;
     const size_t bytes = v->view_bytes(p, c->lanes);
     QB__TRY(qb__alloc(p->views, bytes, &c->packed));
     QB__TRY(qb__alloc(1, v->scratch_bytes(p, c->lanes), &c->scratch));

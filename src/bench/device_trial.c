@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "geometry/parallel.h"
-#include "planner/device_backproject.h"
+#include "planner/choose.h"
 
 enum {
     NOISE_VIEWS =
@@ -155,7 +155,7 @@ static qb_status check(attempt *a, double *rel_l2) {
         for (size_t n = 0; n < SAMPLES; n++) {
             size_t x = n * (nx - 1) / (SAMPLES - 1);
             size_t y = (n * 37 + 11 + i) % SAMPLES * (ny - 1) / (SAMPLES - 1);
-            double want = qb__bp_parallel_reference(&t->problem, a->variant->interp, rows,
+            double want = qb__bp_parallel_reference(&t->problem, a->variant->head.interp, rows,
                                                     t->problem.columns, x, y);
             double d = (double)image[y * nx + x] - want;
             error += d * d;
@@ -176,9 +176,9 @@ qb_status qb__device_trial_run(qb__device_trial *t, const qb__bp_parallel_device
     double seconds[REPEAT_MAX];
     size_t pixels = t->problem.nx * t->problem.ny;
     qb_status status;
-    if (variant->slices_max && slices > variant->slices_max) a.slices = variant->slices_max;
+    if (variant->head.most && slices > variant->head.most) a.slices = variant->head.most;
     if (repeat > REPEAT_MAX) repeat = REPEAT_MAX;
-    unsigned padded = qb__device_padded(variant, a.slices);
+    unsigned padded = qb__variant_padded(&variant->head, a.slices);
     *result =
         (qb__device_result){.packed_bytes = variant->packed_bytes(&t->problem, padded, values)};
     QB__TRY(variant->plan(t->device, &t->problem, a.slices, values, &a.plan));

@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/status.h"
-#include "cpu/features.h"
 #include "io/rabbitct.h"
+#include "planner/choose.h"
 
 enum { GROUP = QB__RABBITCT_GROUP, MOST_PARTS = 64 };
 
@@ -34,31 +34,19 @@ static qb__bp_cone_window whole(const qb__rabbitct_engine *e) {
     return (qb__bp_cone_window){0, e->problem.rows};
 }
 
-/* Any matrices may come; only these kernels take them all. */
-static bool takes_any_matrix(const qb__bp_cone_variant *v) {
-    return strncmp(v->id, "bp_cone_matrix.", strlen("bp_cone_matrix.")) == 0;
-}
-
+/* Any matrices may come; only bp_cone_matrix takes them all. */
 static qb_status choose(const qb__rabbitct_setup *setup, const qb__bp_cone_problem *problem,
                         const qb__bp_cone_variant **chosen) {
-    size_t count;
-    const qb__bp_cone_variant *v = qb__bp_cone_variants(&count);
-    const uint32_t features = qb__cpu_features();
-    *chosen = NULL;
-    for (size_t i = 0; i < count; i++) {
-        const bool named = setup->kernel && strcmp(setup->kernel, v[i].id) == 0;
-        if (!takes_any_matrix(v + i) || (setup->kernel && !named)) continue;
-        if ((features & v[i].features) != v[i].features || !v[i].applicable(problem)) continue;
-        if (!named && v[i].accuracy > setup->accuracy) continue;
-        if (!*chosen || v[i].speed > (*chosen)->speed) *chosen = v + i;
-    }
-    if (*chosen) return QB_OK;
-    if (setup->kernel)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "no kernel %s takes any matrix on this CPU: qb devices lists them",
-                        setup->kernel);
-    return qb__fail(QB_UNSUPPORTED, "no kernel takes %zu^3 voxels and %zu x %zu pixels",
-                    setup->size, setup->columns, setup->rows);
+    qb__choice choice;
+    qb_status status = qb__choose(&(qb__question){.operation = QB__BP_CONE,
+                                                  .problem = problem,
+                                                  .slices = 1,
+                                                  .accuracy = setup->accuracy,
+                                                  .id = setup->kernel,
+                                                  .family = "bp_cone_matrix."},
+                                  &choice);
+    *chosen = (const qb__bp_cone_variant *)choice.variant;
+    return status;
 }
 
 static size_t brick_extent(const qb__rabbitct_engine *e, int axis) {

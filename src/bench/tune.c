@@ -8,7 +8,7 @@
 #include "base/params.h"
 #include "base/status.h"
 #include "bench/tune_search.h"
-#include "planner/device_backproject.h"
+#include "planner/choose.h"
 #include "planner/device_select.h"
 #include "planner/tuning.h"
 #include "quickbeam/device.h"
@@ -25,7 +25,7 @@ const qb_param qb_tune_params[] = {
     QB_PARAMS_END(qb_tune_options, views),
 };
 
-typedef qb__bp_parallel_device_variant variant;
+typedef qb__variant variant;
 
 enum { INTERPS = QB_INTERP_OVERSAMPLE + 1, CLASSES = QB_ACCURACY_FAST + 1 };
 
@@ -38,6 +38,11 @@ typedef struct tuner {
     /* What the planner took before, in each mode that a wanted kernel may serve; else NULL. */
     const variant *planned[INTERPS][CLASSES];
 } tuner;
+
+/* The kernels that there are trials of. */
+static const variant *candidate(size_t i) {
+    return qb__variant_at(QB__BP_PARALLEL, true, i);
+}
 
 static bool is_wanted(const tuner *t, const variant *row) {
     return !t->text || strstr(row->id, t->text) != NULL;
@@ -60,15 +65,14 @@ static bool is_listed(const tuner *t, const variant *row) {
 
 /* Compiling takes its time too: what comes too late is not half done. */
 static void add_unreached(const tuner *t) {
-    size_t count;
-    const variant *const *rows = qb__bp_parallel_device_variants(&count);
-    for (size_t i = 0; i < count; i++) {
-        if (!is_wanted(t, rows[i]) || is_listed(t, rows[i])) continue;
-        qb__device_choice start;
-        cJSON *row = new_row(t);
-        cJSON_AddStringToObject(row, "kernel", rows[i]->id);
-        const char *why = qb__tune_refusal(&t->place, rows[i], &start);
-        cJSON_AddStringToObject(row, "not_run",
+    const variant *row;
+    for (size_t i = 0; (row = candidate(i)) != NULL; i++) {
+        if (!is_wanted(t, row) || is_listed(t, row)) continue;
+        qb__choice start;
+        cJSON *entry = new_row(t);
+        cJSON_AddStringToObject(entry, "kernel", row->id);
+        const char *why = qb__tune_refusal(&t->place, row, &start);
+        cJSON_AddStringToObject(entry, "not_run",
                                 why ? why : "the time was over: give more --seconds");
     }
 }
@@ -80,33 +84,32 @@ static void add_unreached(const tuner *t) {
 
 static const variant *choice_of(const tuner *t, qb_interp interp, qb_accuracy accuracy,
                                 bool *measured) {
-    qb__device_choice choice;
+    qb__question question = t->place.question;
+    qb__choice choice;
     *measured = false;
-    if (qb__device_choose(t->place.device, qb__device_trial_problem(t->place.trial),
-                          t->place.slices, interp, accuracy, NULL, &choice) != QB_OK)
-        return NULL;
+    question.interp = interp;
+    question.accuracy = accuracy;
+    if (qb__choose(&question, &choice) != QB_OK) return NULL;
     *measured = choice.measured;
     return choice.variant;
 }
 
 static void note_planned(tuner *t) {
-    size_t count;
     bool measured;
-    const variant *const *rows = qb__bp_parallel_device_variants(&count);
-    for (size_t i = 0; i < count; i++) {
-        if (!is_wanted(t, rows[i]) || !(rows[i]->apis & (unsigned)t->place.device->api)) continue;
-        const qb_interp interp = rows[i]->interp;
-        for (qb_accuracy a = rows[i]->accuracy; a <= QB_ACCURACY_FAST; a++)
+    const variant *row;
+    for (size_t i = 0; (row = candidate(i)) != NULL; i++) {
+        if (!is_wanted(t, row) || !(row->apis & (unsigned)t->place.question.device->api)) continue;
+        const qb_interp interp = row->interp;
+        for (qb_accuracy a = row->accuracy; a <= QB_ACCURACY_FAST; a++)
             if (!t->planned[interp][a]) t->planned[interp][a] = choice_of(t, interp, a, &measured);
     }
 }
 
 /* Once, as the planner would run it, unless a measurement is there. */
 static qb_status measure_once(tuner *t, const variant *row) {
-    qb__device_choice known;
+    qb__choice known;
     if (is_listed(t, row)) return QB_OK;
-    qb__device_estimate(row, t->place.device, qb__device_trial_problem(t->place.trial),
-                        t->place.slices, &known);
+    qb__estimate(row, &t->place.question, &known);
     if (known.measured) return QB_OK;
     cJSON *entry = new_row(t);
     cJSON_AddBoolToObject(entry, "for_comparison", true);
@@ -150,14 +153,14 @@ static qb_status measure_until_settled(tuner *t) {
 /* ---- all of it ---- */
 
 static qb_status search_all(tuner *t) {
-    size_t count, done = 0;
-    const variant *const *rows = qb__bp_parallel_device_variants(&count);
-    for (size_t i = 0; i < count; i++) {
-        if (!is_wanted(t, rows[i])) continue;
+    const variant *row;
+    size_t done = 0;
+    for (size_t i = 0; (row = candidate(i)) != NULL; i++) {
+        if (!is_wanted(t, row)) continue;
         const double now = qb__now();
         if (now <= t->end) {
             const double deadline = now + (t->end - now) / (double)(t->wanted - done);
-            qb_status status = qb__tune_variant(&t->place, rows[i], deadline, new_row(t));
+            qb_status status = qb__tune_variant(&t->place, row, deadline, new_row(t));
             if (status != QB_OK) return status;
         }
         qb__progress(t->place.env, "tuning", ++done, t->wanted + 1);
@@ -166,9 +169,8 @@ static qb_status search_all(tuner *t) {
 }
 
 static qb_status count_wanted(tuner *t) {
-    size_t count;
-    const variant *const *rows = qb__bp_parallel_device_variants(&count);
-    for (size_t i = 0; i < count; i++) t->wanted += is_wanted(t, rows[i]);
+    const variant *row;
+    for (size_t i = 0; (row = candidate(i)) != NULL; i++) t->wanted += is_wanted(t, row);
     if (t->wanted) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "--kernel %s: no device kernel's id contains that", t->text);
 }
@@ -177,11 +179,12 @@ static qb_status tune_all(tuner *t, const qb_tune_options *options, qb__device *
     size_t n[3] = {1024, 1024, 64};
     for (int i = 0; i < options->size.count && i < 3; i++) n[i] = (size_t)options->size.value[i];
     if (options->size.count == 1) n[1] = n[0];
-    t->place.slices = (unsigned)n[2];
+    t->place.question.slices = n[2];
     qb_status status;
     QB__TRY(count_wanted(t));
     QB__TRY(qb__device_trial_create(device, (size_t)options->views, n[0], n[0], n[1],
-                                    t->place.slices, &t->place.trial));
+                                    (unsigned)n[2], &t->place.trial));
+    t->place.question.problem = qb__device_trial_problem(t->place.trial);
     t->end = qb__now() + options->seconds;
     note_planned(t);
     QB__TRY(measure_others(t));
@@ -213,9 +216,11 @@ qb_status qb_tune(const qb_tune_options *given, const qb_env *env, char **json) 
     if (status != QB_OK) return status;
     if (set.count == 0) return no_device(set.named);
     cJSON *root = cJSON_CreateObject();
-    tuner t = {.place = {.device = qb__device_info_of(set.device[0]), .env = env},
+    tuner t = {.place = {.question = {.operation = QB__BP_PARALLEL,
+                                      .device = qb__device_info_of(set.device[0])},
+                         .env = env},
                .text = options.kernel};
-    cJSON_AddStringToObject(root, "device", t.place.device->name);
+    cJSON_AddStringToObject(root, "device", t.place.question.device->name);
     cJSON_AddStringToObject(root, "file", qb__tuning_path());
     t.list = cJSON_AddArrayToObject(root, "kernels");
     status = qb__tuning_check();

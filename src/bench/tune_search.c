@@ -7,12 +7,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "planner/device_backproject.h"
+#include "planner/choose.h"
 #include "planner/tuning.h"
 
 typedef struct search {
     const qb__tune_place *place;
-    const qb__bp_parallel_device_variant *variant;
+    const qb__variant *variant;
     double deadline;
     int tried, wrong;
     qb__tuning_entry best; /* giga_updates 0 = nothing yet */
@@ -27,14 +27,14 @@ static double bound_of(qb_accuracy accuracy) {
 /* Measure one candidate; better than the best, and right: the new best. A candidate that does not
  * compile or run on this device is passed over. */
 static qb_status try_values(search *s, const int *values) {
-    const qb__bp_parallel_problem *problem = qb__device_trial_problem(s->place->trial);
-    if (s->variant->unusable(s->place->device, problem, values)) return QB_OK;
+    const qb__question *q = &s->place->question;
+    if (s->variant->unusable(q->device, q->problem, values)) return QB_OK;
     qb__device_result result;
     qb_status status = qb__check_cancel(s->place->env);
     if (status != QB_OK) return status;
     s->tried++;
-    status =
-        qb__device_trial_run(s->place->trial, s->variant, values, s->place->slices, 3, &result);
+    status = qb__device_trial_run(s->place->trial, qb__bp_parallel_on_device(s->variant), values,
+                                  (unsigned)q->slices, 3, &result);
     if (status == QB_NO_DEVICE) return status; /* lost */
     if (status != QB_OK || !(result.rel_l2 < bound_of(s->variant->accuracy))) {
         s->wrong++;
@@ -80,24 +80,21 @@ static qb_status keep(const search *s, cJSON *row) {
     cJSON_AddNumberToObject(row, "giga_updates_per_second", s->best.giga_updates);
     cJSON_AddNumberToObject(row, "ratio_to_start", s->best.giga_updates / s->first);
     char name[QB__TUNING_NAME];
-    qb__tuning_key key = {qb__tuning_device(place->device, name, sizeof name), s->variant->id,
-                          place->slices, qb__device_trial_problem(place->trial)->columns};
+    const qb__question *q = &place->question;
+    qb__tuning_key key = {qb__tuning_device(q->device, name, sizeof name), s->variant->id,
+                          q->slices, qb__operation_of(q->operation)->columns(q->problem)};
     return qb__tuning_store(&key, &s->best);
 }
 
-const char *qb__tune_refusal(const qb__tune_place *place,
-                             const qb__bp_parallel_device_variant *variant,
-                             qb__device_choice *start) {
-    if (!(variant->apis & (unsigned)place->device->api)) return "for another api";
-    return qb__device_estimate(variant, place->device, qb__device_trial_problem(place->trial),
-                               place->slices, start);
+const char *qb__tune_refusal(const qb__tune_place *place, const qb__variant *variant,
+                             qb__choice *start) {
+    return qb__estimate(variant, &place->question, start);
 }
 
-qb_status qb__tune_variant(const qb__tune_place *place,
-                           const qb__bp_parallel_device_variant *variant, double deadline,
+qb_status qb__tune_variant(const qb__tune_place *place, const qb__variant *variant, double deadline,
                            cJSON *row) {
     search s = {.place = place, .variant = variant, .deadline = deadline};
-    qb__device_choice start;
+    qb__choice start;
     const char *why = qb__tune_refusal(place, variant, &start);
     cJSON_AddStringToObject(row, "kernel", variant->id);
     if (why) {

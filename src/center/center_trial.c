@@ -8,9 +8,10 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "base/status.h"
+#include "cpu/bp_parallel/bp_parallel.h"
 #include "geometry/parallel.h"
 #include "ops/filter.h"
-#include "planner/backproject.h"
+#include "planner/choose.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -93,9 +94,14 @@ static qb_status choose_kernel(qb__center_trial *t) {
                                            .ax = t->ax,
                                            .ay = t->ay,
                                            .h0 = t->angles};
-    QB__TRY(qb__bp_parallel_choose(&t->problem, 1, QB_INTERP_LINEAR, QB_ACCURACY_NORMAL, NULL,
-                                   &t->variant));
-    t->lanes = t->variant->lanes_step;
+    const qb__question question = {.operation = QB__BP_PARALLEL,
+                                   .problem = &t->problem,
+                                   .slices = 1,
+                                   .accuracy = QB_ACCURACY_NORMAL};
+    qb__choice choice;
+    QB__TRY(qb__choose(&question, &choice));
+    t->variant = (const qb__bp_parallel_variant *)choice.variant;
+    t->lanes = t->variant->head.step;
     t->view_bytes = t->variant->view_bytes(&t->problem, t->lanes);
     QB__TRY(qb__filter_create("hann", QB_PAD_EDGE, t->problem.columns, 1, &t->filter));
 out:

@@ -7,24 +7,29 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "cpu/features.h"
 #include "geometry/bend.h"
 #include "geometry/check.h"
-#include "planner/kernel_name.h"
+#include "planner/choose.h"
 
-static qb_status choose(const char *id, const qb__joseph_variant **variant) {
-    size_t count;
-    const qb__joseph_variant *rows = qb__joseph_variants(&count);
-    *variant = NULL;
-    for (size_t i = 0; i < count; i++) {
-        bool runs = (rows[i].features & ~qb__cpu_features()) == 0;
-        if (id && strcmp(id, rows[i].id) != 0) continue;
-        if (id && !runs)
-            return qb__fail(QB_UNSUPPORTED, "kernel %s: this CPU lacks its instructions", id);
-        if (runs && (!*variant || rows[i].speed > (*variant)->speed)) *variant = &rows[i];
-    }
-    if (*variant) return QB_OK;
-    return qb__kernel_refuse(id);
+qb__joseph_problem qb__project_problem(const qb_geometry *geometry, const qb_grid *grid) {
+    return (qb__joseph_problem){.views = geometry->views,
+                                .rows = geometry->rows,
+                                .columns = geometry->columns,
+                                .planes = grid->n[0] > grid->n[1] ? grid->n[0] : grid->n[1]};
+}
+
+static qb_status choose(const qb_geometry *geometry, const qb_grid *grid, const char *id,
+                        const qb__joseph_variant **variant) {
+    const qb__joseph_problem problem = qb__project_problem(geometry, grid);
+    qb__choice choice;
+    qb_status status = qb__choose(&(qb__question){.operation = QB__PROJECT_JOSEPH,
+                                                  .problem = &problem,
+                                                  .slices = 1,
+                                                  .accuracy = QB_ACCURACY_HIGH,
+                                                  .id = id},
+                                  &choice);
+    *variant = (const qb__joseph_variant *)choice.variant;
+    return status;
 }
 
 static qb_status check_grid(const qb_grid *grid) {
@@ -115,7 +120,7 @@ qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, 
     qb_status status = qb__alloc(1, sizeof *p, &p);
     if (status != QB_OK) return status;
     p->grid = *grid;
-    QB__TRY(choose(kernel, &p->variant));
+    QB__TRY(choose(geometry, grid, kernel, &p->variant));
     QB__TRY(check_grid(grid));
     QB__TRY(qb__geometry_copy(geometry, &p->geometry));
     QB__TRY(qb__alloc(geometry->views, sizeof *p->matrices, &p->matrices));
@@ -149,7 +154,7 @@ void qb_projector_destroy(qb_projector *p) {
 }
 
 const char *qb_projector_kernel(const qb_projector *projector) {
-    return projector->variant->id;
+    return projector->variant->head.id;
 }
 
 /* Views whose sums are held at a time. */

@@ -24,6 +24,9 @@ struct qb_projector {
     float *layer; /* the bricks of one layer; made when needed */
 };
 
+/* As the planner sees it. */
+qb__joseph_problem qb__project_problem(const qb_geometry *geometry, const qb_grid *grid);
+
 /* A projection in steps, for volumes that are not in memory as a whole. A slab is slices z0 <= z <
  * z1, where both are a multiple of the projector's side[2] or the volume's end. Sums and values
  * hold the views view0 <= view < view1, stride * columns floats each, a column of rays together. */

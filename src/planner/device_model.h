@@ -3,7 +3,7 @@
 #define QB_PLANNER_DEVICE_MODEL_H
 
 #include "device/device.h"
-#include "kernels/bp_parallel/bp_parallel_device.h"
+#include "base/variant.h"
 
 /* What each unit of a device does in a second, and what a multiprocessor holds: the other half of
  * the performance model. A kernel takes as long as its busiest unit (section 6.5 of the parallel

@@ -11,13 +11,10 @@
 #include "base/pool.h"
 #include "base/sort.h"
 #include "base/status.h"
-#include "cpu/bp_cone/bp_cone.h"
-#include "cpu/bp_parallel/bp_parallel.h"
 #include "cpu/features.h"
-#include "cpu/project_joseph/project_joseph.h"
 #include "device/rates.h"
-#include "planner/backproject.h"
 #include "planner/devices_kernels.h"
+#include "planner/variants.h"
 
 enum { COPY_BYTES = 64 << 20, COPY_ROUNDS = 5 };
 
@@ -71,28 +68,18 @@ static void add_features(cJSON *device) {
     }
 }
 
-static void add_kernel(cJSON *list, const char *id, qb_accuracy accuracy, uint32_t features,
-                       double speed) {
-    cJSON *row = cJSON_CreateObject();
-    cJSON_AddStringToObject(row, "id", id);
-    cJSON_AddStringToObject(row, "accuracy", qb_accuracy_name(accuracy));
-    cJSON_AddBoolToObject(row, "runs_here", (features & ~qb__cpu_features()) == 0);
-    cJSON_AddNumberToObject(row, "listed_giga_updates_per_second_per_core", speed);
-    cJSON_AddItemToArray(list, row);
-}
-
 static void add_kernels(cJSON *device) {
-    size_t parallels, cones, projectors;
-    const qb__bp_parallel_variant *parallel = qb__bp_parallel_variants(&parallels);
-    const qb__bp_cone_variant *cone = qb__bp_cone_variants(&cones);
-    const qb__joseph_variant *projector = qb__joseph_variants(&projectors);
     cJSON *list = cJSON_AddArrayToObject(device, "kernels");
-    for (const qb__bp_parallel_variant *row = parallel; row < parallel + parallels; row++)
-        add_kernel(list, row->id, row->accuracy, row->features, row->speed);
-    for (const qb__bp_cone_variant *row = cone; row < cone + cones; row++)
-        add_kernel(list, row->id, row->accuracy, row->features, row->speed);
-    for (const qb__joseph_variant *row = projector; row < projector + projectors; row++)
-        add_kernel(list, row->id, row->accuracy, row->features, row->speed);
+    const qb__variant *row;
+    for (int operation = 0; operation < QB__OPERATIONS; operation++)
+        for (size_t i = 0; (row = qb__variant_at(operation, false, i)) != NULL; i++) {
+            cJSON *entry = cJSON_CreateObject();
+            cJSON_AddItemToArray(list, entry);
+            cJSON_AddStringToObject(entry, "id", row->id);
+            cJSON_AddStringToObject(entry, "accuracy", qb_accuracy_name(row->accuracy));
+            cJSON_AddBoolToObject(entry, "runs_here", (row->features & ~qb__cpu_features()) == 0);
+            cJSON_AddNumberToObject(entry, "listed_giga_updates_per_second_per_core", row->speed);
+        }
 }
 
 static void add_cpu(cJSON *list, double copy_rate) {

@@ -5,35 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "base/status.h"
-#include "geometry/parallel.h"
-#include "planner/backproject.h"
-#include "planner/device_backproject.h"
-
-typedef qb__bp_parallel_device_variant row;
-
-/* A problem that suits everyone: what a kernel says against it is said against the device. */
-typedef struct usual {
-    qb__bp_parallel_problem problem;
-    double *coefficients;
-} usual;
-
-static qb_status usual_create(usual *u) {
-    static const float some = 1;
-    *u = (usual){.problem = {.views = 512, .columns = 512, .nx = 512, .ny = 512, .largest = &some}};
-    return qb__half_turn(&u->problem, &u->coefficients);
-}
+#include "planner/variants.h"
 
 /* NULL where some combination of parameters serves; else what is said against the first. */
-static const char *against(const row *variant, const qb__device_info *info, const usual *u) {
+static const char *against(const qb__variant *row, const qb__device_info *info,
+                           const void *problem) {
     const char *why = NULL;
-    if (!(variant->apis & (unsigned)info->api))
+    if (!(row->apis & (unsigned)info->api))
         return info->api == QB__API_CUDA ? "not for CUDA" : "not for OpenCL";
-    for (size_t n = 0; n < qb__parameter_combinations(variant); n++) {
+    for (size_t n = 0; row->unusable && n < qb__parameter_combinations(row); n++) {
         int values[QB__PARAMETERS_MAX];
-        qb__parameter_combination(variant, n, values);
-        const char *reason = variant->unusable(info, &u->problem, values);
+        qb__parameter_combination(row, n, values);
+        const char *reason = row->unusable(info, problem, values);
         if (!reason) return NULL;
         if (!why) why = reason;
     }
@@ -62,16 +45,16 @@ static qb__device_info all_but(qb__device_api api, int lacking) {
 }
 
 /* What it says without each thing in turn, behind the api. */
-static void needs(const row *variant, const usual *u, char *text, size_t size) {
-    const bool cuda_only = !(variant->apis & QB__API_OPENCL);
+static void needs(const qb__variant *row, const void *problem, char *text, size_t size) {
+    const bool cuda_only = !(row->apis & QB__API_OPENCL);
     const qb__device_api api = cuda_only ? QB__API_CUDA : QB__API_OPENCL;
     int used = snprintf(text, size, "%s",
-                        cuda_only                      ? "CUDA"
-                        : variant->apis & QB__API_CUDA ? "CUDA or OpenCL"
-                                                       : "OpenCL");
+                        cuda_only                  ? "CUDA"
+                        : row->apis & QB__API_CUDA ? "CUDA or OpenCL"
+                                                   : "OpenCL");
     for (int lacking = 0; lacking < FEATURES && used > 0 && (size_t)used < size; lacking++) {
         const qb__device_info info = all_but(api, lacking);
-        const char *why = against(variant, &info, u);
+        const char *why = against(row, &info, problem);
         if (!why) continue;
         if (strncmp(why, "needs ", 6) == 0) why += 6;
         if (strncmp(why, "is ", 3) == 0) why += 3;
@@ -79,44 +62,52 @@ static void needs(const row *variant, const usual *u, char *text, size_t size) {
     }
 }
 
-static cJSON *add_row(cJSON *list, const row *variant) {
+static cJSON *add_row(cJSON *list, const qb__variant *row) {
     cJSON *entry = cJSON_CreateObject();
     cJSON_AddItemToArray(list, entry);
-    cJSON_AddStringToObject(entry, "id", variant->id);
-    cJSON_AddStringToObject(entry, "accuracy", qb_accuracy_name(variant->accuracy));
+    cJSON_AddStringToObject(entry, "id", row->id);
+    cJSON_AddStringToObject(entry, "accuracy", qb_accuracy_name(row->accuracy));
     return entry;
 }
 
-qb_status qb__add_device_kernels(cJSON *root) {
-    size_t count;
-    const row *const *rows = qb__bp_parallel_device_variants(&count);
-    cJSON *list = cJSON_AddArrayToObject(root, "device_kernels");
-    usual u;
-    qb_status status = usual_create(&u);
-    for (size_t i = 0; status == QB_OK && i < count; i++) {
-        char text[256];
-        cJSON *entry = add_row(list, rows[i]);
-        needs(rows[i], &u, text, sizeof text);
-        cJSON_AddStringToObject(entry, "interp", qb_interp_name(rows[i]->interp));
-        cJSON_AddStringToObject(entry, "method", rows[i]->method);
-        cJSON_AddStringToObject(entry, "needs", text);
+static void add_needs(cJSON *entry, const qb__variant *row, const void *problem) {
+    char text[256];
+    needs(row, problem, text, sizeof text);
+    cJSON_AddStringToObject(entry, "interp", qb_interp_name(row->interp));
+    cJSON_AddStringToObject(entry, "method", row->method);
+    cJSON_AddStringToObject(entry, "needs", text);
+}
+
+static void add_verdict(cJSON *entry, const qb__variant *row, const void *problem,
+                        const qb__device_info *info) {
+    const char *why = against(row, info, problem);
+    cJSON_AddBoolToObject(entry, "runs_here", !why);
+    if (why) cJSON_AddStringToObject(entry, "why_not", why);
+}
+
+/* All of them with what they need, or, of a device, with whether it runs them: on a problem that suits
+ * everyone, so that what is said against it is said against the device. */
+static qb_status add_all(cJSON *list, const qb__device_info *info) {
+    const qb__variant *row;
+    for (int operation = 0; operation < QB__OPERATIONS; operation++) {
+        const qb__operation_row *its = qb__operation_of(operation);
+        void *problem = NULL;
+        qb_status status = its->usual ? its->usual(&problem) : QB_OK;
+        if (status != QB_OK) return status;
+        for (size_t i = 0; (row = qb__variant_at(operation, true, i)) != NULL; i++)
+            if (info)
+                add_verdict(add_row(list, row), row, problem, info);
+            else
+                add_needs(add_row(list, row), row, problem);
+        if (its->forget) its->forget(problem);
     }
-    qb__free(u.coefficients);
-    return status;
+    return QB_OK;
+}
+
+qb_status qb__add_device_kernels(cJSON *root) {
+    return add_all(cJSON_AddArrayToObject(root, "device_kernels"), NULL);
 }
 
 qb_status qb__add_kernels_of(cJSON *device, const qb__device_info *info) {
-    size_t count;
-    const row *const *rows = qb__bp_parallel_device_variants(&count);
-    cJSON *list = cJSON_AddArrayToObject(device, "kernels");
-    usual u;
-    qb_status status = usual_create(&u);
-    for (size_t i = 0; status == QB_OK && i < count; i++) {
-        const char *why = against(rows[i], info, &u);
-        cJSON *entry = add_row(list, rows[i]);
-        cJSON_AddBoolToObject(entry, "runs_here", !why);
-        if (why) cJSON_AddStringToObject(entry, "why_not", why);
-    }
-    qb__free(u.coefficients);
-    return status;
+    return add_all(cJSON_AddArrayToObject(device, "kernels"), info);
 }

@@ -4,8 +4,14 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/number.h"
 #include "planner/tuning_file.h"
 #include "planner/tuning_shipped.h"
+
+const char *qb__tuning_device(const qb__device_info *device, char *name, size_t size) {
+    qb__print(name, size, device->api == QB__API_OPENCL ? "%s (OpenCL)" : "%s", device->name);
+    return name;
+}
 
 static size_t class_of(size_t n, size_t most) {
     size_t c = 1;

@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "kernels/bp_parallel/bp_parallel_device.h"
+#include "base/variant.h"
+#include "device/device.h"
 #include "quickbeam/env.h"
 
 /* What `qb tune` measured: per device, variant and shape class, the best parameters and their
@@ -37,6 +38,9 @@ typedef struct qb__tuning_test {
  */
 bool qb__tuning_find(const qb__tuning_key *key, const qb__tuning_test *serves,
                      qb__tuning_entry *entry);
+/* What a device is called in the tuning file: the same chip behaves differently through OpenCL. */
+enum { QB__TUNING_NAME = 160 };
+const char *qb__tuning_device(const qb__device_info *device, char *name, size_t size);
 /* The card that stands for this device's architecture, as `device` of a key: its parameters are a
  * good guess. NULL where our own defaults, the first values, are as good. */
 const char *qb__tuning_paper_card(const qb__device_info *device);

@@ -40,11 +40,11 @@ static void make_problem(void) {
 }
 
 static void try_values(qb__device *device, const variant *row, const int *values, tally *t) {
-    unsigned step = row->slices_step ? row->slices_step : 1;
+    unsigned step = row->head.step ? row->head.step : 1;
     unsigned slices = (SLICES + step - 1) / step * step;
     qb__bp_parallel_plan *plan = NULL;
-    if (row->slices_max && slices > row->slices_max) slices = row->slices_max;
-    if (row->unusable && row->unusable(qb__device_info_of(device), &problem, values)) {
+    if (row->head.most && slices > row->head.most) slices = row->head.most;
+    if (row->head.unusable && row->head.unusable(qb__device_info_of(device), &problem, values)) {
         t->unusable++;
         return;
     }
@@ -55,25 +55,25 @@ static void try_values(qb__device *device, const variant *row, const int *values
         return;
     }
     t->failed++;
-    printf("%s", row->id);
-    for (int p = 0; p < QB__PARAMETERS_MAX && row->parameters[p].name; p++) {
-        printf(" %s=%d", row->parameters[p].name, values[p]);
+    printf("%s", row->head.id);
+    for (int p = 0; p < QB__PARAMETERS_MAX && row->head.parameters[p].name; p++) {
+        printf(" %s=%d", row->head.parameters[p].name, values[p]);
     }
     printf(": %s\n", qb_detail());
 }
 
 static void try_all_values(qb__device *device, const variant *row, bool quick, tally *t) {
     int values[QB__PARAMETERS_MAX] = {0};
-    for (int p = 0; p < QB__PARAMETERS_MAX && row->parameters[p].name; p++) {
-        values[p] = row->parameters[p].values[0];
+    for (int p = 0; p < QB__PARAMETERS_MAX && row->head.parameters[p].name; p++) {
+        values[p] = row->head.parameters[p].values[0];
     }
     try_values(device, row, values, t);
-    for (int p = 0; p < QB__PARAMETERS_MAX && row->parameters[p].name && !quick; p++) {
-        for (int v = 1; v < row->parameters[p].count; v++) {
-            values[p] = row->parameters[p].values[v];
+    for (int p = 0; p < QB__PARAMETERS_MAX && row->head.parameters[p].name && !quick; p++) {
+        for (int v = 1; v < row->head.parameters[p].count; v++) {
+            values[p] = row->head.parameters[p].values[v];
             try_values(device, row, values, t);
         }
-        values[p] = row->parameters[p].values[0];
+        values[p] = row->head.parameters[p].values[0];
     }
 }
 
@@ -84,7 +84,7 @@ static void try_variant(qb__device *device, const variant *row, bool quick, tall
     clock_gettime(CLOCK_MONOTONIC, &from);
     try_all_values(device, row, quick, &t);
     clock_gettime(CLOCK_MONOTONIC, &to);
-    printf("%-44s %4d compiled, %4d unusable, %d failed, %5.1f s\n", row->id, t.compiled,
+    printf("%-44s %4d compiled, %4d unusable, %d failed, %5.1f s\n", row->head.id, t.compiled,
            t.unusable, t.failed,
            (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec));
     fflush(stdout);
@@ -111,8 +111,8 @@ static int work(int worker, int workers, int arch, const char *filter) {
     }
     const variant *const *rows = qb__bp_parallel_device_variants(&count);
     for (size_t i = (size_t)worker; i < count; i += (size_t)workers) {
-        if (!(rows[i]->apis & QB__API_CUDA)) continue;
-        if (filter && !strstr(rows[i]->id, filter)) continue;
+        if (!(rows[i]->head.apis & QB__API_CUDA)) continue;
+        if (filter && !strstr(rows[i]->head.id, filter)) continue;
         try_variant(device, rows[i], quick, &t);
     }
     qb__device_close(device);

@@ -185,7 +185,7 @@ static const qb__bp_cone_variant *scalar_like(const qb__bp_cone_variant *variant
     size_t count;
     const qb__bp_cone_variant *v = qb__bp_cone_variants(&count);
     for (size_t i = 0; i < count; i++)
-        if (v[i].features == 0 && cone_is_circular(v + i) == cone_is_circular(variant))
+        if (v[i].head.features == 0 && cone_is_circular(v + i) == cone_is_circular(variant))
             return v + i;
     return variant;
 }
@@ -207,9 +207,9 @@ static double scalar_speed(const qb__bp_cone_variant *variant) {
 /* Arithmetic alone. Circular: 13 vector operations for two vectors of voxels and 2 for each vector
  * of blended pixels; matrix: 30 a vector, gathers not counted. */
 static double ceiling(const qb__bp_cone_variant *variant) {
-    int bits = variant->features & QB__CPU_AVX512 ? 512
-               : variant->features & QB__CPU_AVX2 ? 256
-                                                  : 128;
+    int bits = variant->head.features & QB__CPU_AVX512 ? 512
+               : variant->head.features & QB__CPU_AVX2 ? 256
+                                                       : 128;
     if (bits == 128) return NAN;
     return ceiling_fma(bits) / (cone_is_circular(variant) ? 8.5 : 30);
 }
@@ -218,7 +218,7 @@ bool bp_cone_bench(size_t index, size_t number, const options *o, measurement *m
     size_t count;
     const qb__bp_cone_variant *variant = qb__bp_cone_variants(&count) + index;
     const bool circular = cone_is_circular(variant);
-    size_t problems = variant->features == 0 || o->quick ? 1 : 2;
+    size_t problems = variant->head.features == 0 || o->quick ? 1 : 2;
     if (number >= problems) return false;
 
     m->scalar = scalar_speed(variant);
@@ -228,7 +228,9 @@ bool bp_cone_bench(size_t index, size_t number, const options *o, measurement *m
         place_circular(&b, number ? 512 : 256);
     else
         place_c_arm(&b, number ? 512 : 256, number ? 8 : 16);
-    start(&b, circular ? (variant->features ? 48 : 4) : variant->features ? SIZE_MAX : 16);
+    start(&b, circular                 ? (variant->head.features ? 48 : 4)
+              : variant->head.features ? SIZE_MAX
+                                       : 16);
     m->giga_updates_per_second = speed(&b, o->threads);
     m->rel_l2 = error_of_one_brick(&b);
     m->pack_gigabytes_per_second =

@@ -3,18 +3,18 @@
 #include "case_bp_device.h"
 #include "case_bp_parallel.h"
 #include "bench/device_trial.h"
-#include "planner/device_backproject.h"
+#include "planner/choose.h"
 
 #include <math.h>
 
 static unsigned slices_of(const qb__bp_parallel_device_variant *variant, bool slow) {
     unsigned slices = slow ? 16 : 128;
-    return variant->slices_max && variant->slices_max < slices ? variant->slices_max : slices;
+    return variant->head.most && variant->head.most < slices ? variant->head.most : slices;
 }
 
 static void put_parameters(const qb__bp_parallel_device_variant *variant, const int *values,
                            text *to) {
-    cJSON *object = qb__parameters_json(variant, values);
+    cJSON *object = qb__parameters_json(&variant->head, values);
     if (!object || !cJSON_PrintPreallocated(object, to->s, sizeof to->s, false)) to->s[0] = '\0';
     cJSON_Delete(object);
 }
@@ -28,12 +28,16 @@ bool bp_device_bench(const qb__bp_parallel_device_variant *variant, qb__device *
     size_t n = o->size ? o->size : slow ? 256 : sizes[number];
     unsigned slices = slices_of(variant, slow);
     qb__device_trial *trial = NULL;
-    qb__device_choice choice;
+    qb__choice choice;
     qb__device_result result;
     qb_status status;
     QB__TRY(qb__device_trial_create(device, n, n, n, n, slices, &trial));
-    const char *why =
-        qb__device_estimate(variant, info, qb__device_trial_problem(trial), slices, &choice);
+    const char *why = qb__estimate(&variant->head,
+                                   &(qb__question){.operation = QB__BP_PARALLEL,
+                                                   .device = info,
+                                                   .problem = qb__device_trial_problem(trial),
+                                                   .slices = slices},
+                                   &choice);
     if (why) {
         status = qb__fail(QB_UNSUPPORTED, "%s", why);
         goto out;
@@ -46,12 +50,12 @@ bool bp_device_bench(const qb__bp_parallel_device_variant *variant, qb__device *
     m->pack_gigabytes_per_second =
         ((double)n * (double)n * slices * 4 + (double)result.packed_bytes) / result.pack_seconds *
         1e-9;
-    m->scalar = bp_parallel_scalar_speed(variant->interp);
+    m->scalar = bp_parallel_scalar_speed(variant->head.interp);
     snprintf(m->problem.s, sizeof m->problem.s, "%zux%zu pixels, %zu views, %u slice%s", n, n, n,
              slices, slices == 1 ? "" : "s");
     put_parameters(variant, choice.values, &m->parameters);
 out:
-    if (status != QB_OK) fprintf(stderr, "%s: %s\n", variant->id, qb_detail());
+    if (status != QB_OK) fprintf(stderr, "%s: %s\n", variant->head.id, qb_detail());
     qb__device_trial_destroy(trial);
     return status == QB_OK;
 }

@@ -92,7 +92,7 @@ static scan bench_scan(size_t size, unsigned slices) {
 }
 
 static bench bench_new(const qb__bp_parallel_variant *variant, size_t size, int threads) {
-    bench b = {.variant = variant, .lanes = variant->lanes_max, .tiles = threads > 1 ? 12 : 4};
+    bench b = {.variant = variant, .lanes = variant->head.most, .tiles = threads > 1 ? 12 : 4};
     size_t tiles = (size + variant->tile - 1) / variant->tile;
     if (b.tiles > tiles) b.tiles = tiles;
     b.scan = bench_scan(size, b.lanes);
@@ -131,7 +131,7 @@ static double error_of_one_tile(bench *b) {
     for (unsigned i = 0; i < 2000; i++) {
         unsigned z = i % b->lanes;
         size_t x = i * 7 % (end - at), y = i * 13 % (end - at);
-        double want = scan_reference(&b->scan, b->variant->interp, z, at + x, at + y);
+        double want = scan_reference(&b->scan, b->variant->head.interp, z, at + x, at + y);
         double got = ((float *)out.data)[z * tile * tile + y * tile + x];
         error2 += (got - want) * (got - want);
         norm2 += want * want;
@@ -145,7 +145,7 @@ static const qb__bp_parallel_variant *scalar_of(qb_interp interp) {
     size_t count;
     const qb__bp_parallel_variant *v = qb__bp_parallel_variants(&count);
     for (size_t i = 0; i < count; i++)
-        if (v[i].interp == interp && v[i].features == 0) return v + i;
+        if (v[i].head.interp == interp && v[i].head.features == 0) return v + i;
     return NULL;
 }
 
@@ -165,13 +165,13 @@ double bp_parallel_scalar_speed(qb_interp interp) {
 /* Two loads and two multiply-adds an update in linear interpolation, one load and one addition in
  * nearest; halves come twice as many to a vector. */
 static double ceiling(const qb__bp_parallel_variant *variant) {
-    int bits = variant->features & QB__CPU_AVX512 ? 512
-               : variant->features & QB__CPU_AVX2 ? 256
-                                                  : 128;
+    int bits = variant->head.features & QB__CPU_AVX512 ? 512
+               : variant->head.features & QB__CPU_AVX2 ? 256
+                                                       : 128;
     if (bits == 128) return NAN;
     double lanes = fmin(ceiling_fma(bits), ceiling_load(bits));
-    if (variant->features & QB__CPU_AVX512FP16) lanes *= 2;
-    return variant->interp == QB_INTERP_LINEAR ? lanes / 2 : lanes;
+    if (variant->head.features & QB__CPU_AVX512FP16) lanes *= 2;
+    return variant->head.interp == QB_INTERP_LINEAR ? lanes / 2 : lanes;
 }
 
 bool bp_parallel_bench(size_t index, size_t number, const options *o, measurement *m) {
@@ -179,11 +179,11 @@ bool bp_parallel_bench(size_t index, size_t number, const options *o, measuremen
     size_t count;
     const qb__bp_parallel_variant *variant = qb__bp_parallel_variants(&count) + index;
     /* The scalar variant would take minutes for what tells nothing new. */
-    size_t problems = variant->features == 0 || o->quick || o->size ? 1 : 3;
+    size_t problems = variant->head.features == 0 || o->quick || o->size ? 1 : 3;
     if (number >= problems) return false;
     const size_t size = o->size ? o->size : sizes[number];
 
-    m->scalar = bp_parallel_scalar_speed(variant->interp);
+    m->scalar = bp_parallel_scalar_speed(variant->head.interp);
     m->ceiling = ceiling(variant);
     bench b = bench_new(variant, size, o->threads);
     pack_speed(&b);

@@ -141,9 +141,9 @@ bool project_joseph_bench(size_t variant, size_t number, const options *o, measu
     size_t count;
     const qb__joseph_variant *v = qb__joseph_variants(&count) + variant;
     if (number >= 4) return false;
-    const size_t n = o->size ? o->size : o->quick || v->features == 0 ? 128 : 256;
-    const size_t views = v->features == 0 ? 4 : 16;
-    bench b = bench_new(v->id, n, views, number > 1, o->threads);
+    const size_t n = o->size ? o->size : o->quick || v->head.features == 0 ? 128 : 256;
+    const size_t views = v->head.features == 0 ? 4 : 16;
+    bench b = bench_new(v->head.id, n, views, number > 1, o->threads);
     m->scalar = scalar_speed(number);
     m->ceiling = NAN;
     m->pack_gigabytes_per_second = NAN;

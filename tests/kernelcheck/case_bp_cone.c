@@ -18,18 +18,18 @@ static size_t count(void) {
 }
 
 static const char *id(size_t i) {
-    return variant_at(i)->id;
+    return variant_at(i)->head.id;
 }
 
 static bool runs_here(size_t i) {
-    uint32_t needed = variant_at(i)->features;
+    uint32_t needed = variant_at(i)->head.features;
     return (qb__cpu_features() & needed) == needed;
 }
 
 const kernel_table bp_cone_table = {count, id, runs_here, NULL};
 
 bool cone_is_circular(const qb__bp_cone_variant *v) {
-    return !strncmp(v->id, "bp_cone_circular", strlen("bp_cone_circular"));
+    return !strncmp(v->head.id, "bp_cone_circular", strlen("bp_cone_circular"));
 }
 
 /* What a trial works on: the voxels of a window of the grid, in an output hardly larger. */
@@ -231,7 +231,7 @@ static bool accurate(const trial *t, rng *r, bool quick, outcome *o) {
     }
     /* Few samples may all be near a zero crossing or the border: then noise is the measure. */
     if (samples < 1000 || norm2 < 0.1 * noise2) norm2 = noise2;
-    const double bound = accuracy_of(t->variant->accuracy), relative = sqrt(error2 / norm2);
+    const double bound = accuracy_of(t->variant->head.accuracy), relative = sqrt(error2 / norm2);
     o->share_of_bound = fmax(relative / bound, worst / (20 * bound));
     if (!(relative < bound)) {
         snprintf(o->why.s, sizeof o->why.s, "relative L2 error %.2e, bound %.0e", relative, bound);
@@ -299,7 +299,7 @@ static bool refuses_tilt(const trial *t, rng *r, outcome *o) {
     const int row = rng_below(r, 2) ? 0 : 8;
     const double before = m[row + 2];
     m[row + 2] += 1e-5 * m[11];
-    const bool taken = p->nz > 1 && t->variant->applicable(p);
+    const bool taken = p->nz > 1 && !qb__variant_refuses(&t->variant->head, p);
     m[row + 2] = before;
     if (taken) snprintf(o->why.s, sizeof o->why.s, "a tilted view was accepted");
     return !taken;
@@ -309,7 +309,7 @@ static bool check(size_t variant, uint64_t seed, bool quick, outcome *o) {
     rng r = {seed};
     trial t = trial_new(variant_at(variant), &r, quick);
     const bool circular = cone_is_circular(t.variant);
-    bool ok = t.variant->applicable(&t.scan.problem);
+    bool ok = !qb__variant_refuses(&t.variant->head, &t.scan.problem);
     if (!ok) snprintf(o->why.s, sizeof o->why.s, "a legal problem was refused");
     ok = ok && verdict(&t, &r, quick, o);
     ok = ok && (!circular || refuses_tilt(&t, &r, o));

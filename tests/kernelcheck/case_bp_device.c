@@ -4,7 +4,7 @@
 #include "base/status.h"
 #include "case_bp_device.h"
 #include "case_bp_parallel.h"
-#include "planner/device_backproject.h"
+#include "planner/choose.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -32,7 +32,7 @@ static void open_all(void) {
         if (qb__device_open(all.info[d].spec, &all.open[d]) != QB_OK)
             fprintf(stderr, "%s: %s\n", all.info[d].spec, qb_detail());
         for (size_t v = 0; v < all.variants; v++)
-            snprintf(all.id[d * all.variants + v], ID_MAX, "%s@%s", all.rows[v]->id,
+            snprintf(all.id[d * all.variants + v], ID_MAX, "%s@%s", all.rows[v]->head.id,
                      all.info[d].spec);
     }
 }
@@ -57,8 +57,8 @@ static qb__device *device_at(size_t i) {
 
 static const char *unusable(const device_variant *v, const qb__device_info *info,
                             const qb__bp_parallel_problem *problem, const int *values) {
-    if (!(v->apis & (unsigned)info->api)) return "another api";
-    return v->unusable(info, problem, values);
+    if (!(v->head.apis & (unsigned)info->api)) return "another api";
+    return v->head.unusable(info, problem, values);
 }
 
 /* Some plain problem can be done with some parameters. */
@@ -76,8 +76,8 @@ static bool runs_here(size_t i) {
                                      .h0 = h0,
                                      .largest = largest};
     int values[QB__PARAMETERS_MAX];
-    for (size_t n = 0; n < qb__parameter_combinations(v); n++) {
-        qb__parameter_combination(v, n, values);
+    for (size_t n = 0; n < qb__parameter_combinations(&v->head); n++) {
+        qb__parameter_combination(&v->head, n, values);
         if (!unusable(v, &all.info[i / all.variants], &plain, values)) return true;
     }
     return false;
@@ -180,7 +180,8 @@ static qb_status run_pass(trial *t, rng *r, pass *p) {
     qb__bp_parallel_problem problem = t->scan.problem;
     problem.largest += p->first;
     const device_variant *v = t->variant;
-    size_t packed_bytes = v->packed_bytes(&problem, qb__device_padded(v, p->slices), t->values);
+    size_t packed_bytes =
+        v->packed_bytes(&problem, qb__variant_padded(&v->head, p->slices), t->values);
     size_t bytes = p->slices * problem.nx * problem.ny * sizeof(float);
     size_t stride = problem.columns + rng_below(r, 9), block = 1 + rng_below(r, problem.views);
     qb__bp_parallel_plan *plan = NULL;
@@ -229,9 +230,9 @@ static bool accurate(const trial *t, const pass *p, rng *r, bool quick, outcome 
         unsigned z = (unsigned)rng_below(r, p->slices);
         double unit = (double)s->largest[p->first + z];
         errors_add(&e, (double)p->out[(z * ny + y) * nx + x] / unit,
-                   scan_reference(s, t->variant->interp, p->first + z, x, y) / unit);
+                   scan_reference(s, t->variant->head.interp, p->first + z, x, y) / unit);
     }
-    return errors_within(&e, t->variant->accuracy, o);
+    return errors_within(&e, t->variant->head.accuracy, o);
 }
 
 static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
@@ -262,15 +263,15 @@ static void add_problem(const trial *t, outcome *o) {
     n += (size_t)snprintf(o->why.s + n, sizeof o->why.s - n,
                           " (%zu views, %zu columns, %zux%zu pixels, %u slices", p->views,
                           p->columns, p->nx, p->ny, t->scan.slices);
-    for (int i = 0; i < qb__parameter_count(t->variant) && n < sizeof o->why.s; i++)
+    for (int i = 0; i < qb__parameter_count(&t->variant->head) && n < sizeof o->why.s; i++)
         n += (size_t)snprintf(o->why.s + n, sizeof o->why.s - n, ", %s=%d",
-                              t->variant->parameters[i].name, t->values[i]);
+                              t->variant->head.parameters[i].name, t->values[i]);
 }
 
 /* Compiling for a CPU takes seconds: few sets of parameters have to do in quick runs. */
 static size_t random_combination(rng *r, const device_variant *v, bool few) {
     enum { FEW = 3, STRIDE = 7919 };
-    size_t count = qb__parameter_combinations(v);
+    size_t count = qb__parameter_combinations(&v->head);
     return few ? rng_below(r, FEW) * STRIDE % count : rng_below(r, count);
 }
 
@@ -279,10 +280,10 @@ static bool check(size_t index, uint64_t seed, bool quick, outcome *o) {
     const qb__device_info *info = &all.info[index / all.variants];
     trial t = {.variant = variant_at(index), .device = device_at(index)};
     unsigned most = info->is_cpu ? 12 : 70;
-    if (t.variant->slices_max && t.variant->slices_max < most) most = t.variant->slices_max;
+    if (t.variant->head.most && t.variant->head.most < most) most = t.variant->head.most;
     t.scan = random_scan(&r, 1 + (unsigned)rng_below(&r, most), quick, info->is_cpu);
-    qb__parameter_combination(t.variant, random_combination(&r, t.variant, quick && info->is_cpu),
-                              t.values);
+    qb__parameter_combination(&t.variant->head,
+                              random_combination(&r, t.variant, quick && info->is_cpu), t.values);
     bool ok = true;
     if (!unusable(t.variant, info, &t.scan.problem, t.values)) {
         if (qb__queue_create(t.device, &t.queue) != QB_OK) {

@@ -18,11 +18,11 @@ static size_t count(void) {
 }
 
 static const char *id(size_t i) {
-    return variant_at(i)->id;
+    return variant_at(i)->head.id;
 }
 
 static bool runs_here(size_t i) {
-    uint32_t needed = variant_at(i)->features;
+    uint32_t needed = variant_at(i)->head.features;
     return (qb__cpu_features() & needed) == needed;
 }
 
@@ -71,8 +71,8 @@ static void random_window(rng *r, size_t size, unsigned tile, size_t *begin, siz
 
 static trial trial_new(const qb__bp_parallel_variant *variant, rng *r, bool quick) {
     trial t = {.variant = variant};
-    unsigned groups = variant->lanes_max / variant->lanes_step;
-    t.lanes = variant->lanes_step * (1 + (unsigned)rng_below(r, groups));
+    unsigned groups = variant->head.most / variant->head.step;
+    t.lanes = variant->head.step * (1 + (unsigned)rng_below(r, groups));
     t.slices = rng_below(r, 2) ? t.lanes : 1 + (unsigned)rng_below(r, t.lanes);
     t.scan = random_shape(r, t.slices, quick);
     scan_aim(r, &t.scan);
@@ -160,9 +160,9 @@ static bool accurate(const trial *t, rng *r, bool quick, outcome *o) {
         unsigned z = (unsigned)rng_below(r, t->slices);
         double unit = (double)s->largest[z];
         errors_add(&e, *voxel(t, t->out.data, z, x, y) / unit,
-                   scan_reference(s, t->variant->interp, z, x, y) / unit);
+                   scan_reference(s, t->variant->head.interp, z, x, y) / unit);
     }
-    return errors_within(&e, t->variant->accuracy, o);
+    return errors_within(&e, t->variant->head.accuracy, o);
 }
 
 /* Some slices of a part of one tile, packed and run by themselves: the same bits as before. */
@@ -170,8 +170,8 @@ static bool same_bits(trial *t, rng *r) {
     const qb__bp_parallel_variant *v = t->variant;
     const unsigned first = (unsigned)rng_below(r, t->slices);
     const unsigned slices = 1 + (unsigned)rng_below(r, t->slices - first);
-    unsigned lanes = (slices + v->lanes_step - 1) / v->lanes_step * v->lanes_step;
-    lanes += v->lanes_step * (unsigned)rng_below(r, (v->lanes_max - lanes) / v->lanes_step + 1);
+    unsigned lanes = (slices + v->head.step - 1) / v->head.step * v->head.step;
+    lanes += v->head.step * (unsigned)rng_below(r, (v->head.most - lanes) / v->head.step + 1);
     size_t tiles_x = (t->x1 - t->x0 - 1) / v->tile + 1, tiles_y = (t->y1 - t->y0 - 1) / v->tile + 1;
     size_t x0 = t->x0 + v->tile * rng_below(r, tiles_x),
            y0 = t->y0 + v->tile * rng_below(r, tiles_y);
@@ -218,7 +218,7 @@ static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
 static bool check(size_t variant, uint64_t seed, bool quick, outcome *o) {
     rng r = {seed};
     trial t = trial_new(variant_at(variant), &r, quick);
-    bool ok = !t.variant->applicable(&t.scan.problem) || verdict(&t, &r, quick, o);
+    bool ok = qb__variant_refuses(&t.variant->head, &t.scan.problem) || verdict(&t, &r, quick, o);
     if (!ok) {
         const qb__bp_parallel_problem *p = &t.scan.problem;
         size_t n = strlen(o->why.s);

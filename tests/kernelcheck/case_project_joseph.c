@@ -19,11 +19,11 @@ static size_t count_variants(void) {
 }
 
 static const char *id(size_t i) {
-    return variant_at(i)->id;
+    return variant_at(i)->head.id;
 }
 
 static bool runs_here(size_t i) {
-    uint32_t needed = variant_at(i)->features;
+    uint32_t needed = variant_at(i)->head.features;
     return (qb__cpu_features() & needed) == needed;
 }
 

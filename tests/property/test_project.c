@@ -142,8 +142,8 @@ static void on_random_scans(size_t many, bool (*check)(const setup *s, const cha
     for (size_t trial = 0; trial < many; trial++) {
         setup s = make(trial % KINDS);
         for (size_t v = 0; v < count; v++) {
-            if ((rows[v].features & ~qb__cpu_features()) != 0) continue;
-            done += check(&s, rows[v].id);
+            if ((rows[v].head.features & ~qb__cpu_features()) != 0) continue;
+            done += check(&s, rows[v].head.id);
             all++;
         }
         qb_geometry_destroy(&s.geometry);
@@ -252,8 +252,8 @@ static void edges_are_not_overrun(void **state) {
     size_t count;
     const qb__joseph_variant *rows = qb__joseph_variants(&count);
     for (size_t v = 0; v < count; v++)
-        if ((rows[v].features & ~qb__cpu_features()) == 0)
-            assert_true(check_adjoint(&s, rows[v].id));
+        if ((rows[v].head.features & ~qb__cpu_features()) == 0)
+            assert_true(check_adjoint(&s, rows[v].head.id));
     qb_geometry_destroy(&s.geometry);
 }
 

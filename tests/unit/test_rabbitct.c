@@ -106,8 +106,8 @@ static void kernels_reach_the_reference(void **state) {
     size_t count;
     const qb__bp_cone_variant *v = qb__bp_cone_variants(&count);
     for (size_t i = 0; i < count; i++) {
-        if (!strstr(v[i].id, "_matrix")) continue;
-        if ((qb__cpu_features() & v[i].features) != v[i].features) continue;
+        if (!strstr(v[i].head.id, "_matrix")) continue;
+        if ((qb__cpu_features() & v[i].head.features) != v[i].head.features) continue;
         float *volume = reconstruct(&l, v + i);
         double error2 = 0;
         for (size_t k = 0; k < voxels; k++) {
@@ -115,7 +115,7 @@ static void kernels_reach_the_reference(void **state) {
             error2 += error * error;
         }
         double rms = sqrt(error2 / (double)voxels);
-        printf("%s: %.3f HU rms\n", v[i].id, rms);
+        printf("%s: %.3f HU rms\n", v[i].head.id, rms);
         assert_true(rms < 0.1);
         free(volume);
     }

@@ -8,20 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "planner/device_backproject.h"
+#include "geometry/bp_problem.h"
+#include "planner/choose.h"
 #include "planner/tuning.h"
 #include "planner/tuning_shipped.h"
 
-static const qb__bp_parallel_device_variant *variant_of(const char *id) {
-    size_t count;
-    const qb__bp_parallel_device_variant *const *rows = qb__bp_parallel_device_variants(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(rows[i]->id, id) == 0) return rows[i];
-    return NULL;
-}
-
 static void check_legal(const qb__tuning_shipped *row) {
-    const qb__bp_parallel_device_variant *variant = variant_of(row->key.variant);
+    const qb__variant *variant = qb__variant_named(row->key.variant);
     assert_non_null(variant);
     for (int p = 0; p < qb__parameter_count(variant); p++) {
         bool legal = false;
@@ -132,11 +125,16 @@ static void test_table_25(void **state) {
     for (size_t i = 0; i < sizeof advice / sizeof *advice; i++) {
         qb__device_info info = card(advice[i].name, (qb__device_api)advice[i].api, advice[i].arch,
                                     advice[i].parts, advice[i].clock);
-        qb__device_choice choice;
+        qb__choice choice;
         assert_int_equal(
-            qb__device_choose(&info, &p, advice[i].slices, advice[i].interp,
-                              advice[i].slices == 4 ? QB_ACCURACY_HIGH : QB_ACCURACY_FAST, NULL,
-                              &choice),
+            qb__choose(&(qb__question){.operation = QB__BP_PARALLEL,
+                                       .device = &info,
+                                       .problem = &p,
+                                       .slices = advice[i].slices,
+                                       .interp = advice[i].interp,
+                                       .accuracy = advice[i].slices == 4 ? QB_ACCURACY_HIGH
+                                                                         : QB_ACCURACY_FAST},
+                       &choice),
             QB_OK);
         const char *family = strchr(choice.variant->id, '.') + 1;
         if (strncmp(family, advice[i].kernel, strlen(advice[i].kernel)) != 0)
@@ -145,29 +143,35 @@ static void test_table_25(void **state) {
     }
 }
 
+static const char *estimate(const qb__variant *variant, const qb__device_info *info,
+                            const qb__bp_parallel_problem *p, size_t slices, qb__choice *choice) {
+    const qb__question question = {
+        .operation = QB__BP_PARALLEL, .device = info, .problem = p, .slices = slices};
+    return qb__estimate(variant, &question, choice);
+}
+
 /* A card of a known architecture takes the parameters but not the speed; one of ours the first. */
 static void test_architectures(void **state) {
     (void)state;
     const qb__bp_parallel_problem p = problem();
-    const qb__bp_parallel_device_variant *alu = variant_of("bp_parallel_nearest.alu");
+    const qb__variant *alu = qb__variant_named("bp_parallel_nearest.alu");
     setenv("QB_TUNING", "", 1);
-    qb__device_choice itself, cousin, newer;
+    qb__choice itself, cousin, newer;
     qb__device_info info = card("NVIDIA TITAN X (Pascal)", QB__API_OPENCL, 61, 28, 1.7e9);
-    assert_null(qb__device_estimate(alu, &info, &p, 1, &itself));
+    assert_null(estimate(alu, &info, &p, 1, &itself));
     assert_true(itself.measured && itself.seconds != itself.predicted);
     info = card("NVIDIA GeForce GTX 1080", QB__API_OPENCL, 61, 20, 1.7e9);
-    assert_null(qb__device_estimate(alu, &info, &p, 1, &cousin));
+    assert_null(estimate(alu, &info, &p, 1, &cousin));
     assert_false(cousin.measured);
     assert_true(cousin.seconds == cousin.predicted);
     assert_memory_equal(cousin.values, itself.values, sizeof itself.values);
     info = card("NVIDIA GeForce RTX 4090", QB__API_OPENCL, 89, 128, 2.5e9);
-    assert_null(qb__device_estimate(alu, &info, &p, 1, &newer));
+    assert_null(estimate(alu, &info, &p, 1, &newer));
     for (int i = 0; i < qb__parameter_count(alu); i++)
         assert_int_equal(newer.values[i], alu->parameters[i].values[0]);
     info = card("Pitcairn", QB__API_OPENCL, 0, 20, 1e9);
     assert_string_equal(qb__tuning_paper_card(&info), "Tahiti");
-    assert_null(
-        qb__device_estimate(variant_of("bp_parallel_linear.alu_split"), &info, &p, 4, &cousin));
+    assert_null(estimate(qb__variant_named("bp_parallel_linear.alu_split"), &info, &p, 4, &cousin));
     assert_int_equal(cousin.values[7], 4); /* pixels a thread */
 }
 
@@ -193,19 +197,19 @@ static void test_many_slices(void **state) {
 static void test_illegal_values_hide_nothing(void **state) {
     (void)state;
     const qb__bp_parallel_problem p = problem();
-    const qb__bp_parallel_device_variant *alu = variant_of("bp_parallel_nearest.alu");
+    const qb__variant *alu = qb__variant_named("bp_parallel_nearest.alu");
     const qb__device_info info = card("NVIDIA TITAN X (Pascal)", QB__API_OPENCL, 61, 28, 1.7e9);
     char path[] = "/tmp/quickbeam-tuning-XXXXXX", lock[sizeof path + 5], name[QB__TUNING_NAME];
-    qb__device_choice shipped, choice;
+    qb__choice shipped, choice;
     setenv("QB_TUNING", "", 1);
-    assert_null(qb__device_estimate(alu, &info, &p, 1, &shipped));
+    assert_null(estimate(alu, &info, &p, 1, &shipped));
     close(mkstemp(path));
     snprintf(lock, sizeof lock, "%s.lock", path);
     setenv("QB_TUNING", path, 1);
     const qb__tuning_key key = {qb__tuning_device(&info, name, sizeof name), alu->id, 1, SIZE};
     const qb__tuning_entry wrong = {.values = {-77}, .giga_updates = 5000};
     assert_int_equal(qb__tuning_store(&key, &wrong), QB_OK);
-    assert_null(qb__device_estimate(alu, &info, &p, 1, &choice));
+    assert_null(estimate(alu, &info, &p, 1, &choice));
     assert_true(choice.measured && choice.seconds == shipped.seconds);
     assert_memory_equal(choice.values, shipped.values, sizeof shipped.values);
     unlink(path);

@@ -34,17 +34,17 @@ typedef struct bench {
 } bench;
 
 static void print_values(const qb__bp_parallel_device_variant *v, const int *values) {
-    for (int i = 0; i < QB__PARAMETERS_MAX && v->parameters[i].name; i++)
-        printf("%s\"%s\": %d", i ? ", " : "", v->parameters[i].name, values[i]);
+    for (int i = 0; i < QB__PARAMETERS_MAX && v->head.parameters[i].name; i++)
+        printf("%s\"%s\": %d", i ? ", " : "", v->head.parameters[i].name, values[i]);
 }
 
 /* Giga-updates a second; 0 when it cannot run. */
 static double measure(bench *b, const qb__bp_parallel_device_variant *v, const int *values) {
     const qb__bp_parallel_problem *p = &b->trial.problem;
-    const char *why = v->unusable(qb__device_info_of(b->device), p, values);
+    const char *why = v->head.unusable(qb__device_info_of(b->device), p, values);
     trial_result r;
     double rate = 0;
-    printf("{\"id\": \"%s\", \"device\": \"%s\", \"values\": {", v->id, b->o->spec);
+    printf("{\"id\": \"%s\", \"device\": \"%s\", \"values\": {", v->head.id, b->o->spec);
     print_values(v, values);
     printf("}, ");
     if (why) {
@@ -60,11 +60,11 @@ static double measure(bench *b, const qb__bp_parallel_device_variant *v, const i
     v->destroy(warm);
     if (status) {
         printf("\"failed\": \"%s\"}\n", qb_status_text(status));
-        fprintf(stderr, "%s: %s\n", v->id, qb_detail());
+        fprintf(stderr, "%s: %s\n", v->head.id, qb_detail());
         return 0;
     }
     qb__kernel_cost c;
-    v->cost(p, b->trial.slices, values, &c);
+    v->head.cost(p, b->trial.slices, values, &c);
     rate = (double)(p->nx * p->ny) * b->trial.slices * (double)p->views / r.seconds * 1e-9;
     const double bytes = 4.0 * (double)(p->views * p->columns) * b->trial.slices +
                          (double)v->packed_bytes(p, b->trial.slices, values);
@@ -72,7 +72,7 @@ static double measure(bench *b, const qb__bp_parallel_device_variant *v, const i
            "\"bits\": \"%016llx\", "
            "\"pack_gigabytes_per_second\": %.0f, \"cost\": {\"texels\": %.4g, \"local_bytes\": "
            "%.4g, \"arithmetic\": %.4g, \"l2_bytes\": %.4g}}\n",
-           rate, r.rel_l2, r.worst, r.rel_l2 < trial_bound(v->accuracy) ? "true" : "false",
+           rate, r.rel_l2, r.worst, r.rel_l2 < trial_bound(v->head.accuracy) ? "true" : "false",
            (unsigned long long)r.bits, bytes / r.pack_seconds * 1e-9, c.texels, c.local_bytes,
            c.arithmetic, c.l2_bytes);
     fflush(stdout);
@@ -81,7 +81,7 @@ static double measure(bench *b, const qb__bp_parallel_device_variant *v, const i
 
 static void defaults(const qb__bp_parallel_device_variant *v, int *values) {
     for (int i = 0; i < QB__PARAMETERS_MAX; i++)
-        values[i] = v->parameters[i].name ? v->parameters[i].values[0] : 0;
+        values[i] = v->head.parameters[i].name ? v->head.parameters[i].values[0] : 0;
 }
 
 /* False when the variant has no such parameter or value. `fixed`: the parameters that were set. */
@@ -94,11 +94,11 @@ static bool apply(const qb__bp_parallel_device_variant *v, const char *set, int 
         bool found = false;
         if (!equals) return false;
         *equals = '\0';
-        for (int i = 0; i < QB__PARAMETERS_MAX && v->parameters[i].name; i++)
-            for (int k = 0; k < v->parameters[i].count; k++)
-                if (!strcmp(v->parameters[i].name, word) &&
-                    v->parameters[i].values[k] == atoi(equals + 1))
-                    values[i] = v->parameters[i].values[k], found = fixed[i] = true;
+        for (int i = 0; i < QB__PARAMETERS_MAX && v->head.parameters[i].name; i++)
+            for (int k = 0; k < v->head.parameters[i].count; k++)
+                if (!strcmp(v->head.parameters[i].name, word) &&
+                    v->head.parameters[i].values[k] == atoi(equals + 1))
+                    values[i] = v->head.parameters[i].values[k], found = fixed[i] = true;
         if (!found) return false;
     }
     return true;
@@ -107,12 +107,12 @@ static bool apply(const qb__bp_parallel_device_variant *v, const char *set, int 
 static void search(bench *b, const qb__bp_parallel_device_variant *v, int *best,
                    const bool *fixed) {
     double fastest = measure(b, v, best);
-    for (int i = 0; i < QB__PARAMETERS_MAX && v->parameters[i].name; i++) {
+    for (int i = 0; i < QB__PARAMETERS_MAX && v->head.parameters[i].name; i++) {
         const int kept = best[i];
         int chosen = kept;
-        for (int k = 0; k < v->parameters[i].count; k++) {
-            if (fixed[i] || v->parameters[i].values[k] == kept) continue;
-            best[i] = v->parameters[i].values[k];
+        for (int k = 0; k < v->head.parameters[i].count; k++) {
+            if (fixed[i] || v->head.parameters[i].values[k] == kept) continue;
+            best[i] = v->head.parameters[i].values[k];
             double rate = measure(b, v, best);
             if (rate > fastest) fastest = rate, chosen = best[i];
         }
@@ -172,8 +172,9 @@ int main(int argc, char **argv) {
     const unsigned api = qb__device_info_of(b.device)->api;
     int ran = 0;
     for (size_t i = 0; i < count; i++)
-        if ((int)(i % (size_t)o.parts) == o.part && (all[i]->apis & api) &&
-            (!o.filter || strstr(all[i]->id, o.filter)) && (!o.id || !strcmp(all[i]->id, o.id)))
+        if ((int)(i % (size_t)o.parts) == o.part && (all[i]->head.apis & api) &&
+            (!o.filter || strstr(all[i]->head.id, o.filter)) &&
+            (!o.id || !strcmp(all[i]->head.id, o.id)))
             ran += bench_variant(&b, all[i]);
     if (!ran) fprintf(stderr, "no variant of %s has that name and those parameters\n", o.spec);
     trial_device_free(&b.on);

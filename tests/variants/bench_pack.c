@@ -110,20 +110,19 @@ out:
 
 static qb_status variant(bench *b, const qb__bp_parallel_device_variant *v) {
     const qb__bp_parallel_problem *p = &b->trial.problem;
-    const unsigned padded =
-        (b->trial.slices + v->slices_step - 1) / v->slices_step * v->slices_step;
+    const unsigned padded = (b->trial.slices + v->head.step - 1) / v->head.step * v->head.step;
     int values[QB__PARAMETERS_MAX] = {0};
     double gigabytes, copied;
     job j = {.variant = v};
     qb_status status;
-    for (int i = 0; i < QB__PARAMETERS_MAX && v->parameters[i].name; i++)
-        values[i] = v->parameters[i].values[0];
-    if (v->unusable(qb__device_info_of(b->device), p, values)) return QB_OK;
+    for (int i = 0; i < QB__PARAMETERS_MAX && v->head.parameters[i].name; i++)
+        values[i] = v->head.parameters[i].values[0];
+    if (v->head.unusable(qb__device_info_of(b->device), p, values)) return QB_OK;
     j.bytes = bytes_read(b) + v->packed_bytes(p, padded, values);
     if (j.bytes - bytes_read(b) > qb__memory_bytes(b->packed)) return QB_OK;
     QB__TRY(v->plan(b->device, p, padded, values, &j.plan));
     QB__TRY(share(b, &j, &gigabytes, &copied));
-    printf("{\"layout\": \"%s\", ", v->id);
+    printf("{\"layout\": \"%s\", ", v->head.id);
     print(gigabytes, copied);
 out:
     v->destroy(j.plan);
@@ -148,7 +147,7 @@ static qb_status all(bench *b) {
             if (half || group < 8) QB__TRY(layout(b, group, half));
     const qb__bp_parallel_device_variant *const *rows = qb__bp_parallel_device_variants(&count);
     for (size_t i = 0; i < count; i++)
-        if (rows[i]->pack != qb__layout_pack && (rows[i]->apis & info->api))
+        if (rows[i]->pack != qb__layout_pack && (rows[i]->head.apis & info->api))
             QB__TRY(variant(b, rows[i]));
 out:
     qb__memory_destroy(b->rows), qb__memory_destroy(b->packed);

@@ -9,7 +9,7 @@
  * OpenCL, none of which the model was fitted to. */
 #include "trial.h"
 
-#include "planner/device_backproject.h"
+#include "planner/choose.h"
 #include "planner/tuning_shipped.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ static const qb__bp_parallel_device_variant *variant_of(const char *id) {
     size_t count;
     const qb__bp_parallel_device_variant *const *rows = qb__bp_parallel_device_variants(&count);
     for (size_t i = 0; i < count; i++)
-        if (strcmp(rows[i]->id, id) == 0) return rows[i];
+        if (strcmp(rows[i]->head.id, id) == 0) return rows[i];
     return NULL;
 }
 
@@ -73,15 +73,16 @@ static void keep_best(totals *t, best b) {
 static void print_set(const qb__bp_parallel_device_variant *v, const int *values, double rate,
                       double predicted, int unit) {
     printf("%5.2f %8.0f %8.0f %-13s %s", predicted / rate, rate, predicted, qb__unit_names[unit],
-           v->id);
-    for (int i = 0; i < qb__parameter_count(v); i++)
-        if (v->parameters[i].count > 1) printf(" %s=%d", v->parameters[i].name, values[i]);
+           v->head.id);
+    for (int i = 0; i < qb__parameter_count(&v->head); i++)
+        if (v->head.parameters[i].count > 1)
+            printf(" %s=%d", v->head.parameters[i].name, values[i]);
     printf("\n");
 }
 
 /* Row: values in the variant's order, then giga-updates/s. */
 static void one_set(totals *t, const qb__bp_parallel_device_variant *v, const cJSON *row) {
-    const int count = qb__parameter_count(v);
+    const int count = qb__parameter_count(&v->head);
     int values[QB__PARAMETERS_MAX] = {0}, slices = 0, unit;
     if (cJSON_GetArraySize(row) != count + 1) {
         t->faults++;
@@ -89,16 +90,16 @@ static void one_set(totals *t, const qb__bp_parallel_device_variant *v, const cJ
     }
     for (int i = 0; i < count; i++) {
         values[i] = cJSON_GetArrayItem(row, i)->valueint;
-        if (!strcmp(v->parameters[i].name, "SLICES")) slices = values[i];
+        if (!strcmp(v->head.parameters[i].name, "SLICES")) slices = values[i];
     }
     const double rate = cJSON_GetArrayItem(row, count)->valuedouble;
     const double updates = (double)COLUMNS * COLUMNS * SLICES * VIEWS;
-    const double seconds = qb__device_forecast(&h200, v, t->problem, SLICES, values, NULL, &unit);
+    const double seconds = qb__forecast(&h200, &v->head, t->problem, SLICES, values, NULL, &unit);
     const double predicted = updates / seconds * 1e-9, ratio = predicted / rate;
     t->sets++;
     if (fabs(ratio - 1) <= within) t->close++;
-    if (v->unusable(&h200, t->problem, values)) t->refused++;
-    keep_best(t, (best){v->id, slices, rate, ratio});
+    if (v->head.unusable(&h200, t->problem, values)) t->refused++;
+    keep_best(t, (best){v->head.id, slices, rate, ratio});
     if (t->list) print_set(v, values, rate, predicted, unit);
 }
 
@@ -147,8 +148,8 @@ static void list_shipped(const qb__tuning_shipped *row) {
         const size_t n = row->key.columns, slices = row->key.slices;
         trial t = trial_ordinary(n, n, 1, 1);
         int unit;
-        const double seconds = qb__device_forecast(&info, variant_of(row->key.variant), &t.problem,
-                                                   slices, row->entry.values, NULL, &unit);
+        const double seconds = qb__forecast(&info, &variant_of(row->key.variant)->head, &t.problem,
+                                            slices, row->entry.values, NULL, &unit);
         const double predicted = (double)(n * n) * (double)(n * slices) / seconds * 1e-9;
         printf("%5.2f %8.0f %8.0f %-13s %s, %s, %zu slices\n", predicted / row->entry.giga_updates,
                row->entry.giga_updates, predicted, qb__unit_names[unit], row->key.device,

@@ -73,13 +73,13 @@ int main(int argc, char **argv) {
         int values[QB__PARAMETERS_MAX];
         trial_result result;
         for (int p = 0; p < QB__PARAMETERS_MAX; p++)
-            values[p] = v->parameters[p].name ? v->parameters[p].values[0] : 0;
-        if (!(v->apis & (unsigned)qb__device_info_of(device)->api) ||
-            v->unusable(qb__device_info_of(device), &t.problem, values))
+            values[p] = v->head.parameters[p].name ? v->head.parameters[p].values[0] : 0;
+        if (!(v->head.apis & (unsigned)qb__device_info_of(device)->api) ||
+            v->head.unusable(qb__device_info_of(device), &t.problem, values))
             continue;
         status = trial_run(&on, v, values, 1, 64, &result);
-        if (status) fprintf(stderr, "%s: %s\n", v->id, qb_detail());
-        failed |= status || write_slice(argv[6], v->id, on.host, size * size);
+        if (status) fprintf(stderr, "%s: %s\n", v->head.id, qb_detail());
+        failed |= status || write_slice(argv[6], v->head.id, on.host, size * size);
     }
     trial_device_free(&on);
     qb__device_close(device);

@@ -201,7 +201,7 @@ static qb_status compare(const trial *t, const qb__bp_parallel_device_variant *v
                      z = at < plane ? 0 : at / plane + t->slices - seen_slices(t);
         const double unit = t->largest[z];
         if (!(unit > 0)) continue;
-        const double want = qb__bp_parallel_reference(p, variant->interp, t->rows + z * row,
+        const double want = qb__bp_parallel_reference(p, variant->head.interp, t->rows + z * row,
                                                       p->columns, at % p->nx, at % plane / p->nx) /
                             unit;
         const double error = fabs(out[at] / unit - want);
@@ -220,7 +220,7 @@ static qb_status compare(const trial *t, const qb__bp_parallel_device_variant *v
 qb_status trial_run(trial_device *on, const qb__bp_parallel_device_variant *variant,
                     const int *values, int repeats, size_t samples, trial_result *result) {
     const trial *t = on->trial;
-    const unsigned step = variant->slices_step;
+    const unsigned step = variant->head.step;
     const unsigned padded = (t->slices + step - 1) / step * step;
     qb__bp_parallel_plan *plan = NULL;
     qb__memory *packed = NULL;

@@ -23,7 +23,7 @@ typedef struct qb__bp_cone_problem {
     size_t views, columns, rows;
     size_t nx, ny, nz;
     const double (*matrix)[12]; /* [views], row by row: u w, v w, w */
-    const float *largest;       /* [views]: no pixel's magnitude exceeds it; for needs_largest */
+    const float *largest; /* [views]: no pixel's magnitude exceeds it; for those that need it */
 } qb__bp_cone_problem;
 
 /* Voxels x0 <= x < x1 and so on. */
@@ -39,14 +39,9 @@ typedef struct qb__bp_cone_window {
 /* A variant keeps each view's image in a layout of its own, a block a view: pack() writes one,
  * run() reads those of a range of views for one brick. */
 typedef struct qb__bp_cone_variant {
-    const char *id;    /* "bp_cone_matrix.avx512" */
-    uint32_t features; /* QB__CPU_... all needed */
-    qb_accuracy accuracy;
-    double speed; /* giga-updates/s of one core: the planner's listed rate */
-    bool needs_largest;
+    qb__variant head;
     size_t brick[3]; /* voxels along x, y, z of the brick it likes best; 0 = all */
 
-    bool (*applicable)(const qb__bp_cone_problem *problem);
     /* NULL: a brick may be cut anywhere along z. Else where it is cut best. */
     qb__layers (*layers)(const qb__bp_cone_problem *problem);
     /* Bytes of one view's block: a multiple of 64; 0 when it would overflow. */

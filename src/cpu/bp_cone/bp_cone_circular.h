@@ -82,10 +82,18 @@ static size_t circular_view_bytes(const qb__bp_cone_problem *p, qb__bp_cone_wind
 }
 
 /* Offsets within a block are 32 bits wide. */
-static bool circular_applicable(const qb__bp_cone_problem *p) {
-    if (p->columns > INT32_MAX / 2 || p->rows > INT32_MAX / 2) return false;
-    size_t bytes = circular_view_bytes(p, (qb__bp_cone_window){0, p->rows});
-    return bytes != 0 && bytes / sizeof(float) < INT32_MAX;
+static const char *circular_unusable(const struct qb__device_info *device, const void *of,
+                                     const int *values) {
+    const qb__bp_cone_problem *p = of;
+    const bool huge = p->columns > INT32_MAX / 2 || p->rows > INT32_MAX / 2;
+    qb__cone_circle circle;
+    (void)device, (void)values;
+    if (!huge && !qb__cone_circle_of(p, &circle))
+        return "needs columns of the detector along the axis in every view, as of a circle";
+    const size_t bytes = huge ? 0 : circular_view_bytes(p, (qb__bp_cone_window){0, p->rows});
+    return bytes != 0 && bytes / sizeof(float) < INT32_MAX
+               ? NULL
+               : "a view is too large for 32-bit indices";
 }
 
 /* A chunk costs almost the same however few of its voxels are wanted. */
@@ -533,7 +541,15 @@ static void circular_run(const qb__bp_cone_problem *p, size_t first, size_t end,
     }
 }
 
-#define CIRCULAR_VARIANT                                                                           \
-    .accuracy = QB_ACCURACY_HIGH, .brick = {2 * TILE_X, 2 * TILE_Y, 0},                           \
-    .applicable = circular_applicable, .layers = circular_layers, .view_bytes = circular_view_bytes, .pack = circular_pack,   \
-    .scratch_bytes = circular_scratch_bytes, .run = circular_run
+#define CIRCULAR_VARIANT(name, needed, listed_speed)                                               \
+    {                                                                                              \
+        .head = {.id = name,                                                                       \
+                 .operation = QB__BP_CONE,                                                         \
+                 .features = needed,                                                               \
+                 .accuracy = QB_ACCURACY_HIGH,                                                     \
+                 .speed = listed_speed,                                                            \
+                 .unusable = circular_unusable},                                                   \
+        .brick = {2 * TILE_X, 2 * TILE_Y, 0}, .layers = circular_layers,                           \
+        .view_bytes = circular_view_bytes, .pack = circular_pack,                                  \
+        .scratch_bytes = circular_scratch_bytes, .run = circular_run                               \
+    }

@@ -36,5 +36,5 @@ static inline void taps(const float *cells, places at, vector *below, vector *ab
 
 #include "bp_cone_circular.h"
 
-const qb__bp_cone_variant qb__bp_cone_circular_avx2 = {
-    .id = "bp_cone_circular.avx2", .features = QB__CPU_AVX2, .speed = 2.7, CIRCULAR_VARIANT};
+const qb__bp_cone_variant qb__bp_cone_circular_avx2 =
+    CIRCULAR_VARIANT("bp_cone_circular.avx2", QB__CPU_AVX2, 2.7);

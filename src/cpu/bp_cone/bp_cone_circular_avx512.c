@@ -32,5 +32,5 @@ static inline void taps(const float *cells, places at, vector *below, vector *ab
 
 #include "bp_cone_circular.h"
 
-const qb__bp_cone_variant qb__bp_cone_circular_avx512 = {
-    .id = "bp_cone_circular.avx512", .features = QB__CPU_AVX512, .speed = 5.1, CIRCULAR_VARIANT};
+const qb__bp_cone_variant qb__bp_cone_circular_avx512 =
+    CIRCULAR_VARIANT("bp_cone_circular.avx512", QB__CPU_AVX512, 5.1);

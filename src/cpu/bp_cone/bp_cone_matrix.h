@@ -49,9 +49,12 @@ static size_t matrix_view_bytes(const qb__bp_cone_problem *p, qb__bp_cone_window
 }
 
 /* Indices within a block are 32 bits wide. */
-static bool matrix_applicable(const qb__bp_cone_problem *p) {
-    size_t bytes = matrix_view_bytes(p, (qb__bp_cone_window){0, p->rows});
-    return bytes != 0 && bytes / 4 < INT32_MAX;
+static const char *matrix_unusable(const struct qb__device_info *device, const void *of,
+                                   const int *values) {
+    const qb__bp_cone_problem *p = of;
+    const size_t bytes = matrix_view_bytes(p, (qb__bp_cone_window){0, p->rows});
+    (void)device, (void)values;
+    return bytes != 0 && bytes / 4 < INT32_MAX ? NULL : "a view is too large for 32-bit indices";
 }
 
 static size_t matrix_scratch_bytes(const qb__bp_cone_problem *p) {
@@ -258,8 +261,8 @@ INLINE void pack_rows(const qb__bp_cone_problem *p, qb__bp_cone_window window, c
     }
 }
 
-#define MATRIX_VARIANT(fits)                                                                       \
-    .brick = {16 * CONE_TILE_X, CONE_TILE_Y, CONE_TILE_Z}, .applicable = fits,                     \
-    .view_bytes = matrix_view_bytes, .scratch_bytes = matrix_scratch_bytes, .run = matrix_run
+#define MATRIX_VARIANT                                                                             \
+    .brick = {16 * CONE_TILE_X, CONE_TILE_Y, CONE_TILE_Z}, .view_bytes = matrix_view_bytes,        \
+    .scratch_bytes = matrix_scratch_bytes, .run = matrix_run
 
 #endif

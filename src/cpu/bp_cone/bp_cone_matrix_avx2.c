@@ -33,9 +33,11 @@ INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
     return vector_fma(c.u, _mm256_sub_ps(b, a), a);
 }
 
-const qb__bp_cone_variant qb__bp_cone_matrix_avx2 = {.id = "bp_cone_matrix.avx2",
-                                                     .features = QB__CPU_AVX2,
-                                                     .accuracy = QB_ACCURACY_NORMAL,
-                                                     .speed = 1.3,
+const qb__bp_cone_variant qb__bp_cone_matrix_avx2 = {.head = {.id = "bp_cone_matrix.avx2",
+                                                              .operation = QB__BP_CONE,
+                                                              .features = QB__CPU_AVX2,
+                                                              .accuracy = QB_ACCURACY_NORMAL,
+                                                              .speed = 1.3,
+                                                              .unusable = pairs_unusable},
                                                      PACK_PAIRS,
-                                                     MATRIX_VARIANT(matrix_applicable)};
+                                                     MATRIX_VARIANT};

@@ -18,9 +18,11 @@ INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
     return vector_fma(c.u, _mm512_sub_ps(b, a), a);
 }
 
-const qb__bp_cone_variant qb__bp_cone_matrix_avx512 = {.id = "bp_cone_matrix.avx512",
-                                                       .features = QB__CPU_AVX512,
-                                                       .accuracy = QB_ACCURACY_NORMAL,
-                                                       .speed = 2.5,
+const qb__bp_cone_variant qb__bp_cone_matrix_avx512 = {.head = {.id = "bp_cone_matrix.avx512",
+                                                                .operation = QB__BP_CONE,
+                                                                .features = QB__CPU_AVX512,
+                                                                .accuracy = QB_ACCURACY_NORMAL,
+                                                                .speed = 2.5,
+                                                                .unusable = pairs_unusable},
                                                        PACK_PAIRS,
-                                                       MATRIX_VARIANT(matrix_applicable)};
+                                                       MATRIX_VARIANT};

@@ -9,8 +9,12 @@
 #include "cpu/features.h"
 
 /* Pixels and the stride are 16-bit words too. */
-static bool vnni_applicable(const qb__bp_cone_problem *p) {
-    return matrix_applicable(p) && cell_stride(p) < 32768 && p->rows < 32700;
+static const char *vnni_unusable(const struct qb__device_info *device, const void *of,
+                                 const int *values) {
+    const qb__bp_cone_problem *p = of;
+    if (cell_stride(p) >= 32768 || p->rows >= 32700)
+        return "a view is too large for 16-bit indices";
+    return pairs_unusable(device, of, values);
 }
 
 /* The low word of each number, less its last bit, as (32767 - it, it). */
@@ -39,10 +43,12 @@ INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
         _mm512_dpwssd_epi32(_mm512_madd_epi16(left, of_left), right, of_right));
 }
 
-const qb__bp_cone_variant qb__bp_cone_matrix_avx512vnni = {.id = "bp_cone_matrix.avx512vnni",
-                                                           .features =
-                                                               QB__CPU_AVX512 | QB__CPU_AVX512VNNI,
-                                                           .accuracy = QB_ACCURACY_NORMAL,
-                                                           .speed = 3.0,
-                                                           PACK_PAIRS,
-                                                           MATRIX_VARIANT(vnni_applicable)};
+const qb__bp_cone_variant qb__bp_cone_matrix_avx512vnni = {
+    .head = {.id = "bp_cone_matrix.avx512vnni",
+             .operation = QB__BP_CONE,
+             .features = QB__CPU_AVX512 | QB__CPU_AVX512VNNI,
+             .accuracy = QB_ACCURACY_NORMAL,
+             .speed = 3.0,
+             .unusable = vnni_unusable},
+    PACK_PAIRS,
+    MATRIX_VARIANT};

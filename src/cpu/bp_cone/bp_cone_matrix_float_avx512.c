@@ -16,9 +16,12 @@ INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
     return vector_fma(c.v, _mm512_sub_ps(lower, upper), upper);
 }
 
-const qb__bp_cone_variant qb__bp_cone_matrix_avx512_float = {.id = "bp_cone_matrix.avx512-float",
-                                                             .features = QB__CPU_AVX512,
-                                                             .accuracy = QB_ACCURACY_HIGH,
-                                                             .speed = 2.1,
-                                                             PACK_FLOAT,
-                                                             MATRIX_VARIANT(matrix_applicable)};
+const qb__bp_cone_variant qb__bp_cone_matrix_avx512_float = {
+    .head = {.id = "bp_cone_matrix.avx512-float",
+             .operation = QB__BP_CONE,
+             .features = QB__CPU_AVX512,
+             .accuracy = QB_ACCURACY_HIGH,
+             .speed = 2.1,
+             .unusable = matrix_unusable},
+    PACK_FLOAT,
+    MATRIX_VARIANT};

@@ -36,8 +36,10 @@ INLINE vector sample(const ray *r, reading how, lanes on, vector u, vector v) {
     return upper + down * (lower - upper);
 }
 
-const qb__bp_cone_variant qb__bp_cone_matrix_scalar = {.id = "bp_cone_matrix.scalar",
-                                                       .accuracy = QB_ACCURACY_HIGH,
-                                                       .speed = 0.2,
+const qb__bp_cone_variant qb__bp_cone_matrix_scalar = {.head = {.id = "bp_cone_matrix.scalar",
+                                                                .operation = QB__BP_CONE,
+                                                                .accuracy = QB_ACCURACY_HIGH,
+                                                                .speed = 0.2,
+                                                                .unusable = matrix_unusable},
                                                        PACK_FLOAT,
-                                                       MATRIX_VARIANT(matrix_applicable)};
+                                                       MATRIX_VARIANT};

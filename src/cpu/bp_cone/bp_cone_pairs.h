@@ -33,4 +33,12 @@ static void pack_pairs(const qb__bp_cone_problem *p, size_t view, qb__bp_cone_wi
     pack_pairs_part(p, view, window, image, row_stride, block, 0, 1);
 }
 
-#define PACK_PAIRS .needs_largest = true, .pack = pack_pairs, .pack_part = pack_pairs_part
+/* Integers are scaled by each view's largest value. */
+static const char *pairs_unusable(const struct qb__device_info *device, const void *of,
+                                  const int *values) {
+    if (!((const qb__bp_cone_problem *)of)->largest)
+        return "needs each filtered view's largest value beforehand, which one pass does not know";
+    return matrix_unusable(device, of, values);
+}
+
+#define PACK_PAIRS .pack = pack_pairs, .pack_part = pack_pairs_part

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/variant.h"
 #include "geometry/bp_problem.h"
 
 /* The contract of every CPU variant of parallel-beam back-projection (the mathematics stand in
@@ -20,15 +21,8 @@ enum { QB__BP_PARALLEL_MOST_LANES = 128 };
  * block a view: pack() writes a view's block from plain rows, run() reads them all for one tile of
  * pixels. A lane without a slice is packed as zeros. */
 typedef struct qb__bp_parallel_variant {
-    const char *id; /* "bp_parallel_linear.avx512" */
-    qb_interp interp;
-    uint32_t features; /* QB__CPU_... all needed */
-    qb_accuracy accuracy;
-    double speed;        /* giga-updates/s of one core, many slices: the planner's listed rate */
-    unsigned lanes_step; /* lanes are a multiple of this ... */
-    unsigned lanes_max;  /* ... up to this */
+    qb__variant head; /* its slices of a pass are lanes here */
 
-    bool (*applicable)(const qb__bp_parallel_problem *problem);
     /* Bytes of one view's block: a multiple of 64. */
     size_t (*view_bytes)(const qb__bp_parallel_problem *problem, unsigned lanes);
     /* rows[s * row_stride + column], s < slices <= lanes -> block. Any thread, any view order. */

@@ -66,13 +66,22 @@ INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns,
     }
 }
 
-#define LANES_VARIANT(interpolation, listed_speed)                                                 \
-    .features = QB__CPU_AVX2, .accuracy = QB_ACCURACY_HIGH, .speed = listed_speed,                 \
-    .lanes_step = WIDTH, .lanes_max = MOST_VECTORS * WIDTH, .applicable = lanes_applicable,        \
-    .view_bytes = lanes_view_bytes, .pack = float_pack, .tile = TILE,                              \
-    .scratch_bytes = lanes_scratch_bytes, .run = interpolation##_run
+#define LANES_VARIANT(name, interpolation, kind, listed_speed)                                     \
+    {                                                                                              \
+        .head = {.id = name,                                                                       \
+                 .operation = QB__BP_PARALLEL,                                                     \
+                 .interp = kind,                                                                   \
+                 .features = QB__CPU_AVX2,                                                         \
+                 .accuracy = QB_ACCURACY_HIGH,                                                     \
+                 .speed = listed_speed,                                                            \
+                 .step = WIDTH,                                                                    \
+                 .most = MOST_VECTORS * WIDTH,                                                     \
+                 .unusable = lanes_unusable},                                                      \
+        .view_bytes = lanes_view_bytes, .pack = float_pack, .tile = TILE,                          \
+        .scratch_bytes = lanes_scratch_bytes, .run = interpolation##_run                           \
+    }
 
-const qb__bp_parallel_variant qb__bp_parallel_linear_avx2 = {
-    .id = "bp_parallel_linear.avx2", .interp = QB_INTERP_LINEAR, LANES_VARIANT(linear, 18.0)};
-const qb__bp_parallel_variant qb__bp_parallel_nearest_avx2 = {
-    .id = "bp_parallel_nearest.avx2", .interp = QB_INTERP_NEAREST, LANES_VARIANT(nearest, 30.0)};
+const qb__bp_parallel_variant qb__bp_parallel_linear_avx2 =
+    LANES_VARIANT("bp_parallel_linear.avx2", linear, QB_INTERP_LINEAR, 18.0);
+const qb__bp_parallel_variant qb__bp_parallel_nearest_avx2 =
+    LANES_VARIANT("bp_parallel_nearest.avx2", nearest, QB_INTERP_NEAREST, 30.0);

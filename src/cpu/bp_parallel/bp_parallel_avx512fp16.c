@@ -172,19 +172,23 @@ static void half_run(const qb__bp_parallel_problem *problem, const void *packed,
                unscale);
 }
 
-static bool half_applicable(const qb__bp_parallel_problem *problem) {
-    return problem->largest && lanes_applicable(problem);
+static const char *half_unusable(const struct qb__device_info *device, const void *of,
+                                 const int *values) {
+    const qb__bp_parallel_problem *problem = of;
+    if (!problem->largest) return "needs a bound on the filtered rows' values, which is not known";
+    return lanes_unusable(device, of, values);
 }
 
 const qb__bp_parallel_variant qb__bp_parallel_linear_avx512fp16 = {
-    .id = "bp_parallel_linear.avx512fp16",
-    .interp = QB_INTERP_LINEAR,
-    .features = QB__CPU_AVX512 | QB__CPU_AVX512FP16,
-    .accuracy = QB_ACCURACY_NORMAL,
-    .speed = 50.0,
-    .lanes_step = HALVES,
-    .lanes_max = MOST_VECTORS * HALVES,
-    .applicable = half_applicable,
+    .head = {.id = "bp_parallel_linear.avx512fp16",
+             .operation = QB__BP_PARALLEL,
+             .interp = QB_INTERP_LINEAR,
+             .features = QB__CPU_AVX512 | QB__CPU_AVX512FP16,
+             .accuracy = QB_ACCURACY_NORMAL,
+             .speed = 50.0,
+             .step = HALVES,
+             .most = MOST_VECTORS * HALVES,
+             .unusable = half_unusable},
     .view_bytes = lanes_view_bytes,
     .pack = half_pack,
     .tile = TILE,

@@ -228,6 +228,10 @@ static size_t lanes_scratch_bytes(const qb__bp_parallel_problem *problem, unsign
 }
 
 /* A table's offsets are 32 bits. */
-static bool lanes_applicable(const qb__bp_parallel_problem *problem) {
-    return problem->columns < 1u << 18 && qb__bp_line_fits(problem);
+static const char *lanes_unusable(const struct qb__device_info *device, const void *of,
+                                  const int *values) {
+    const qb__bp_parallel_problem *problem = of;
+    (void)device, (void)values;
+    if (problem->columns >= 1u << 18) return "rows of 262144 columns and more are too long for it";
+    return qb__bp_line_unfit(problem);
 }

@@ -44,15 +44,15 @@ static inline qb__bp_span qb__bp_line_span(qb__bp_line line, size_t x, size_t y,
     return (qb__bp_span){(size_t)low, (size_t)high};
 }
 
-/* Whether no coordinate of any pixel overflows q, tiles that hang over the edge included. */
-static inline bool qb__bp_line_fits(const qb__bp_parallel_problem *problem) {
+/* NULL unless a coordinate of some pixel overflows q, tiles that hang over the edge included. */
+static inline const char *qb__bp_line_unfit(const qb__bp_parallel_problem *problem) {
     double nx = (double)problem->nx + 256, ny = (double)problem->ny + 256;
     for (size_t v = 0; v < problem->views; v++) {
         double farthest =
             fabs(problem->ax[v]) * nx + fabs(problem->ay[v]) * ny + fabs(problem->h0[v]);
-        if (!(farthest < 0x1p29)) return false;
+        if (!(farthest < 0x1p29)) return "coordinates reach further than fixed point holds";
     }
-    return true;
+    return NULL;
 }
 
 #endif

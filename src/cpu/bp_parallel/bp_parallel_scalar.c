@@ -7,8 +7,10 @@
 
 enum { TILE = 32, LANES = 64 };
 
-static bool applicable(const qb__bp_parallel_problem *problem) {
-    return qb__bp_line_fits(problem);
+static const char *unusable(const struct qb__device_info *device, const void *of,
+                            const int *values) {
+    (void)device, (void)values;
+    return qb__bp_line_unfit(of);
 }
 
 /* [columns][lanes], up to a multiple of 64 bytes. */
@@ -83,12 +85,21 @@ static void nearest_run(const qb__bp_parallel_problem *problem, const void *pack
         QB_INTERP_NEAREST);
 }
 
-#define VARIANT(interpolation)                                                                     \
-    .features = 0, .accuracy = QB_ACCURACY_HIGH, .speed = 4.0, .lanes_step = 1,                    \
-    .lanes_max = LANES, .applicable = applicable, .view_bytes = view_bytes, .pack = pack,          \
-    .tile = TILE, .scratch_bytes = scratch_bytes, .run = interpolation##_run
+#define VARIANT(name, interpolation, kind)                                                         \
+    {                                                                                              \
+        .head = {.id = name,                                                                       \
+                 .operation = QB__BP_PARALLEL,                                                     \
+                 .interp = kind,                                                                   \
+                 .accuracy = QB_ACCURACY_HIGH,                                                     \
+                 .speed = 4.0,                                                                     \
+                 .step = 1,                                                                        \
+                 .most = LANES,                                                                    \
+                 .unusable = unusable},                                                            \
+        .view_bytes = view_bytes, .pack = pack, .tile = TILE, .scratch_bytes = scratch_bytes,      \
+        .run = interpolation##_run                                                                 \
+    }
 
-const qb__bp_parallel_variant qb__bp_parallel_linear_scalar = {
-    .id = "bp_parallel_linear.scalar", .interp = QB_INTERP_LINEAR, VARIANT(linear)};
-const qb__bp_parallel_variant qb__bp_parallel_nearest_scalar = {
-    .id = "bp_parallel_nearest.scalar", .interp = QB_INTERP_NEAREST, VARIANT(nearest)};
+const qb__bp_parallel_variant qb__bp_parallel_linear_scalar =
+    VARIANT("bp_parallel_linear.scalar", linear, QB_INTERP_LINEAR);
+const qb__bp_parallel_variant qb__bp_parallel_nearest_scalar =
+    VARIANT("bp_parallel_nearest.scalar", nearest, QB_INTERP_NEAREST);

@@ -218,9 +218,12 @@ static size_t slice_scratch_bytes(const qb__bp_parallel_problem *problem, unsign
 
 /* Single-precision steps hold their accuracy while a vector spans no more than a few hundred
  * columns. */
-static bool slice_applicable(const qb__bp_parallel_problem *problem) {
-    if (problem->columns >= 1u << 28 || !qb__bp_line_fits(problem)) return false;
+static const char *slice_unusable(const struct qb__device_info *device, const void *of,
+                                  const int *values) {
+    const qb__bp_parallel_problem *problem = of;
+    (void)device, (void)values;
+    if (problem->columns >= 1u << 28) return "rows of 2^28 columns and more are too long for it";
     for (size_t v = 0; v < problem->views; v++)
-        if (fabs(problem->ax[v]) > 16.0) return false;
-    return true;
+        if (fabs(problem->ax[v]) > 16.0) return "a pixel is wider than 16 columns";
+    return qb__bp_line_unfit(problem);
 }

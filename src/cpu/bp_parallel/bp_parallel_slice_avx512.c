@@ -49,14 +49,15 @@ INLINE void rows_fill(rows *out, int64_t q, int64_t b, int32_t low, int32_t high
 }
 
 const qb__bp_parallel_variant qb__bp_parallel_linear_avx512_slice = {
-    .id = "bp_parallel_linear.avx512_slice",
-    .interp = QB_INTERP_LINEAR,
-    .features = QB__CPU_AVX512,
-    .accuracy = QB_ACCURACY_HIGH,
-    .speed = 12.5,
-    .lanes_step = 1,
-    .lanes_max = 1,
-    .applicable = slice_applicable,
+    .head = {.id = "bp_parallel_linear.avx512_slice",
+             .operation = QB__BP_PARALLEL,
+             .interp = QB_INTERP_LINEAR,
+             .features = QB__CPU_AVX512,
+             .accuracy = QB_ACCURACY_HIGH,
+             .speed = 12.5,
+             .step = 1,
+             .most = 1,
+             .unusable = slice_unusable},
     .view_bytes = slice_view_bytes,
     .pack = slice_pack,
     .tile = TILE,

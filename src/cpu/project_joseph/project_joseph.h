@@ -32,11 +32,14 @@ typedef struct qb__joseph_brick {
     float *data;        /* 64-byte aligned */
 } qb__joseph_brick;
 
+/* As the planner sees it. */
+typedef struct qb__joseph_problem {
+    size_t views, rows, columns;
+    size_t planes; /* that a ray crosses: as many as the longer side has voxels */
+} qb__joseph_problem;
+
 typedef struct qb__joseph_variant {
-    const char *id;        /* "project_joseph.avx512" */
-    uint32_t features;     /* QB__CPU_... all needed */
-    qb_accuracy accuracy; /* of both directions */
-    double speed;          /* giga-samples (planes times rays) a second of one core, forward */
+    qb__variant head; /* an update is a sample: a ray on a plane; accuracy is of both directions */
 
     /* fans[count] are neighbouring columns of a view, with rows r0 <= r < r1; those of fan i lie at
      * i * stride + r. forward: sums += S. adjoint: brick += its transpose times the values. scratch

@@ -90,5 +90,5 @@ static inline void gather_apart(const float *p, size_t apart, integers i, lanes 
 #include "cpu/features.h"
 #include "project_joseph_body.h"
 
-const qb__joseph_variant qb__project_joseph_avx2 = {
-    .id = "project_joseph.avx2", .features = QB__CPU_AVX2, .speed = 1.0, JOSEPH_VARIANT};
+const qb__joseph_variant qb__project_joseph_avx2 =
+    JOSEPH_VARIANT("project_joseph.avx2", QB__CPU_AVX2, 1.0);

@@ -70,5 +70,5 @@ static inline void gather_apart(const float *p, size_t apart, integers i, lanes 
 #include "cpu/features.h"
 #include "project_joseph_body.h"
 
-const qb__joseph_variant qb__project_joseph_avx512 = {
-    .id = "project_joseph.avx512", .features = QB__CPU_AVX512, .speed = 2.0, JOSEPH_VARIANT};
+const qb__joseph_variant qb__project_joseph_avx512 =
+    JOSEPH_VARIANT("project_joseph.avx512", QB__CPU_AVX512, 2.0);

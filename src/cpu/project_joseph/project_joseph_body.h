@@ -83,8 +83,15 @@ static size_t joseph_scratch_bytes(size_t rows) {
     return (LINE + 3 * PAD + BLOCK * (rows + PAD) + 15) / 16 * 64;
 }
 
-#define JOSEPH_VARIANT                                                                             \
-    .accuracy = QB_ACCURACY_HIGH, .forward = joseph_forward, .adjoint = joseph_adjoint,           \
-    .scratch_bytes = joseph_scratch_bytes
+#define JOSEPH_VARIANT(name, needed, listed_speed)                                                 \
+    {                                                                                              \
+        .head = {.id = name,                                                                       \
+                 .operation = QB__PROJECT_JOSEPH,                                                  \
+                 .features = needed,                                                               \
+                 .accuracy = QB_ACCURACY_HIGH,                                                     \
+                 .speed = listed_speed},                                                           \
+        .forward = joseph_forward, .adjoint = joseph_adjoint,                                      \
+        .scratch_bytes = joseph_scratch_bytes                                                      \
+    }
 
 #endif

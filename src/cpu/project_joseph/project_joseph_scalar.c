@@ -46,5 +46,5 @@ static inline void gather_apart(const float *p, size_t apart, integers i, lanes 
 
 #include "project_joseph_body.h"
 
-const qb__joseph_variant qb__project_joseph_scalar = {
-    .id = "project_joseph.scalar", .speed = 0.15, JOSEPH_VARIANT};
+const qb__joseph_variant qb__project_joseph_scalar =
+    JOSEPH_VARIANT("project_joseph.scalar", 0, 0.15);

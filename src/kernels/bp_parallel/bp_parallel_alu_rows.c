@@ -20,14 +20,14 @@ static qb__alu alu_of(const int *values) {
                      .blocks = values[11]};
 }
 
-static const char *unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem,
-                            const int *values) {
+static const char *unusable(const qb__device_info *device, const void *of, const int *values) {
+    const qb__bp_parallel_problem *problem = of;
     const qb__alu alu = alu_of(values);
     return qb__alu_unusable(device, problem, &alu);
 }
 
-static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
-                 qb__kernel_cost *cost) {
+static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
+    const qb__bp_parallel_problem *problem = of;
     const qb__alu alu = alu_of(values);
     qb__alu_cost(problem, slices, &alu, cost);
     qb__cost_scale(cost, qb__layout_waste(slices, (unsigned)alu.slices));
@@ -75,11 +75,9 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
 #define EXACT P("ROUND", 0)
 #define ROW(name, kind, class, how, ...)                                                           \
     {                                                                                              \
-        .id = name, .interp = kind, .apis = QB__API_CUDA | QB__API_OPENCL, .accuracy = class,      \
-        .method = how, .slices_step = 1, .slices_max = 32768,                                      \
-        .parameters = {P("INTERP", kind), __VA_ARGS__}, .unusable = unusable, .cost = cost,        \
-        .packed_bytes = packed_bytes, .plan_bytes = plan_bytes, .plan = make_plan,                 \
-        .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy                         \
+        HEAD(QB__BP_PARALLEL, name, kind, QB__API_CUDA | QB__API_OPENCL, class, how, 1, 32768,     \
+             unusable, cost, P("INTERP", kind), __VA_ARGS__),                                      \
+            LAYOUT_CALLS                                                                           \
     }
 #define LINEAR(suffix, class, how, ...)                                                            \
     ROW("bp_parallel_linear." suffix, QB_INTERP_LINEAR, class, how, __VA_ARGS__)

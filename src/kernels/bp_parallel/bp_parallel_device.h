@@ -2,6 +2,7 @@
 #ifndef QB_KERNELS_BP_PARALLEL_BP_PARALLEL_DEVICE_H
 #define QB_KERNELS_BP_PARALLEL_BP_PARALLEL_DEVICE_H
 
+#include "base/variant.h"
 #include "device/device.h"
 #include "geometry/bp_problem.h"
 
@@ -13,62 +14,14 @@
  * class up to 16,384 columns, so it is an integer base in double per tile and view plus a small
  * fraction. */
 
-enum { QB__PARAMETERS_MAX = 12, QB__PARAMETER_VALUES_MAX = 8 };
-
-/* What a tuner may choose: a macro of the kernel's source, its legal values, the first the default.
- * With one legal value it is what tells this row from its family's others, and nothing to tune. */
-typedef struct qb__kernel_parameter {
-    const char *name;
-    int count, values[QB__PARAMETER_VALUES_MAX];
-} qb__kernel_parameter;
-
-/* How a kernel's work is cut into groups that load, wait and compute in turns, for what a
- * multiprocessor can have under way at once. All zero: it never waits. */
-typedef struct qb__kernel_groups {
-    double count;           /* of a launch */
-    double items;           /* of a group */
-    double local_bytes;     /* of a group */
-    double registers;       /* that the compiler takes for an item when it may ... */
-    double registers_least; /* ... and below which sums leave registers */
-    double sums;            /* of an item */
-    int blocks;             /* groups that a multiprocessor is asked to hold, 0 for no wish */
-    double round;           /* updates of a group between two waits */
-    double wait;            /* clocks of one: barriers, trips to memory */
-} qb__kernel_groups;
-
-/* Operations and bytes of one update (one voxel, one view), by the unit that does them. */
-typedef struct qb__kernel_cost {
-    double texels;       /* texture fetches (of any width up to 8 bytes; 16 bytes count four) */
-    double local_bytes;  /* shared memory */
-    double arithmetic;   /* fp32 lane instructions: FMA, add, convert, integer */
-    double tensor_flops; /* of matrix products, dense */
-    double l2_bytes, memory_bytes;
-    double texture_apart; /* share of the texture engine's time in which other units rest */
-    double launches;      /* of a pass */
-    qb__kernel_groups groups;
-} qb__kernel_cost;
-
 #define QB__PACKED_MOST (SIZE_MAX / 2)
 
 typedef struct qb__bp_parallel_plan qb__bp_parallel_plan; /* the variant's own */
 
 typedef struct qb__bp_parallel_device_variant {
-    const char *id; /* "bp_parallel_linear.tensor" */
-    qb_interp interp;
-    unsigned apis;         /* QB__API_... or-ed */
-    qb_accuracy accuracy; /* on GPUs */
-    const char *method;    /* "Algorithm 6: shared-memory cache" */
-    unsigned slices_step;  /* slices of a pass are padded to a multiple of this ... */
-    unsigned slices_max;   /* ... up to this; 0 = no limit */
-    qb__kernel_parameter parameters[QB__PARAMETERS_MAX]; /* ended by name NULL */
+    qb__variant head; /* unusable() and cost() take a qb__bp_parallel_problem */
 
-    /* NULL when the variant can serve; else why not, in a few words ("needs compute
-     * capability 8.0"). values[] as in parameters. */
-    const char *(*unusable)(const qb__device_info *device, const qb__bp_parallel_problem *problem,
-                            const int *values);
-    void (*cost)(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
-                 qb__kernel_cost *cost);
-    /* Device bytes of a packed pass of `slices` (a multiple of slices_step); about QB__PACKED_MOST
+    /* Device bytes of a packed pass of `slices` (a multiple of head.step); about QB__PACKED_MOST
      * where they are more, so that what stands beside can be added. */
     size_t (*packed_bytes)(const qb__bp_parallel_problem *problem, unsigned slices,
                            const int *values);
@@ -92,6 +45,11 @@ typedef struct qb__bp_parallel_device_variant {
                      unsigned slices, qb__memory *out, size_t offset);
     void (*destroy)(qb__bp_parallel_plan *plan); /* NULL-safe */
 } qb__bp_parallel_device_variant;
+
+static inline const qb__bp_parallel_device_variant *
+qb__bp_parallel_on_device(const qb__variant *head) {
+    return (const qb__bp_parallel_device_variant *)head;
+}
 
 /* All variants; count in *count. One row a variant, gathered in bp_parallel_device.c from the files
  * of the families (texture, alu, tensor). */

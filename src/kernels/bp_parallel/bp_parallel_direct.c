@@ -12,16 +12,16 @@
 
 enum { INTERP, SLICES, BLOCK, VIEWS };
 
-static const char *unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem,
-                            const int *values) {
+static const char *unusable(const qb__device_info *device, const void *of, const int *values) {
+    const qb__bp_parallel_problem *problem = of;
     (void)values;
     if (!device->is_cpu) return "is for processors: one item a group, no local memory";
     return qb__layout_unusable(device, problem, false);
 }
 
 /* A processor has no such units; lane instructions, vectors of 8 slices. */
-static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
-                 qb__kernel_cost *cost) {
+static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
+    const qb__bp_parallel_problem *problem = of;
     const double s = values[SLICES];
     *cost = (qb__kernel_cost){.local_bytes = values[INTERP] ? 4.0 : 8.0,
                               .arithmetic = (values[INTERP] ? 1.0 : 3.0) + 12.0 / s,
@@ -85,14 +85,11 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
 
 #define ROW(name, kind)                                                                            \
     {                                                                                              \
-        .id = name, .interp = kind, .apis = QB__API_OPENCL, .accuracy = QB_ACCURACY_HIGH,          \
-        .method = "Algorithm 1 for processors (6.10): rows read from memory", .slices_step = 1,    \
-        .slices_max = 32768,                                                                       \
-        .parameters = {P("INTERP", kind), P("SLICES", 8, 4, 2, 1), P("BLOCK", 32, 16, 8),          \
-                       P("VIEWS", 16, 1, 4, 64)},                                                  \
-        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes,                          \
-        .plan_bytes = plan_bytes, .plan = make_plan, .pack = qb__layout_pack, .run = run,          \
-        .destroy = qb__layout_destroy                                                              \
+        HEAD(QB__BP_PARALLEL, name, kind, QB__API_OPENCL, QB_ACCURACY_HIGH,                        \
+             "Algorithm 1 for processors (6.10): rows read from memory", 1, 32768, unusable, cost, \
+             P("INTERP", kind), P("SLICES", 8, 4, 2, 1), P("BLOCK", 32, 16, 8),                    \
+             P("VIEWS", 16, 1, 4, 64)),                                                            \
+            LAYOUT_CALLS                                                                           \
     }
 
 static const qb__bp_parallel_device_variant rows[] = {

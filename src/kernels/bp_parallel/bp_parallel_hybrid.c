@@ -27,8 +27,8 @@ static qb__alu alu_of(const int *values) {
                      .balance = values[BALANCE]};
 }
 
-static const char *unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem,
-                            const int *values) {
+static const char *unusable(const qb__device_info *device, const void *of, const int *values) {
+    const qb__bp_parallel_problem *problem = of;
     const qb__alu alu = alu_of(values);
     const char *why = qb__layout_no_texture(device, problem);
     if (!why) why = qb__alu_unusable(device, problem, &alu);
@@ -41,8 +41,8 @@ static const char *unusable(const qb__device_info *device, const qb__bp_parallel
  * memory is read (a texel counts as 16 bytes there) and both take instructions; where areas go by
  * number, most multiprocessors have one kind at a time and the ways take turns. The two together
  * cost the arithmetic 15 % more instructions. */
-static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
-                 qb__kernel_cost *cost) {
+static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
+    const qb__bp_parallel_problem *problem = of;
     const qb__alu alu = alu_of(values);
     const double texture = alu.texture_share / 8.0, s = alu.slices, rest = 1.0 - texture;
     qb__alu_cost(problem, slices, &alu, cost);
@@ -106,16 +106,12 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
 
 #define ROW(name, kind, class, difference, share)                                                  \
     {                                                                                              \
-        .id = name, .interp = kind, .apis = QB__API_CUDA | QB__API_OPENCL, .accuracy = class,      \
-        .method = "Hybrid: texture engine and arithmetic (7.1)", .slices_step = 1,                 \
-        .slices_max = 2048,                                                                        \
-        .parameters = {P("INTERP", kind), P("SLICES", 2, 1),       difference,                     \
-                       P("AREA", 64, 32), P("PIXELS", 16, 8, 4),   P("VIEWS", 16, 8),              \
-                       P("CACHE", 2, 1),  P("BLOCKS", 4, 1, 2, 3), share,                          \
-                       P("BALANCE", 1, 0)},                                                        \
-        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes,                          \
-        .plan_bytes = plan_bytes, .plan = make_plan, .pack = qb__layout_pack, .run = run,          \
-        .destroy = qb__layout_destroy                                                              \
+        HEAD(QB__BP_PARALLEL, name, kind, QB__API_CUDA | QB__API_OPENCL, class,                    \
+             "Hybrid: texture engine and arithmetic (7.1)", 1, 2048, unusable, cost,               \
+             P("INTERP", kind), P("SLICES", 2, 1), difference, P("AREA", 64, 32),                  \
+             P("PIXELS", 16, 8, 4), P("VIEWS", 16, 8), P("CACHE", 2, 1),                           \
+             P("BLOCKS", 4, 1, 2, 3), share, P("BALANCE", 1, 0)),                                  \
+            LAYOUT_CALLS                                                                           \
     }
 
 #define DIFFERENCES P("DIFFERENCE", 1, 0, 2)

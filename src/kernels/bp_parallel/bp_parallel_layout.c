@@ -62,8 +62,9 @@ qb_status qb__layout_upload(qb__device *device, const void *host, size_t bytes,
 
 const char *qb__layout_unusable(const qb__device_info *device,
                                 const qb__bp_parallel_problem *problem, bool half) {
+    const char *far = qb__bp_line_unfit(problem);
     (void)device;
-    if (!qb__bp_line_fits(problem)) return "coordinates beyond fixed point";
+    if (far) return far;
     if (problem->columns > INT32_MAX / 8 || problem->views > INT32_MAX / 8)
         return "more columns or views than 32-bit indices hold";
     if (half && !problem->largest) return "half precision needs the largest values";

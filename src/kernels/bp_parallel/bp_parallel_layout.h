@@ -91,6 +91,11 @@ const char *qb__layout_no_texture(const qb__device_info *device,
 /* Whether single precision holds coordinates counted from the image's middle to 2e-3 columns. */
 bool qb__layout_float_coordinates(const qb__bp_parallel_problem *problem);
 
+/* The calls of a row whose family keeps the layout above, under the names that its file gives them. */
+#define LAYOUT_CALLS                                                                               \
+    .packed_bytes = packed_bytes, .plan_bytes = plan_bytes, .plan = make_plan,                     \
+    .pack = qb__layout_pack, .run = run, .destroy = qb__layout_destroy
+
 /* The families' rows. */
 typedef struct qb__bp_parallel_rows {
     const qb__bp_parallel_device_variant *rows;

@@ -216,11 +216,10 @@ static qb_status run(qb__bp_parallel_plan *opaque, qb__queue *queue, const qb__m
 
 #define ROW(name, class, text, ...)                                                                \
     {                                                                                              \
-        .id = name, .interp = QB_INTERP_LINEAR, .apis = QB__API_CUDA, .accuracy = class,           \
-        .method = text, .slices_step = QB__TENSOR_SLICES, .parameters = {__VA_ARGS__},             \
-        .unusable = qb__tensor_unusable, .cost = qb__tensor_cost,                                  \
-        .packed_bytes = qb__tensor_packed_bytes, .plan_bytes = plan_bytes, .plan = make_plan,      \
-        .pack = pack, .run = run, .destroy = destroy                                               \
+        HEAD(QB__BP_PARALLEL, name, QB_INTERP_LINEAR, QB__API_CUDA, class, text,                   \
+             QB__TENSOR_SLICES, 0, qb__tensor_unusable, qb__tensor_cost, __VA_ARGS__),             \
+            .packed_bytes = qb__tensor_packed_bytes, .plan_bytes = plan_bytes, .plan = make_plan,  \
+            .pack = pack, .run = run, .destroy = destroy                                           \
     }
 
 static const qb__bp_parallel_device_variant rows[] = {

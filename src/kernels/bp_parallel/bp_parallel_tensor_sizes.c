@@ -42,8 +42,8 @@ bool qb__tensor_choose(const qb__device_info *device, const qb__bp_parallel_prob
     return true;
 }
 
-const char *qb__tensor_unusable(const qb__device_info *device,
-                                const qb__bp_parallel_problem *problem, const int *values) {
+const char *qb__tensor_unusable(const qb__device_info *device, const void *of, const int *values) {
+    const qb__bp_parallel_problem *problem = of;
     qb__tensor_sizes s;
     int rows;
     if (device->api != QB__API_CUDA) return "needs CUDA";
@@ -61,8 +61,8 @@ static double filled(size_t count, size_t step) {
     return count ? (double)(qb__ceil_div(count, step) * step) / (double)count : 1;
 }
 
-void qb__tensor_cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
-                     qb__kernel_cost *cost) {
+void qb__tensor_cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
+    const qb__bp_parallel_problem *problem = of;
     int rows;
     const double blocks = qb__tensor_bins(problem, &rows) / 8.0;
     const double planes = 1 + values[QB__TENSOR_SPLIT];

@@ -24,8 +24,8 @@ bool qb__tensor_choose(const qb__device_info *device, const qb__bp_parallel_prob
 
 /* As in the contract. */
 const char *qb__tensor_unusable(const qb__device_info *device,
-                                const qb__bp_parallel_problem *problem, const int *values);
-void qb__tensor_cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
+                                const void *problem, const int *values);
+void qb__tensor_cost(const void *problem, unsigned slices, const int *values,
                      qb__kernel_cost *cost);
 size_t qb__tensor_packed_bytes(const qb__bp_parallel_problem *problem, unsigned slices,
                                const int *values);

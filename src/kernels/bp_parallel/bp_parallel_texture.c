@@ -17,8 +17,8 @@ enum { INTERP, SLICES, HALF, ZORDER, PIXELS, TOGETHER, REDUCE, CONSTANTS, BLOCKS
 enum { AREA = 16, THREADS = 256, CHUNK_LINEAR = 240, CHUNK_NEAREST = 120 };
 enum { GLOBAL_CONSTANTS, CONSTANT_CONSTANTS, SHARED_CONSTANTS };
 
-static const char *unusable(const qb__device_info *device, const qb__bp_parallel_problem *problem,
-                            const int *values) {
+static const char *unusable(const qb__device_info *device, const void *of, const int *values) {
+    const qb__bp_parallel_problem *problem = of;
     const char *why = qb__layout_unusable(device, problem, values[HALF]);
     if (!why) why = qb__layout_no_texture(device, problem);
     if (why) return why;
@@ -54,8 +54,8 @@ static double constants_cost(const int *values) {
 /* Fetches of 16 bytes run at a quarter of the rate, of the nearest at half; a row of 16 pixels
  * fetches 8 bytes a pixel from too many places. Where the pixels of a thread share what a view
  * costs, so does the rest. */
-static void cost(const qb__bp_parallel_problem *problem, unsigned slices, const int *values,
-                 qb__kernel_cost *cost) {
+static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
+    const qb__bp_parallel_problem *problem = of;
     const bool nearest = values[INTERP] == QB_INTERP_NEAREST, whole = !values[HALF];
     const double s = values[SLICES], pixels = values[PIXELS], views = (double)problem->views;
     const bool wide = s == 4 && whole, eight_bytes = s == (whole ? 2 : 4);
@@ -223,12 +223,9 @@ static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__mem
 
 #define ROW(name, kind, class, how, ...)                                                           \
     {                                                                                              \
-        .id = name, .interp = kind, .apis = QB__API_CUDA | QB__API_OPENCL, .accuracy = class,      \
-        .method = how, .slices_step = 1, .slices_max = 2048,                                       \
-        .parameters = {P("INTERP", kind), __VA_ARGS__, P("BLOCKS", 4, 1, 2, 6)},                   \
-        .unusable = unusable, .cost = cost, .packed_bytes = packed_bytes,                          \
-        .plan_bytes = plan_bytes, .plan = make_plan, .pack = qb__layout_pack, .run = run,          \
-        .destroy = qb__layout_destroy                                                              \
+        HEAD(QB__BP_PARALLEL, name, kind, QB__API_CUDA | QB__API_OPENCL, class, how, 1, 2048,      \
+             unusable, cost, P("INTERP", kind), __VA_ARGS__, P("BLOCKS", 4, 1, 2, 6)),             \
+            LAYOUT_CALLS                                                                           \
     }
 
 /* The three mappings, each for whole and for half-precision texels. */

@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 
-bool qb__device_pass_measures(const qb__bp_parallel_device_variant *variant,
+bool qb__device_pass_measures(const qb__variant *variant,
                               const qb__device_info *info, const qb__bp_parallel_problem *problem,
                               const int *values) {
     return !problem->largest && variant->unusable(info, problem, values);

@@ -24,7 +24,7 @@ typedef struct qb__device_pass {
 } qb__device_pass;
 
 /* Whether the variant cannot do without the largest values; `problem` has none. */
-bool qb__device_pass_measures(const qb__bp_parallel_device_variant *variant,
+bool qb__device_pass_measures(const qb__variant *variant,
                               const qb__device_info *info, const qb__bp_parallel_problem *problem,
                               const int *values);
 /* How often each row is filtered: what the filter counts, it counts so often. */

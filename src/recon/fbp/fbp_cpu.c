@@ -6,14 +6,14 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "planner/backproject.h"
+#include "planner/choose.h"
 
 enum { FILTER_VIEWS = 4 }; /* views a filtering task */
 
 /* ---- slices ---- */
 
 unsigned qb__fbp_lanes(const qb__fbp *fbp, size_t slices) {
-    return (unsigned)qb__round_up(slices, fbp->variant->lanes_step);
+    return (unsigned)qb__round_up(slices, fbp->variant->head.step);
 }
 
 static size_t rows_bytes(const qb__fbp *fbp, size_t slices) {
@@ -85,23 +85,23 @@ typedef struct on_cpu {
 static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
     (void)task, (void)env;
     const qb__fbp *fbp = plan;
-    const qb__bp_parallel_variant *variant;
-    const size_t slices = fbp->sweep ? 1 : fbp->grid.n[2];
+    const qb__question question = qb__fbp_question(fbp);
+    const size_t slices = question.slices;
+    qb__choice choice;
     on_cpu *cpu;
     qb_status status;
-    QB__TRY(qb__bp_parallel_choose(&fbp->problem, slices, fbp->options->interp,
-                                   fbp->options->accuracy, fbp->options->kernel,
-                                   &variant));
+    QB__TRY(qb__choose(&question, &choice));
+    const qb__variant *variant = choice.variant;
     QB__TRY(qb__alloc(1, sizeof *cpu, &cpu));
     cpu->fbp = fbp;
     offer->state = cpu;
-    offer->space = (qb__cut_space){
-        .slices = slices,
-        .views = fbp->info->views,
-        .layers = {.thickness = variant->lanes_step},
-        .most = qb__smaller(qb__round_up(slices, variant->lanes_step), variant->lanes_max),
-        .thinner = qb__thinner_even,
-        .cap = offer->space.cap};
+    offer->space =
+        (qb__cut_space){.slices = slices,
+                        .views = fbp->info->views,
+                        .layers = {.thickness = variant->step},
+                        .most = qb__smaller(qb__round_up(slices, variant->step), variant->most),
+                        .thinner = qb__thinner_even,
+                        .cap = offer->space.cap};
 out:
     return status;
 }
@@ -122,12 +122,12 @@ static double seconds(void *state, const qb__cut *cut) {
     double rows = (double)(fbp->sweep ? fbp->sweep_count : fbp->grid.n[2]) * (double)fbp->info->views;
     double updates = (double)fbp->grid.n[0] * (double)fbp->grid.n[1] * rows;
     double padded = (double)qb__filter_length(fbp->filter) * rows;
-    return (updates / (fbp->variant->speed * 1e9) + padded / 0.4e9) / fbp->threads;
+    return (updates / (fbp->variant->head.speed * 1e9) + padded / 0.4e9) / fbp->threads;
 }
 
 static void tell(void *state, const qb_env *env) {
     const qb__fbp *fbp = ((on_cpu *)state)->fbp;
-    qb__fbp_tell_accuracy(fbp, fbp->variant->accuracy, env);
+    qb__fbp_tell_accuracy(fbp, fbp->variant->head.accuracy, env);
 }
 
 static size_t filter_tasks(void *self, size_t chunk) {
@@ -192,18 +192,15 @@ static qb_status open_cpu(void *state, const qb__cut *cut, const qb__running *ru
 static void describe(void *state, const qb__cut *cut, cJSON *plan) {
     (void)cut;
     const qb__fbp *fbp = ((on_cpu *)state)->fbp;
-    cJSON_AddStringToObject(plan, "kernel", fbp->variant->id);
-    cJSON_AddStringToObject(plan, "accuracy",
-                            qb_accuracy_name(fbp->variant->accuracy));
+    cJSON_AddStringToObject(plan, "kernel", fbp->variant->head.id);
+    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(fbp->variant->head.accuracy));
     cJSON_AddStringToObject(plan, "device", "cpu");
-    cJSON_AddItemToObject(plan, "why",
-                          qb__bp_parallel_why(&fbp->problem, fbp->grid.n[2],
-                                              fbp->options->interp,
-                                              fbp->options->accuracy));
+    const qb__question question = qb__fbp_question(fbp);
+    cJSON_AddItemToObject(plan, "why", qb__why(&question));
 }
 
 static const char *kernel(void *state) {
-    return ((on_cpu *)state)->fbp->variant->id;
+    return ((on_cpu *)state)->fbp->variant->head.id;
 }
 
 const qb__engine qb__fbp_cpu = {

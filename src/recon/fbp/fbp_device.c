@@ -84,7 +84,7 @@ static qb_status reconstruct_run(void *self, size_t chunk, size_t task, int work
                                  void *out) {
     (void)task, (void)worker;
     qb__fbp_devices *gpu = self;
-    const qb__bp_parallel_device_variant *variant = gpu->choice.variant;
+    const qb__bp_parallel_device_variant *variant = qb__bp_parallel_on_device(gpu->choice.variant);
     const qb__fbp_slot *slab = out;
     const size_t step = gpu->fbp->step;
     qb_status status = QB_OK;

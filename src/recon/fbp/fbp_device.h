@@ -4,7 +4,7 @@
 
 #include "kernels/bp_parallel/device_pass.h"
 #include "kernels/filter/filter_device.h"
-#include "planner/device_backproject.h"
+#include "planner/choose.h"
 #include "planner/device_select.h"
 #include "recon/fbp/fbp.h"
 
@@ -40,7 +40,7 @@ struct qb__fbp_devices {
     const qb__fbp *fbp;
     qb__device_set set;
     size_t parts; /* devices that share a chunk */
-    qb__device_choice choice;
+    qb__choice choice;
     qb__bp_parallel_problem problem; /* fbp's, its largest values said to be known: see measure */
     bool measure;                    /* they are not, the kernel needs them: each pass finds them */
     qb__fbp_part part[QB__DEVICES_MAX];
@@ -55,6 +55,7 @@ struct qb__fbp_devices {
 /* fbp_device_plan.c */
 qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *env,
                                 qb__offer *offer);
+qb__question qb__fbp_device_question(const qb__fbp_devices *gpu);
 qb__room qb__fbp_device_memory(void *state, const qb__cut *cut);
 double qb__fbp_device_seconds(void *state, const qb__cut *cut);
 qb_status qb__fbp_device_no_room(void *state, const qb__cut *least, const qb__room *cap,

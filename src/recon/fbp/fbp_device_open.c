@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "planner/backproject.h"
+#include "planner/choose.h"
 #include "recon/fbp/fbp_device.h"
 
 static qb_status open_filter(const qb__fbp_devices *gpu, qb__fbp_part *part) {
@@ -32,7 +32,7 @@ static qb_status open_filter(const qb__fbp_devices *gpu, qb__fbp_part *part) {
 
 static qb_status open_pass(const qb__fbp_devices *gpu, qb__fbp_part *part, unsigned slices) {
     const qb__fbp *fbp = gpu->fbp;
-    const qb__bp_parallel_device_variant *variant = gpu->choice.variant;
+    const qb__bp_parallel_device_variant *variant = qb__bp_parallel_on_device(gpu->choice.variant);
     qb__device_pass *pass = &part->pass;
     size_t views = fbp->info->views, stride = qb__fbp_row_stride(fbp);
     qb_status status;
@@ -52,11 +52,11 @@ static qb_status open_pass(const qb__fbp_devices *gpu, qb__fbp_part *part, unsig
     QB__TRY(open_filter(gpu, part));
     QB__TRY(qb__memory_create(part->device, gpu->cut.views * slices * stride * sizeof(float),
                               &pass->rows.memory));
-    QB__TRY(
-        qb__memory_create(part->device,
-                          variant->packed_bytes(&part->problem, qb__device_padded(variant, slices),
-                                                gpu->choice.values),
-                          &pass->packed));
+    QB__TRY(qb__memory_create(part->device,
+                              variant->packed_bytes(&part->problem,
+                                                    qb__variant_padded(&variant->head, slices),
+                                                    gpu->choice.values),
+                              &pass->packed));
 out:
     return status;
 }
@@ -83,12 +83,12 @@ qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running
     return status;
 }
 
-static void close_part(const qb__fbp_devices *gpu, qb__fbp_part *part) {
+static void close_part(qb__fbp_part *part) {
     qb__device_pass *pass = &part->pass;
     qb__queue_destroy(part->up);
     qb__queue_destroy(part->compute);
     qb__queue_destroy(part->down);
-    if (pass->plan) gpu->choice.variant->destroy(pass->plan);
+    if (pass->plan) pass->variant->destroy(pass->plan);
     qb__device_filter_destroy(pass->filter);
     qb__rows_largest_destroy(pass->measure);
     qb__memory_destroy(pass->rows.memory);
@@ -99,7 +99,7 @@ static void close_part(const qb__fbp_devices *gpu, qb__fbp_part *part) {
 
 void qb__fbp_device_close(void *state) {
     qb__fbp_devices *gpu = state;
-    for (size_t p = 0; p < gpu->parts; p++) close_part(gpu, &gpu->part[p]);
+    for (size_t p = 0; p < gpu->parts; p++) close_part(&gpu->part[p]);
 }
 
 void qb__fbp_device_destroy(void *state) {
@@ -113,14 +113,13 @@ void qb__fbp_device_destroy(void *state) {
 static const char *remedy(const qb__fbp_devices *gpu, char *text, size_t size) {
     const qb__fbp *fbp = gpu->fbp;
     const qb__device_info *info = qb__device_info_of(gpu->part[0].device);
-    const qb_interp interp = fbp->options->interp;
-    qb__device_choice high;
-    if (!fbp->options->kernel &&
-        qb__device_choose(info, &gpu->problem, fbp->grid.n[2], interp, QB_ACCURACY_HIGH, NULL,
-                          &high) == QB_OK &&
+    qb__question question = qb__fbp_device_question(gpu);
+    qb__choice high;
+    question.accuracy = QB_ACCURACY_HIGH;
+    if (!question.id && qb__choose(&question, &high) == QB_OK &&
         !qb__device_pass_measures(high.variant, info, &fbp->problem, high.values))
         return "--accuracy high";
-    snprintf(text, size, "--kernel bp_parallel_%s.alu", qb_interp_name(interp));
+    snprintf(text, size, "--kernel bp_parallel_%s.alu", qb_interp_name(question.interp));
     return text;
 }
 

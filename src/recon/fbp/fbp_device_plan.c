@@ -7,8 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "planner/backproject.h"
-#include "planner/kernel_name.h"
+#include "planner/choose.h"
 #include "planner/tuning.h"
 #include "recon/fbp/fbp_device.h"
 
@@ -29,6 +28,13 @@ static const char *not_for_devices(const qb__fbp *fbp) {
     return NULL;
 }
 
+qb__question qb__fbp_device_question(const qb__fbp_devices *gpu) {
+    qb__question question = qb__fbp_question(gpu->fbp);
+    question.device = qb__device_info_of(gpu->set.device[0]);
+    question.problem = &gpu->problem;
+    return question;
+}
+
 /* Largest values that nobody knows are measured while it runs, at the cost of filtering again at
  * most: little beside what half precision saves, so the choice goes as if they were known. A bound
  * that is known serves however loose it is: scaled to 2^12, halves keep their 11 bits down to
@@ -40,9 +46,8 @@ static qb_status choose(qb__fbp_devices *gpu, const qb__device_info *info) {
     gpu->problem = fbp->problem;
     if (!gpu->problem.largest)
         gpu->problem.largest = &some; /* only that it is there is looked at */
-    qb_status status =
-        qb__device_choose(info, &gpu->problem, fbp->grid.n[2], fbp->options->interp,
-                          fbp->options->accuracy, fbp->options->kernel, &gpu->choice);
+    const qb__question question = qb__fbp_device_question(gpu);
+    qb_status status = qb__choose(&question, &gpu->choice);
     if (status != QB_OK) return status;
     gpu->measure =
         qb__device_pass_measures(gpu->choice.variant, info, &fbp->problem, gpu->choice.values);
@@ -72,11 +77,12 @@ static size_t measure_bytes(const qb__fbp_devices *gpu, size_t slices) {
 
 /* The back-projection's tables, and a packed pass. */
 static size_t kernel_bytes(const qb__fbp_devices *gpu, size_t slices) {
-    const qb__device_choice *choice = &gpu->choice;
+    const qb__choice *choice = &gpu->choice;
     const qb__bp_parallel_problem *problem = &gpu->fbp->problem;
-    const unsigned padded = qb__device_padded(choice->variant, slices);
-    return choice->variant->plan_bytes(gpu->part[0].device, problem, padded, choice->values) +
-           choice->variant->packed_bytes(problem, padded, choice->values);
+    const unsigned padded = qb__variant_padded(choice->variant, slices);
+    const qb__bp_parallel_device_variant *variant = qb__bp_parallel_on_device(choice->variant);
+    return variant->plan_bytes(gpu->part[0].device, problem, padded, choice->values) +
+           variant->packed_bytes(problem, padded, choice->values);
 }
 
 /* Slices of a device's own. */
@@ -118,15 +124,15 @@ static size_t device_cap(const qb__fbp_devices *gpu, const qb_env *env) {
  * above its share of page-locked memory, no pass above what the kernel takes. */
 static size_t most_slices(const qb__fbp_devices *gpu) {
     const qb__fbp *fbp = gpu->fbp;
-    const qb__bp_parallel_device_variant *variant = gpu->choice.variant;
-    size_t step = variant->slices_step ? variant->slices_step : 1;
+    const qb__variant *variant = gpu->choice.variant;
+    size_t step = variant->step ? variant->step : 1;
     size_t slab = qb__fbp_slab_slice(fbp), raw = qb__fbp_raw_slice(fbp);
     size_t each = qb__ceil_div(fbp->grid.n[2], gpu->parts);
     size_t most = qb__ceil_div(qb__ceil_div(each, 4), step) * step;
     size_t ring = RING_BYTES / gpu->parts / (slab > raw ? slab : raw);
     if (most > ring) most = ring / step * step;
     if (most < step) most = step;
-    if (variant->slices_max && most > variant->slices_max) most = variant->slices_max;
+    if (variant->most && most > variant->most) most = variant->most;
     return most < each ? most : each;
 }
 
@@ -243,7 +249,7 @@ qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *
 
 /* What is known of all slices in one pass, for the passes that chunks and devices cut them into. */
 static double kernel_seconds(const qb__fbp_devices *gpu, const qb__cut *cut) {
-    const qb__device_choice *choice = &gpu->choice;
+    const qb__choice *choice = &gpu->choice;
     const qb__device_info *info = qb__device_info_of(gpu->set.device[0]);
     const size_t all = gpu->fbp->grid.n[2], chunk = cut->slices;
     const size_t slices[] = {all, qb__ceil_div(chunk, gpu->parts),
@@ -252,8 +258,8 @@ static double kernel_seconds(const qb__fbp_devices *gpu, const qb__cut *cut) {
     int unit;
     for (int i = 0; i < 3; i++)
         if (slices[i])
-            seconds[i] = qb__device_forecast(info, choice->variant, &gpu->fbp->problem, slices[i],
-                                             choice->values, NULL, &unit);
+            seconds[i] = qb__forecast(info, choice->variant, &gpu->fbp->problem, slices[i],
+                                      choice->values, NULL, &unit);
     return choice->seconds * ((double)(all / chunk) * seconds[1] + seconds[2]) / seconds[0];
 }
 
@@ -275,9 +281,9 @@ void qb__fbp_device_tell(void *state, const qb_env *env) {
 
 void qb__fbp_device_describe(void *state, const qb__cut *cut, cJSON *plan) {
     const qb__fbp_devices *gpu = state;
-    const qb__fbp *fbp = gpu->fbp;
     const qb__device_info *info = qb__device_info_of(gpu->set.device[0]);
-    const qb__bp_parallel_device_variant *variant = gpu->choice.variant;
+    const qb__question question = qb__fbp_device_question(gpu);
+    const qb__variant *variant = gpu->choice.variant;
     cJSON_AddStringToObject(plan, "kernel", variant->id);
     cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(variant->accuracy));
     cJSON_AddStringToObject(plan, "device", info->spec);
@@ -286,8 +292,5 @@ void qb__fbp_device_describe(void *state, const qb__cut *cut, cJSON *plan) {
     cJSON_AddNumberToObject(plan, "device_memory_bytes", (double)cut->need.device);
     cJSON_AddItemToObject(plan, "kernel_parameters",
                           qb__parameters_json(variant, gpu->choice.values));
-    cJSON_AddItemToObject(plan, "why_device",
-                          qb__device_why(info, &gpu->problem, fbp->grid.n[2],
-                                         fbp->options->interp,
-                                         fbp->options->accuracy));
+    cJSON_AddItemToObject(plan, "why_device", qb__why(&question));
 }

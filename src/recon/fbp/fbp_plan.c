@@ -14,11 +14,9 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "center/center.h"
-#include "cpu/features.h"
 #include "geometry/parallel.h"
 #include "job/describe.h"
-#include "planner/backproject.h"
-#include "planner/kernel_name.h"
+#include "planner/choose.h"
 #include "recon/fbp/fbp_device.h"
 
 static qb_status check_scan(const qb_scan_info *info) {
@@ -157,15 +155,25 @@ static qb_status bound_rows(qb__fbp *fbp) {
     return QB_OK;
 }
 
+qb__question qb__fbp_question(const qb__fbp *fbp) {
+    return (qb__question){.operation = QB__BP_PARALLEL,
+                          .problem = &fbp->problem,
+                          .slices = fbp->sweep ? 1 : fbp->grid.n[2],
+                          .interp = fbp->options->interp,
+                          .accuracy = fbp->options->accuracy,
+                          .id = fbp->options->kernel};
+}
+
 /* What the CPU's single slices are made with (fbp_slice.c), and its volume where it computes that:
  * the same bits, whatever a device is asked for. */
 static qb_status decide_kernel(qb__fbp *fbp) {
-    const char *id = fbp->options->kernel;
-    qb_interp interp = fbp->options->interp;
-    if (interp == QB_INTERP_OVERSAMPLE) interp = QB_INTERP_LINEAR;
-    return qb__bp_parallel_choose(&fbp->problem, fbp->sweep ? 1 : fbp->grid.n[2], interp,
-                                  fbp->options->accuracy,
-                                  id && qb__kernel_of_device(id) ? NULL : id, &fbp->variant);
+    qb__question question = qb__fbp_question(fbp);
+    qb__choice choice;
+    if (question.interp == QB_INTERP_OVERSAMPLE) question.interp = QB_INTERP_LINEAR;
+    if (question.id && qb__kernel_of_device(question.id)) question.id = NULL;
+    qb_status status = qb__choose(&question, &choice);
+    fbp->variant = (const qb__bp_parallel_variant *)choice.variant;
+    return status;
 }
 
 static qb_status decide_problem(qb__fbp *fbp) {

@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "planner/backproject.h"
 
 /* ---- what a cut costs ---- */
 
@@ -58,7 +57,7 @@ static double seconds(void *state, const qb__cut *cut) {
     const qb__bp_cone_problem *p = &fdk->problem;
     double views = (double)p->views, slice = (double)p->nx * (double)p->ny;
     double filter = cpu->rows * views * (double)fdk->width * (fdk->resampled ? 20e-9 : 5e-9);
-    double project = cpu->slices * slice * views / (fdk->variant->speed * 1e9) +
+    double project = cpu->slices * slice * views / (fdk->variant->head.speed * 1e9) +
                      (double)cut->blocks * (double)p->nz * slice * 1e-9;
     double line = (double)qb__fdk_raw_row(fdk);
     double read = cpu->raw_rows * views * line / (fdk->info->chunk_rows > 1 ? 0.2e9 : 1.5e9);
@@ -233,13 +232,13 @@ static void close_cpu(void *state) {
 static void describe(void *state, const qb__cut *cut, cJSON *plan) {
     (void)cut;
     const qb__bp_cone_variant *variant = ((qb__fdk_on_cpu *)state)->fdk->variant;
-    cJSON_AddStringToObject(plan, "kernel", variant->id);
-    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(variant->accuracy));
+    cJSON_AddStringToObject(plan, "kernel", variant->head.id);
+    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(variant->head.accuracy));
     cJSON_AddStringToObject(plan, "device", "cpu");
 }
 
 static const char *kernel(void *state) {
-    return ((qb__fdk_on_cpu *)state)->fdk->variant->id;
+    return ((qb__fdk_on_cpu *)state)->fdk->variant->head.id;
 }
 
 const qb__engine qb__fdk_cpu = {

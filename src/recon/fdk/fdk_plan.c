@@ -7,13 +7,11 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "cpu/features.h"
 #include "geometry/circle.h"
 #include "geometry/grid.h"
 #include "geometry/matrix.h"
 #include "job/describe.h"
-#include "planner/backproject.h"
-#include "planner/kernel_name.h"
+#include "planner/choose.h"
 #include "recon/fdk/fdk.h"
 
 static const double degrees = 57.29577951308232;
@@ -148,42 +146,17 @@ out:
     return status;
 }
 
-static const char *unusable(const qb__fdk *fdk, const qb__bp_cone_variant *row) {
-    if (row->features & ~qb__cpu_features()) return "this CPU lacks its instructions";
-    if (row->accuracy > fdk->options->accuracy) return "less accurate than asked for";
-    if (row->needs_largest && !fdk->problem.largest)
-        return "needs each filtered view's largest value beforehand, which one pass does not know";
-    if (row->applicable && !row->applicable(&fdk->problem)) return "does not apply to this geometry";
-    return NULL;
-}
-
 static qb_status decide_kernel(qb__fdk *fdk, cJSON *plan) {
-    size_t count;
-    const qb__bp_cone_variant *rows = qb__bp_cone_variants(&count);
-    const char *id = fdk->options->kernel;
-    cJSON *why_list = cJSON_AddArrayToObject(plan, "why");
-    double updates = (double)fdk->problem.nx * (double)fdk->problem.ny * (double)fdk->problem.nz *
-                     (double)fdk->problem.views;
-    for (size_t i = 0; i < count; i++) {
-        const char *why = unusable(fdk, &rows[i]);
-        cJSON *entry = cJSON_CreateObject();
-        cJSON_AddStringToObject(entry, "kernel", rows[i].id);
-        cJSON_AddStringToObject(entry, "accuracy", qb_accuracy_name(rows[i].accuracy));
-        cJSON_AddNumberToObject(entry, "core_seconds", updates / (rows[i].speed * 1e9));
-        cJSON_AddStringToObject(entry, "verdict", why ? why : "usable");
-        cJSON_AddItemToArray(why_list, entry);
-        if (id && strcmp(id, rows[i].id) == 0 && why)
-            return qb__fail(QB_UNSUPPORTED,
-                            "kernel %s: %s; leave --kernel out, or take one that qb plan fdk --why "
-                            "calls usable",
-                            id, why);
-        if (why || (id && strcmp(id, rows[i].id) != 0)) continue;
-        if (!fdk->variant || rows[i].speed > fdk->variant->speed) fdk->variant = &rows[i];
-    }
-    if (!fdk->variant && id) return qb__kernel_refuse(id);
-    if (!fdk->variant)
-        return qb__fail(QB_UNSUPPORTED, "no kernel back-projects this geometry at --accuracy %s",
-                        qb_accuracy_name(fdk->options->accuracy));
+    const qb__question question = {.operation = QB__BP_CONE,
+                                   .problem = &fdk->problem,
+                                   .slices = 1,
+                                   .accuracy = fdk->options->accuracy,
+                                   .id = fdk->options->kernel};
+    qb__choice choice;
+    cJSON_AddItemToObject(plan, "why", qb__why(&question));
+    qb_status status = qb__choose(&question, &choice);
+    if (status != QB_OK) return status;
+    fdk->variant = (const qb__bp_cone_variant *)choice.variant;
     return qb__filter_create(fdk->options->filter, fdk->options->pad, fdk->width,
                              fdk->weights.pitch, &fdk->filter);
 }

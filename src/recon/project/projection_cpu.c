@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "planner/backproject.h"
 #include "recon/project/projection.h"
 
 typedef struct on_cpu {
@@ -46,8 +45,9 @@ static double seconds(void *state, const qb__cut *cut) {
     const double once = voxels * (double)qb_dtype_size(p->source->dtype) /
                         (piece[0] * piece[1] * piece[2] > 1 ? 0.2e9 : 1.5e9);
     const double read = cut->slabs > 1 ? once * blocks : once;
-    const double compute =
-        (qb__projection_samples(p) / (p->projector->variant->speed * 1e9) + blocks * voxels * 1e-9) / cpu->threads;
+    const double compute = (qb__projection_samples(p) / (p->projector->variant->head.speed * 1e9) +
+                            blocks * voxels * 1e-9) /
+                           cpu->threads;
     const double write = (double)p->scan.views * (double)qb__projection_pixels(p) *
                          (double)cpu->value_bytes / 1e9;
     if (cut->slots < 2) return read + compute + write;
@@ -146,14 +146,14 @@ static void close_cpu(void *state) {
 static void describe(void *state, const qb__cut *cut, cJSON *plan) {
     const on_cpu *cpu = state;
     const qb__joseph_variant *variant = cpu->p->projector->variant;
-    cJSON_AddStringToObject(plan, "kernel", variant->id);
-    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(variant->accuracy));
+    cJSON_AddStringToObject(plan, "kernel", variant->head.id);
+    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(variant->head.accuracy));
     cJSON_AddStringToObject(plan, "device", "cpu");
     cJSON_AddNumberToObject(plan, "volume_reads", cut->slabs == 1 ? 1.0 : (double)cut->blocks);
 }
 
 static const char *kernel(void *state) {
-    return ((on_cpu *)state)->p->projector->variant->id;
+    return ((on_cpu *)state)->p->projector->variant->head.id;
 }
 
 const qb__engine qb__projection_cpu = {

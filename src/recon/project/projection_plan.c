@@ -7,10 +7,9 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "cpu/features.h"
 #include "geometry/units.h"
 #include "io/formats.h"
-#include "planner/backproject.h"
+#include "planner/choose.h"
 #include "recon/project/projection.h"
 
 /* Readers forgive a lack of memory for what a file only may have beside it: voxel size, place. */
@@ -90,28 +89,19 @@ static qb_status decide_scan(qb__projection *p, const qb_env *env) {
     return qb__simulate_place(&p->scan, env);
 }
 
-/* Planes that rays cross: along the axis that has the most of them. */
 double qb__projection_samples(const qb__projection *p) {
-    const size_t *n = p->grid.n;
-    size_t most = n[0] > n[1] ? n[0] : n[1];
-    return (double)p->scan.views * (double)qb__projection_pixels(p) * (double)most;
+    const qb__joseph_problem problem = qb__project_problem(&p->projector->geometry, &p->grid);
+    return qb__operation_of(QB__PROJECT_JOSEPH)->updates(&problem);
 }
 
+/* The table behind the choice. */
 static void add_why(const qb__projection *p, cJSON *plan) {
-    size_t count;
-    const qb__joseph_variant *rows = qb__joseph_variants(&count);
-    cJSON *list = cJSON_AddArrayToObject(plan, "why");
-    for (size_t i = 0; i < count; i++) {
-        bool runs = (rows[i].features & ~qb__cpu_features()) == 0;
-        cJSON *entry = cJSON_CreateObject();
-        cJSON_AddStringToObject(entry, "kernel", rows[i].id);
-        cJSON_AddStringToObject(entry, "accuracy",
-                                qb_accuracy_name(rows[i].accuracy));
-        cJSON_AddNumberToObject(entry, "core_seconds", qb__projection_samples(p) / (rows[i].speed * 1e9));
-        cJSON_AddStringToObject(entry, "verdict",
-                                runs ? "usable" : "this CPU lacks its instructions");
-        cJSON_AddItemToArray(list, entry);
-    }
+    const qb__joseph_problem problem = qb__project_problem(&p->projector->geometry, &p->grid);
+    const qb__question question = {.operation = QB__PROJECT_JOSEPH,
+                                   .problem = &problem,
+                                   .slices = 1,
+                                   .accuracy = QB_ACCURACY_HIGH};
+    cJSON_AddItemToObject(plan, "why", qb__why(&question));
 }
 
 static void describe_scan(const qb__projection *p, cJSON *plan) {

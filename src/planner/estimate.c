@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* What a row would take: by measurement, by the model of the device, by the listed rate of the CPU. */
+#include <string.h>
+
+#include "cpu/features.h"
+#include "planner/choose.h"
+#include "planner/tuning.h"
+
+double qb__forecast(const qb__device_info *device, const qb__variant *variant, const void *problem,
+                    size_t slices, const int *values, double seconds[QB__UNITS], int *bottleneck) {
+    qb__device_model model;
+    qb__kernel_cost cost = {0};
+    const unsigned padded = qb__variant_padded(variant, slices);
+    const unsigned pass = variant->most && padded > variant->most ? variant->most : padded;
+    const double updates = qb__operation_of(variant->operation)->updates(problem) * padded;
+    qb__device_model_of(device, &model);
+    variant->cost(problem, pass, values, &cost);
+    cost.launches *= (double)((padded + pass - 1) / (pass ? pass : 1));
+    return qb__device_predict(&model, &cost, updates, seconds, bottleneck);
+}
+
+typedef struct asked {
+    const qb__variant *variant;
+    const qb__question *question;
+} asked;
+
+static const char *unusable(const asked *a, const int *values) {
+    const qb__variant *v = a->variant;
+    return v->unusable ? v->unusable(a->question->device, a->question->problem, values) : NULL;
+}
+
+/* A file may hold anything: only legal values are taken. */
+static bool serves(const void *context, const int *values) {
+    const asked *a = context;
+    return qb__parameters_legal(a->variant, values) && !unusable(a, values);
+}
+
+/* The first combination that serves; the reason of the very first when none does. */
+static const char *first_usable(const asked *a, int *values) {
+    const char *why = NULL;
+    for (size_t n = 0; n < qb__parameter_combinations(a->variant); n++) {
+        qb__parameter_combination(a->variant, n, values);
+        const char *reason = unusable(a, values);
+        if (!reason) return NULL;
+        if (!why) why = reason;
+    }
+    return why ? why : "it has no parameters to choose from";
+}
+
+/* What is known of this device: parameters and a speed; of its architecture: parameters. */
+static bool known_parameters(const asked *a, qb__tuning_entry *entry) {
+    const qb__question *q = a->question;
+    char name[QB__TUNING_NAME];
+    qb__tuning_key key = {qb__tuning_device(q->device, name, sizeof name), a->variant->id,
+                          q->slices, qb__operation_of(q->operation)->columns(q->problem)};
+    const qb__tuning_test test = {serves, a};
+    bool found = qb__tuning_find(&key, &test, entry);
+    if (!found && (key.device = qb__tuning_paper_card(q->device)) != NULL) {
+        found = qb__tuning_find(&key, &test, entry);
+        entry->giga_updates = 0;
+    }
+    return found && serves(a, entry->values);
+}
+
+static const char *on_device(const asked *a, double updates, qb__choice *choice) {
+    const qb__question *q = a->question;
+    qb__tuning_entry entry = {.giga_updates = 0};
+    const char *why = NULL;
+    if (!(a->variant->apis & (unsigned)q->device->api))
+        return q->device->api == QB__API_CUDA ? "not for CUDA" : "not for OpenCL";
+    const bool known = known_parameters(a, &entry);
+    choice->measured = known && entry.giga_updates > 0;
+    if (known)
+        memcpy(choice->values, entry.values, sizeof choice->values);
+    else
+        why = first_usable(a, choice->values);
+    if (why) return why;
+    choice->predicted = qb__forecast(q->device, a->variant, q->problem, q->slices, choice->values,
+                                     NULL, &choice->bottleneck);
+    choice->seconds = choice->measured ? updates / (entry.giga_updates * 1e9) : choice->predicted;
+    return NULL;
+}
+
+const char *qb__estimate(const qb__variant *variant, const qb__question *question,
+                         qb__choice *choice) {
+    const asked a = {variant, question};
+    const double updates = qb__operation_of(variant->operation)->updates(question->problem) *
+                           qb__variant_padded(variant, question->slices);
+    *choice = (qb__choice){.variant = variant};
+    if (question->device) return on_device(&a, updates, choice);
+    choice->seconds = choice->predicted = updates / (variant->speed * 1e9);
+    if (variant->features & ~qb__cpu_features()) return "this CPU lacks its instructions";
+    return unusable(&a, choice->values);
+}

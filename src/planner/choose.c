@@ -44,7 +44,7 @@ static qb_status refuse(const char *id, const qb__question *q) {
     if (!row) return qb__fail(QB_BAD_ARGUMENT, "there is no kernel %s: qb devices lists them", id);
     const qb__operation_row *home = qb__operation_of(row->operation);
     if (row->operation != q->operation)
-        return qb__fail(QB_BAD_ARGUMENT, "--kernel %s is %s: %s", id, home->whose, home->verb);
+        return qb__fail(QB_BAD_ARGUMENT, "--kernel %s is %s: qb %s", id, home->whose, home->verb);
     if (q->family && strncmp(id, q->family, strlen(q->family)) != 0)
         return qb__fail(QB_BAD_ARGUMENT, "--kernel %s is none of %s..., which alone serve here", id,
                         q->family);
@@ -63,9 +63,10 @@ static qb_status take(const qb__question *q, qb__choice *choice) {
     if (!why) return QB_OK;
     choice->variant = NULL;
     return qb__fail(QB_UNSUPPORTED,
-                    "kernel %s%s%s: %s; leave --kernel out, or take one that qb plan --why calls "
+                    "kernel %s%s%s: %s; leave --kernel out, or take one that qb plan %s --why calls "
                     "usable",
-                    q->id, q->device ? " on " : "", q->device ? q->device->spec : "", why);
+                    q->id, q->device ? " on " : "", q->device ? q->device->spec : "", why,
+                    qb__operation_of(q->operation)->verb);
 }
 
 /* ---- the fastest ---- */

@@ -96,15 +96,15 @@ static const struct operation {
     qb__operation_row row;
     const qb__variant *(*cpu)(size_t i), *(*devices)(size_t i);
 } operations[QB__OPERATIONS] = {
-    [QB__BP_PARALLEL] = {{"a parallel beam's", "qb fbp", "back-projects", true, parallel_updates,
+    [QB__BP_PARALLEL] = {{"a parallel beam's", "fbp", "back-projects", true, parallel_updates,
                           parallel_columns, parallel_usual, parallel_forget},
                          parallel_rows,
                          parallel_device_rows},
-    [QB__BP_CONE] = {{"a cone beam's", "qb fdk", "back-projects this geometry", false, cone_updates,
+    [QB__BP_CONE] = {{"a cone beam's", "fdk", "back-projects this geometry", false, cone_updates,
                       cone_columns, NULL, NULL},
                      cone_rows,
                      no_rows},
-    [QB__PROJECT_JOSEPH] = {{"for forward projection", "qb project", "projects", false,
+    [QB__PROJECT_JOSEPH] = {{"for forward projection", "project", "projects", false,
                              joseph_updates, joseph_columns, NULL, NULL},
                             joseph_rows,
                             no_rows},

@@ -9,7 +9,7 @@
  * operation adds a row here. */
 typedef struct qb__operation_row {
     const char *whose; /* whom its kernels serve: "a cone beam's" */
-    const char *verb;  /* the verb that takes them: "qb fdk" */
+    const char *verb;  /* the verb that takes them: "fdk" */
     const char *does;  /* "back-projects this cone beam" */
     bool interps;      /* rows differ in interpolation */
     /* Of one slice of the problem (a whole problem where it is not done by slices). */

@@ -91,6 +91,25 @@ typedef struct qb_project_options {
 } qb_project_options;
 QB_API extern const qb_param qb_project_params[];
 
+/* Least squares on the projector pair (quickbeam/project.h): the volume whose line integrals differ
+ * least from the measured ones, by SIRT or CGLS; stopping early regularises. Zero, no numbers or NULL:
+ * the default named. */
+typedef struct qb_iterative_options {
+    size_t struct_size; /* see qb_params_init */
+    int iterations;      /* at most; default 100 for SIRT, 20 for CGLS */
+    double tolerance;    /* stop once |x' - x| / |x'| is less; 0 = never */
+    bool nonneg;         /* no value below zero */
+    char *center;        /* a column, auto or a finder's name; for a parallel beam */
+    qb_numbers size;     /* NX,NY,NZ; default: columns, columns, rows */
+    double voxel;        /* mm; default: pixel / magnification */
+    qb_numbers offset;   /* X,Y,Z mm */
+    char *like;          /* the grid of this volume file instead of the three; NULL = unset */
+    double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
+    char *kernel;        /* a projection variant's id; NULL = the planner chooses */
+    double relaxation;   /* SIRT: how much of each update is taken, 0 < relaxation < 2 */
+} qb_iterative_options;
+QB_API extern const qb_param qb_sirt_params[], qb_cgls_params[];
+
 /* A job that is decided but has not begun: it has allocated nothing large and written nothing. */
 typedef struct qb_job qb_job;
 
@@ -103,6 +122,15 @@ QB_API qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep,
 QB_API qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                              const qb_fdk_options *options, const qb_output_options *output,
                              const char *command, const qb_env *env, qb_job **job);
+/* Iterative reconstruction of any geometry; NULL: a parallel beam of the scan's own angles and pixels.
+ * All line integrals and a few volumes are held: QB_BAD_ARGUMENT, with how much, when env allows less. The
+ * report says how residual |A x - b| / |b| and change fell. */
+QB_API qb_status qb_sirt_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
+                              const qb_iterative_options *options, const qb_output_options *output,
+                              const char *command, const qb_env *env, qb_job **job);
+QB_API qb_status qb_cgls_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
+                              const qb_iterative_options *options, const qb_output_options *output,
+                              const char *command, const qb_env *env, qb_job **job);
 /* Line integrals of a volume, by qb_projector, from disk to disk. geometry->geometry is `parallel`, a
  * file (then views, angles, detector and distances are its), or NULL for a circle. QB_BAD_INPUT for a
  * volume whose voxels' size is not known where mm are needed, and as qb_projector_create. */

@@ -43,6 +43,7 @@ typedef struct options {
     qb_prep_options prep;
     qb_fbp_options fbp;
     qb_fdk_options fdk;
+    qb_iterative_options iterative;
     qb_project_options project;
     qb_geometry_options geometry;
     qb_grid_options grid;
@@ -137,6 +138,8 @@ qb_status info_volume(cli *c);
 qb_status cmd_plan(cli *c);
 qb_status cmd_fbp(cli *c);
 qb_status cmd_fdk(cli *c);
+qb_status cmd_sirt(cli *c);
+qb_status cmd_cgls(cli *c);
 qb_status cmd_project(cli *c);
 /* What fbp, fdk and project do once the job is planned: print the plan, or run it and print the report. */
 qb_status finish_job(cli *c, qb_job *job);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/options_rows.h"
+#include "quickbeam/recon.h"
+
+#define ROW(...) QB__ROW(qb_iterative_options, __VA_ARGS__)
+
+/* clang-format off */
+#define COMMON(most)                                                                               \
+    ROW(iterations, QB_PARAM_INT, "N", most, NULL, 1, 100000,                                      \
+        "at most so many; the report says how residual and change fell"),                          \
+    ROW(tolerance, QB_PARAM_DOUBLE, "X", "0", NULL, 0, 1,                                          \
+        "stop once an iteration changes the volume by less than this, relative to it; 0: never"),  \
+    ROW(nonneg, QB_PARAM_FLAG, NULL, NULL, NULL, 0, 0, "no attenuation below zero"),               \
+    ROW(center, QB_PARAM_TEXT, "COLUMN|auto|METHOD", "auto", NULL, 0, 0,                           \
+        "the rotation axis of a parallel beam, as in qb fbp"),                                     \
+    QB__SIZE_ROW(qb_iterative_options),                                                            \
+    ROW(voxel, QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,                                          \
+        "voxel in mm; default: a detector pixel as it appears at the axis"),                       \
+    ROW(offset, QB_PARAM_NUMBERS, "X,Y,Z", NULL, NULL, -1e9, 1e9,                                  \
+        "where the middle of the volume lies, in mm"),                                             \
+    QB__LIKE_ROW(qb_iterative_options),                                                            \
+    QB__HU_ROW(qb_iterative_options),                                                              \
+    ROW(kernel, QB_PARAM_TEXT, "ID", NULL, NULL, 0, 0,                                             \
+        "the projection kernel to use, whatever the planner thinks (qb devices lists them)")
+/* clang-format on */
+
+const qb_param qb_sirt_params[] = {
+    COMMON("100"),
+    ROW(relaxation, QB_PARAM_DOUBLE, "X", "1", NULL, 1e-6, 1.999,
+        "how much of each update is taken: between 0 and 2"),
+    QB_PARAMS_END(qb_iterative_options, relaxation),
+};
+const qb_param qb_cgls_params[] = {
+    COMMON("20"),
+    QB_PARAMS_END(qb_iterative_options, relaxation),
+};

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* What an iterative reconstruction will do: geometry, axis, grid, projector, forecast. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "geometry/grid.h"
+#include "ops/project.h"
+#include "recon/iterative/iterative.h"
+
+size_t qb__iterative_unknowns(const qb__iterative *it) {
+    return it->grid.n[0] * it->grid.n[1] * it->grid.n[2];
+}
+
+size_t qb__iterative_equations(const qb__iterative *it) {
+    return it->info->views * it->info->rows * it->info->columns;
+}
+
+/* ---- geometry ---- */
+
+/* A column; the middle where a finder is yet to say. */
+static qb_status decide_center(qb__iterative *it) {
+    const char *text = it->options->center ? it->options->center : "auto";
+    const double last = (double)it->info->columns - 1;
+    char *stop;
+    it->center = it->looked ? it->found : qb__strtod(text, &stop);
+    if (!it->looked && (stop == text || *stop)) it->center = NAN;
+    if (isnan(it->center) || (it->center >= 0 && it->center <= last)) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g", text, last);
+}
+
+static qb_status make_parallel(qb__iterative *it) {
+    const qb_scan_info *info = it->info;
+    const double pixel = info->pixel_size > 0 ? info->pixel_size : 1;
+    if (!info->angles)
+        return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles FROM:TO or a file", info->path);
+    qb_status status = decide_center(it);
+    if (status != QB_OK) return status;
+    const double center = isnan(it->center) ? ((double)info->columns - 1) / 2 : it->center;
+    status = qb_geometry_parallel(info->views, info->angles, info->rows, info->columns, pixel,
+                                  center, &it->own);
+    it->geometry = &it->own;
+    return status;
+}
+
+static qb_status decide_geometry(qb__iterative *it, const qb_geometry *given) {
+    const qb_scan_info *info = it->info;
+    if (!given) return make_parallel(it);
+    it->geometry = given;
+    it->center = 0; /* nothing to find */
+    if (given->views == info->views && given->rows == info->rows && given->columns == info->columns)
+        return QB_OK;
+    return qb__fail(QB_BAD_INPUT,
+                    "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu",
+                    given->views, given->rows, given->columns, info->path, info->views, info->rows,
+                    info->columns);
+}
+
+qb_status qb__iterative_begin(void *plan, const qb_env *env, cJSON *report, bool *anew) {
+    qb__iterative *it = plan;
+    if (!isnan(it->center)) return QB_OK;
+    qb_center_options options = {.method = it->options->center};
+    qb_center_result found;
+    qb_env hushed = env ? *env : (qb_env){0}; /* preparation says what it does when all is prepared */
+    hushed.log = NULL;
+    qb_status status = qb_center_find(it->scan, it->prep, &options, &hushed, &found);
+    if (status != QB_OK) return status;
+    if (found.warning[0]) qb__warn(env, "%s", found.warning);
+    qb__info(env, "axis at column %.2f, confidence %.2f", found.column, found.confidence);
+    cJSON *center = cJSON_AddObjectToObject(report, "center");
+    cJSON_AddNumberToObject(center, "column", found.column);
+    cJSON_AddNumberToObject(center, "confidence", found.confidence);
+    it->found = found.column;
+    *anew = it->looked = true;
+    return QB_OK;
+}
+
+/* ---- grid ---- */
+
+static qb_status decide_grid(qb__iterative *it, qb__decision *decision) {
+    const qb_iterative_options *options = it->options;
+    const bool in_mm = it->geometry != &it->own || it->info->pixel_size > 0;
+    const qb_grid_options asked = {.size = options->size,
+                                   .voxel = options->voxel,
+                                   .offset = options->offset,
+                                   .like = options->like};
+    qb_grid *grid = &it->grid;
+    qb_grid_default(it->geometry, grid);
+    qb_status status = qb_grid_make(&asked, grid);
+    if (status == QB_OK && options->hu > 0 && !in_mm)
+        status = qb__fail(QB_BAD_INPUT, "--hu needs the size of a pixel in mm: give --pixel-size");
+    if (status == QB_OK) status = qb_geometry_check_grid(it->geometry, grid);
+    if (status != QB_OK) return status;
+    decision->hu = options->hu;
+    decision->shown = grid->n[2] / 2;
+    decision->row1 = it->info->rows;
+    decision->subject.grid = *grid;
+    decision->subject.units = qb__volume_units(options->hu, in_mm);
+    decision->stack = (qb_stack){.shape = {grid->n[2], grid->n[1], grid->n[0]},
+                                 .units = decision->subject.units,
+                                 .quantity = options->hu > 0 ? "Hounsfield" : "attenuation",
+                                 .description = "quickbeam, iterative"};
+    for (int j = 0; in_mm && j < 3; j++) {
+        decision->stack.voxel[j] = grid->voxel[j];
+        decision->stack.offset[j] = grid->offset[j];
+    }
+    return QB_OK;
+}
+
+/* ---- all together ---- */
+
+qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, void *plan,
+                               const qb_env *env, cJSON *json, qb__decision *decision) {
+    qb__iterative *it = plan;
+    qb_status status;
+    it->solver = solver;
+    it->scan = task->scan;
+    it->info = task->info;
+    it->options = task->options;
+    it->prep = task->prep;
+    QB__TRY(decide_geometry(it, task->more));
+    QB__TRY(decide_grid(it, decision));
+    QB__TRY(qb_projector_create(it->geometry, &it->grid, it->options->kernel, env, &it->projector));
+    decision->more = qb__project_fixed_bytes(it->projector);
+    cJSON_AddStringToObject(json, "beam", qb_beam_name(it->geometry->beam));
+    if (it->geometry == &it->own && !isnan(it->center))
+        cJSON_AddNumberToObject(json, "column", it->center);
+    qb__info(env, "least squares of %zu line integrals in %zu voxels by %s, at most %d iterations%s",
+             qb__iterative_equations(it), qb__iterative_unknowns(it), solver->name,
+             it->options->iterations, it->options->nonneg ? ", not below zero" : "");
+out:
+    return status;
+}
+
+void qb__iterative_describe(const void *plan, const qb__cut *cut, cJSON *json) {
+    (void)cut;
+    const qb__iterative *it = plan;
+    cJSON_AddNumberToObject(json, "line_integrals", (double)qb__iterative_equations(it));
+}
+
+void qb__iterative_release(void *plan) {
+    qb__iterative *it = plan;
+    qb_projector_destroy(it->projector);
+    qb_geometry_destroy(&it->own);
+    it->projector = NULL;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_ITERATIVE_SOLVER_H
+#define QB_RECON_ITERATIVE_SOLVER_H
+
+#include "ops/vectors.h"
+#include "quickbeam/env.h"
+
+/* Least squares: x with the least |A x - b|, of which only A and its transpose are known. */
+typedef struct qb__linear {
+    void *self;
+    size_t unknowns, equations;
+    qb_status (*forward)(void *self, const float *x, float *y); /* y = A x */
+    qb_status (*adjoint)(void *self, const float *y, float *x); /* x = A' y */
+} qb__linear;
+
+typedef struct qb__solve_options {
+    int iterations;
+    double tolerance;  /* stop when an iteration changes x by less than this, relative to x; 0 = never */
+    double relaxation; /* SIRT: 0 < relaxation < 2 */
+    bool nonneg;       /* no value below zero */
+} qb__solve_options;
+
+/* Of one iteration. */
+typedef struct qb__solve_trace {
+    double residual; /* |A x - b| / |b| before it */
+    double change;   /* |x' - x| / |x'| */
+} qb__solve_trace;
+
+typedef struct qb__solved {
+    int iterations;         /* done */
+    const char *stopped;    /* why: "iterations", "tolerance", "residual is zero" */
+    qb__solve_trace *trace; /* [iterations], the caller's memory */
+} qb__solved;
+
+/* A solver: x comes in as the start (zeros) and goes out as the answer; b is used up. `trace` is
+ * [options->iterations]. Numbers that are no numbers, or a residual that has grown tenfold, end it
+ * with QB_INTERNAL and the iteration: a scan and a geometry that do not belong together diverge. */
+typedef struct qb__solver {
+    const char *name;
+    /* Vectors it holds besides x and b: of unknowns, of equations. */
+    size_t unknowns, equations;
+    qb_status (*run)(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v,
+                     const qb_env *env, float *b, float *x, qb__solved *solved);
+} qb__solver;
+
+/* Simultaneous iterative reconstruction (Gilbert 1972; in this form Gregor and Benson 2008):
+ * x += relaxation C A' R (b - A x), R and C one over the sums of A's rows and columns. */
+extern const qb__solver qb__solver_sirt;
+/* Conjugate gradients on A'A x = A'b (Hestenes and Stiefel 1952, as CGLS in Bjorck 1996). With
+ * `nonneg` what falls below zero is set to zero and, as that breaks the directions' conjugacy, the
+ * next one is the steepest descent again. */
+extern const qb__solver qb__solver_cgls;
+
+#endif

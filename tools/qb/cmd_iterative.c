@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "cli.h"
+
+/* A geometry file, or a circle where distances are given or the scan is one; else none: parallel. */
+static bool is_parallel(const qb_geometry_options *given, const qb_scan_info *info) {
+    if (given->geometry) return strcmp(given->geometry, "parallel") == 0;
+    return !(given->sod > 0 || given->sdd > 0) && info->beam != QB_BEAM_CONE;
+}
+
+typedef qb_status planner(qb_scan *, const qb_geometry *, const qb_prep_options *,
+                          const qb_iterative_options *, const qb_output_options *, const char *,
+                          const qb_env *, qb_job **);
+
+static qb_status run(cli *c, planner *plan) {
+    qb_scan *scan = NULL;
+    qb_job *job = NULL;
+    qb_geometry geometry = {0};
+    qb_status status = open_scan(c, &scan);
+    if (status != QB_OK) return status;
+    const qb_scan_info *info = qb_scan_describe(scan);
+    const bool parallel = is_parallel(&c->options.geometry, info);
+    const qb_detector detector = {.rows = info->rows,
+                                  .columns = info->columns,
+                                  .pixel_u = info->pixel_size,
+                                  .pixel_v = info->pixel_size};
+    if (!parallel)
+        status = qb_scan_geometry(info, &c->options.geometry, &detector, &c->env, &geometry);
+    if (status == QB_OK)
+        status = plan(scan, parallel ? NULL : &geometry, &c->options.prep, &c->options.iterative,
+                      &c->options.output, c->command, &c->env, &job);
+    if (status == QB_OK) status = finish_job(c, job);
+    qb_job_destroy(job);
+    qb_geometry_destroy(&geometry);
+    qb_scan_close(scan);
+    return status;
+}
+
+qb_status cmd_sirt(cli *c) { return run(c, qb_sirt_plan); }
+qb_status cmd_cgls(cli *c) { return run(c, qb_cgls_plan); }

@@ -203,7 +203,7 @@ static double seconds(void *state, const qb__cut *cut) {
     const size_t *n = it->grid.n;
     const double planes = (double)(n[0] > n[1] ? n[0] : n[1]);
     const double samples = (double)qb__iterative_equations(it) * planes;
-    const double each = 2 * samples / (it->projector->variant->speed * 1e9) +
+    const double each = 2 * samples / (it->projector->variant->head.speed * 1e9) +
                         6e-9 * ((double)qb__iterative_unknowns(it) + (double)qb__iterative_equations(it));
     return it->options->iterations * each / cpu->threads;
 }
@@ -280,12 +280,12 @@ static void close_cpu(void *state) {
 static void describe(void *state, const qb__cut *cut, cJSON *plan) {
     (void)cut;
     const qb__joseph_variant *variant = ((on_cpu *)state)->it->projector->variant;
-    cJSON_AddStringToObject(plan, "kernel", variant->id);
+    cJSON_AddStringToObject(plan, "kernel", variant->head.id);
     cJSON_AddStringToObject(plan, "device", "cpu");
 }
 
 static const char *kernel(void *state) {
-    return ((on_cpu *)state)->it->projector->variant->id;
+    return ((on_cpu *)state)->it->projector->variant->head.id;
 }
 
 const qb__engine qb__iterative_cpu = {

@@ -8,7 +8,6 @@
 #include "base/params.h"
 #include "base/status.h"
 #include "bench/bench_backproject.h"
-#include "bench/bench_cone.h"
 #include "bench/bench_parts.h"
 #include "planner/device_select.h"
 #include "planner/choose.h"

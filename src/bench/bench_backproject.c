@@ -9,6 +9,8 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "bench/bench_backproject.h"
+#include "bench/bench_ratio.h"
+#include "bench/device_trial.h"
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "cpu/features.h"
 #include "geometry/parallel.h"
@@ -173,13 +175,69 @@ out:
     return status;
 }
 
+/* ---- on a device ---- */
+
+static void report_device(const qb__choice *choice, const qb__device_result *result, unsigned slices,
+                   const qb__device_info *info, const qb__bp_parallel_problem *problem,
+                   cJSON *json) {
+    cJSON_AddStringToObject(json, "kernel", choice->variant->id);
+    cJSON_AddItemToObject(json, "parameters", qb__parameters_json(choice->variant, choice->values));
+    cJSON_AddNumberToObject(json, "slices", slices);
+    cJSON_AddNumberToObject(json, "seconds_median", result->seconds);
+    cJSON_AddNumberToObject(json, "giga_updates_per_second", result->giga_updates);
+    cJSON_AddNumberToObject(json, "packing_seconds", result->pack_seconds);
+    cJSON_AddNumberToObject(json, "packing_gigabytes_per_second",
+                            (4.0 * (double)problem->columns * (double)problem->views * slices +
+                             (double)result->packed_bytes) /
+                                result->pack_seconds * 1e-9);
+    cJSON_AddNumberToObject(json, "predicted_seconds", choice->predicted);
+    cJSON_AddStringToObject(json, "predicted_bottleneck", qb__unit_names[choice->bottleneck]);
+    cJSON_AddNumberToObject(json, "share_of_prediction", choice->predicted / result->seconds);
+    cJSON_AddNumberToObject(json, "rel_l2", result->rel_l2);
+    cJSON_AddStringToObject(json, "device", info->name);
+}
+
+static qb_status bench_device(const qb_bench_options *options, qb__device *device, cJSON *json) {
+    size_t n[3] = {1024, 1024, 64};
+    for (int i = 0; i < options->size.count && i < 3; i++) n[i] = (size_t)options->size.value[i];
+    if (options->size.count == 1) n[1] = n[0];
+    size_t columns = options->detector.count ? (size_t)options->detector.value[0] : n[0];
+    const qb__device_info *info = qb__device_info_of(device);
+    qb__device_trial *trial = NULL;
+    qb__choice choice;
+    qb__device_result result;
+    qb_status status;
+    QB__TRY(qb__device_trial_create(device, (size_t)options->views, columns, n[0], n[1],
+                                    (unsigned)n[2], &trial));
+    const qb__bp_parallel_problem *problem = qb__device_trial_problem(trial);
+    QB__TRY(qb__choose(&(qb__question){.operation = QB__BP_PARALLEL,
+                                       .device = info,
+                                       .problem = problem,
+                                       .slices = n[2],
+                                       .interp = options->interp,
+                                       .accuracy = options->accuracy,
+                                       .id = options->kernel},
+                       &choice));
+    unsigned slices = (unsigned)n[2], most = choice.variant->most;
+    if (most && slices > most) {
+        choice.predicted *= (double)most / qb__variant_padded(choice.variant, slices);
+        slices = most;
+    }
+    QB__TRY(qb__device_trial_run(trial, qb__bp_parallel_on_device(choice.variant), choice.values,
+                                 slices, options->repeat, &result));
+    report_device(&choice, &result, slices, info, problem, json);
+out:
+    qb__device_trial_destroy(trial);
+    return status;
+}
+
 qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *env, cJSON *result) {
     qb__device_set set;
     qb_status status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;
     if (set.count) qb__tuning_warn(env);
     qb__compile_watch(&set, env);
-    status = set.count ? qb__bench_backproject_device(options, set.device[0], result)
+    status = set.count ? bench_device(options, set.device[0], result)
                        : bench_cpu(options, env, result);
     qb__compile_done(&set, result);
     qb__device_set_close(&set);

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/sort.h"
 #include "base/status.h"
-#include "bench/bench_cone.h"
+#include "bench/bench_ratio.h"
 #include "bench/bench_parts.h"
 #include "bench/rabbitct_check.h"
 #include "bench/rabbitct_engine.h"

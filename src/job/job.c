@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/memory.h"
@@ -58,18 +59,44 @@ void qb__report_stages(cJSON *report, const qb__pipeline_report *times, int thre
     cJSON_AddNumberToObject(report, "cpu_seconds_per_thread", cpu / threads);
 }
 
-char *qb__provenance(const qb_job *job, const char *command, const char *input) {
+cJSON *qb__provenance_begin(const char *command) {
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "program", "quickbeam");
     cJSON_AddStringToObject(root, "version", qb_version());
     cJSON_AddStringToObject(root, "command", command ? command : "");
-    cJSON_AddStringToObject(root, "input", input);
     char date[32] = "";
     time_t now = time(NULL);
     struct tm utc;
     if (gmtime_r(&now, &utc)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    cJSON *run = cJSON_AddObjectToObject(root, "run"); /* all that differs between equal runs */
-    cJSON_AddStringToObject(run, "date", date);
+    cJSON_AddStringToObject(cJSON_AddObjectToObject(root, "run"), "date", date);
+    return root;
+}
+
+static void append(char *text, size_t size, const char *more, size_t count) {
+    size_t used = strlen(text);
+    if (used + count < size) memcpy(text + used, more, count), text[used + count] = '\0';
+}
+
+void qb__command_add(char *text, size_t size, const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./,:+@%";
+    if (*text) append(text, size, " ", 1);
+    if (*word && word[strspn(word, plain)] == '\0') {
+        append(text, size, word, strlen(word));
+        return;
+    }
+    append(text, size, "'", 1);
+    for (; *word; word++)
+        if (*word == '\'')
+            append(text, size, "'\\''", 4);
+        else
+            append(text, size, word, 1);
+    append(text, size, "'", 1);
+}
+
+char *qb__provenance(const qb_job *job, const char *command, const char *input) {
+    cJSON *root = qb__provenance_begin(command);
+    cJSON_AddStringToObject(root, "input", input);
+    cJSON *run = cJSON_GetObjectItem(root, "run");
     cJSON_AddItemToObject(run, "report", cJSON_Duplicate(job->report, true));
     cJSON *plan = cJSON_Duplicate(job->plan, true);
     cJSON_AddItemToObject(run, "memory_bytes", cJSON_DetachItemFromObject(plan, "memory_bytes"));

@@ -20,6 +20,14 @@ struct qb_job {
 /* Add {stages: [...], wall_seconds, peak...} of a pipeline's run to a report. */
 void qb__report_stages(cJSON *report, const qb__pipeline_report *times, int threads);
 
+/* What every provenance begins with: program, version, command, an object `run` with the date: all in
+ * it may differ between equal runs. */
+cJSON *qb__provenance_begin(const char *command);
+
+/* Append a word to a command that a shell can take back, quoted where it must be, into text[size]; what
+ * does not fit is cut off. */
+void qb__command_add(char *text, size_t size, const char *word);
+
 /* The provenance of an output: program, version, command, input, decisions (the plan), timings. */
 char *qb__provenance(const qb_job *job, const char *command, const char *input);
 

@@ -2,11 +2,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/json.h"
 #include "io/geometry_file.h"
-#include "quickbeam/version.h"
+#include "job/job.h"
 #include "simulate/simulate.h"
 
 /* The keys of a geometry file, for what has a short form. */
@@ -28,30 +27,29 @@ static void add_lengths(const qb__simulation *s, cJSON *object) {
     }
 }
 
-/* The options that differ from unset, and the command they make. */
-static void add_options(const qb__simulation *s, cJSON *root) {
-    cJSON *list = cJSON_AddObjectToObject(root, "options");
-    char command[4096];
-    int used = snprintf(command, sizeof command, "qb simulate %s", s->name);
+/* The options that differ from unset, and the command they make in text[size]. */
+static cJSON *options_of(const qb__simulation *s, char *text, size_t size) {
+    cJSON *list = cJSON_CreateObject();
+    snprintf(text, size, "qb simulate");
+    qb__command_add(text, size, s->name);
     for (const qb_param *row = qb_simulate_params; row->name; row++) {
-        char value[1024];
+        char value[1024], word[1100];
         if (!qb_param_get(row, s->options, value, sizeof value) || strcmp(value, "0") == 0)
             continue;
         cJSON_AddStringToObject(list, row->name, value);
-        if (used < (int)sizeof command)
-            used += snprintf(command + used, sizeof command - (size_t)used, " --%s %s", row->name,
-                             value);
+        snprintf(word, sizeof word, "--%s=%s", row->name, value);
+        qb__command_add(text, size, word);
     }
-    cJSON_AddStringToObject(root, "command", command);
+    return list;
 }
 
 qb_status qb__simulate_provenance(const qb__simulation *s, char **text) {
     qb__json_forget();
-    cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "program", "quickbeam");
-    cJSON_AddStringToObject(root, "version", qb_version());
+    char command[4096];
+    cJSON *options = options_of(s, command, sizeof command);
+    cJSON *root = qb__provenance_begin(command);
     cJSON_AddStringToObject(root, "phantom", s->name);
-    add_options(s, root);
+    cJSON_AddItemToObject(root, "options", options);
     cJSON *geometry = cJSON_AddObjectToObject(root, "geometry");
     if (s->plain)
         add_lengths(s, geometry);
@@ -60,11 +58,6 @@ qb_status qb__simulate_provenance(const qb__simulation *s, char **text) {
     cJSON_AddNumberToObject(root, "views", (double)s->views);
     if (s->options->photons > 0)
         cJSON_AddNumberToObject(root, "photons_per_count", 1 / s->detector.gain);
-    char date[32] = "";
-    time_t now = time(NULL);
-    struct tm utc;
-    if (gmtime_r(&now, &utc)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    cJSON_AddStringToObject(cJSON_AddObjectToObject(root, "run"), "date", date);
     return qb__json_text(root, "the provenance", text);
 }
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Objects that are known: their values, their place, their noise, through the whole command."""
+import shlex
+
 import numpy as np
 import pytest
 
-from qbtest import (SHEPP_LOGAN, circle, image, qb, qb_json, read_h5, read_mha, scaled, sinogram, slope_correlation,
+from qbtest import (SHEPP_LOGAN, circle, image, provenance_h5, qb, qb_json, read_h5, read_mha, scaled, sinogram, slope_correlation,
                     turns, write_scan)
 
 
@@ -137,3 +139,16 @@ def test_the_axis_column_that_is_told(tmp_path, faults, column):
               "0.8", "--detector", "64,8", "--views", "12", "--geometry-out", g, *faults).stderr
     assert f"axis at column {column:g}\n" in said
     assert abs(31.5 - qb_json("info", g)["offset_u_mm"] / 0.8 - column) < 1e-6
+
+
+def test_a_scan_says_how_to_simulate_it_again(tmp_path):
+    """Also where names have blanks and quotes in them, and numbers a sign."""
+    name = "John's scan.h5"
+    qb("simulate", "disc", "-o", name, "--geometry", "cone", "--sod", "100", "--sdd", "200", "--pixel-size", "0.5", "--views", "7",
+       "--detector", "24,3", "--detector-offset=-2,1.5", "--seed", "4", "--photons", "1000", cwd=tmp_path)
+    first = read_h5(tmp_path / name)
+    (tmp_path / name).rename(tmp_path / "first.h5")
+    words = shlex.split(provenance_h5(tmp_path / "first.h5")["command"])
+    assert words[0] == "qb" and f"--output={name}" in words
+    qb(*words[1:], cwd=tmp_path)
+    assert (read_h5(tmp_path / name) == first).all()

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* qb bench io: volumes to files and back; and the folder where benchmarks have theirs. */
+#include "bench/bench_io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "bench/bench_parts.h"
+#include "quickbeam/io.h"
+
+qb_status qb__bench_folder_create(qb__bench_folder *folder) {
+    const char *tmp = getenv("TMPDIR");
+    snprintf(folder->path, sizeof folder->path, "%s/quickbeam-bench-XXXXXX", tmp ? tmp : "/tmp");
+    if (mkdtemp(folder->path)) return QB_OK;
+    return qb__fail_errno(errno, "creating a folder like", folder->path);
+}
+
+void qb__bench_folder_remove(const qb__bench_folder *folder) {
+    DIR *list = opendir(folder->path);
+    char path[sizeof folder->path + sizeof ((struct dirent *)0)->d_name + 1];
+    for (const struct dirent *entry; list && (entry = readdir(list));) {
+        if (entry->d_name[0] == '.' && strspn(entry->d_name, ".") == strlen(entry->d_name)) continue;
+        qb__bench_file(folder, entry->d_name, path, sizeof path);
+        unlink(path);
+    }
+    if (list) closedir(list);
+    rmdir(folder->path);
+}
+
+void qb__bench_file(const qb__bench_folder *folder, const char *name, char *path, size_t size) {
+    snprintf(path, size, "%s/%s", folder->path, name);
+}
+
+static qb_status time_write(const char *path, const qb_array *volume, double *seconds) {
+    qb_stack stack = {.dtype = QB_F32, .shape = {volume->shape[0], volume->shape[1], volume->shape[2]},
+                      .units = "1/mm", .quantity = "attenuation"};
+    qb_writer *writer;
+    double from = qb__now();
+    qb_status status = qb_writer_create(path, &stack, &writer);
+    if (status != QB_OK) return status;
+    status = qb_writer_write(writer, 0, volume->shape[0], volume->data);
+    if (status != QB_OK) {
+        qb_writer_abort(writer);
+        return status;
+    }
+    status = qb_writer_commit(writer, "{}");
+    *seconds = qb__now() - from;
+    return status;
+}
+
+qb_status qb__bench_io(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+    (void)env;
+    static const char *const kinds[] = {"h5", "mha", "npy", "tif"};
+    size_t nx = (size_t)options->size.value[0];
+    size_t ny = options->size.count > 1 ? (size_t)options->size.value[1] : nx;
+    size_t nz = options->size.count > 2 ? (size_t)options->size.value[2] : 64;
+    qb_array volume = {0}, back = {0};
+    qb__bench_folder folder;
+    char path[640], name[32];
+    qb_status status = qb__bench_folder_create(&folder);
+    if (status != QB_OK) return status;
+    QB__TRY(qb_array_create(QB_F32, nz, ny, nx, &volume));
+    qb__noise(volume.data, nx * ny * nz, 1);
+    double gigabytes = (double)(nx * ny * nz) * 4e-9;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        double writing, reading;
+        snprintf(name, sizeof name, "volume.%s", kinds[i]);
+        qb__bench_file(&folder, name, path, sizeof path);
+        QB__TRY(time_write(path, &volume, &writing));
+        reading = qb__now();
+        QB__TRY(qb_array_load(path, NULL, &back, NULL));
+        reading = qb__now() - reading;
+        bool same = memcmp(back.data, volume.data, nx * ny * nz * 4) == 0;
+        qb_array_destroy(&back);
+        unlink(path);
+        if (!same) {
+            status = qb__fail(QB_INTERNAL, "a %s volume did not come back as written", kinds[i]);
+            goto out;
+        }
+        cJSON *row = cJSON_AddObjectToObject(result, kinds[i]);
+        cJSON_AddNumberToObject(row, "write_gigabytes_per_second", gigabytes / writing);
+        cJSON_AddNumberToObject(row, "read_gigabytes_per_second", gigabytes / reading);
+    }
+out:
+    qb_array_destroy(&volume);
+    qb_array_destroy(&back);
+    qb__bench_folder_remove(&folder);
+    return status;
+}

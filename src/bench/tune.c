@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "bench/tune_search.h"
 #include "planner/choose.h"
+#include "planner/device_costs.h"
 #include "planner/device_select.h"
 #include "planner/tuning.h"
 #include "quickbeam/device.h"
@@ -207,6 +208,14 @@ static qb_status no_device(bool named) {
         named ? "--device cpu" : "there is no GPU to tune");
 }
 
+/* What a job pays besides its kernels; a program takes what those took that were compiled now. */
+static qb_status measure_costs(const qb__device_set *set, const qb__builds *before) {
+    const qb__builds now = qb__device_builds(set->device[0]);
+    const unsigned programs = now.programs - before->programs;
+    return qb__device_costs_measure(set->device[0], set->opened,
+                                    programs ? (now.seconds - before->seconds) / programs : 0);
+}
+
 qb_status qb_tune(const qb_tune_options *given, const qb_env *env, char **json) {
     qb__device_set set;
     qb_tune_options options;
@@ -225,7 +234,9 @@ qb_status qb_tune(const qb_tune_options *given, const qb_env *env, char **json) 
     t.list = cJSON_AddArrayToObject(root, "kernels");
     status = qb__tuning_check();
     qb__compile_watch(&set, env);
+    const qb__builds before = qb__device_builds(set.device[0]);
     if (status == QB_OK) status = tune_all(&t, &options, set.device[0]);
+    if (status == QB_OK) status = measure_costs(&set, &before);
     qb__compile_done(&set, root);
     if (status == QB_OK) *json = cJSON_Print(root);
     if (status == QB_OK && !*json) status = qb__fail(QB_NO_MEMORY, "no memory for the result");

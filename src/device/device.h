@@ -179,6 +179,11 @@ typedef void (*qb__build_listener)(void *user, const qb__device_info *info);
 void qb__device_listen(qb__device *device, qb__build_listener say, void *user);
 void qb__device_unlisten(qb__device *device, const void *user);
 
+/* Whether all programs of `what`, a kernel's name, have been made for this device before and are kept;
+ * that they are now. For forecasts: parameters may ask for other programs of the same kernel. */
+bool qb__programs_noted(const qb__device *device, const char *what);
+void qb__programs_note(const qb__device *device, const char *what);
+
 /* Where compiled programs are kept: QB_CACHE_DIR, else XDG_CACHE_HOME/quickbeam, else
  * ~/.cache/quickbeam; private to the user, files appear whole. QB_CACHE_DIR="" keeps none. */
 const char *qb__program_cache_folder(void);

@@ -115,6 +115,28 @@ static qb_status load_or_build(qb__program *program, const char *text, const cha
     return status;
 }
 
+/* A note is an entry of the cache like a program, of one byte. */
+static void note_key(const qb__device *device, const char *what, uint64_t key[2]) {
+    make_key(device, "all programs", (const char *const[]){what, NULL}, key);
+}
+
+bool qb__programs_noted(const qb__device *device, const char *what) {
+    uint64_t key[2];
+    qb__binary note = {0};
+    note_key(device, what, key);
+    const bool found = qb__cache_read(key, &note);
+    qb__free(note.bytes);
+    return found;
+}
+
+void qb__programs_note(const qb__device *device, const char *what) {
+    uint64_t key[2];
+    char byte = 1;
+    if (qb__programs_noted(device, what)) return;
+    note_key(device, what, key);
+    qb__cache_write(key, &(qb__binary){.bytes = &byte, .count = 1});
+}
+
 static void destroy(qb__program *program) {
     const qb__backend *backend = program->device->backend;
     while (program->kernels) {

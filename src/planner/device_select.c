@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/status.h"
 
@@ -82,8 +83,10 @@ static qb_status open_named(const char *spec, qb__device_set *set) {
 
 qb_status qb__device_set_open(const qb_env *env, qb__device_set *set) {
     const char *spec = env ? env->device : NULL;
+    const double from = qb__now();
     *set = (qb__device_set){.named = spec && strcmp(spec, "auto") != 0};
     qb_status status = set->named ? open_named(spec, set) : open_auto(env, set);
+    set->opened = qb__now() - from;
     if (status == QB_OK) tell_max_vram(env, set);
     return status;
 }

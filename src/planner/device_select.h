@@ -13,7 +13,8 @@ enum { QB__DEVICES_MAX = 16 };
 /* The devices that env->device means; none = the CPU. */
 typedef struct qb__device_set {
     int count;
-    bool named; /* the user named them: failing to use them is an error */
+    bool named;    /* the user named them: failing to use them is an error */
+    double opened; /* seconds that opening them took: finding the library, a context */
     qb__device *device[QB__DEVICES_MAX];
     /* While it is watched: */
     const qb_env *env; /* whom to tell; NULL = not watched */

@@ -47,6 +47,9 @@ typedef struct qb__offer {
 typedef struct qb__engine {
     const char *name;  /* "cpu", "device" */
     const char *place; /* "the device": what has no room, in messages */
+    /* Seconds that every job of it takes to start up, asked before it is looked for; another that is
+     * forecast to be done by then goes without asking it. 0: it was named. NULL: none. */
+    double (*least)(const qb_env *env);
     /* Whether and how it would do what `plan`, the method's, says. `offer` is zeroed; its state is
      * destroyed also after a failure. QB_UNSUPPORTED with the reason when it cannot, and others may. */
     qb_status (*decide)(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer);
@@ -55,8 +58,10 @@ typedef struct qb__engine {
     /* Bytes a cut holds besides rings and scratch; bytes of a thread's scratch. */
     qb__room (*memory)(void *state, const qb__cut *cut);
     size_t (*scratch)(void *state, const qb__cut *cut);
-    /* Of the whole job: starting up, transfers and compilation counted. */
+    /* Of the whole job, transfers counted; before its first chunk: starting up, compiling. The latter
+     * may be NULL: nothing. */
     double (*seconds)(void *state, const qb__cut *cut);
+    double (*start)(void *state);
     /* Nothing fits, not even `least`; what there was no room for is the detail when that was found by
      * trying, else `cap` says what may be used. Fails with a better one; NULL: none is known. */
     qb_status (*no_room)(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env);

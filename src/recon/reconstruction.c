@@ -94,6 +94,7 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     cJSON_AddNumberToObject(plan, "chunks", (double)cut->slabs);
     cJSON_AddNumberToObject(plan, "views_per_block", (double)cut->views);
     cJSON_AddNumberToObject(plan, "ring_slots", cut->slots);
+    cJSON_AddNumberToObject(plan, "start_seconds", r->start);
     qb__describe_cost(plan, &r->volume, r->memory, cut->seconds);
     cJSON_Delete(r->job.plan);
     r->job.plan = plan;

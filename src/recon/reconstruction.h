@@ -26,7 +26,7 @@ typedef struct qb__method {
     const char *verb;
     const qb_param *params;           /* of its options */
     size_t options_bytes, plan_bytes; /* of the options' struct; of its own, made zeroed */
-    const qb__engine *const *engines; /* NULL at the end; the likeliest first */
+    const qb__engine *const *engines; /* NULL at the end; what is asked at no cost first */
 
     bool only_float;                  /* the output is line integrals */
 

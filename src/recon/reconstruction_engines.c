@@ -86,31 +86,74 @@ static void tell_next(const qb_env *env, const char *why) {
     qb__info(env, "--device auto: the CPU computes: %s", why);
 }
 
-/* An engine that cannot do it leaves it to others, unless it was named or there are none. */
-static qb_status ask(qb__reconstruction *r, const qb__engine *engine, bool last, const qb_env *env) {
-    qb__candidate *c = &r->candidate[r->candidates];
-    bool fits = true;
-    *c = (qb__candidate){.r = r, .engine = engine, .offer.space.cap.device = SIZE_MAX};
-    qb_status status = engine->decide(&r->task, r->plan, env, &c->offer);
-    if (status == QB_OK && c->offer.state) status = cut_for(c, env, &fits);
-    if (status == QB_OK && c->offer.state) {
-        r->candidates++;
-        return QB_OK;
+/* The whole job, from nothing to the last chunk. */
+static double whole(const qb__candidate *c) {
+    return c->cut.seconds + (c->engine->start ? c->engine->start(c->offer.state) : 0);
+}
+
+/* Before those that take longer. */
+static void insert(qb__reconstruction *r, const qb__candidate *c) {
+    int at = r->candidates++;
+    for (; at > 0 && whole(&r->candidate[at - 1]) > whole(c); at--) {
+        r->candidate[at] = r->candidate[at - 1];
+        r->candidate[at].offer.space.context = &r->candidate[at];
     }
-    const bool leaves = !c->offer.named && (status == QB_UNSUPPORTED || !fits);
-    if (leaves && !last) tell_next(env, qb_detail());
-    drop(c);
-    return leaves && (!last || r->candidates > 0) ? QB_OK : status;
+    r->candidate[at] = *c;
+    r->candidate[at].offer.space.context = &r->candidate[at];
+}
+
+/* What an engine answers: it is among the candidates, or alone when it was named; or it is not, which
+ * fails when it was. */
+static qb_status ask(qb__reconstruction *r, const qb__engine *engine, const qb_env *env) {
+    qb__candidate c = {.r = r, .engine = engine, .offer.space.cap.device = SIZE_MAX};
+    bool fits = true;
+    qb_status status = engine->decide(&r->task, r->plan, env, &c.offer);
+    if (status == QB_OK && c.offer.state) status = cut_for(&c, env, &fits);
+    if (status != QB_OK || !c.offer.state) {
+        const bool final = c.offer.named || (status == QB_NO_MEMORY && fits);
+        drop(&c);
+        r->ends = final && status != QB_OK;
+        return status;
+    }
+    if (c.offer.named) qb__engines_destroy(r);
+    r->ends = c.offer.named;
+    insert(r, &c);
+    return QB_OK;
+}
+
+/* Not worth looking for: others are done before it has started. */
+static bool is_late(const qb__reconstruction *r, const qb__engine *engine, const qb_env *env) {
+    if (!engine->least || r->candidates == 0) return false;
+    const double least = engine->least(env), other = whole(&r->candidate[0]);
+    if (!(other < least)) return false;
+    qb__log(env, QB_LOG_DEBUG, "--device auto: about %.2g s on the CPU; a device is not looked for, "
+            "which takes %.2g s", other, least);
+    return true;
+}
+
+static void tell_order(const qb__reconstruction *r, const qb_env *env) {
+    const qb__candidate *c = r->candidate;
+    if (r->candidates < 2 || c[0].engine->start) return;
+    qb__info(env, "--device auto: the CPU computes: it is forecast to take %.2g s, %s %.2g s with what "
+             "starting it takes", whole(&c[0]), c[1].engine->place, whole(&c[1]));
 }
 
 qb_status qb__engines_decide(qb__reconstruction *r, const qb_env *env) {
-    const qb__engine *const *engine = r->method->engines;
-    for (; *engine && r->candidates < QB__ENGINES_MAX; engine++) {
-        qb_status status = ask(r, *engine, !engine[1], env);
-        if (status != QB_OK) return status;
-        if (r->candidates && r->candidate[r->candidates - 1].offer.named) break;
+    qb_status first = QB_OK;
+    char why[1024] = "";
+    r->ends = false;
+    for (const qb__engine *const *engine = r->method->engines; *engine && !r->ends; engine++) {
+        if (is_late(r, *engine, env)) continue;
+        qb_status status = ask(r, *engine, env);
+        if (status == QB_OK) continue;
+        if (r->ends) return status;
+        if (r->candidates > 0) tell_next(env, qb_detail());
+        if (first != QB_OK) continue;
+        first = status;
+        snprintf(why, sizeof why, "%s", qb_detail());
     }
-    return QB_OK;
+    tell_order(r, env);
+    return r->candidates ? QB_OK : qb__fail(first, "%s", why);
 }
 
 void qb__engines_destroy(qb__reconstruction *r) {
@@ -136,6 +179,7 @@ void qb__engines_settle(qb__reconstruction *r) {
     r->cut.need = need(c, &r->cut);
     r->cut.seconds = seconds(c, &r->cut);
     r->memory = r->cut.need.host;
+    r->start = c->engine->start ? c->engine->start(c->offer.state) : 0;
     if (r->method->spend)
         r->memory += r->method->spend(r->plan, &r->cut, r->cap > r->memory ? r->cap - r->memory : 0);
     if (r->before > r->memory) r->memory = r->before;

@@ -36,6 +36,8 @@ struct qb__reconstruction {
     size_t *edge;  /* [slices or views + 2] images of each chunk of the output */
     size_t cap, held, before;
     size_t memory; /* forecast of the peak */
+    double start;  /* seconds before the first chunk */
+    bool ends;     /* the last engine asked leaves nothing to ask others */
 
     /* while running */
     qb__running running;

@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from qbtest import QB, QUICK, Shim, leftovers, opencl, qb, read_h5  # noqa: F401 (opencl is a fixture)
+from qbtest import QB, QUICK, Shim, eager, leftovers, opencl, qb, read_h5  # noqa: F401 (opencl is a fixture)
 
 CODES = {"not-available": -2, "resources": -5, "invalid-queue": -36}
 
@@ -103,7 +103,8 @@ def test_not_lost(opencl, scan, tmp_path):
     assert np.array_equal(read_h5(tmp_path / "a.h5"), read_h5(tmp_path / "b.h5"))
 
 
-def test_auto_does_not_hide_it(opencl, scan, tmp_path):
+def test_auto_does_not_hide_it(opencl, scan, tmp_path, tmp_path_factory, monkeypatch):
     """Falling back in mid-run would be silent: it is an error whoever chose the device."""
+    monkeypatch.setenv("QB_TUNING", eager(tmp_path_factory.mktemp("tuning")))
     for after in (5, 20):
         lose(scan, tmp_path, after, gpu=1)

@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import Shim, fails, leftovers, opencl, qb, qb_json, read_h5, smallest_cap, write_scan  # noqa: F401 (opencl is a fixture)
+from qbtest import Shim, eager, fails, leftovers, opencl, qb, qb_json, read_h5, smallest_cap, write_scan  # noqa: F401 (opencl is a fixture)
 
 CENTER = ("--center", 47.5)
 
@@ -142,12 +142,13 @@ def test_plan_takes_fewer_views(opencl, tmp_path, kernel):
     counted = shim.counted()
     assert counted["peak_bytes"] <= enough and counted["refused"] == 0
     assert np.array_equal(read_h5(tmp_path / "v.h5"), read_h5(tmp_path / "whole.h5"))
-    plan = qb_json("plan", "fbp", *args, "--max-vram", enough * 2, env=Shim(tmp_path, gpu=1).env)
+    plan = qb_json("plan", "fbp", *args, "--max-vram", enough * 2, env={**Shim(tmp_path, gpu=1).env, "QB_TUNING": eager(tmp_path)})
     assert plan["device"].startswith("opencl")
 
 
-def test_auto_goes_to_the_cpu(opencl, scan, tmp_path):
+def test_auto_goes_to_the_cpu(opencl, scan, tmp_path, monkeypatch):
     """A device that nobody named is left to itself; what only it can do is refused."""
+    monkeypatch.setenv("QB_TUNING", eager(tmp_path))
     none = {"gpu": 1, "bytes": 1000}
     got, said, _ = run(scan, tmp_path / "a.h5", Shim(tmp_path, **none))
     assert "--device auto: the CPU computes: even one slice needs" in said
@@ -177,7 +178,8 @@ def test_the_file_says_what_was_done(opencl, scan, tmp_path):
         assert plan["angles"] == planned["angles"] and plan.keys() <= planned.keys()
 
 
-def test_integers_and_preview_without_room(opencl, scan, tmp_path):
+def test_integers_and_preview_without_room(opencl, scan, tmp_path, monkeypatch):
+    monkeypatch.setenv("QB_TUNING", eager(tmp_path))
     more = ("--dtype", "uint16", "--preview", tmp_path / "p.png")
     got, said, _ = run(scan, tmp_path / "a.h5", Shim(tmp_path, gpu=1, bytes=1000), *more)
     want, _, _ = run(scan, tmp_path / "b.h5", Shim(tmp_path), "--device", "cpu", *more)
@@ -255,3 +257,33 @@ def test_several_devices(opencl, scan, tmp_path, count):
         got, said, now = run(scan, tmp_path / "cut.h5", shim(bytes=room), "--device", "opencl:all", *kernel)
         assert np.array_equal(got, whole) and "no room" in said and now["peak_bytes"] <= room
     refused(scan, tmp_path, shim(bytes=1000), "--device", "opencl:all", *kernel)
+
+
+def test_auto_weighs_the_whole_job(opencl, scan, tmp_path, monkeypatch):
+    """What starting a device takes counts: it is not looked for where the CPU is done by then; where it is known to
+    start at once the faster one computes; and how long it compiles counts until its programs are kept."""
+    def plan(*more):
+        done = qb("plan", "fbp", scan, "-o", tmp_path / "x.h5", *CENTER, "--json", "--verbose", *more,
+                  env=Shim(tmp_path, gpu=1).env)
+        return json.loads(done.stdout), done.stderr
+
+    small, said = plan()
+    assert small["device"] == "cpu" and small["start_seconds"] == 0 and "a device is not looked for" in said
+    assert not (tmp_path / "shim-report").exists()  # nobody opened it
+    kept = tmp_path / "tuning.json"
+    monkeypatch.setenv("QB_TUNING", str(kept))
+    rows = json.loads(open(eager(tmp_path)).read())
+    for start, compiling, device in ((0, 0, "opencl:0"), (0, 5, "cpu"), (5, 0, "cpu"), (0, 0, "opencl:0")):
+        rows[0].update(start_seconds=start, compile_seconds=compiling, load_seconds=compiling)
+        kept.write_text(json.dumps(rows))
+        taken, said = plan()
+        assert taken["device"] == device and taken["start_seconds"] == 0
+        assert ("the device 1" in said and "with what starting it takes" in said) == (compiling == 5)
+    rows[0].update(start_seconds=2, compile_seconds=3, load_seconds=0.5)
+    kept.write_text(json.dumps(rows))
+    monkeypatch.setenv("QB_CACHE_DIR", str(tmp_path / "cache"))
+    named = ("--device", opencl, "--kernel", "bp_parallel_linear.alu")
+    cold = plan(*named)[0]["start_seconds"]
+    qb("fbp", scan, "-o", tmp_path / "v.h5", *CENTER, *named, env=Shim(tmp_path).env)
+    warm = plan(*named)[0]["start_seconds"]
+    assert cold == 2 + 3 * 3 and warm == 2 + 3 * 0.5

@@ -8,7 +8,7 @@ static qb_status report_axis(void *plan, cJSON *report, qb__publication *set) {
     return QB_OK;
 }
 
-static const qb__engine *const engines[] = {&qb__fbp_device, &qb__fbp_cpu, NULL};
+static const qb__engine *const engines[] = {&qb__fbp_cpu, &qb__fbp_device, NULL};
 
 static const qb__method method = {
     .verb = "fbp",

@@ -5,6 +5,7 @@
 #include "kernels/bp_parallel/device_pass.h"
 #include "kernels/filter/filter_device.h"
 #include "planner/choose.h"
+#include "planner/device_costs.h"
 #include "planner/device_select.h"
 #include "recon/fbp/fbp.h"
 
@@ -42,6 +43,8 @@ struct qb__fbp_devices {
     size_t parts; /* devices that share a chunk */
     qb__choice choice;
     qb__bp_parallel_problem problem; /* fbp's, its largest values said to be known: see measure */
+    qb__device_costs costs;
+    bool compiled;                   /* the kernel's programs are in the cache */
     bool measure;                    /* they are not, the kernel needs them: each pass finds them */
     qb__fbp_part part[QB__DEVICES_MAX];
     qb__fbp_ring ring[QB__RINGS];
@@ -58,6 +61,8 @@ qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *
 qb__question qb__fbp_device_question(const qb__fbp_devices *gpu);
 qb__room qb__fbp_device_memory(void *state, const qb__cut *cut);
 double qb__fbp_device_seconds(void *state, const qb__cut *cut);
+double qb__fbp_device_start(void *state);
+double qb__fbp_device_least(const qb_env *env);
 qb_status qb__fbp_device_no_room(void *state, const qb__cut *least, const qb__room *cap,
                                  const qb_env *env);
 void qb__fbp_device_tell(void *state, const qb_env *env);

@@ -159,5 +159,7 @@ qb_status qb__fbp_device_finish(void *state, cJSON *report, qb__prep_counts *cou
     qb_status status = report ? count(gpu, counts) : QB_OK;
     if (report && status == QB_OK) tell_faint(gpu);
     qb__compile_done(&gpu->set, status == QB_OK ? report : NULL);
+    if (report && status == QB_OK)
+        qb__programs_note(gpu->part[0].device, gpu->choice.variant->id);
     return status;
 }

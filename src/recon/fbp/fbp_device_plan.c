@@ -241,6 +241,9 @@ qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *
     offer->named = offer->named || fbp->options->interp == QB_INTERP_OVERSAMPLE;
     gpu->parts = qb__smaller((size_t)gpu->set.count, fbp->grid.n[2]);
     for (size_t p = 0; p < gpu->parts; p++) gpu->part[p].device = gpu->set.device[p];
+    const qb__device *device = gpu->part[0].device;
+    qb__device_costs_of(qb__device_info_of(device), &gpu->costs);
+    gpu->compiled = qb__programs_noted(device, gpu->choice.variant->id);
     offer->space = space_of(gpu, env);
     return QB_OK;
 }
@@ -266,9 +269,26 @@ static double kernel_seconds(const qb__fbp_devices *gpu, const qb__cut *cut) {
 double qb__fbp_device_seconds(void *state, const qb__cut *cut) {
     const qb__fbp_devices *gpu = state;
     const qb__fbp *fbp = gpu->fbp;
-    double padded = (double)qb__filter_length(fbp->filter) * (double)fbp->grid.n[2] *
-                    (double)fbp->info->views;
-    return kernel_seconds(gpu, cut) + padded / 50e9 / (double)gpu->parts;
+    const double parts = (double)gpu->parts, slices = (double)fbp->grid.n[2];
+    const double padded = (double)qb__filter_length(fbp->filter) * slices * (double)fbp->info->views;
+    const double work = kernel_seconds(gpu, cut) + padded / 50e9 / parts;
+    const double up = slices * (double)qb__fbp_raw_slice(fbp) / parts;
+    const double down = slices * (double)qb__fbp_slab_slice(fbp) / parts;
+    const double ring = (double)(qb__fbp_raw_slice(fbp) + qb__fbp_slab_slice(fbp));
+    return qb__device_streaming(&gpu->costs, work, up, down, (double)cut->slabs) +
+           (double)cut->slots * (double)cut->slices * ring / gpu->costs.lock;
+}
+
+/* Preparing and filtering, packing, back-projecting: three programs. */
+double qb__fbp_device_start(void *state) {
+    enum { PROGRAMS = 3 };
+    const qb__fbp_devices *gpu = state;
+    const qb__device_costs *costs = &gpu->costs;
+    return costs->start + PROGRAMS * (gpu->compiled ? costs->load : costs->compile);
+}
+
+double qb__fbp_device_least(const qb_env *env) {
+    return qb__device_least_start(env);
 }
 
 void qb__fbp_device_tell(void *state, const qb_env *env) {

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "device/rates.h"
+#include "planner/device_select.h"
 #include "planner/tuning.h"
 #include "planner/tuning_file.h"
 
@@ -54,7 +55,7 @@ void qb__device_costs_of(const qb__device_info *device, qb__device_costs *costs)
 
 double qb__device_least_start(const qb_env *env) {
     double least = INFINITY;
-    if (env && env->device && strcmp(env->device, "auto") != 0) return 0;
+    if (qb__device_is_named(env)) return 0;
     const cJSON *rows = qb__tuning_borrow(), *row;
     cJSON_ArrayForEach(row, rows) {
         const double start = number(row, "start_seconds");

@@ -81,10 +81,14 @@ static qb_status open_named(const char *spec, qb__device_set *set) {
     return status;
 }
 
+bool qb__device_is_named(const qb_env *env) {
+    return env && env->device && strcmp(env->device, "auto") != 0;
+}
+
 qb_status qb__device_set_open(const qb_env *env, qb__device_set *set) {
     const char *spec = env ? env->device : NULL;
     const double from = qb__now();
-    *set = (qb__device_set){.named = spec && strcmp(spec, "auto") != 0};
+    *set = (qb__device_set){.named = qb__device_is_named(env)};
     qb_status status = set->named ? open_named(spec, set) : open_auto(env, set);
     set->opened = qb__now() - from;
     if (status == QB_OK) tell_max_vram(env, set);

@@ -22,6 +22,8 @@ typedef struct qb__device_set {
     qb__builds before[QB__DEVICES_MAX];
 } qb__device_set;
 
+/* Whether env insists on a device, or on the CPU. */
+bool qb__device_is_named(const qb_env *env);
 /* auto takes the first CUDA device, else the first OpenCL GPU, else the CPU: an OpenCL device that
  * is the CPU itself must be named. QB_NO_DEVICE for a named device that is not there, and why. */
 qb_status qb__device_set_open(const qb_env *env, qb__device_set *set);

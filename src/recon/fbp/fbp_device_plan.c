@@ -225,15 +225,15 @@ qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *
     qb_status status = qb__alloc(1, sizeof *gpu, &gpu);
     if (status != QB_OK) return status;
     gpu->fbp = fbp;
+    offer->named = qb__device_is_named(env);
     status = qb__device_set_open(env, &gpu->set);
     if (status != QB_OK || gpu->set.count == 0) {
         qb__free(gpu);
         return status;
     }
     offer->state = gpu;
-    offer->named = gpu->set.named;
     if (why) return refuse(env, why, gpu->set.named);
-    offer->named = gpu->set.named || fbp->options->kernel;
+    offer->named = offer->named || fbp->options->kernel;
     warn_of_files(env);
     status = choose(gpu, qb__device_info_of(gpu->set.device[0]));
     if (status != QB_OK) return status;

@@ -133,7 +133,8 @@ static void lists(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges),
-        cmocka_unit_test(spans), cmocka_unit_test(radians_are_asked_for),
+        cmocka_unit_test(spans),
+        IN_FOLDER(radians_are_asked_for),
         IN_FOLDER(lists),
     };
     return cmocka_run_group_tests_name("io_angles", tests, NULL, NULL);

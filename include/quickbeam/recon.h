@@ -71,6 +71,7 @@ typedef struct qb_fdk_options {
     bool allow_limited;  /* reconstruct although angles are missing; else QB_BAD_INPUT with how many */
     double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
     qb_resample resample;
+    bool force;          /* reconstruct although the source's path is no circle; else QB_BAD_INPUT */
 } qb_fdk_options;
 QB_API extern const qb_param qb_fdk_params[];
 

@@ -85,6 +85,18 @@ bool qb__geometry_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
     return true;
 }
 
+bool qb__path_unfit(const qb_geometry *geometry, const qb_geometry_info *info, char *text,
+                    size_t size) {
+    /* A calibrated circle's sources jitter by as much as a thousandth; what all views see together
+     * shrinks by what they move. */
+    bool still = !(info->z_range > 1e-3 * info->sod) ||
+                 !(info->z_range > 0.05 * (info->field_height + info->z_range));
+    if (geometry->beam != QB_BEAM_CONE || still) return false;
+    snprintf(text, size, "the source moves by %.5g mm along the axis: FDK is made for circles",
+             info->z_range);
+    return true;
+}
+
 const char *qb__unit_hint(double ratio) {
     static const struct {
         double ratio;

@@ -18,6 +18,10 @@ qb_status qb__geometry_check_units(const qb_geometry *geometry);
 bool qb__geometry_doubt(const qb_geometry *geometry, const qb_geometry_info *info, char *text,
                         size_t size);
 
+/* Why the source's path is none that FDK is made for, in one sentence; false when it is. */
+bool qb__path_unfit(const qb_geometry *geometry, const qb_geometry_info *info, char *text,
+                    size_t size);
+
 /* "; they differ by a factor of 1000: ..." where two lengths differ by a power of ten, else "". */
 const char *qb__unit_hint(double ratio);
 

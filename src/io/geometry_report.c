@@ -111,7 +111,7 @@ static void find_angle_problems(const qb_geometry *geometry, const qb_geometry_i
 
 static void find_cone_problems(const qb_geometry *geometry, const qb_geometry_info *info,
                                cJSON *list) {
-    char doubt[256];
+    char doubt[256], unfit[256];
     if (qb__geometry_doubt(geometry, info, doubt, sizeof doubt)) add_problem(list, "%s", doubt);
     if (info->weights == QB_REDUNDANCY_PARKER && info->wide > 1.1 * info->narrow)
         add_problem(
@@ -119,9 +119,7 @@ static void find_cone_problems(const qb_geometry *geometry, const qb_geometry_in
             "the detector is off to one side (fan %.4g and %.4g degrees) but the scan is no "
             "full turn: only the smaller side's field is complete",
             info->wide, info->narrow);
-    if (info->z_range > 1e-3 * info->sod)
-        add_problem(list, "the source moves by %.5g mm along the axis: FDK is made for circles",
-                    info->z_range);
+    if (qb__path_unfit(geometry, info, unfit, sizeof unfit)) add_problem(list, "%s", unfit);
 }
 
 static void find_volume_problems(const qb_geometry *geometry, const qb_geometry_info *info,

@@ -18,11 +18,46 @@ static qb_status print_json(const cJSON *json, char **text) {
 
 const char *qb_job_plan(const qb_job *job) { return job->plan_text; }
 
+void qb__job_warned(qb_job *job, const char *text) {
+    const cJSON *said;
+    if (!job->warnings) job->warnings = cJSON_CreateArray();
+    cJSON_ArrayForEach(said, job->warnings) {
+        if (strcmp(said->valuestring, text) == 0) return;
+    }
+    cJSON_AddItemToArray(job->warnings, cJSON_CreateString(text));
+}
+
+static void hear(void *user, qb_log_level level, const char *text) {
+    qb_job *job = user;
+    if (level == QB_LOG_WARNING) qb__job_warned(job, text);
+    if (job->caller && job->caller->log) job->caller->log(job->caller->user, level, text);
+}
+
+static void pass_on(void *user, const char *what, uint64_t done, uint64_t total) {
+    const qb_job *job = user;
+    job->caller->progress(job->caller->user, what, done, total);
+}
+
+const qb_env *qb__job_listen(qb_job *job, const qb_env *env) {
+    job->caller = env;
+    job->heard = env ? *env : (qb_env){0};
+    job->heard.user = job;
+    job->heard.log = hear;
+    job->heard.progress = env && env->progress ? pass_on : NULL;
+    return &job->heard;
+}
+
+void qb__job_add_warnings(const qb_job *job, cJSON *object) {
+    cJSON_AddItemToObject(object, "warnings", job->warnings ? cJSON_Duplicate(job->warnings, true)
+                                                            : cJSON_CreateArray());
+}
+
 qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report) {
     cJSON_Delete(job->report);
     qb__json_forget();
     job->report = cJSON_CreateObject();
-    qb_status status = job->run(job, env);
+    qb_status status = job->run(job, qb__job_listen(job, env));
+    qb__job_add_warnings(job, job->report);
     if (status == QB_OK && report) {
         status = print_json(job->report, &job->report_text);
         *report = job->report_text;
@@ -34,6 +69,7 @@ void qb_job_destroy(qb_job *job) {
     if (!job) return;
     cJSON_Delete(job->plan);
     cJSON_Delete(job->report);
+    cJSON_Delete(job->warnings);
     cJSON_free(job->plan_text);
     cJSON_free(job->report_text);
     qb__inputs_release(&job->inputs);
@@ -101,6 +137,7 @@ char *qb__provenance(const qb_job *job, const char *command, const char *input) 
     cJSON *plan = cJSON_Duplicate(job->plan, true);
     cJSON_AddItemToObject(run, "memory_bytes", cJSON_DetachItemFromObject(plan, "memory_bytes"));
     cJSON_AddItemToObject(root, "plan", plan);
+    qb__job_add_warnings(job, root);
     char *text = cJSON_Print(root);
     cJSON_Delete(root);
     return text;

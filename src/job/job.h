@@ -14,8 +14,19 @@ struct qb_job {
     cJSON *plan;                  /* decisions and forecast */
     cJSON *report;                /* what was done; made by run */
     char *plan_text, *report_text;
+    cJSON *warnings;              /* [text] all that its caller was warned of, each once */
+    qb_env heard;                 /* the caller's, with an ear for that */
+    const qb_env *caller;
     qb__inputs inputs; /* the files it is made from; `also` are its scan's and its geometry's */
 };
+
+/* The caller's env for what a job does now; its warnings are kept, and passed on. It lasts as long as
+ * the job, or until this is called again. */
+const qb_env *qb__job_listen(qb_job *job, const qb_env *env);
+/* Keep a warning that the caller has heard already. */
+void qb__job_warned(qb_job *job, const char *text);
+/* Add {warnings: [...]} of what was said until now. */
+void qb__job_add_warnings(const qb_job *job, cJSON *object);
 
 /* Add {stages: [...], wall_seconds, peak...} of a pipeline's run to a report. */
 void qb__report_stages(cJSON *report, const qb__pipeline_report *times, int threads);

@@ -2,6 +2,7 @@
 /* The life of a job: planned, described, run, released; the same for every method. */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -96,10 +97,12 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     cJSON_AddNumberToObject(plan, "ring_slots", cut->slots);
     cJSON_AddNumberToObject(plan, "start_seconds", r->start);
     qb__describe_cost(plan, &r->volume, r->memory, cut->seconds);
+    qb__job_add_warnings(&r->job, plan); /* of the text; in provenance they stand beside the plan */
     cJSON_Delete(r->job.plan);
     r->job.plan = plan;
     cJSON_free(r->job.plan_text);
     r->job.plan_text = cJSON_Print(plan);
+    cJSON_DeleteItemFromObject(plan, "warnings");
     return r->job.plan_text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the plan");
 }
 
@@ -240,6 +243,15 @@ out:
     return status;
 }
 
+/* What was odd when the scan was opened; a geometry of its own states the angles. */
+static void keep_problems(qb__reconstruction *r, const qb__request *request) {
+    const size_t count = request->scan ? qb_scan_describe(request->scan)->problems : 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *text = qb_scan_problem(request->scan, i);
+        if (!request->more || !strstr(text, "has no angles")) qb__job_warned(&r->job, text);
+    }
+}
+
 static qb_status spare(const qb__reconstruction *r, const qb_env *env) {
     if (r->decision.instead) return r->method->spare(r->plan, &r->job.inputs, env);
     return qb__volume_spare(&r->volume, &r->job.inputs, env);
@@ -254,6 +266,8 @@ qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *r
     r->job.run = run;
     r->job.destroy = destroy;
     r->method = method;
+    env = qb__job_listen(&r->job, env);
+    keep_problems(r, request);
     status = copy_request(r, request, env);
     if (request->scan) r->job.inputs.also[0] = &request->scan->inputs;
     r->job.inputs.also[1] = request->read;

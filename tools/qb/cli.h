@@ -113,6 +113,8 @@ void print_help(const verb *v, FILE *out);
 
 /* terminal.c: logging, progress, interruption */
 void open_terminal(cli *c);
+/* The warnings printed so far, as "warnings" of a result. */
+void add_warnings(cJSON *object);
 void finish_progress(void);
 
 /* trial.c: `qb --try-hdf5 FILE [DATASET]`, which qb starts itself: see qb_hdf5_guard. */

@@ -18,9 +18,14 @@ static void open_standard_streams(void) {
 
 qb_status give_result(cli *c, char *json) {
     if (!json) return complain(QB_NO_MEMORY, "no memory for the result");
+    cJSON *root = cJSON_Parse(json);
+    cJSON_free(json);
+    if (!root) return complain(QB_NO_MEMORY, "no memory for the result");
+    add_warnings(root);
     cJSON_free(c->result);
-    c->result = json;
-    return QB_OK;
+    c->result = cJSON_Print(root);
+    cJSON_Delete(root);
+    return c->result ? QB_OK : complain(QB_NO_MEMORY, "no memory for the result");
 }
 
 /* Also when the failure is in the arguments before it. */

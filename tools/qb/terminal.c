@@ -67,11 +67,31 @@ void finish_progress(void) {
     screen.open = false;
 }
 
+/* For --json; a thread at a time comes here. */
+static cJSON *warnings;
+
+static void keep_warning(const char *text) {
+    const cJSON *said;
+    if (!warnings) warnings = cJSON_CreateArray();
+    cJSON_ArrayForEach(said, warnings) {
+        if (strcmp(said->valuestring, text) == 0) return;
+    }
+    cJSON_AddItemToArray(warnings, cJSON_CreateString(text));
+}
+
+void add_warnings(cJSON *object) {
+    cJSON *all = warnings ? warnings : cJSON_CreateArray();
+    warnings = NULL;
+    cJSON_DeleteItemFromObject(object, "warnings");
+    cJSON_AddItemToObject(object, "warnings", all);
+}
+
 static void print_log(void *user, qb_log_level level, const char *text) {
     (void)user;
     if (level == QB_LOG_DEBUG && !screen.verbose) return;
     if (level == QB_LOG_INFO && screen.quiet) return;
     finish_progress();
+    if (level == QB_LOG_WARNING) keep_warning(text);
     fprintf(stderr, "%s%s\n", level == QB_LOG_WARNING ? "warning: " : "", text);
 }
 

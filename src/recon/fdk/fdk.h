@@ -72,6 +72,9 @@ void qb__fdk_warn_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
  * covers. */
 void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options,
                          const qb_grid *grid, const qb_env *env);
+/* Refuse a path that FDK is not made for, or warn where it is forced on it. */
+qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info *info, bool force,
+                             const qb_env *env);
 /* Refuse a scan that lacks angles, or warn when that is allowed or negligible. */
 qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_weights *weights,
                                  bool allow, const qb_env *env);

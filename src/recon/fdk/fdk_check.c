@@ -62,6 +62,19 @@ void qb__fdk_warn_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
     if (qb__geometry_doubt(geometry, info, text, sizeof text)) qb__warn(env, "%s", text);
 }
 
+qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info *info, bool force,
+                             const qb_env *env) {
+    char text[256];
+    if (!qb__path_unfit(geometry, info, text, sizeof text)) return QB_OK;
+    if (!force)
+        return qb__fail(QB_BAD_INPUT,
+                        "%s; least squares (sirt, cgls) with the projector pair, which takes any path, "
+                        "can do it; --force reconstructs all the same, with wrong values",
+                        text);
+    qb__warn(env, "%s; --force: the values are not the object's", text);
+    return QB_OK;
+}
+
 void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options,
                          const qb_grid *grid, const qb_env *env) {
     double field = qb__grid_field(grid);

@@ -99,6 +99,7 @@ static qb_status decide_weights(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     qb__circle circle;
     qb_status status;
     QB__TRY(qb_geometry_describe(fdk->real, &info));
+    QB__TRY(qb__fdk_check_path(fdk->real, &info, fdk->options->force, env));
     QB__TRY(qb__circle_fit(fdk->geometry, &circle));
     QB__TRY(qb__cone_weights_upright(fdk->geometry, fdk->real, field, &fdk->weights));
     fdk->same_weights = circle.error <= 1e-3 && fdk->weights.kind != QB_REDUNDANCY_PARKER;

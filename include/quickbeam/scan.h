@@ -89,6 +89,15 @@ QB_API void qb_scan_close(qb_scan *scan); /* NULL-safe */
 QB_API const qb_scan_info *qb_scan_describe(const qb_scan *scan);
 /* One sentence: "theta is missing: give --angles", "flat pixel (0,0) is 0 (1 of 21600)". */
 QB_API const char *qb_scan_problem(const qb_scan *scan, size_t index);
+/* What a problem is about, for programs; the sentence is for people. */
+typedef enum qb_problem {
+    QB_PROBLEM_OTHER,
+    QB_PROBLEM_ANGLES, /* there are none that could be used */
+    QB_PROBLEM_FIELDS, /* flat or dark fields are missing, or zero */
+    QB_PROBLEM_PIXELS, /* saturated, dead, not finite: what qb_scan_inspect finds */
+} qb_problem;
+QB_API qb_problem qb_scan_problem_kind(const qb_scan *scan, size_t index);
+QB_API const char *qb_problem_name(qb_problem problem); /* "angles" */
 /* Look into the data too (a few views): saturated, dead and non-finite pixels, drifting air, a
  * repeated end view. Adds to the problems; what `qb info` does. */
 QB_API qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env);

@@ -20,8 +20,9 @@
     { #name, QB_PARAM_TEXT, offsetof(qb_center_options, name), meta, initial, NULL, 0, 0, help, 0 }
 
 const qb_param qb_center_params[] = {
-    ROW(method, "auto|registration|overlap|sharpness|mass", "auto",
-        "how to look: views half a turn apart, by their edges or, of full turns, by the values where "
+    ROW(method, "auto|" QB__CENTER_FINDERS("|"), "auto",
+        "how to look: views half a turn apart, by their edges or, of full turns, by the values "
+        "where "
         "they overlap; sharpness of trial slices; centre of mass; or all"),
     ROW(search, "A:B", NULL,
         "columns between which the axis is looked for; default: the whole width"),
@@ -32,7 +33,8 @@ const qb_param qb_center_params[] = {
 enum { DEFAULT_ROWS = 5, MAX_ROWS = 64 };
 
 enum { REGISTRATION, OVERLAP, SHARPNESS, MASS, FINDERS };
-static const char *const finders[FINDERS] = {"registration", "overlap", "sharpness", "mass"};
+#define COMMA ,
+static const char *const finders[FINDERS] = {QB__CENTER_FINDERS(COMMA)};
 
 typedef struct choice {
     bool ask[FINDERS], all, anywhere; /* anywhere: no --search */
@@ -50,8 +52,8 @@ static qb_status choose_method(const char *text, choice *c) {
     c->all = !text || strcmp(text, "auto") == 0;
     for (int i = 0; i < FINDERS; i++) c->ask[i] = c->all || strcmp(text, finders[i]) == 0;
     if (c->all || qb__center_names_method(text)) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT,
-                    "--method %s is none of auto, registration, overlap, sharpness, mass", text);
+    return qb__fail(QB_BAD_ARGUMENT, "--method %s is none of auto, " QB__CENTER_FINDERS(", "),
+                    text);
 }
 
 static qb_status choose_search(const char *text, size_t columns, choice *c) {

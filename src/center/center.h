@@ -47,6 +47,9 @@ qb_status qb__center_mass(const qb__center_rows *rows, qb__center_answer *answer
 qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *answer);
 
 /* Whether qb_center_options.method may be `text`. */
+/* The finders' names, in the order of qb_center_result.method. */
+#define QB__CENTER_FINDERS(between)                                                                \
+    "registration" between "overlap" between "sharpness" between "mass"
 bool qb__center_names_method(const char *text);
 
 /* One answer from those in result->method[0..count): column, confidence, warning. */

@@ -220,10 +220,6 @@ void qb__center_trial_destroy(qb__center_trial *t) {
     qb__free(t);
 }
 
-double qb__center_trial_cost(const qb__center_trial *t) {
-    return 1e-6 * (double)t->views * (double)t->side * (double)t->side * pi / 4;
-}
-
 /* Does the tile reach into the largest disc? */
 static bool tile_matters(const qb__center_trial *t, size_t x0, size_t x1, size_t y0, size_t y1) {
     double middle = ((double)t->side - 1) / 2, radius = disc_radius[DISCS - 1] * (double)t->width;

@@ -14,8 +14,6 @@ typedef struct qb__center_trial qb__center_trial;
 qb_status qb__center_trial_create(const qb__center_rows *rows, const unsigned char *pick,
                                   size_t bin, double per_width, qb__center_trial **trial);
 void qb__center_trial_destroy(qb__center_trial *trial); /* NULL-safe */
-/* Millions of pixel updates that one axis costs for one row. */
-double qb__center_trial_cost(const qb__center_trial *trial);
 
 /* For each of `count` axes, in columns of the detector, entropy[row][axis]: in nats, the sum over
  * three concentric discs. The grey scale is the same for all axes of a call. Rows not picked

@@ -99,21 +99,23 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
     }
     if (!options->angles && parts->angles) judge_unit(parts, options->angle_unit);
     if (!parts->angles) {
-        qb__note(&parts->notes, "the scan has no angles: give --angles");
+        qb__note_of(&parts->notes, QB_PROBLEM_ANGLES, "the scan has no angles: give --angles");
         return QB_OK;
     }
     if (parts->angle_count != scan->stored) {
-        qb__note(&parts->notes, "%s has %zu angles for %zu views: give --angles",
-                 parts->angles_from, parts->angle_count, scan->stored);
+        qb__note_of(&parts->notes, QB_PROBLEM_ANGLES,
+                    "%s has %zu angles for %zu views: give --angles", parts->angles_from,
+                    parts->angle_count, scan->stored);
         return QB_OK;
     }
     if (!all_finite(parts->angles, parts->angle_count)) {
-        qb__note(&parts->notes, "%s holds angles that are no numbers: give --angles",
-                 parts->angles_from);
+        qb__note_of(&parts->notes, QB_PROBLEM_ANGLES,
+                    "%s holds angles that are no numbers: give --angles", parts->angles_from);
         return QB_OK;
     }
     if (qb__angles_check(parts->angles, parts->angle_count) != QB_OK) {
-        qb__note(&parts->notes, "%s: %s: give --angles", parts->angles_from, qb_detail());
+        qb__note_of(&parts->notes, QB_PROBLEM_ANGLES, "%s: %s: give --angles", parts->angles_from,
+                    qb_detail());
         return QB_OK;
     }
     status = qb__alloc(info->views, sizeof(double), &scan->angles);
@@ -182,8 +184,10 @@ static void judge_fields(qb_scan *scan) {
     const qb_scan_info *info = &scan->info;
     qb__notes *notes = &scan->parts.notes;
     if (info->quantity != QB_COUNTS) return;
-    if (!scan->flat) qb__note(notes, "there are no flat fields: give --flats or --air");
-    if (!scan->dark) qb__note(notes, "there are no dark fields: the dark is taken as 0");
+    if (!scan->flat)
+        qb__note_of(notes, QB_PROBLEM_FIELDS, "there are no flat fields: give --flats or --air");
+    if (!scan->dark)
+        qb__note_of(notes, QB_PROBLEM_FIELDS, "there are no dark fields: the dark is taken as 0");
     if (!scan->flat) return;
     size_t zeros = 0, first = 0, n = info->rows * info->columns;
     for (size_t i = n; i-- > 0;) {
@@ -192,8 +196,8 @@ static void judge_fields(qb_scan *scan) {
         first = i;
     }
     if (zeros)
-        qb__note(notes, "flat pixel (%zu,%zu) is 0 (%zu of %zu are)", first / info->columns,
-                 first % info->columns, zeros, n);
+        qb__note_of(notes, QB_PROBLEM_FIELDS, "flat pixel (%zu,%zu) is 0 (%zu of %zu are)",
+                    first / info->columns, first % info->columns, zeros, n);
 }
 
 qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
@@ -267,6 +271,15 @@ const qb_scan_info *qb_scan_describe(const qb_scan *scan) {
 
 const char *qb_scan_problem(const qb_scan *scan, size_t index) {
     return index < scan->parts.notes.count ? scan->parts.notes.text[index] : "";
+}
+
+qb_problem qb_scan_problem_kind(const qb_scan *scan, size_t index) {
+    return index < scan->parts.notes.count ? scan->parts.notes.kind[index] : QB_PROBLEM_OTHER;
+}
+
+const char *qb_problem_name(qb_problem problem) {
+    static const char *const names[] = {"other", "angles", "fields", "pixels"};
+    return names[problem];
 }
 
 /* Row by row: stored [view][column], wanted [view][row][column]. */

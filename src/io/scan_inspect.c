@@ -89,15 +89,19 @@ static void report_beam(qb_scan *scan, const tally *t) {
 static void report(qb_scan *scan, const tally *t, size_t views) {
     qb__notes *notes = &scan->parts.notes;
     bool counts = scan->info.quantity == QB_COUNTS;
-    if (t->odd) qb__note(notes, "%zu of %zu pixels looked at are not finite", t->odd, t->pixels);
+    if (t->odd)
+        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are not finite", t->odd,
+                    t->pixels);
     if (t->saturated)
-        qb__note(notes, "%zu of %zu pixels looked at are saturated at %.0f", t->saturated,
-                 t->pixels, top_of(scan->info.dtype));
+        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are saturated at %.0f",
+                    t->saturated, t->pixels, top_of(scan->info.dtype));
     else if (counts && t->fraction_at_top > 0.002)
-        qb__note(notes, "%.1f %% of a view sit at its largest value %g: clipped?",
-                 100.0 * t->fraction_at_top, t->top);
+        qb__note_of(notes, QB_PROBLEM_PIXELS,
+                    "%.1f %% of a view sit at its largest value %g: clipped?",
+                    100.0 * t->fraction_at_top, t->top);
     if (counts && t->zero)
-        qb__note(notes, "%zu of %zu pixels looked at are 0: dead?", t->zero, t->pixels);
+        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are 0: dead?", t->zero,
+                    t->pixels);
     if (counts && views > 1) report_beam(scan, t);
 }
 

@@ -72,34 +72,44 @@ qb_status qb__frames_read(const qb__frames *frames, const qb__region *region, vo
     return QB_OK;
 }
 
-void qb__note(qb__notes *notes, const char *format, ...) {
+static bool widen(qb__notes *notes) {
+    const size_t room = notes->room * 2 + 8;
+    char **text = NULL;
+    qb_problem *kind = NULL;
+    if (qb__alloc(room, sizeof *text, &text) != QB_OK ||
+        qb__alloc(room, sizeof *kind, &kind) != QB_OK) {
+        qb__free(text);
+        return false;
+    }
+    if (notes->count) {
+        memcpy(text, notes->text, notes->count * sizeof *text);
+        memcpy(kind, notes->kind, notes->count * sizeof *kind);
+    }
+    qb__free(notes->text);
+    qb__free(notes->kind);
+    *notes = (qb__notes){text, kind, notes->count, room, notes->lost};
+    return true;
+}
+
+void qb__note_of(qb__notes *notes, qb_problem kind, const char *format, ...) {
     char line[1100];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    if (notes->count == notes->room) {
-        char **wider;
-        size_t room = notes->room * 2 + 8;
-        if (qb__alloc(room, sizeof *wider, &wider) != QB_OK) {
-            notes->lost = true;
-            return;
-        }
-        if (notes->count) memcpy(wider, notes->text, notes->count * sizeof *wider);
-        qb__free(notes->text);
-        notes->text = wider;
-        notes->room = room;
-    }
-    char *copy = qb__strdup(line);
-    if (copy)
-        notes->text[notes->count++] = copy;
-    else
+    char *copy = notes->count < notes->room || widen(notes) ? qb__strdup(line) : NULL;
+    if (!copy) {
         notes->lost = true;
+        return;
+    }
+    notes->kind[notes->count] = kind;
+    notes->text[notes->count++] = copy;
 }
 
 void qb__notes_release(qb__notes *notes) {
     for (size_t i = 0; i < notes->count; i++) qb__free(notes->text[i]);
     qb__free(notes->text);
+    qb__free(notes->kind);
     *notes = (qb__notes){0};
 }
 

@@ -85,12 +85,15 @@ qb_quantity qb__quantity_named(const char *name);
 /* A list of sentences that grows. */
 typedef struct qb__notes {
     char **text;
+    qb_problem *kind; /* of each */
     size_t count, room;
     bool lost; /* some, for want of memory */
 } qb__notes;
 
 /* Running out of memory here loses the note, not the call: look at `lost` where that matters. */
-__attribute__((format(printf, 2, 3))) void qb__note(qb__notes *notes, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void qb__note_of(qb__notes *notes, qb_problem kind,
+                                                       const char *format, ...);
+#define qb__note(notes, ...) qb__note_of(notes, QB_PROBLEM_OTHER, __VA_ARGS__)
 void qb__notes_release(qb__notes *notes);
 
 /* What a reader knows about a scan. Everything in it is owned by it. */

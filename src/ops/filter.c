@@ -143,9 +143,6 @@ size_t qb__filter_length(const qb__filter *filter) {
 size_t qb__filter_scratch(const qb__filter *filter) {
     return 2 * buffer(filter) * sizeof(float);
 }
-size_t qb__filter_bytes(const qb__filter *filter) {
-    return filter->bytes;
-}
 
 void qb__filter_describe(const qb__filter *filter, qb__filter_spectrum *spectrum) {
     *spectrum = (qb__filter_spectrum){.columns = filter->columns,

@@ -20,7 +20,6 @@ qb_status qb__filter_create(const char *spec, qb_pad pad, size_t columns, double
 void qb__filter_destroy(qb__filter *filter);
 size_t qb__filter_length(const qb__filter *filter);  /* the padded length */
 size_t qb__filter_scratch(const qb__filter *filter); /* bytes, 64-byte aligned, one per thread */
-size_t qb__filter_bytes(const qb__filter *filter);   /* what the filter itself holds */
 /* What other devices need to do the same; it lives as long as the filter. */
 void qb__filter_describe(const qb__filter *filter, qb__filter_spectrum *spectrum);
 

@@ -196,6 +196,7 @@ out:
 static qb_status finish_output(qb__reconstruction *r, const qb_env *env) {
     const qb__candidate *c = qb__chosen(r);
     cJSON *report = r->job.report;
+    cJSON_AddStringToObject(report, "kind", r->method->only_float ? "projections" : "volume");
     qb__volume_report(&r->volume, report, env);
     cJSON_AddStringToObject(report, "output", r->output.output);
     cJSON_AddStringToObject(report, "kernel", c->engine->kernel(c->offer.state));

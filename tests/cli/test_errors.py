@@ -181,6 +181,7 @@ def test_no_angles(scan, tmp_path):
     edit(scan, "/exchange/theta", None)
     fails(3, "fbp", scan, "-o", tmp_path / "v.h5", says=["scan.h5", "--angles"])
     assert any("theta" in p or "angles" in p for p in qb_json("info", scan)["problems"])
+    assert "angles" in qb_json("info", scan)["problem_kinds"]
     qb("fbp", scan, "-o", tmp_path / "v.h5", "--angles", "0:180", "--center", "15.5")
 
 
@@ -213,6 +214,7 @@ def test_all_flats_zero(scan, tmp_path):
     fails(3, "fbp", scan, "-o", tmp_path / "v.h5", "--center", "15.5", says=["scan.h5", "flat", "128"])
     assert leftovers(tmp_path) == ["scan.h5"]
     assert any("flat" in p for p in qb_json("info", scan)["problems"])
+    assert "fields" in qb_json("info", scan)["problem_kinds"]
 
 
 def test_some_flats_zero_is_survived(scan, tmp_path):
@@ -222,6 +224,7 @@ def test_some_flats_zero_is_survived(scan, tmp_path):
     report = qb_json("fbp", scan, "-o", tmp_path / "v.h5", "--center", "15.5")
     assert report["preparation"]["dead"] == 40
     assert any("(1,5)" in p or "(5,1)" in p for p in qb_json("info", scan)["problems"])
+    assert "fields" in qb_json("info", scan)["problem_kinds"]
 
 
 def test_nan_counts(tmp_path):
@@ -235,6 +238,7 @@ def test_nan_counts(tmp_path):
     with h5py.File(tmp_path / "v.h5") as f:
         assert np.isfinite(f["/exchange/data"][()]).all()
     assert any("finite" in p or "NaN" in p for p in qb_json("info", scan)["problems"])
+    assert "pixels" in qb_json("info", scan)["problem_kinds"]
 
 
 def test_compare_different_shapes(tmp_path):

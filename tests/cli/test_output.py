@@ -228,6 +228,7 @@ def test_compare_says_what_numpy_says(tmp_path):
 
 def test_sweep_names_are_the_axes_that_were_used(scan, tmp_path):
     report = qb_json("fbp", scan, "-o", tmp_path / "sweep", "--center", "32:34:0.5", "--slices", "3:4")
+    assert report["kind"] == "sweep"
     assert report["centers"] == [32, 32.5, 33, 33.5, 34]
     names = leftovers(tmp_path / "sweep")
     assert [float(n.removeprefix("center_").removesuffix(".tif")) for n in names] == report["centers"]

@@ -3,6 +3,7 @@
  * legal problems; with --bench, its speed on the same kind of problem. */
 #include "cases.h"
 #include "cpu/features.h"
+#include "planner/variants.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -39,9 +40,24 @@ static const kernel_case *find_case(const kernel_table *table, const char *id) {
     return NULL;
 }
 
+/* Of what the planner chooses from, the rows that no case here is about. */
+static size_t unheard_of(void) {
+    size_t orphans = 0;
+    const qb__variant *row;
+    for (int n = 0; n < 2 * QB__OPERATIONS; n++)
+        for (size_t i = 0; (row = qb__variant_at((qb__operation)(n / 2), n % 2, i)) != NULL; i++) {
+            bool heard = false;
+            for (size_t t = 0; tables[t]; t++) heard = heard || find_case(tables[t], row->id);
+            if (heard) continue;
+            fprintf(stderr, "%s: no case\n", row->id);
+            orphans++;
+        }
+    return orphans;
+}
+
 /* What is to run; the number of variants without a case. */
 static size_t collect(const char *filter, bool list) {
-    size_t orphans = 0;
+    size_t orphans = unheard_of();
     for (size_t t = 0; tables[t]; t++) {
         for (size_t v = 0; v < tables[t]->count(); v++) {
             const char *id = tables[t]->id(v);

@@ -19,16 +19,10 @@ static double element(const cJSON *object, const char *name, int index) {
     return cJSON_GetArrayItem(cJSON_GetObjectItem(object, name), index)->valuedouble;
 }
 
-static void print_why(const cJSON *plan, FILE *out) {
-    const cJSON *row;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(plan, "why")) {
-        fprintf(out, "             %-36s %-7s %8.2f core s  %s\n", text(row, "kernel"),
-                text(row, "accuracy"), number(row, "core_seconds"), text(row, "verdict"));
-    }
-}
-
 /* The seconds that a kernel is chosen by, and where they come from. */
 static void print_expected(const cJSON *row, FILE *out) {
+    if (cJSON_GetObjectItem(row, "core_seconds"))
+        fprintf(out, "%9.4g core s ", number(row, "core_seconds"));
     if (!cJSON_GetObjectItem(row, "expected_seconds")) return;
     fprintf(out, "%9.4g s ", number(row, "expected_seconds"));
     if (cJSON_GetObjectItem(row, "measured_seconds"))
@@ -41,11 +35,11 @@ static void print_expected(const cJSON *row, FILE *out) {
         fprintf(out, "forecast by %s; ", text(row, "bottleneck"));
 }
 
-/* The device's table, what is chosen marked: the seconds that decide, prediction and measurement,
- * the bottleneck, and what each unit would take alone. */
-static void print_why_device(const cJSON *plan, FILE *out) {
+/* The table of a CPU or of a device, what is chosen marked: the seconds that decide, prediction and
+ * measurement, the bottleneck, and what each unit would take alone; or why a row does not serve. */
+static void print_why(const cJSON *plan, const char *name, FILE *out) {
     const cJSON *row, *limit;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(plan, "why_device")) {
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(plan, name)) {
         const bool chosen = strcmp(text(row, "kernel"), text(plan, "kernel")) == 0;
         fprintf(out, "           %s %-36s %-7s ", chosen ? "*" : " ", text(row, "kernel"),
                 text(row, "accuracy"));
@@ -78,8 +72,8 @@ static void print_plan(const cJSON *plan, FILE *out) {
         fprintf(out, "device       %s, %s; %.1f MiB of device memory\n", text(plan, "device"),
                 text(plan, "device_name"), number(plan, "device_memory_bytes") / 1048576.0);
     if (with_why) {
-        print_why(plan, out);
-        print_why_device(plan, out);
+        print_why(plan, "why", out);
+        print_why(plan, "why_device", out);
     }
     fprintf(out, "chunks       %.0f of %.0f slices, %.0f buffers a ring\n", number(plan, "chunks"),
             number(plan, "slices_per_chunk"), number(plan, "ring_slots"));
@@ -105,6 +99,20 @@ static void print_report(const cJSON *report, FILE *out) {
             number(report, "wall_seconds"));
 }
 
+static void print_sweep(const cJSON *report, FILE *out) {
+    const cJSON *list = cJSON_GetObjectItem(report, "centers");
+    int n = cJSON_GetArraySize(list);
+    fprintf(out, "%s: %d slices, axis at columns %g to %g\n", text(report, "output"), n,
+            cJSON_GetArrayItem(list, 0)->valuedouble, cJSON_GetArrayItem(list, n - 1)->valuedouble);
+}
+
+static void print_done(const cJSON *report, FILE *out) {
+    if (strcmp(text(report, "kind"), "sweep") == 0)
+        print_sweep(report, out);
+    else
+        print_report(report, out);
+}
+
 static qb_status show(cli *c, const char *json, void (*print)(const cJSON *, FILE *)) {
     if (c->options.run.json) return give_result(c, strdup(json));
     cJSON *root = cJSON_Parse(json);
@@ -114,20 +122,13 @@ static qb_status show(cli *c, const char *json, void (*print)(const cJSON *, FIL
     return QB_OK;
 }
 
-static void print_sweep(const cJSON *report, FILE *out) {
-    const cJSON *list = cJSON_GetObjectItem(report, "centers");
-    int n = cJSON_GetArraySize(list);
-    fprintf(out, "%s: %d slices, axis at columns %g to %g\n", text(report, "output"), n,
-            cJSON_GetArrayItem(list, 0)->valuedouble, cJSON_GetArrayItem(list, n - 1)->valuedouble);
-}
-
 qb_status open_scan(cli *c, qb_scan **scan) {
     qb_status status = qb_scan_open(c->argument[0], &c->options.scan, &c->env, scan);
     if (status != QB_OK) return status;
     size_t problems = qb_scan_describe(*scan)->problems;
     bool stated = c->verb->run == cmd_fdk && c->options.geometry.geometry;
     for (size_t i = 0; i < problems; i++) {
-        if (stated && strstr(qb_scan_problem(*scan, i), "has no angles")) continue;
+        if (stated && qb_scan_problem_kind(*scan, i) == QB_PROBLEM_ANGLES) continue;
         c->env.log(NULL, QB_LOG_WARNING, qb_scan_problem(*scan, i));
     }
     return QB_OK;
@@ -141,7 +142,7 @@ qb_status finish_job(cli *c, qb_job *job) {
     finish_progress();
     if (status != QB_OK) return status;
     if (c->options.run.quiet && !c->options.run.json) return QB_OK; /* the output is what was asked for */
-    return show(c, report, strstr(report, "\"centers\"") ? print_sweep : print_report);
+    return show(c, report, print_done);
 }
 
 qb_status cmd_fbp(cli *c) {

@@ -43,8 +43,12 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info) {
     if (info->pixel_size > 0) cJSON_AddNumberToObject(root, "pixel_size_mm", info->pixel_size);
     if (!isnan(info->center)) cJSON_AddNumberToObject(root, "center", info->center);
     cJSON *problems = cJSON_AddArrayToObject(root, "problems");
-    for (size_t i = 0; i < info->problems; i++)
+    cJSON *kinds = cJSON_AddArrayToObject(root, "problem_kinds");
+    for (size_t i = 0; i < info->problems; i++) {
         cJSON_AddItemToArray(problems, cJSON_CreateString(qb_scan_problem(scan, i)));
+        cJSON_AddItemToArray(kinds,
+                             cJSON_CreateString(qb_problem_name(qb_scan_problem_kind(scan, i))));
+    }
     return root;
 }
 

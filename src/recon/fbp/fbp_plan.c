@@ -49,10 +49,10 @@ static qb_status decide_center(qb__fbp *fbp) {
                         "--search %s: nothing is looked for with --center %s; give --center auto",
                         fbp->options->search, text);
     if (stop == text)
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--center %s is neither a column nor one of auto, registration, overlap, "
-                        "sharpness, mass, middle",
-                        text);
+        return qb__fail(
+            QB_BAD_ARGUMENT,
+            "--center %s is neither a column nor one of auto, " QB__CENTER_FINDERS(", ") ", middle",
+            text);
     fbp->center = column;
     if (*stop == ':') {
         double end;

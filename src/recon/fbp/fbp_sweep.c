@@ -113,6 +113,7 @@ qb_status qb__fbp_sweep(void *plan, const qb__running *run) {
     qb_status status = qb__publication_create(env, &set);
     if (status == QB_OK) status = qb__publication_folder(set, fbp->output->output, &folder);
     if (status == QB_OK) status = qb__alloc(pixels, sizeof *image, &image);
+    cJSON_AddStringToObject(run->report, "kind", "sweep");
     cJSON *list = cJSON_AddArrayToObject(run->report, "centers");
     for (size_t i = 0; status == QB_OK && i < fbp->sweep_count; i++) {
         double center = column_of(fbp, i);

@@ -14,6 +14,13 @@ extern "C" {
 
 typedef enum qb_log_level { QB_LOG_DEBUG, QB_LOG_INFO, QB_LOG_WARNING } qb_log_level;
 
+/* A file beside an output, a configuration say. With a text it appears together with the output, or
+ * not at all, as one of the same set; without, the caller will write it and the name is only kept
+ * free. */
+typedef struct qb_beside {
+    const char *path, *text;
+} qb_beside;
+
 /* What a long call may use and whom it tells. The library never prints and keeps no global
  * state but the libraries that it has opened (qb_library_path_set) and what it found of devices:
  * everything it says goes through these callbacks, which may be called from any thread but never
@@ -33,10 +40,11 @@ typedef struct qb_env {
     /* `what` names the stage, done and total count its units. */
     void (*progress)(void *user, const char *what, uint64_t done, uint64_t total);
     void *user;
-    /* Files that the caller itself reads for this work, and those that it is going to write: what is
-     * written here spares the ones, what is read or written here is none of the others. Lists that
-     * end in NULL; NULL = none. */
-    const char *const *reads, *const *writes;
+    /* Files that the caller itself reads for this work (a list that ends in NULL), and those that it
+     * wants written with the output (ends with a NULL path). What is written here spares the ones;
+     * what is read or written here is none of the others. NULL = none. */
+    const char *const *reads;
+    const qb_beside *writes;
     /* To stop, set it to non-zero: from a signal handler, or from another thread by an atomic store
      * (__atomic_store_n of gcc and clang). The call ends with QB_CANCELLED within a chunk's time. */
     const volatile sig_atomic_t *cancel;

@@ -87,6 +87,11 @@ QB_API void qb_convert_to_float(const void *values, qb_dtype dtype, size_t count
 QB_API qb_status qb_preview_write(const char *path, const float *image, size_t nx, size_t ny,
                                   double low, double high);
 
+/* A small file of a program's own, in the way of all outputs: it gets its name when the whole text is
+ * on the disk, what a link leads to is replaced and not the link, and QB_BAD_ARGUMENT when there is a
+ * pipe, a device or a folder. */
+QB_API qb_status qb_file_write(const char *path, const char *text);
+
 /* Where results go and as what. */
 typedef struct qb_output_options {
     size_t struct_size; /* see qb_params_init */

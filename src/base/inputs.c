@@ -92,8 +92,9 @@ qb_status qb__inputs_spare(const qb__inputs *inputs, const char *path) {
                     path, found->path);
 }
 
-qb_status qb__inputs_spare_all(const qb__inputs *inputs, const char *const *paths) {
+qb_status qb__inputs_spare_all(const qb__inputs *inputs, const qb_env *env) {
     qb_status status = QB_OK;
-    for (; status == QB_OK && paths && *paths; paths++) status = qb__inputs_spare(inputs, *paths);
+    for (const qb_beside *file = env ? env->writes : NULL; status == QB_OK && file && file->path; file++)
+        status = qb__inputs_spare(inputs, file->path);
     return status;
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-#include "quickbeam/status.h"
+#include "quickbeam/env.h"
 
 /* The files that something was read from: a scan, a geometry, a job. They are held by device and
  * inode, since one file may have many names, so that no output takes the place of one of them. */
@@ -37,7 +37,7 @@ void qb__input_seen(const char *path, const struct stat *about);
 /* QB_BAD_ARGUMENT, with both names, when a file written as `path` would take the place of one of
  * these; QB_NO_MEMORY when the list is not whole. */
 qb_status qb__inputs_spare(const qb__inputs *inputs, const char *path);
-/* The same for each of a list that ends in NULL, or is NULL. */
-qb_status qb__inputs_spare_all(const qb__inputs *inputs, const char *const *paths);
+/* The same for each of env->writes; env may be NULL. */
+qb_status qb__inputs_spare_all(const qb__inputs *inputs, const qb_env *env);
 
 #endif

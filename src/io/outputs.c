@@ -49,19 +49,33 @@ static qb_status spare_inputs(const qb__output *output, const qb__inputs *inputs
     if (status == QB_OK) status = qb__inputs_spare(inputs, output->path);
     if (status != QB_OK || !output->images) return status;
     status = beside(output->path, name);
+    if (status == QB_OK) status = qb__target_check(name);
     return status == QB_OK ? qb__inputs_spare(inputs, name) : status;
 }
 
-static qb_status spare_list(const qb__output *output, const char *const *paths, const char *what) {
+static qb_status spare_one(const qb__output *output, const char *path, const char *what) {
     bool taken;
-    for (; paths && *paths; paths++) {
-        qb_status status = takes(output, *paths, &taken);
-        if (status != QB_OK) return status;
-        if (taken)
-            return qb__fail(QB_BAD_ARGUMENT, "writing %s would overwrite %s, %s: give another name",
-                            output->path, *paths, what);
-    }
-    return QB_OK;
+    qb_status status = takes(output, path, &taken);
+    if (status != QB_OK || !taken) return status;
+    return qb__fail(QB_BAD_ARGUMENT, "writing %s would overwrite %s, %s: give another name",
+                    output->path, path, what);
+}
+
+static qb_status spare_callers(const qb__output *output, const qb_env *env) {
+    qb_status status = QB_OK;
+    if (!env) return QB_OK;
+    for (const char *const *path = env->reads; status == QB_OK && path && *path; path++)
+        status = spare_one(output, *path, "which this run reads");
+    for (const qb_beside *file = env->writes; status == QB_OK && file && file->path; file++)
+        status = spare_one(output, file->path, "which this run writes, too");
+    return status;
+}
+
+static qb_status check_callers(const qb__inputs *inputs, const qb_env *env) {
+    qb_status status = QB_OK;
+    for (const qb_beside *file = env ? env->writes : NULL; status == QB_OK && file && file->path; file++)
+        status = qb__target_check(file->path);
+    return status == QB_OK ? qb__inputs_spare_all(inputs, env) : status;
 }
 
 static qb_status check_pair(const qb__output *a, const qb__output *b) {
@@ -80,12 +94,11 @@ qb_status qb__outputs_check(const qb__output *outputs, size_t count, const qb__i
         const qb__output *output = &outputs[i];
         if (!output->path) continue;
         QB__TRY(spare_inputs(output, inputs));
-        if (env) QB__TRY(spare_list(output, env->reads, "which this run reads"));
-        if (env) QB__TRY(spare_list(output, env->writes, "which this run writes, too"));
+        QB__TRY(spare_callers(output, env));
         for (size_t k = 0; k < i; k++)
             if (outputs[k].path) QB__TRY(check_pair(output, &outputs[k]));
     }
-    status = qb__inputs_spare_all(inputs, env ? env->writes : NULL);
+    status = check_callers(inputs, env);
 out:
     return status;
 }

@@ -17,6 +17,7 @@
 #include "io/exchange.h"
 #include "io/formats.h"
 #include "io/writer.h"
+#include "quickbeam/io.h"
 
 struct qb__publication {
     const qb_env *env;
@@ -167,6 +168,19 @@ static qb_status publish_one(const qb__hidden *hidden) {
     return qb__fail_errno(errno, "giving its name to", hidden->target);
 }
 
+/* What the caller wants beside the outputs. */
+static qb_status add_beside(qb__publication *p) {
+    qb_status status = QB_OK;
+    const char *fresh;
+    for (const qb_beside *file = p->env ? p->env->writes : NULL; file && file->path; file++) {
+        if (!file->text) continue;
+        QB__TRY(qb__publication_file(p, file->path, &fresh));
+        QB__TRY(qb__write_fresh(fresh, file->path, file->text, strlen(file->text)));
+    }
+out:
+    return status;
+}
+
 /* Whoever ends the process meanwhile waits until all have their names (aside.h). */
 static qb_status publish(qb__publication *p) {
     bool one = p->count == 1 && p->member[0].hidden.kind != QB__HIDDEN_MEMBERS;
@@ -174,7 +188,7 @@ static qb_status publish(qb__publication *p) {
 }
 
 qb_status qb__publication_commit(qb__publication *p) {
-    qb_status status = QB_OK;
+    qb_status status = add_beside(p);
     for (size_t i = 0; status == QB_OK && i < p->count; i++)
         if (p->member[i].hidden.kind != QB__HIDDEN_FILE)
             status = flush_folder(&p->member[i].hidden);
@@ -204,4 +218,9 @@ qb_status qb__publish_bytes(const char *path, const void *data, size_t bytes) {
     if (status == QB_OK) return qb__publication_commit(p);
     qb__publication_abort(p);
     return status;
+}
+
+qb_status qb_file_write(const char *path, const char *text) {
+    qb_status status = qb__publish_bytes(path, text, strlen(text));
+    return status == QB_NOT_FOUND ? QB_IO : status;
 }

@@ -22,7 +22,8 @@ static void make_volume(const char *path) {
 }
 
 /* What the program reads and writes itself. */
-static const char *const *reads, *const *writes;
+static const char *const *reads;
+static const qb_beside *writes;
 
 static qb_status project(const char *volume, const char *output, const char *geometry) {
     qb_geometry_options place;
@@ -91,16 +92,24 @@ static void outputs_spare_what_is_read(void **state) {
     assert_int_equal(link(volume, other), 0);
     assert_status(project(volume, other, NULL), QB_BAD_ARGUMENT);
     assert_non_null(strstr(qb_detail(), "other3.npy"));
-    const char *const list[] = {output, NULL}, *const input[] = {other, NULL};
+    char config[512];
+    snprintf(config, sizeof config, "%s", in_folder("saved.cfg"));
+    const char *const list[] = {output, NULL};
+    const qb_beside result[] = {{output, NULL}, {NULL, NULL}}, input[] = {{other, "x"}, {NULL, NULL}},
+                    saved[] = {{config, "a configuration\n"}, {NULL, NULL}};
     reads = list;
     assert_status(project(volume, output, NULL), QB_BAD_ARGUMENT);
-    reads = NULL, writes = list;
+    reads = NULL, writes = result;
     assert_status(project(volume, output, NULL), QB_BAD_ARGUMENT);
     writes = input;
     assert_status(project(volume, output, NULL), QB_BAD_ARGUMENT);
-    writes = NULL;
     assert_int_not_equal(access(output, F_OK), 0);
+    /* What is to be there with it comes with it. */
+    writes = saved;
     assert_ok(project(volume, output, NULL));
+    writes = NULL;
+    assert_int_equal(access(output, F_OK), 0);
+    assert_int_equal(access(config, F_OK), 0);
 }
 
 static void running_out_of_memory_is_an_error(void **state) {

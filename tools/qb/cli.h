@@ -70,6 +70,7 @@ typedef struct cli cli;
 enum {
     ON_DEVICES = 1, /* has work for a device; others refuse one that is named */
     PLANS = 2,      /* --dry-run shows what it would do */
+    WRITES = 4,     /* has an output; what is saved besides appears together with it */
 };
 
 typedef struct verb {
@@ -89,7 +90,9 @@ struct cli {
     int count;
     const char *argument[ARGUMENTS_MAX];
     char *command; /* what to type to do this again */
-    const char *reads[2], *writes[3]; /* of env */
+    char *config; /* what --save-config writes; NULL = it is not given */
+    const char *reads[2]; /* of env */
+    qb_beside writes[3];
     qb_env env;
     char *result;  /* JSON object for stdout, when --json */
 };
@@ -105,7 +108,7 @@ char *quote_command(int argc, char **argv);
 
 /* config.c */
 qb_status read_config(cli *c, const char *path);
-qb_status write_config(const cli *c, const char *path);
+char *print_config(const cli *c); /* what --save-config writes; NULL: no memory */
 
 /* help.c */
 void print_usage(FILE *out);

@@ -2,6 +2,7 @@
 /* Configuration files: one "name = value" a line, # starts a remark. What --save-config writes,
  * --config reads. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -64,9 +65,11 @@ qb_status read_config(cli *c, const char *path) {
     return status;
 }
 
-qb_status write_config(const cli *c, const char *path) {
-    FILE *file = fopen(path, "we");
-    if (!file) return complain(QB_IO, "cannot write %s: %s", path, strerror(errno));
+char *print_config(const cli *c) {
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    if (!file) return NULL;
     fprintf(file, "# options of qb %s\n", c->verb->name);
     for (const section *s = c->verb->sections; s->table; s++) {
         fprintf(file, "\n# %s\n", s->title);
@@ -78,7 +81,7 @@ qb_status write_config(const cli *c, const char *path) {
         }
     }
     bool bad = ferror(file) != 0;
-    if (fclose(file) != 0 || bad)
-        return complain(QB_IO, "cannot write %s: %s", path, strerror(errno));
-    return QB_OK;
+    if (fclose(file) == 0 && !bad) return text;
+    free(text);
+    return NULL;
 }

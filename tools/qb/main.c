@@ -76,12 +76,15 @@ static qb_status run_verb(cli *c) {
             status = complain(QB_BAD_ARGUMENT, "--save-config %s would overwrite the input %s", save,
                               read);
     }
+    if (status == QB_OK && save && !(c->config = print_config(c)))
+        status = complain(QB_NO_MEMORY, "no memory for the configuration %s", save);
     open_terminal(c);
     if (status == QB_OK && c->options.run.max_vram && !(c->verb->abilities & ON_DEVICES))
         c->env.log(NULL, QB_LOG_INFO, "--max-vram has no effect: the CPU computes");
     if (status == QB_OK) status = c->verb->run(c);
     finish_progress();
-    if (status == QB_OK && save) status = write_config(c, save);
+    const bool written = c->verb->abilities & WRITES && !c->options.run.dry_run;
+    if (status == QB_OK && save && !written) status = qb_file_write(save, c->config);
     return status;
 }
 
@@ -115,6 +118,7 @@ static int run(int argc, char **argv) {
     } else if (c.options.run.json && c.result) {
         puts(c.result);
     }
+    free(c.config);
     clear_options(&c);
     cJSON_free(c.result);
     free(c.command);

@@ -132,11 +132,15 @@ static void print_progress(void *user, const char *what, uint64_t done, uint64_t
             (unsigned long long)total, elapsed);
 }
 
-/* Those that are given, and a NULL. */
-static void list_names(const char *const *names, int count, const char **list) {
-    for (int i = 0; i < count; i++)
-        if (names[i]) *list++ = names[i];
-    *list = NULL;
+/* What the command itself reads and writes; to compare it with the rest is the library's. */
+static void list_files(cli *c) {
+    const run_options *run = &c->options.run;
+    const bool together = c->verb->abilities & WRITES && !run->dry_run;
+    qb_beside *writes = c->writes;
+    c->reads[0] = run->config;
+    if (run->save_config)
+        *writes++ = (qb_beside){run->save_config, together ? c->config : NULL};
+    if (c->options.info.preview) *writes++ = (qb_beside){c->options.info.preview, NULL};
 }
 
 void open_terminal(cli *c) {
@@ -153,11 +157,7 @@ void open_terminal(cli *c) {
         sigaction(SIGHUP, &action, NULL); /* a lost session ends cleanly; nohup is respected */
     signal(SIGXFSZ, SIG_IGN); /* a file too large is an error like a full disk, not a death */
     signal(SIGPIPE, SIG_IGN);
-    /* What the command itself reads and writes; the rest is the library's to compare. */
-    const char *reads[] = {c->options.run.config}, *writes[] = {c->options.run.save_config,
-                                                                 c->options.info.preview};
-    list_names(reads, 1, c->reads);
-    list_names(writes, 2, c->writes);
+    list_files(c);
     c->env = (qb_env){.threads = c->options.run.threads,
                       .max_ram = c->options.run.max_ram,
                       .max_vram = c->options.run.max_vram,

@@ -51,6 +51,7 @@ struct qb__device {
 struct qb__queue {
     qb__device *device;
     void *native;
+    bool borrowed; /* the caller's: neither finished nor destroyed here */
 };
 
 struct qb__event {
@@ -63,6 +64,7 @@ struct qb__memory {
     qb__device *device;
     size_t bytes;
     uint64_t native;
+    bool borrowed; /* the caller's */
 };
 
 struct qb__texture {
@@ -129,6 +131,11 @@ struct qb__backend {
                       size_t from_offset, size_t bytes);
     qb_status (*fill)(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte,
                       size_t bytes);
+
+    /* Memory and streams of others; NULL = the api has none that could be shared. */
+    qb_status (*memory_check)(const qb__memory *memory); /* is it this device's? */
+    qb_status (*copy_rows)(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from,
+                           size_t width, size_t rows);
 
     qb_status (*event_create)(qb__event *event);
     void (*event_destroy)(qb__event *event);

@@ -51,6 +51,7 @@ enum {
     QB__CU_FORMAT_HALF = 0x10,
     QB__CU_FORMAT_FLOAT = 0x20,
     QB__CU_ARRAY_LAYERED = 1,
+    QB__CU_MEMORY_HOST = 1,
     QB__CU_MEMORY_DEVICE = 2,
     QB__CU_MEMORY_ARRAY = 3,
     QB__CU_ADDRESS_BORDER = 3,
@@ -91,6 +92,7 @@ enum {
     X(download, "cuMemcpyDtoHAsync_v2", (void *, qb__cu_pointer, size_t, void *))                  \
     X(copy, "cuMemcpyDtoDAsync_v2", (qb__cu_pointer, qb__cu_pointer, size_t, void *))              \
     X(copy_3d, "cuMemcpy3DAsync_v2", (const qb__cu_copy *, void *))                                \
+    X(pointer_attribute, "?cuPointerGetAttribute", (void *, int, qb__cu_pointer))                  \
     X(fill, "cuMemsetD8Async", (qb__cu_pointer, unsigned char, size_t, void *))                    \
     X(stream_create, "cuStreamCreate", (void **, unsigned))                                        \
     X(stream_destroy, "cuStreamDestroy_v2", (void *))                                              \
@@ -188,6 +190,9 @@ qb_status qb__cuda_download(qb__queue *queue, const qb__memory *from, size_t off
                             size_t bytes);
 qb_status qb__cuda_copy(qb__queue *queue, qb__memory *to, size_t to_offset, const qb__memory *from,
                         size_t from_offset, size_t bytes);
+qb_status qb__cuda_memory_check(const qb__memory *memory);
+qb_status qb__cuda_copy_rows(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from,
+                             size_t width, size_t rows);
 qb_status qb__cuda_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte,
                         size_t bytes);
 qb_status qb__cuda_texture_create(qb__texture *texture);

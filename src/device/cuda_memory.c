@@ -52,6 +52,46 @@ qb_status qb__cuda_copy(qb__queue *queue, qb__memory *to, size_t to_offset, cons
     return QB_OK;
 }
 
+/* What an address is, as far as the driver tells. */
+qb_status qb__cuda_memory_check(const qb__memory *memory) {
+    enum { MEMORY_TYPE = 2, DEVICE_ORDINAL = 9, NOT_KNOWN = 1 };
+    const qb__device *device = memory->device;
+    int type = QB__CU_MEMORY_DEVICE, ordinal = device->number;
+    if (!qb__cuda.pointer_attribute) return QB_OK;
+    qb_status status = qb__cuda_enter(memory->device);
+    if (status != QB_OK) return status;
+    qb__cu_result result = qb__cuda.pointer_attribute(&type, MEMORY_TYPE, memory->native);
+    if (!result) result = qb__cuda.pointer_attribute(&ordinal, DEVICE_ORDINAL, memory->native);
+    qb__cuda_leave(memory->device);
+    if (result && result != NOT_KNOWN)
+        return qb__cuda_status(memory->device, result, "looking at an address");
+    if (!result && type == QB__CU_MEMORY_DEVICE && ordinal == device->number) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "%s: %#llx is no memory of this device", device->info.spec,
+                    (unsigned long long)memory->native);
+}
+
+static qb__cu_copy_side side_of(const qb__rows_side *side) {
+    if (!side->memory)
+        return (qb__cu_copy_side){.kind = QB__CU_MEMORY_HOST,
+                                  .host = (const char *)side->host + side->offset,
+                                  .pitch = side->pitch};
+    return (qb__cu_copy_side){.kind = QB__CU_MEMORY_DEVICE,
+                              .device = side->memory->native + side->offset,
+                              .pitch = side->pitch};
+}
+
+qb_status qb__cuda_copy_rows(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from,
+                             size_t width, size_t rows) {
+    qb__cu_copy copy = {.from = side_of(from),
+                        .to = side_of(to),
+                        .width_bytes = width,
+                        .height = rows,
+                        .depth = 1};
+    copy.from.height = copy.to.height = rows;
+    QB__CUDA_CALL(queue->device, "copying rows", qb__cuda.copy_3d(&copy, queue->native));
+    return QB_OK;
+}
+
 qb_status qb__cuda_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte,
                         size_t bytes) {
     QB__CUDA_CALL(queue->device, "filling",

@@ -97,6 +97,27 @@ qb_status qb__memory_copy(qb__queue *queue, qb__memory *to, size_t to_offset,
 qb_status qb__memory_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte,
                           size_t bytes);
 
+/* ---- what belongs to the caller of the library: CUDA's memory and streams ---- */
+
+/* Memory at `native` as if it were ours; destroying it leaves it where it is. QB_UNSUPPORTED where
+ * the api has no addresses; QB_BAD_ARGUMENT for an address that is not of this device, where the
+ * driver can tell. */
+qb_status qb__memory_borrow(qb__device *device, uint64_t native, size_t bytes, qb__memory **memory);
+/* A stream as a queue; NULL = the device's default stream. Destroying it leaves the stream, and waits
+ * for nothing. */
+qb_status qb__queue_borrow(qb__device *device, void *native, qb__queue **queue);
+
+/* One side of a copy of rows: device memory, or the host's where that is NULL. */
+typedef struct qb__rows_side {
+    const qb__memory *memory;
+    void *host;
+    size_t offset; /* bytes */
+    size_t pitch;  /* bytes from row to row, at least `width` */
+} qb__rows_side;
+/* `rows` pieces of `width` bytes. Host memory must stay until the queue has passed. */
+qb_status qb__memory_copy_rows(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from,
+                               size_t width, size_t rows);
+
 qb_status qb__event_create(qb__device *device, qb__event **event);
 void qb__event_destroy(qb__event *event); /* NULL-safe */
 qb_status qb__event_record(qb__event *event, qb__queue *queue);

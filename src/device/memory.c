@@ -32,8 +32,32 @@ qb_status qb__memory_create(qb__device *device, size_t bytes, qb__memory **memor
 
 void qb__memory_destroy(qb__memory *memory) {
     if (!memory) return;
-    memory->device->backend->memory_destroy(memory);
+    if (!memory->borrowed) memory->device->backend->memory_destroy(memory);
     qb__free(memory);
+}
+
+static qb_status check_sharing(const qb__device *device) {
+    if (device->backend->copy_rows) return QB_OK;
+    return qb__fail(QB_UNSUPPORTED, "%s: only CUDA devices share memory and streams with others",
+                    device->info.spec);
+}
+
+qb_status qb__memory_borrow(qb__device *device, uint64_t native, size_t bytes, qb__memory **memory) {
+    *memory = NULL;
+    qb_status status = check_sharing(device);
+    if (status != QB_OK) return status;
+    MAKE(memory, device);
+    **memory = (qb__memory){.device = device, .bytes = bytes, .native = native, .borrowed = true};
+    return keep(device->backend->memory_check(*memory), memory);
+}
+
+qb_status qb__queue_borrow(qb__device *device, void *native, qb__queue **queue) {
+    *queue = NULL;
+    qb_status status = check_sharing(device);
+    if (status != QB_OK) return status;
+    MAKE(queue, device);
+    **queue = (qb__queue){.device = device, .native = native, .borrowed = true};
+    return QB_OK;
 }
 
 size_t qb__memory_bytes(const qb__memory *memory) {
@@ -79,7 +103,7 @@ qb_status qb__queue_create(qb__device *device, qb__queue **queue) {
 
 void qb__queue_destroy(qb__queue *queue) {
     if (!queue) return;
-    queue->device->backend->queue_destroy(queue);
+    if (!queue->borrowed) queue->device->backend->queue_destroy(queue);
     qb__free(queue);
 }
 
@@ -124,6 +148,26 @@ qb_status qb__memory_copy(qb__queue *queue, qb__memory *to, size_t to_offset,
     if (status == QB_OK) status = check_range(queue, from, from_offset, bytes);
     if (status != QB_OK || !bytes) return status;
     return queue->device->backend->copy(queue, to, to_offset, from, from_offset, bytes);
+}
+
+static qb_status check_rows(const qb__queue *queue, const qb__rows_side *side, size_t width,
+                            size_t rows) {
+    size_t last;
+    if (side->pitch < width || !qb__mul(rows - 1, side->pitch, 1, &last) || last > SIZE_MAX - width)
+        return qb__fail(QB_BAD_ARGUMENT, "%zu rows of %zu bytes, %zu bytes apart", rows, width,
+                        side->pitch);
+    return side->memory ? check_range(queue, side->memory, side->offset, last + width) : QB_OK;
+}
+
+qb_status qb__memory_copy_rows(qb__queue *queue, const qb__rows_side *to, const qb__rows_side *from,
+                               size_t width, size_t rows) {
+    qb_status status = check_sharing(queue->device);
+    if (status == QB_OK) status = qb__device_check(queue->device);
+    if (status != QB_OK || !width || !rows) return status;
+    status = check_rows(queue, to, width, rows);
+    if (status == QB_OK) status = check_rows(queue, from, width, rows);
+    if (status != QB_OK) return status;
+    return queue->device->backend->copy_rows(queue, to, from, width, rows);
 }
 
 qb_status qb__memory_fill(qb__queue *queue, qb__memory *memory, size_t offset, uint8_t byte,

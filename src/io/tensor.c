@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Arrays in memory where files can stand: as a source of images, and as what a writer writes to. */
-#include "io/tensor.h"
+#include "io/tensor_device.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,9 +17,6 @@ static qb_status check_kind(const qb_tensor *t, const char *what) {
     if ((uintptr_t)t->data % qb_dtype_size(t->dtype))
         return qb__fail(QB_BAD_ARGUMENT, "%s: its %s begin at %p, which is not aligned", what,
                         qb_dtype_name(t->dtype), t->data);
-    if (t->memory == QB_MEMORY_CUDA)
-        return qb__fail(QB_UNSUPPORTED,
-                        "%s is in the memory of a CUDA device: copy it to the host first", what);
     if ((unsigned)t->memory > QB_MEMORY_CUDA_HOST)
         return qb__fail(QB_UNSUPPORTED, "%s: memory of DLPack's kind %d cannot be reached from here",
                         what, (int)t->memory);
@@ -48,7 +45,7 @@ static bool is_dense(const qb_tensor *t) {
 }
 
 /* Bytes before and behind the first element, each within half of what can be addressed. */
-static bool reach(const qb__tensor *tensor, size_t *before, size_t *behind) {
+bool qb__tensor_reach(const qb__tensor *tensor, size_t *before, size_t *behind) {
     *before = *behind = 0;
     for (int i = 0; i < 3; i++) {
         ptrdiff_t stride = tensor->stride[i];
@@ -79,7 +76,7 @@ qb_status qb__tensor_look(const qb_tensor *given, const char *what, qb__missing 
         if (__builtin_mul_overflow(below, given->shape[i], &below)) tensor->element = 0;
     }
     size_t before, behind;
-    if (tensor->element && reach(tensor, &before, &behind)) return QB_OK;
+    if (tensor->element && qb__tensor_reach(tensor, &before, &behind)) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "%s: its shape and strides reach beyond what can be addressed",
                     what);
 }
@@ -131,7 +128,7 @@ void qb__tensor_name(const qb__tensor *tensor, char name[QB__TENSOR_NAME]) {
 
 bool qb__tensors_meet(const qb__tensor *a, const qb__tensor *b) {
     size_t a_before, a_behind, b_before, b_behind;
-    if (!reach(a, &a_before, &a_behind) || !reach(b, &b_before, &b_behind)) return true;
+    if (!qb__tensor_reach(a, &a_before, &a_behind) || !qb__tensor_reach(b, &b_before, &b_behind)) return true;
     uintptr_t x = (uintptr_t)a->given.data, y = (uintptr_t)b->given.data;
     return x - a_before < y + b_behind && y - b_before < x + a_behind;
 }
@@ -174,7 +171,20 @@ static bool rows_are_dense(const qb__tensor *tensor) {
 typedef struct tensor_source {
     qb__source base;
     qb__tensor tensor;
+    qb__tensor_device *device; /* NULL = the host's memory */
 } tensor_source;
+
+static qb_status read_device(qb__source *source, const qb__region *region, void *out) {
+    return qb__tensor_device_read(((tensor_source *)source)->device, region, out);
+}
+
+static void release_device(qb__source *source) {
+    qb__tensor_device_close(((tensor_source *)source)->device);
+}
+
+qb__tensor_device *qb__tensor_device_of(qb__source *source) {
+    return source->read == read_device ? ((tensor_source *)source)->device : NULL;
+}
 
 static qb_status read_tensor(qb__source *source, const qb__region *region, void *out) {
     const qb__tensor *t = &((const tensor_source *)source)->tensor;
@@ -207,17 +217,28 @@ qb_status qb__tensor_open(const qb_tensor *given, const char *what, qb__missing 
     own->base.dtype = given->dtype;
     memcpy(own->base.shape, tensor.shape, sizeof tensor.shape);
     own->base.read = read_tensor;
-    *out = &own->base;
-    return QB_OK;
+    if (given->memory == QB_MEMORY_CUDA) {
+        own->base.read = read_device;
+        own->base.release = release_device;
+        status = qb__tensor_device_open(&tensor, &own->device);
+    }
+    if (status == QB_OK)
+        *out = &own->base;
+    else
+        qb__source_close(&own->base);
+    return status == QB_OK ? QB_OK : qb__fail_in(status, "%s", what);
 }
 
 /* ---- writing ---- */
 
-static qb_status write_tensor(qb_writer *writer, size_t first, size_t end, const void *data) {
-    const qb__tensor *t = writer->own;
+typedef struct tensor_sink {
+    qb__tensor tensor;
+    qb__tensor_device *device; /* NULL = the host's memory */
+} tensor_sink;
+
+static void write_host(const qb__tensor *t, size_t first, size_t end, const char *from) {
     const size_t rows = t->shape[1], columns = t->shape[2];
     const bool dense = rows_are_dense(t);
-    const char *from = data;
     for (size_t image = first; image < end; image++) {
         for (size_t r = 0; r < rows; r += dense ? rows : 1) {
             const size_t count = dense ? rows * columns : columns;
@@ -225,13 +246,26 @@ static qb_status write_tensor(qb_writer *writer, size_t first, size_t end, const
             from += count * t->element;
         }
     }
+}
+
+static qb_status write_tensor(qb_writer *writer, size_t first, size_t end, const void *data) {
+    const tensor_sink *sink = writer->own;
+    if (!data) return QB_OK;
+    if (sink->device) return qb__tensor_device_write(sink->device, first, end, data);
+    write_host(&sink->tensor, first, end, data);
     return QB_OK;
 }
 
-static void release_tensor(qb_writer *writer) { qb__free(writer->own); }
+static void release_tensor(qb_writer *writer) {
+    tensor_sink *sink = writer->own;
+    qb__tensor_device_close(sink->device);
+    qb__free(sink);
+}
 
 /* There is no name to be given: the array was there all along. */
 const qb__writer_kind qb__tensor_writer = {.write = write_tensor, .release = release_tensor};
+
+static const qb__writer_kind none; /* of a writer that has nothing yet */
 
 static qb_status check_fit(const qb__tensor *tensor, const qb_stack *stack) {
     const size_t *n = stack->shape;
@@ -248,30 +282,41 @@ static qb__missing missing_of(const qb_stack *stack) {
     return stack->shape[0] > 1 && stack->shape[1] == 1 ? QB__MISSING_ROW : QB__MISSING_IMAGE;
 }
 
-qb_status qb__tensor_create(const qb_tensor *given, const qb_stack *stack, qb_writer **out) {
-    static const char what[] = "the array for the result";
+/* Everything but the writer itself, which destroys also what is half made. */
+static qb_status make_sink(const qb__tensor *tensor, qb_writer *writer) {
     char name[QB__TENSOR_NAME];
-    qb__tensor tensor, *own;
+    tensor_sink *sink;
+    qb_status status = qb__alloc(1, sizeof *sink, &sink);
+    if (status != QB_OK) return status;
+    writer->kind = &qb__tensor_writer;
+    writer->own = sink;
+    sink->tensor = *tensor;
+    qb__tensor_name(tensor, name);
+    writer->path = qb__strdup(name);
+    if (!writer->path) return qb__fail(QB_NO_MEMORY, "no memory for a name");
+    if (tensor->given.memory != QB_MEMORY_CUDA) return QB_OK;
+    return qb__tensor_device_open(tensor, &sink->device);
+}
+
+qb_status qb__tensor_check_result(const qb_tensor *given, const qb_stack *stack,
+                                  qb__tensor *tensor) {
+    static const char what[] = "the array for the result";
+    qb_status status = qb__tensor_look(given, what, missing_of(stack), tensor);
+    if (status == QB_OK) status = qb__tensor_check_sink(tensor, what);
+    return status == QB_OK ? check_fit(tensor, stack) : status;
+}
+
+qb_status qb__tensor_create(const qb_tensor *given, const qb_stack *stack, qb_writer **out) {
+    qb__tensor tensor;
     qb_writer *writer;
     *out = NULL;
-    qb_status status = qb__tensor_look(given, what, missing_of(stack), &tensor);
-    if (status == QB_OK) status = qb__tensor_check_sink(&tensor, what);
-    if (status == QB_OK) status = check_fit(&tensor, stack);
-    if (status == QB_OK) status = qb__alloc(1, sizeof *own, &own);
+    qb_status status = qb__tensor_check_result(given, stack, &tensor);
+    if (status == QB_OK) status = qb__alloc(1, sizeof *writer, &writer);
     if (status != QB_OK) return status;
-    *own = tensor;
-    status = qb__alloc(1, sizeof *writer, &writer);
-    if (status != QB_OK) {
-        qb__free(own);
-        return status;
-    }
-    writer->kind = &qb__tensor_writer;
-    writer->own = own;
     writer->fd = -1;
-    qb__tensor_name(own, name);
-    writer->path = qb__strdup(name);
-    status = writer->path ? qb__alloc(stack->shape[0] / 8 + 1, 1, &writer->written)
-                          : qb__fail(QB_NO_MEMORY, "no memory for a name");
+    writer->kind = &none;
+    status = make_sink(&tensor, writer);
+    if (status == QB_OK) status = qb__alloc(stack->shape[0] / 8 + 1, 1, &writer->written);
     if (status != QB_OK) {
         qb_writer_abort(writer);
         return status;

@@ -201,10 +201,42 @@ EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *
     memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
     return 0;
 }
-EXPORT int cuMemcpy3DAsync_v2(const void *copy, void *stream) {
-    (void)copy;
+typedef struct copy_side { /* half of CUDA_MEMCPY3D */
+    size_t x_bytes, y, z, level;
+    int kind;
+    const void *host;
+    uint64_t device;
+    void *array, *reserved;
+    size_t pitch, height;
+} copy_side;
+typedef struct copy_3d {
+    copy_side from, to;
+    size_t width, height, depth;
+} copy_3d;
+static char *side_of(const copy_side *side) {
+    enum { HOST = 1, DEVICE = 2 };
+    return side->kind == HOST     ? (char *)side->host
+           : side->kind == DEVICE ? (char *)(uintptr_t)side->device
+                                  : NULL;
+}
+/* Rows between host and device memory are copied, arrays only counted. */
+EXPORT int cuMemcpy3DAsync_v2(const copy_3d *copy, void *stream) {
     (void)stream;
     CALL_IN_CONTEXT;
+    char *to = side_of(&copy->to), *from = side_of(&copy->from);
+    if (!to || !from) return 0;
+    if (copy->to.pitch < copy->width || copy->from.pitch < copy->width) return 1;
+    for (size_t i = 0; i < copy->height; i++)
+        memmove(to + i * copy->to.pitch, from + i * copy->from.pitch, copy->width);
+    M.row_copies++;
+    M.row_copies_in_place += copy->to.kind == copy->from.kind;
+    return 0;
+}
+EXPORT int cuPointerGetAttribute(void *value, int which, uint64_t pointer) {
+    (void)pointer;
+    CALL_IN_CONTEXT;
+    if (which != 2 && which != 9) return 1;
+    *(int *)value = which == 2 ? (M.foreign ? 1 : 2) : 0;
     return 0;
 }
 EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream) {
@@ -236,9 +268,9 @@ EXPORT int cuStreamSynchronize(void *stream) {
     return 0;
 }
 EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
-    (void)stream;
     (void)flags;
     CALL_IN_CONTEXT;
+    M.waits += stream != M.watched && M.watched_recorded;
     return event ? 0 : 400;
 }
 EXPORT int cuEventCreate(void **event, unsigned flags) {
@@ -253,8 +285,8 @@ EXPORT int cuEventDestroy_v2(void *event) {
 }
 EXPORT int cuEventRecord(void *event, void *stream) {
     (void)event;
-    (void)stream;
     CALL_IN_CONTEXT;
+    M.watched_recorded = M.watched && stream == M.watched;
     return 0;
 }
 EXPORT int cuEventSynchronize(void *event) {

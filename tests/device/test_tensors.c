@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Arrays in the memory of a CUDA device, on the driver that is only played: which numbers go where, and
+ * who waits for whom. What a real device makes of them: test_tensors_cuda.c. */
+#include "child.h"
+
+#include "quickbeam/quickbeam.h"
+
+enum { VIEWS = 24, ROWS = 4, COLUMNS = 32, N = 32, GAP = 5 };
+
+static float lines[VIEWS * ROWS * COLUMNS];
+static double angles[VIEWS];
+
+static void make_lines(void) {
+    for (int v = 0; v < VIEWS; v++) angles[v] = M_PI * v / VIEWS;
+    for (int i = 0; i < VIEWS * ROWS * COLUMNS; i++) {
+        double s = i % COLUMNS - 15.5;
+        lines[i] = s * s < 81 ? (float)(0.02 * sqrt(81 - s * s) * (1 + i / COLUMNS % ROWS)) : 0;
+    }
+}
+
+/* The played device's memory is the host's. */
+static qb_tensor on_device(void *data, int64_t n0, int64_t n1, int64_t n2, void *stream) {
+    return (qb_tensor){.data = data, .memory = QB_MEMORY_CUDA, .dtype = QB_F32, .ndim = 3,
+                       .shape = {n0, n1, n2}, .stream = stream};
+}
+
+static qb_status fdk(const qb_tensor *from, const qb_tensor *to) {
+    qb_geometry circle;
+    double turn[VIEWS];
+    for (int v = 0; v < VIEWS; v++) turn[v] = 2 * angles[v];
+    qb_status status =
+        qb_geometry_cone(VIEWS, turn, ROWS, COLUMNS, 1, 1, 200, 300, 0, 0, &circle);
+    if (status == QB_OK) status = qb_fdk(from, &circle, to, NULL, &(qb_env){.threads = 2});
+    qb_geometry_destroy(&circle);
+    return status;
+}
+
+/* A method of the CPU, from and to the device: the values of arrays on the host, whatever the strides,
+ * and nothing beside them. */
+static const char *cpu_methods_pass_through_the_host(mock_cuda_state *mock) {
+    static float expected[ROWS * N * N], volume[ROWS * N * (N + GAP)];
+    static float turned[VIEWS * ROWS * (2 * COLUMNS + GAP)];
+    static int stream;
+    make_lines();
+    qb_tensor from = {.data = lines, .dtype = QB_F32, .ndim = 3, .shape = {VIEWS, ROWS, COLUMNS}};
+    qb_tensor to = {.data = expected, .dtype = QB_F32, .ndim = 3, .shape = {ROWS, N, N}};
+    EXPECT(fdk(&from, &to) == QB_OK);
+    EXPECT(mock->row_copies == 0 && mock->contexts == 0);
+    mock->watched = &stream;
+    for (int layout = 0; layout < 4; layout++) {
+        /* dense; [row][view] with gaps; every second column; backwards in all */
+        const int line = 2 * COLUMNS + GAP, whole = VIEWS * ROWS * COLUMNS;
+        const int64_t strides[][3] = {{ROWS * COLUMNS, COLUMNS, 1}, {line, VIEWS * line, 1},
+                                      {ROWS * line, line, 2}, {-ROWS * COLUMNS, -COLUMNS, -1}};
+        float *first = layout == 3 ? turned + whole - 1 : turned;
+        for (int v = 0; v < VIEWS; v++)
+            for (int r = 0; r < ROWS; r++)
+                for (int c = 0; c < COLUMNS; c++)
+                    first[v * strides[layout][0] + r * strides[layout][1] + c * strides[layout][2]] =
+                        lines[(v * ROWS + r) * COLUMNS + c];
+        for (int i = 0; i < ROWS * N * (N + GAP); i++) volume[i] = -7;
+        from = on_device(first, VIEWS, ROWS, COLUMNS, &stream);
+        memcpy(from.strides, strides[layout], sizeof strides[layout]);
+        to = on_device(volume, ROWS, N, N, &stream);
+        to.strides[0] = N + GAP, to.strides[1] = ROWS * (N + GAP), to.strides[2] = 1;
+        mock->waits = mock->row_copies = 0;
+        EXPECT(fdk(&from, &to) == QB_OK);
+        EXPECT(mock->waits > 0); /* for what the caller has queued */
+        EXPECT(mock->row_copies > 0 && mock->row_copies_in_place == 0);
+        for (int y = 0; y < N; y++)
+            for (int z = 0; z < ROWS; z++)
+                for (int x = 0; x < N + GAP; x++)
+                    EXPECT(volume[(y * ROWS + z) * (N + GAP) + x] ==
+                           (x < N ? expected[(z * N + y) * N + x] : -7));
+    }
+    EXPECT(mock->contexts == 0 && mock->streams == 0 && mock->events == 0 && mock->pinned == 0);
+    return NULL;
+}
+
+/* Counts with fields, all on the device; the page-locked kind is read as any host memory is. */
+static const char *fields_on_the_device(mock_cuda_state *mock) {
+    static uint16_t counts[VIEWS * ROWS * COLUMNS], flat[ROWS * COLUMNS], dark[ROWS * COLUMNS];
+    float flat_seen[ROWS * COLUMNS], dark_seen[ROWS * COLUMNS];
+    static uint16_t seen[VIEWS * ROWS * COLUMNS];
+    qb_scan *scan;
+    make_lines();
+    for (int i = 0; i < VIEWS * ROWS * COLUMNS; i++) counts[i] = (uint16_t)(i * 7);
+    for (int i = 0; i < ROWS * COLUMNS; i++) flat[i] = (uint16_t)(60000 + i), dark[i] = (uint16_t)i;
+    qb_tensor from = on_device(counts, VIEWS, ROWS, COLUMNS, NULL);
+    qb_tensor flats = on_device(flat, 1, ROWS, COLUMNS, NULL);
+    qb_tensor darks = on_device(dark, 1, ROWS, COLUMNS, NULL);
+    from.dtype = flats.dtype = darks.dtype = QB_U16;
+    darks.memory = QB_MEMORY_CUDA_HOST;
+    EXPECT(qb_scan_from_tensor(&from, angles, &flats, &darks, NULL, NULL, &scan) == QB_OK);
+    EXPECT(qb_scan_fields(scan, 0, ROWS, flat_seen, dark_seen) == QB_OK);
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        EXPECT(flat_seen[i] == flat[i] && dark_seen[i] == dark[i]);
+    EXPECT(qb_scan_read(scan, 3, 9, 1, 3, seen) == QB_OK);
+    for (int v = 0; v < 6; v++)
+        EXPECT(!memcmp(seen + v * 2 * COLUMNS, counts + ((v + 3) * ROWS + 1) * COLUMNS,
+                       2 * COLUMNS * sizeof *seen));
+    qb_scan_close(scan);
+    EXPECT(mock->contexts == 0 && mock->streams == 0 && mock->pinned == 0);
+    return NULL;
+}
+
+static const char *refusals(mock_cuda_state *mock) {
+    static float volume[ROWS * N * N];
+    make_lines();
+    qb_tensor from = on_device(lines, VIEWS, ROWS, COLUMNS, NULL);
+    qb_tensor to = on_device(volume, ROWS, N, N, NULL);
+    from.device = 3;
+    EXPECT(fdk(&from, &to) == QB_NO_DEVICE);
+    EXPECT_SAYS(qb_detail(), "there is 1");
+    from.device = 0;
+    to.device = 1;
+    EXPECT(fdk(&from, &to) == QB_NO_DEVICE);
+    to.device = 0;
+    mock->foreign = 1;
+    EXPECT(fdk(&from, &to) == QB_BAD_ARGUMENT);
+    EXPECT_SAYS(qb_detail(), "is no memory of this device");
+    EXPECT(mock->contexts == 0 && mock->streams == 0 && mock->events == 0);
+    return NULL;
+}
+
+/* Whichever call of the driver fails, the status says so, but for those that only clean up. */
+static const char *any_call_may_fail(mock_cuda_state *mock) {
+    static float volume[ROWS * N * N];
+    make_lines();
+    qb_tensor from = on_device(lines, VIEWS, ROWS, COLUMNS, NULL);
+    qb_tensor to = on_device(volume, ROWS, N, N, NULL);
+    EXPECT(fdk(&from, &to) == QB_OK); /* the driver is open now */
+    int before = mock->calls;
+    EXPECT(fdk(&from, &to) == QB_OK);
+    int calls = mock->calls - before, failed = 0;
+    for (int n = 1; n <= calls; n++) {
+        mock->fail_after = n;
+        mock->fail_with = 2; /* out of memory */
+        qb_status status = fdk(&from, &to);
+        EXPECT(status == QB_NO_MEMORY || status == QB_OK);
+        EXPECT(mock->fail_after == 0 && mock->contexts == 0 && mock->current == 0);
+        failed += status == QB_NO_MEMORY;
+    }
+    EXPECT(failed > 20);
+    return NULL;
+}
+
+#define SCENARIOS(X)                                                                               \
+    X(cpu_methods_pass_through_the_host) X(fields_on_the_device) X(refusals) X(any_call_may_fail)
+SCENARIOS(SCENARIO)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {SCENARIOS(SCENARIO_ROW)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

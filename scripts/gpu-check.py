@@ -145,6 +145,7 @@ def correctness(check):
         check.beside(name, [check.program(f"tests/unit/unit_{name}")])
     sanitize(check, cuda)
     check.gather()
+    check.alone("device-tensors", [check.program("tests/device/device_tensors_cuda")])
     check.alone("device-lost", [check.program("tests/device/device_lost")])
 
 

@@ -20,6 +20,10 @@ struct qb_scan {
 
 /* All that follows from parts that are open: shapes, angles, quantity, pixel, fields, problems. */
 qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
+/* The array that the numbers are in, where that is in a device's memory; else NULL. */
+struct qb__tensor_device *qb__scan_on_device(qb_scan *scan);
+/* Of that: the element of column 0, and how many elements views, rows and columns are apart. */
+ptrdiff_t qb__scan_place(const qb_scan *scan, size_t view, size_t row, ptrdiff_t stride[3]);
 /* Flats and darks of the options, else of the parts, as means. */
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* Notes on angles: missing, uneven, repeated ends. */

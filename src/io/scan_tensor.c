@@ -8,7 +8,7 @@
 #include "base/params.h"
 #include "base/status.h"
 #include "io/scan.h"
-#include "io/tensor.h"
+#include "io/tensor_device.h"
 
 static qb_status take_angles(qb__scan_parts *parts, const double *angles, size_t views) {
     if (!angles) return QB_OK;
@@ -71,4 +71,18 @@ qb_status qb_scan_from_tensor(const qb_tensor *projections, const double *angles
     else
         qb_scan_close(scan);
     return status;
+}
+
+qb__tensor_device *qb__scan_on_device(qb_scan *scan) {
+    return qb__tensor_device_of(scan->parts.data.source);
+}
+
+ptrdiff_t qb__scan_place(const qb_scan *scan, size_t view, size_t row, ptrdiff_t stride[3]) {
+    const qb__tensor *t = qb__tensor_of(qb__tensor_device_of(scan->parts.data.source));
+    const int of_view = scan->sinogram ? 1 : 0, of_row = 1 - of_view;
+    stride[0] = t->stride[of_view] * (ptrdiff_t)scan->step;
+    stride[1] = t->stride[of_row];
+    stride[2] = t->stride[2];
+    return (ptrdiff_t)(scan->first + view * scan->step) * t->stride[of_view] +
+           (ptrdiff_t)row * t->stride[of_row];
 }

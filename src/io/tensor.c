@@ -236,6 +236,10 @@ typedef struct tensor_sink {
     qb__tensor_device *device; /* NULL = the host's memory */
 } tensor_sink;
 
+qb__tensor_device *qb__tensor_device_written(qb_writer *writer) {
+    return writer->kind == &qb__tensor_writer ? ((tensor_sink *)writer->own)->device : NULL;
+}
+
 static void write_host(const qb__tensor *t, size_t first, size_t end, const char *from) {
     const size_t rows = t->shape[1], columns = t->shape[2];
     const bool dense = rows_are_dense(t);

@@ -72,12 +72,10 @@ qb_status qb__output_take(const qb_output_options *from, qb_output_options *to) 
 /* An array in the place of a file: refused where its shape is not the result's. */
 static qb_status check_array(const qb__volume_out *out) {
     qb_stack stack = out->stack;
-    qb_writer *writer;
+    qb__tensor tensor;
     if (!out->options->array) return QB_OK;
     stack.dtype = out->options->array->dtype;
-    qb_status status = qb__tensor_create(out->options->array, &stack, &writer);
-    qb_writer_abort(writer);
-    return status;
+    return qb__tensor_check_result(out->options->array, &stack, &tensor);
 }
 
 qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env) {
@@ -151,7 +149,7 @@ static qb_status write_run(void *self, size_t chunk, size_t task, int worker, co
     const size_t first = out->edge[chunk], end = out->edge[chunk + 1];
     if (!qb__volume_converts(out) && out->shown >= first && out->shown < end)
         keep(out, out->shown, (const float *)in + (out->shown - first) * pixels(out));
-    return qb_writer_write(out->writer, first, end, in);
+    return qb_writer_write(out->writer, first, end, out->in_place ? NULL : in);
 }
 
 int qb__volume_stages(qb__volume_out *out, size_t images, size_t last, size_t slots,

@@ -14,6 +14,7 @@
 /* The last part of every job: images as float32 (slices of a volume, projections) -> Hounsfield
  * units, the dtype asked for, the file, the preview of one of them. */
 typedef struct qb__volume_out {
+    bool in_place;     /* the engine puts images where they belong itself: nothing is left to write */
     const qb_output_options *options;
     qb_stack stack;    /* what it says of itself; dtype and scale are set here */
     double hu;         /* attenuation of water; 0 = none. The caller has scaled by 1000 / hu already */

@@ -6,6 +6,7 @@
 #include "geometry/partition.h"
 #include "job/job.h"
 #include "job/pipeline.h"
+#include "job/volume_out.h"
 #include "prep/prepare.h"
 
 /* Who computes a chunk: the CPU, devices. A method (reconstruction.h) decides what is to be done, an
@@ -31,6 +32,8 @@ typedef struct qb__running {
     qb__pool *pool;
     char **scratch;             /* [threads] of what scratch() said */
     qb__prep_counts *counts;    /* [threads] */
+    qb__volume_out *volume;     /* open: where the images go */
+    bool *taken;                /* to be set where the scan's numbers are taken without being read */
     cJSON *report;
     const qb_job *job;          /* for the provenance of files beside the output */
     const char *command;

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "cpu/features.h"
 #include "io/scan.h"
+#include "io/tensor.h"
 #include "job/budget.h"
 #include "recon/reconstruction_parts.h"
 
@@ -193,11 +194,31 @@ out:
     return status;
 }
 
+static void add_way(cJSON *ways, const char *what, const qb__tensor_device *array, bool in_place) {
+    if (array)
+        cJSON_AddStringToObject(ways, what,
+                                in_place ? "in place" : "through page-locked host memory");
+}
+
+/* How arrays in a device's memory were reached. */
+static void report_arrays(qb__reconstruction *r) {
+    qb__source *source = r->decision.source;
+    qb__tensor_device *from = r->task.scan ? qb__scan_on_device(r->task.scan)
+                              : source     ? qb__tensor_device_of(source)
+                                           : NULL;
+    qb__tensor_device *to = qb__tensor_device_written(r->volume.writer);
+    if (!from && !to) return;
+    cJSON *ways = cJSON_AddObjectToObject(r->job.report, "arrays_on_device");
+    add_way(ways, "input", from, r->taken);
+    add_way(ways, "output", to, r->volume.in_place);
+}
+
 static qb_status finish_output(qb__reconstruction *r, const qb_env *env) {
     const qb__candidate *c = qb__chosen(r);
     cJSON *report = r->job.report;
     cJSON_AddStringToObject(report, "kind", r->method->only_float ? "projections" : "volume");
     qb__volume_report(&r->volume, report, env);
+    report_arrays(r);
     cJSON_AddStringToObject(report, "output", r->output.output);
     cJSON_AddStringToObject(report, "kernel", c->engine->kernel(c->offer.state));
     char *provenance = qb__provenance(&r->job, r->command, r->task.input);
@@ -211,7 +232,8 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     qb_status status = QB_OK;
     r->running = (qb__running){
-        .env = env, .report = r->job.report, .job = &r->job, .command = r->command};
+        .env = env, .report = r->job.report, .job = &r->job, .command = r->command,
+        .volume = &r->volume, .taken = &r->taken};
     bool anew = false;
     if (r->candidates == 0) QB__TRY(decide_anew(r, env)); /* failed in a run before */
     if (r->method->begin) QB__TRY(r->method->begin(r->plan, env, r->job.report, &anew));

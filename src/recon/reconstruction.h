@@ -2,6 +2,7 @@
 #ifndef QB_RECON_RECONSTRUCTION_H
 #define QB_RECON_RECONSTRUCTION_H
 
+#include "io/source.h"
 #include "job/describe.h"
 #include "recon/engine.h"
 
@@ -20,6 +21,7 @@ typedef struct qb__decision {
     bool instead;        /* the method's instead() does it all */
     size_t row0, row1;   /* detector rows that are prepared */
     size_t more;         /* bytes held from beginning to end */
+    qb__source *source;  /* the input, where it is no scan; only looked at */
 } qb__decision;
 
 typedef struct qb__method {

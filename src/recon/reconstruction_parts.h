@@ -42,6 +42,7 @@ struct qb__reconstruction {
     /* while running */
     qb__running running;
     qb__prepare *prepare;
+    bool taken; /* the scan's numbers, by the engine where they are */
     qb__pipeline *line;
     qb__pool *pool;        /* own; the running one may be the engine's */
     bool opened, finished; /* the engine, in this run */

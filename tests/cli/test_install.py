@@ -47,7 +47,7 @@ def build(installed, tmp_path, name):
     assert folder.resolve().is_relative_to(installed.resolve())
     assert (folder / "libquickbeam.so").exists()
     program = tmp_path / name
-    run("cc", ROOT / "examples" / f"{name}.c", *flags, "-lm", "-o", program)
+    run("cc", ROOT / "examples" / f"{name}.c", *flags, "-ldl", "-lm", "-o", program)
     return program, {**env, "LD_LIBRARY_PATH": str(folder)}
 
 
@@ -74,3 +74,18 @@ def test_operators(installed, tmp_path):
     misfits = [float(line.split()[-1]) for line in said.splitlines()]
     assert len(misfits) == 8 and misfits[-1] < 0.02 * misfits[0]
     assert qb_json("compare", volume, truth)["rel_l2"] < 0.2
+
+
+def test_devices(installed, tmp_path):
+    """On a CUDA driver that is only played; what a real device reconstructs is device.tensors_cuda's to say."""
+    played = BUILD / "tests" / "device" / "libmock_cuda.so"
+    if not played.exists():
+        pytest.skip("there is no played CUDA driver")
+    program, env = build(installed, tmp_path, "devices")
+    libraries = tmp_path / "libraries"
+    libraries.mkdir()
+    (libraries / "libcuda.so.1").symlink_to(played)
+    env["LD_LIBRARY_PATH"] = f"{libraries}:{env['LD_LIBRARY_PATH']}"
+    said = run(program, env={**env, "QB_LIBNVRTC": str(played), "QB_CACHE_DIR": "", "QB_LIBOPENCL": "",
+                             "MOCK_CUDA_FREE": "1000000000"})
+    assert "/mm in the middle" in said

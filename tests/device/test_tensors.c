@@ -3,6 +3,9 @@
  * who waits for whom. What a real device makes of them: test_tensors_cuda.c. */
 #include "child.h"
 
+#include "device/device.h"
+#include "io/scan.h"
+#include "io/tensor_device.h"
 #include "quickbeam/quickbeam.h"
 
 enum { VIEWS = 24, ROWS = 4, COLUMNS = 32, N = 32, GAP = 5 };
@@ -104,6 +107,98 @@ static const char *fields_on_the_device(mock_cuda_state *mock) {
     return NULL;
 }
 
+/* Views and rows of a scan, taken where they are, are those that reading gives: whatever the strides, the
+ * views chosen and what an image is. */
+static const char *taken_as_read(mock_cuda_state *mock) {
+    static uint16_t stored[4 * VIEWS * ROWS * COLUMNS], read[VIEWS * ROWS * COLUMNS];
+    static uint16_t taken[VIEWS * ROWS * COLUMNS + 8];
+    qb__device *device;
+    qb__memory *memory;
+    qb__queue *queue;
+    for (size_t i = 0; i < sizeof stored / sizeof *stored; i++) stored[i] = (uint16_t)(i * 31 + i / 977);
+    EXPECT(qb__device_open("cuda", &device) == QB_OK);
+    EXPECT(qb__memory_borrow(device, (uint64_t)(uintptr_t)taken, sizeof taken, &memory) == QB_OK);
+    EXPECT(qb__queue_create(device, &queue) == QB_OK);
+    for (int layout = 0; layout < 6; layout++) {
+        const bool sinogram = layout & 1;
+        const int64_t n0 = sinogram ? ROWS : VIEWS, n1 = sinogram ? VIEWS : ROWS;
+        const int64_t strides[][3] = {
+            {0, 0, 0}, {n1 * (COLUMNS + GAP), COLUMNS + GAP, 1}, {-n1 * 2 * COLUMNS, 2 * COLUMNS, -2}};
+        const int64_t *chosen = strides[layout / 2];
+        qb_scan_options about = {.as = sinogram ? QB_IMAGE_SINOGRAM : QB_IMAGE_PROJECTION,
+                                 .views = "3:21:4", .quantity = QB_COUNTS};
+        ptrdiff_t backwards = layout / 2 == 2 ? (n0 - 1) * n1 * 2 * COLUMNS + 2 * COLUMNS - 2 : 0;
+        qb_tensor from = on_device(stored + backwards, n0, n1, COLUMNS, NULL);
+        qb_scan *scan;
+        from.dtype = QB_U16;
+        memcpy(from.strides, chosen, sizeof strides[0]);
+        EXPECT(qb_scan_from_tensor(&from, NULL, NULL, NULL, &about, NULL, &scan) == QB_OK);
+        const size_t views = qb_scan_describe(scan)->views, rows = 2, row = 1;
+        EXPECT(views == 5);
+        EXPECT(qb_scan_read(scan, 0, views, row, row + rows, read) == QB_OK);
+        ptrdiff_t stride[3];
+        qb__tensor_block block = {.first = qb__scan_place(scan, 0, row, stride),
+                                  .count = {views, rows, COLUMNS},
+                                  .other = {(ptrdiff_t)rows * COLUMNS, COLUMNS, 1}};
+        memcpy(block.stride, stride, sizeof stride);
+        memset(taken, 0xee, sizeof taken);
+        EXPECT(qb__tensor_device_take(qb__scan_on_device(scan), queue, &block, memory, 4) == QB_OK);
+        EXPECT(taken[1] == 0xeeee && taken[2 + views * rows * COLUMNS] == 0xeeee);
+        EXPECT(!memcmp(taken + 2, read, views * rows * COLUMNS * sizeof *read));
+        qb_scan_close(scan);
+    }
+    qb__queue_destroy(queue);
+    qb__memory_destroy(memory);
+    qb__device_close(device);
+    EXPECT(mock->contexts == 0 && mock->allocations == 0);
+    return NULL;
+}
+
+/* Filtered back-projection on that very device: not a number of the scan or of the volume passes through
+ * the host. What kernels would make of them, nobody plays here. */
+static const char *fbp_works_in_place(mock_cuda_state *mock) {
+    static float volume[ROWS * N * N], preview[ROWS * N * N];
+    static int stream;
+    const size_t raw = sizeof lines, result = sizeof volume;
+    make_lines();
+    mock->watched = &stream;
+    for (int way = 0; way < 3; way++) { /* in place; integers; arrays of another device's */
+        qb_tensor from = on_device(lines, VIEWS, ROWS, COLUMNS, &stream);
+        qb_tensor to = on_device(way == 1 ? preview : volume, ROWS, N, N, &stream);
+        qb_fbp_options options;
+        qb_output_options output = {.array = &to};
+        qb_env env = {.device = "cuda:0"};
+        const char *report;
+        qb_scan *scan;
+        qb_job *job;
+        if (way == 1) to.dtype = QB_U16, output.range = (qb_numbers){2, {0, 1}};
+        if (way == 2) to.memory = QB_MEMORY_CPU;
+        EXPECT(qb_params_init(qb_fbp_params, &options) == QB_OK);
+        EXPECT(qb_params_set(qb_fbp_params, &options, "center", "15.5") == QB_OK);
+        EXPECT(qb_params_set(qb_fbp_params, &options, "kernel", "bp_parallel_linear.alu") == QB_OK);
+        EXPECT(qb_scan_from_tensor(&from, angles, NULL, NULL, NULL, &env, &scan) == QB_OK);
+        EXPECT(qb_fbp_plan(scan, NULL, &options, &output, "test", &env, &job) == QB_OK);
+        mock->row_copies = mock->row_copies_in_place = mock->waits = 0;
+        mock->row_bytes_in_place = mock->up_bytes = mock->down_bytes = 0;
+        EXPECT(qb_job_run(job, &env, &report) == QB_OK);
+        EXPECT_SAYS(report, "\"input\":\t\"in place\"");
+        EXPECT(mock->row_bytes_in_place == raw + (way == 0 ? result : 0));
+        EXPECT(mock->up_bytes < raw); /* tables, no projections */
+        EXPECT((mock->down_bytes < result) == (way == 0));
+        EXPECT(mock->waits >= 1);
+        if (way == 0) {
+            EXPECT_SAYS(report, "\"output\":\t\"in place\"");
+            EXPECT(mock->row_copies == mock->row_copies_in_place);
+        }
+        if (way == 1) EXPECT_SAYS(report, "\"output\":\t\"through page-locked host memory\"");
+        qb_job_destroy(job);
+        qb_scan_close(scan);
+        qb_params_clear(qb_fbp_params, &options);
+    }
+    EXPECT(mock->contexts == 0 && mock->allocations == 0 && mock->streams == 0);
+    return NULL;
+}
+
 static const char *refusals(mock_cuda_state *mock) {
     static float volume[ROWS * N * N];
     make_lines();
@@ -146,7 +241,8 @@ static const char *any_call_may_fail(mock_cuda_state *mock) {
 }
 
 #define SCENARIOS(X)                                                                               \
-    X(cpu_methods_pass_through_the_host) X(fields_on_the_device) X(refusals) X(any_call_may_fail)
+    X(cpu_methods_pass_through_the_host) X(fields_on_the_device) X(taken_as_read)                  \
+    X(fbp_works_in_place) X(refusals) X(any_call_may_fail)
 SCENARIOS(SCENARIO)
 
 int main(void) {

@@ -14,6 +14,7 @@ typedef struct qb__fbp_reader {
     size_t cache_rows; /* rows read ahead at once because their storage is costly to read twice */
     char *cache;       /* rows cache_first .. of all views, as read */
     size_t cache_first, cache_end;
+    bool left;         /* the engine takes the numbers where they are */
 } qb__fbp_reader;
 
 /* A filtered back-projection of a parallel beam. Slices are independent: a chunk is a run of them and
@@ -62,6 +63,7 @@ int qb__fbp_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 size_t qb__fbp_spend(void *plan, const qb__cut *cut, size_t left);
 qb_status qb__fbp_open(void *plan, const qb__cut *cut);
 void qb__fbp_close(void *plan);
+void qb__fbp_leave_reading(qb__fbp *fbp, bool left); /* to the engine, which has opened */
 /* fbp_axis.c */
 qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew);
 /* fbp_sweep.c */

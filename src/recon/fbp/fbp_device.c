@@ -44,8 +44,9 @@ static qb_status finish(const qb__fbp_devices *gpu, qb_status status, int which)
 static qb_status upload_run(void *self, size_t chunk, size_t task, int worker, const void *in,
                             void *out) {
     (void)task, (void)worker;
-    const qb__fbp_devices *gpu = self;
+    qb__fbp_devices *gpu = self;
     const qb__fbp_slot *raw = out;
+    if (gpu->from) return finish(gpu, qb__fbp_device_take(gpu, chunk, raw->memory[0]), UP);
     size_t slices = qb__fbp_chunk_slices(gpu->fbp, chunk), first;
     size_t slice_bytes = qb__fbp_raw_slice(gpu->fbp);
     qb_status status = QB_OK;
@@ -108,8 +109,9 @@ static qb_status reconstruct_run(void *self, size_t chunk, size_t task, int work
 static qb_status download_run(void *self, size_t chunk, size_t task, int worker, const void *in,
                               void *out) {
     (void)task, (void)worker;
-    const qb__fbp_devices *gpu = self;
+    qb__fbp_devices *gpu = self;
     const qb__fbp_slot *slab = in;
+    if (gpu->to) return finish(gpu, qb__fbp_device_put(gpu, chunk, slab->memory[0]), DOWN);
     size_t slices = qb__fbp_chunk_slices(gpu->fbp, chunk), first;
     size_t slice_bytes = qb__fbp_slab_slice(gpu->fbp);
     qb_status status = QB_OK;
@@ -180,10 +182,23 @@ static qb__slot_maker page_locked(qb__fbp_devices *gpu, int number) {
     return (qb__slot_maker){&gpu->ring[number], lock_slot, unlock_slot};
 }
 
+/* Slots that only count: what they stand for is in place. */
+static qb_status create_token(void *self, size_t bytes, void **slot) {
+    (void)self, (void)bytes;
+    return qb__alloc(1, 1, slot);
+}
+
+static void destroy_token(void *self, void *slot) {
+    (void)self;
+    qb__free(slot);
+}
+
+static const qb__slot_maker tokens = {NULL, create_token, destroy_token};
+
 static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
     qb__fbp_devices *gpu = state;
     const size_t raw = qb__fbp_raw_slice(gpu->fbp), slab = qb__fbp_slab_slice(gpu->fbp);
-    *source = page_locked(gpu, QB__RING_READ);
+    *source = gpu->from ? tokens : page_locked(gpu, QB__RING_READ);
     stages[0] = (qb__stage){.name = "upload",
                             .self = gpu,
                             .blocking = true,
@@ -200,8 +215,8 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                             .self = gpu,
                             .blocking = true,
                             .slots = cut->slots,
-                            .slot_bytes = cut->slices * slab,
-                            .maker = page_locked(gpu, QB__RING_DOWN),
+                            .slot_bytes = gpu->to ? 1 : cut->slices * slab,
+                            .maker = gpu->to ? tokens : page_locked(gpu, QB__RING_DOWN),
                             .run = download_run};
     return 3;
 }

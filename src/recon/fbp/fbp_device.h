@@ -7,6 +7,7 @@
 #include "planner/choose.h"
 #include "planner/device_costs.h"
 #include "planner/device_select.h"
+#include "io/tensor_device.h"
 #include "recon/fbp/fbp.h"
 
 /* Devices as an engine of filtered back-projection. The host reads raw numbers and writes slices;
@@ -49,6 +50,8 @@ struct qb__fbp_devices {
     qb__fbp_part part[QB__DEVICES_MAX];
     qb__fbp_ring ring[QB__RINGS];
     /* while running */
+    qb__fbp *plan;                 /* the same as fbp, to leave reading to these here */
+    qb__tensor_device *from, *to;  /* arrays in this device's memory, used in place; NULL = none */
     const qb__running *run;
     qb__cut cut;
 };
@@ -72,6 +75,15 @@ qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running
 qb_status qb__fbp_device_finish(void *state, cJSON *report, qb__prep_counts *counts);
 void qb__fbp_device_close(void *state);
 void qb__fbp_device_destroy(void *state);
+
+/* fbp_device_arrays.c: arrays in the memory of the device that computes. Which are used in place, once
+ * the queues are there; whatever the caller has queued for them comes first. */
+bool qb__fbp_device_has(const qb__fbp_devices *gpu, const qb__tensor_device *array);
+qb_status qb__fbp_device_attach(qb__fbp_devices *gpu);
+void qb__fbp_device_detach(qb__fbp_devices *gpu);
+/* A chunk's raw numbers into a slot; its slices out of one, to where they belong. */
+qb_status qb__fbp_device_take(qb__fbp_devices *gpu, size_t chunk, qb__memory *raw);
+qb_status qb__fbp_device_put(qb__fbp_devices *gpu, size_t chunk, const qb__memory *slab);
 
 /* Slices of `slices` that part p has, the first of them in *first. */
 size_t qb__fbp_share(const qb__fbp_devices *gpu, size_t slices, size_t p, size_t *first);

@@ -80,7 +80,7 @@ qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running
     if (!gpu->set.env) qb__compile_watch(&gpu->set, run->env);
     for (size_t p = 0; p < gpu->parts && status == QB_OK; p++)
         status = open_part(gpu, &gpu->part[p]);
-    return status;
+    return status == QB_OK ? qb__fbp_device_attach(gpu) : status;
 }
 
 static void close_part(qb__fbp_part *part) {
@@ -99,6 +99,7 @@ static void close_part(qb__fbp_part *part) {
 
 void qb__fbp_device_close(void *state) {
     qb__fbp_devices *gpu = state;
+    qb__fbp_device_detach(gpu);
     for (size_t p = 0; p < gpu->parts; p++) close_part(&gpu->part[p]);
 }
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/scan.h"
 #include "planner/choose.h"
 #include "planner/tuning.h"
 #include "recon/fbp/fbp_device.h"
@@ -216,17 +217,31 @@ static qb_status refuse(const qb_env *env, const char *why, bool named) {
                     "--device %s: %s: leave --device out, or give --device cpu", env->device, why);
 }
 
+/* Nobody said where: the device that the projections are on goes before the first one. */
+static qb_status open_set(const qb__fbp *fbp, const qb_env *env, qb__device_set *set) {
+    const qb__tensor_device *array = qb__scan_on_device(fbp->scan);
+    const char *asked = env ? env->device : NULL;
+    if (!array || (asked && strcmp(asked, "auto") != 0)) return qb__device_set_open(env, set);
+    char spec[24];
+    qb_env there = env ? *env : (qb_env){0};
+    snprintf(spec, sizeof spec, "cuda:%d", qb__tensor_of(array)->given.device);
+    there.device = spec;
+    qb_status status = qb__device_set_open(&there, set);
+    set->named = false;
+    return status;
+}
+
 qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *env,
                                 qb__offer *offer) {
     (void)task;
-    const qb__fbp *fbp = plan;
+    qb__fbp *fbp = plan;
     const char *why = not_for_devices(fbp);
     qb__fbp_devices *gpu;
     qb_status status = qb__alloc(1, sizeof *gpu, &gpu);
     if (status != QB_OK) return status;
-    gpu->fbp = fbp;
+    gpu->fbp = gpu->plan = fbp;
     offer->named = qb__device_is_named(env);
-    status = qb__device_set_open(env, &gpu->set);
+    status = open_set(fbp, env, &gpu->set);
     if (status != QB_OK || gpu->set.count == 0) {
         qb__free(gpu);
         return status;
@@ -272,7 +287,8 @@ double qb__fbp_device_seconds(void *state, const qb__cut *cut) {
     const double parts = (double)gpu->parts, slices = (double)fbp->grid.n[2];
     const double padded = (double)qb__filter_length(fbp->filter) * slices * (double)fbp->info->views;
     const double work = kernel_seconds(gpu, cut) + padded / 50e9 / parts;
-    const double up = slices * (double)qb__fbp_raw_slice(fbp) / parts;
+    const bool there = qb__fbp_device_has(gpu, qb__scan_on_device(fbp->scan));
+    const double up = there ? 0 : slices * (double)qb__fbp_raw_slice(fbp) / parts;
     const double down = slices * (double)qb__fbp_slab_slice(fbp) / parts;
     const double ring = (double)(qb__fbp_raw_slice(fbp) + qb__fbp_slab_slice(fbp));
     return qb__device_streaming(&gpu->costs, work, up, down, (double)cut->slabs) +

@@ -98,10 +98,12 @@ static size_t read_views(const qb__fbp *fbp) {
     return fbp->info->chunk_rows > 1 ? fbp->info->views : READ_VIEWS;
 }
 
+void qb__fbp_leave_reading(qb__fbp *fbp, bool left) { fbp->reader.left = left; }
+
 static size_t read_tasks(void *self, size_t chunk) {
     (void)chunk;
     const qb__fbp *fbp = self;
-    return qb__ceil_div(fbp->info->views, read_views(fbp));
+    return fbp->reader.left ? 1 : qb__ceil_div(fbp->info->views, read_views(fbp));
 }
 
 static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in,
@@ -113,6 +115,7 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
     size_t view0 = task * read_views(fbp), parts = reader->cut.parts;
     size_t view1 = qb__smaller(view0 + read_views(fbp), fbp->info->views);
     char *raw = out;
+    if (reader->left) return QB_OK;
     if (reader->cache) {
         qb_status status = QB_OK;
         size_t last = row0 + (slices - 1) * fbp->step;

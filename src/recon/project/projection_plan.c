@@ -124,6 +124,7 @@ void qb__projection_describe(const void *plan, const qb__cut *cut, cJSON *json) 
 
 static void decide_output(const qb__projection *p, qb__decision *d) {
     const qb__simulation *s = &p->scan;
+    d->source = p->source;
     d->subject.format = p->source->format;
     d->subject.quantity = "line_integral";
     d->subject.quantity_from = "attenuation times length";

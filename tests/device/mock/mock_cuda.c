@@ -104,6 +104,11 @@ EXPORT int cuCtxPushCurrent_v2(void *context) {
     M.current++;
     return 0;
 }
+EXPORT int cuCtxSetCurrent(void *context) {
+    CALL;
+    M.current = context != NULL;
+    return 0;
+}
 EXPORT int cuCtxPopCurrent_v2(void **context) {
     *context = NULL;
     M.current--;
@@ -111,7 +116,8 @@ EXPORT int cuCtxPopCurrent_v2(void **context) {
 }
 EXPORT int cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
     CALL_IN_CONTEXT;
-    *free_bytes = (size_t)3 << 20;
+    const char *room = getenv("MOCK_CUDA_FREE"); /* for programs that do not know of the mock */
+    *free_bytes = room ? strtoull(room, NULL, 10) : (size_t)3 << 20;
     *total = (size_t)1 << 32;
     return 0;
 }
@@ -187,12 +193,14 @@ EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, voi
     (void)stream;
     CALL_IN_CONTEXT;
     memcpy((void *)(uintptr_t)to, from, bytes);
+    M.up_bytes += bytes;
     return 0;
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
     (void)stream;
     CALL_IN_CONTEXT;
     memcpy(to, (void *)(uintptr_t)from, bytes);
+    M.down_bytes += bytes;
     return 0;
 }
 EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
@@ -230,6 +238,7 @@ EXPORT int cuMemcpy3DAsync_v2(const copy_3d *copy, void *stream) {
         memmove(to + i * copy->to.pitch, from + i * copy->from.pitch, copy->width);
     M.row_copies++;
     M.row_copies_in_place += copy->to.kind == copy->from.kind;
+    if (copy->to.kind == copy->from.kind) M.row_bytes_in_place += copy->width * copy->height;
     return 0;
 }
 EXPORT int cuPointerGetAttribute(void *value, int which, uint64_t pointer) {

@@ -28,6 +28,7 @@ typedef struct mock_cuda_state {
     int foreign;            /* every address is said to be the host's */
     int row_copies;         /* of rows, all and within the device */
     int row_copies_in_place;
+    size_t row_bytes_in_place, up_bytes, down_bytes; /* transfers: in bytes */
     void *watched;          /* a stream; after an event was recorded on it ... */
     int watched_recorded, waits; /* ... others were made to wait */
     int launches;

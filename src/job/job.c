@@ -54,14 +54,21 @@ void qb__job_add_warnings(const qb_job *job, cJSON *object) {
 
 qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report) {
     cJSON_Delete(job->report);
+    cJSON_free(job->report_text);
     qb__json_forget();
     job->report = cJSON_CreateObject();
+    job->report_text = NULL;
     qb_status status = job->run(job, qb__job_listen(job, env));
     qb__job_add_warnings(job, job->report);
-    if (status == QB_OK && report) {
-        status = print_json(job->report, &job->report_text);
-        *report = job->report_text;
+    if (status != QB_OK) return status;
+    /* Where there is no memory for it now, what was printed before the output got its name serves. */
+    char *text = cJSON_Print(job->report);
+    if (text) {
+        cJSON_free(job->report_text);
+        job->report_text = text;
     }
+    if (!job->report_text) return qb__fail(QB_NO_MEMORY, "no memory for a report");
+    if (report) *report = job->report_text;
     return status;
 }
 
@@ -129,7 +136,10 @@ void qb__command_add(char *text, size_t size, const char *word) {
     append(text, size, "'", 1);
 }
 
-char *qb__provenance(const qb_job *job, const char *command, const char *input) {
+qb_status qb__provenance(qb_job *job, const char *command, const char *input, char **text) {
+    *text = NULL;
+    qb_status status = print_json(job->report, &job->report_text);
+    if (status != QB_OK) return status;
     cJSON *root = qb__provenance_begin(command);
     cJSON_AddStringToObject(root, "input", input);
     cJSON *run = cJSON_GetObjectItem(root, "run");
@@ -138,7 +148,5 @@ char *qb__provenance(const qb_job *job, const char *command, const char *input) 
     cJSON_AddItemToObject(run, "memory_bytes", cJSON_DetachItemFromObject(plan, "memory_bytes"));
     cJSON_AddItemToObject(root, "plan", plan);
     qb__job_add_warnings(job, root);
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    return text;
+    return qb__json_text(root, "the provenance", text);
 }

@@ -39,7 +39,8 @@ cJSON *qb__provenance_begin(const char *command);
  * does not fit is cut off. */
 void qb__command_add(char *text, size_t size, const char *word);
 
-/* The provenance of an output: program, version, command, input, decisions (the plan), timings. */
-char *qb__provenance(const qb_job *job, const char *command, const char *input);
+/* The provenance of an output: its head, what was read, decisions (the plan), timings; cJSON_free it.
+ * What qb_job_run will tell is printed now, too, in case there is no memory for it later. */
+qb_status qb__provenance(qb_job *job, const char *command, const char *input, char **text);
 
 #endif

@@ -35,7 +35,7 @@ typedef struct qb__running {
     qb__volume_out *volume;     /* open: where the images go */
     bool *taken;                /* to be set where the scan's numbers are taken without being read */
     cJSON *report;
-    const qb_job *job;          /* for the provenance of files beside the output */
+    qb_job *job;                /* for the provenance of files beside the output */
     const char *command;
 } qb__running;
 

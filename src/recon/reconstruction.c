@@ -221,9 +221,9 @@ static qb_status finish_output(qb__reconstruction *r, const qb_env *env) {
     report_arrays(r);
     cJSON_AddStringToObject(report, "output", r->output.output);
     cJSON_AddStringToObject(report, "kernel", c->engine->kernel(c->offer.state));
-    char *provenance = qb__provenance(&r->job, r->command, r->task.input);
-    qb_status status = provenance ? qb__volume_commit(&r->volume, provenance)
-                                  : qb__fail(QB_NO_MEMORY, "no memory for the provenance");
+    char *provenance;
+    qb_status status = qb__provenance(&r->job, r->command, r->task.input, &provenance);
+    if (status == QB_OK) status = qb__volume_commit(&r->volume, provenance);
     cJSON_free(provenance);
     return status;
 }

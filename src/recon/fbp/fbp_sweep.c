@@ -72,6 +72,7 @@ static qb_status write_slice(const qb__fbp *fbp, const qb__running *run, const c
                       .description = "quickbeam axis sweep"};
     qb_writer *writer = NULL;
     void *values = NULL;
+    char *provenance = NULL;
     qb_status status;
     QB__TRY(qb__alloc(nx * ny, qb_dtype_size(dtype), &values));
     qb_convert_from_float(image, nx * ny, dtype, range->low, range->high, values);
@@ -79,11 +80,11 @@ static qb_status write_slice(const qb__fbp *fbp, const qb__running *run, const c
     QB__TRY(qb_writer_write(writer, 0, 1, values));
     cJSON_DeleteItemFromObject(run->report, "column");
     cJSON_AddNumberToObject(run->report, "column", center);
-    char *provenance = qb__provenance(run->job, run->command, fbp->info->path);
+    QB__TRY(qb__provenance(run->job, run->command, fbp->info->path, &provenance));
     status = qb__writer_finish(writer, provenance);
-    cJSON_free(provenance);
     writer = NULL;
 out:
+    cJSON_free(provenance);
     qb_writer_abort(writer);
     qb__free(values);
     return status;

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* Every method as a job: whatever allocation fails, wherever it is cancelled, whatever becomes of its
+ * input, the status says so and nothing that looks finished is left. */
+#include "io_files.h"
+
+#include <signal.h>
+
+#include "base/memory.h"
+#include "quickbeam/quickbeam.h"
+
+enum { VIEWS = 60, ROWS = 64, COLUMNS = 96 };
+
+/* ---- a small run of each ---- */
+
+typedef struct run {
+    qb_prep_options prep;
+    qb_output_options output;
+    qb_fbp_options fbp;
+    qb_fdk_options fdk;
+    qb_project_options project;
+    qb_geometry_options place;
+    qb_geometry geometry;
+    qb_scan *scan;
+    qb_job *job;
+    const qb_env *env;
+} run;
+
+static qb_status open_scan(run *r) {
+    const qb_scan_options about = {.pixel_size = 0.5};
+    return qb_scan_open(in_folder("scan.npy"), &about, r->env, &r->scan);
+}
+
+static qb_status plan_fbp(run *r) {
+    char angles[] = "0:180";
+    const qb_scan_options about = {.pixel_size = 0.5, .angles = angles};
+    qb_status status = qb_scan_open(in_folder("scan.npy"), &about, r->env, &r->scan);
+    if (status == QB_OK) status = qb_params_set(qb_fbp_params, &r->fbp, "center", "47.5");
+    if (status == QB_OK)
+        status = qb_fbp_plan(r->scan, &r->prep, &r->fbp, &r->output, "fbp", r->env, &r->job);
+    return status;
+}
+
+static qb_status plan_fdk(run *r) {
+    double angles[VIEWS];
+    for (int i = 0; i < VIEWS; i++) angles[i] = 2 * M_PI * i / VIEWS;
+    qb_status status = qb_geometry_cone(VIEWS, angles, ROWS, COLUMNS, 0.5, 0.5, 100, 150, 0, 0,
+                                        &r->geometry);
+    if (status == QB_OK) status = open_scan(r);
+    if (status == QB_OK)
+        status = qb_fdk_plan(r->scan, &r->geometry, &r->prep, &r->fdk, &r->output, "fdk", r->env,
+                             &r->job);
+    return status;
+}
+
+static qb_status plan_project(run *r) {
+    r->place.sod = 100, r->place.sdd = 150;
+    r->project.views = VIEWS;
+    r->project.voxel = 0.5;
+    return qb_project_plan(in_folder("scan.npy"), &r->place, &r->project, &r->output, "project",
+                           r->env, &r->job);
+}
+
+static const struct {
+    const char *name;
+    qb_status (*plan)(run *r);
+    bool integers; /* their range is found by itself */
+} methods[] = {{"fbp", plan_fbp, true}, {"fdk", plan_fdk, false}, {"project", plan_project, false}};
+enum { METHODS = sizeof methods / sizeof methods[0] };
+
+static qb_status init(run *r, const char *output, const char *dtype) {
+    qb_status status = qb_params_init(qb_prep_params, &r->prep);
+    if (status == QB_OK) status = qb_params_init(qb_output_params, &r->output);
+    if (status == QB_OK) status = qb_params_init(qb_fbp_params, &r->fbp);
+    if (status == QB_OK) status = qb_params_init(qb_fdk_params, &r->fdk);
+    if (status == QB_OK) status = qb_params_init(qb_project_params, &r->project);
+    if (status == QB_OK) status = qb_params_init(qb_geometry_params, &r->place);
+    if (status == QB_OK) status = qb_params_set(qb_output_params, &r->output, "output", output);
+    if (status == QB_OK) status = qb_params_set(qb_output_params, &r->output, "dtype", dtype);
+    return status;
+}
+
+static void drop(run *r) {
+    qb_job_destroy(r->job);
+    qb_scan_close(r->scan);
+    qb_geometry_destroy(&r->geometry);
+    qb_params_clear(qb_prep_params, &r->prep);
+    qb_params_clear(qb_output_params, &r->output);
+    qb_params_clear(qb_fbp_params, &r->fbp);
+    qb_params_clear(qb_fdk_params, &r->fdk);
+    qb_params_clear(qb_project_params, &r->project);
+    qb_params_clear(qb_geometry_params, &r->place);
+}
+
+static qb_status whole_run(int method, const char *dtype, const char *output, const qb_env *env) {
+    run r = {.env = env};
+    qb_status status = init(&r, output, dtype);
+    if (status == QB_OK) status = methods[method].plan(&r);
+    if (status == QB_OK) status = qb_job_run(r.job, env, NULL);
+    drop(&r);
+    return status;
+}
+
+/* ---- what is left behind ---- */
+
+/* The output and what lies beside it. */
+static void remove_output(const char *output) {
+    char beside[520];
+    assert_int_equal(unlink(output), 0);
+    snprintf(beside, sizeof beside, "%s.json", output);
+    unlink(beside);
+}
+
+static int files(void) {
+    DIR *dir = opendir(test_folder);
+    int count = 0;
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        count += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+    closedir(dir);
+    return count;
+}
+
+static void write_scan(size_t views) {
+    float *values = malloc(sizeof *values * VIEWS * ROWS * COLUMNS);
+    for (size_t i = 0; i < VIEWS * ROWS * COLUMNS; i++) values[i] = (float)(i % 97) / 97;
+    qb_stack stack = {.dtype = QB_F32, .shape = {VIEWS, ROWS, COLUMNS}, .units = "", .quantity = ""};
+    qb_writer *writer;
+    const char *path = in_folder("scan.npy");
+    assert_ok(qb_writer_create(path, &stack, &writer));
+    assert_ok(qb_writer_write(writer, 0, VIEWS, values));
+    assert_ok(qb_writer_commit(writer, NULL));
+    if (views < VIEWS) assert_int_equal(truncate(path, (off_t)(128 + views * ROWS * COLUMNS * 4)), 0);
+    free(values);
+}
+
+/* ---- memory ---- */
+
+static void every_allocation_fails_once(void **state) {
+    (void)state;
+    write_scan(VIEWS);
+    const qb_env env = {.threads = 2, .device = "cpu"};
+    for (int m = 0; m < METHODS; m++) {
+        for (int half = 0; half < 2; half++) {
+            char output[512];
+            snprintf(output, sizeof output, "%s", in_folder("out.npy"));
+            const char *dtype = half ? (methods[m].integers ? "uint8" : "float16") : "float32";
+            const int before = files();
+            size_t n = 0, failed = 0;
+            for (size_t left = 0; left == 0; failed += left == 0) {
+                qb__fail_allocation(++n);
+                qb_status status = whole_run(m, dtype, output, &env);
+                left = qb__fail_allocation(0);
+                if (status == QB_OK)
+                    remove_output(output);
+                else if (status != QB_NO_MEMORY)
+                    fail_msg("%s, allocation %zu: %s", methods[m].name, n, qb_detail());
+                else
+                    assert_true(strlen(qb_detail()) > 0);
+                if (left && status != QB_OK) fail_msg("%s: %s", methods[m].name, qb_detail());
+                assert_int_equal(files(), before);
+                assert_true(n < 2000);
+            }
+            if (failed < 40) fail_msg("%s: only %zu allocations", methods[m].name, failed);
+        }
+    }
+}
+
+/* ---- cancelling ---- */
+
+typedef struct stopper {
+    volatile sig_atomic_t stop;
+    size_t calls, at; /* progress is told of so many units, then it is enough */
+    uint64_t done, total;
+} stopper;
+
+static void note(void *user, const char *what, uint64_t done, uint64_t total) {
+    (void)what;
+    stopper *s = user;
+    s->done = done, s->total = total;
+    if (++s->calls == s->at) s->stop = 1;
+}
+
+/* Slices and views come in chunks under a tight cap, and after each of them there is an end. */
+static void cancelled_in_the_middle(void **state) {
+    (void)state;
+    write_scan(VIEWS);
+    for (int m = 0; m < METHODS; m++) {
+        const char *output = NULL;
+        char path[512];
+        snprintf(path, sizeof path, "%s", in_folder("out.npy"));
+        output = path;
+        const int before = files();
+        stopper whole = {.at = SIZE_MAX};
+        qb_env env = {.threads = 2, .device = "cpu", .user = &whole, .progress = note};
+        run r = {.env = &env};
+        /* The least memory: what a refusal says, and a little. */
+        env.max_ram = 1;
+        assert_ok(init(&r, output, "float32"));
+        assert_status(methods[m].plan(&r), QB_BAD_ARGUMENT);
+        const char *need = strstr(qb_detail(), " need");
+        assert_non_null(need);
+        env.max_ram = (size_t)((strtod(need + 5 + (need[5] == 's'), NULL) + 1) * 1048576);
+        drop(&r);
+        assert_ok(whole_run(m, "float32", output, &env));
+        remove_output(output);
+        if (whole.calls < 2) fail_msg("%s came in one chunk", methods[m].name);
+        for (size_t at = 1; at < whole.calls; at++) {
+            stopper early = {.at = at};
+            env.user = &early;
+            env.cancel = &early.stop;
+            assert_status(whole_run(m, "float32", output, &env), QB_CANCELLED);
+            assert_true(early.done < whole.total && early.calls == at);
+            assert_int_equal(files(), before);
+        }
+    }
+}
+
+/* ---- faults ---- */
+
+/* The input loses its end between the plan and the run; the job can be run again when it is mended. */
+static void input_that_is_cut_short(void **state) {
+    (void)state;
+    for (int m = 0; m < METHODS; m++) {
+        char output[512];
+        snprintf(output, sizeof output, "%s", in_folder("out.npy"));
+        write_scan(VIEWS);
+        const int before = files();
+        const qb_env env = {.threads = 2, .device = "cpu"};
+        run r = {.env = &env};
+        assert_ok(init(&r, output, "float32"));
+        assert_ok(methods[m].plan(&r));
+        const char *path = in_folder("scan.npy");
+        assert_int_equal(truncate(path, 128 + 4 * ROWS * COLUMNS * VIEWS / 2), 0);
+        qb_status status = qb_job_run(r.job, &env, NULL);
+        if (status != QB_BAD_INPUT) fail_msg("%s: %s", methods[m].name, qb_status_text(status));
+        assert_non_null(strstr(qb_detail(), "scan.npy"));
+        assert_int_equal(files(), before);
+        assert_int_equal(truncate(path, 128 + 4 * ROWS * COLUMNS * VIEWS), 0);
+        assert_ok(qb_job_run(r.job, &env, NULL));
+        remove_output(output);
+        drop(&r);
+    }
+}
+
+/* Where the output's folder has gone, that is what is said. */
+static void output_that_cannot_be(void **state) {
+    (void)state;
+    write_scan(VIEWS);
+    for (int m = 0; m < METHODS; m++) {
+        const qb_env env = {.threads = 2, .device = "cpu"};
+        const int before = files();
+        qb_status status = whole_run(m, "float32", in_folder("nowhere/out.npy"), &env);
+        assert_true(status == QB_NOT_FOUND || status == QB_IO);
+        assert_non_null(strstr(qb_detail(), "nowhere"));
+        assert_int_equal(files(), before);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_fails_once),
+        cmocka_unit_test(cancelled_in_the_middle),
+        cmocka_unit_test(input_that_is_cut_short),
+        cmocka_unit_test(output_that_cannot_be),
+    };
+    return cmocka_run_group_tests(tests, make_folder, drop_folder);
+}

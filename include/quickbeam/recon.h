@@ -37,6 +37,15 @@ typedef struct qb_prep_options {
 } qb_prep_options;
 QB_API extern const qb_param qb_prep_params[];
 
+/* What becomes of voxels that not all views see: their values are incomplete. */
+typedef enum qb_outside { QB_OUTSIDE_KEEP, QB_OUTSIDE_ZERO, QB_OUTSIDE_NAN } qb_outside;
+/* What a view counts for: its share of the turn, that but no more than twice the usual, or all the same. */
+typedef enum qb_angle_weights {
+    QB_WEIGHTS_CAPPED,
+    QB_WEIGHTS_SPACING,
+    QB_WEIGHTS_EVEN
+} qb_angle_weights;
+
 /* Filtered back-projection of a parallel-beam scan. */
 typedef struct qb_fbp_options {
     size_t struct_size; /* see qb_params_init */
@@ -53,6 +62,9 @@ typedef struct qb_fbp_options {
     char *like;          /* the grid of this volume file instead of the three; NULL = unset */
     double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
     char *search;        /* A:B, columns between which the axis is looked for; NULL = all */
+    qb_outside outside;  /* voxels that not all views see */
+    bool circle;         /* nothing beyond the circle that all views see */
+    qb_angle_weights angle_weights;
 } qb_fbp_options;
 QB_API extern const qb_param qb_fbp_params[];
 
@@ -72,6 +84,8 @@ typedef struct qb_fdk_options {
     double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
     qb_resample resample;
     bool force;          /* reconstruct although the source's path is no circle; else QB_BAD_INPUT */
+    qb_outside outside;  /* voxels that not all views see */
+    bool circle;         /* nothing beyond the circle that all views see */
 } qb_fdk_options;
 QB_API extern const qb_param qb_fdk_params[];
 

@@ -82,10 +82,15 @@ static double spread(group *groups, size_t count, double *scratch) {
     return scratch[count > 2 ? (count - 2) / 2 : 0];
 }
 
-static void cap(group *groups, size_t count, double limit) {
+/* What it takes away, in radians. */
+static double cap(group *groups, size_t count, double limit) {
+    double taken = 0;
     for (size_t g = 0; g < count; g++) {
-        if (groups[g].weight > limit) groups[g].weight = limit;
+        if (!(groups[g].weight > limit)) continue;
+        taken += groups[g].weight - limit;
+        groups[g].weight = limit;
     }
+    return taken;
 }
 
 /* A lone gap of more than three steps is where the cap sets in. */
@@ -114,13 +119,23 @@ static void describe(size_t views, qb__angle_report *report) {
     if (report->limited)
         snprintf(limited, sizeof limited, "; limited angle: %.4g degrees missing from %.4g to %.4g",
                  report->missing, report->gap_from, report->gap_to);
-    snprintf(report->text, sizeof report->text, "%zu views, %s, %.6g of 180 degrees%s%s", views,
+    char capped[112] = "";
+    if (report->capped > 1e-4 && report->missing < 15)
+        snprintf(capped, sizeof capped,
+                 "; weights capped at twice the median make values %.2g %% too low (--angle-weights)",
+                 100 * report->capped);
+    snprintf(report->text, sizeof report->text, "%zu views, %s, %.6g of 180 degrees%s%s%s", views,
              report->even ? "evenly spaced" : "weighted by spacing", report->coverage, repeated,
-             limited);
+             limited, capped);
 }
 
 qb_status qb__angle_weights(size_t views, const double *radians, double *weights,
                             qb__angle_report *report) {
+    return qb__angle_weights_as(QB_WEIGHTS_CAPPED, views, radians, weights, report);
+}
+
+qb_status qb__angle_weights_as(qb_angle_weights rule, size_t views, const double *radians,
+                               double *weights, qb__angle_report *report) {
     if (views == 0) return qb__fail(QB_BAD_ARGUMENT, "no views to weight");
     for (size_t i = 0; i < views; i++) {
         if (!isfinite(radians[i]))
@@ -139,14 +154,17 @@ qb_status qb__angle_weights(size_t views, const double *radians, double *weights
     size_t count = group_directions(views, list, groups);
     bool even = evenly_spaced(groups, count);
     double median = spread(groups, count, scratch);
-    cap(groups, count, 2 * median);
+    double capped = 0;
+    if (rule == QB_WEIGHTS_CAPPED && !even) capped = cap(groups, count, 2 * median);
     for (size_t g = 0; g < count; g++) {
         double weight = (even ? pi / (double)count : groups[g].weight) / (double)groups[g].count;
         for (size_t i = 0; i < groups[g].count; i++)
             weights[list[groups[g].first + i].view] = weight;
     }
+    for (size_t v = 0; rule == QB_WEIGHTS_EVEN && v < views; v++) weights[v] = pi / (double)views;
     if (report) {
-        *report = (qb__angle_report){.even = even, .repeated = views - count};
+        *report =
+            (qb__angle_report){.even = even, .repeated = views - count, .capped = capped / pi};
         find_gaps(list, groups, count, median, report);
         describe(views, report);
     }

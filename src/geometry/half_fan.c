@@ -9,19 +9,20 @@
 
 /* Angles halved: those of a full turn are then those of a half turn, to which weights and reports
  * are made. */
-static qb_status weigh_halves(size_t views, const double *radians, double *weights,
+static qb_status weigh_halves(qb_angle_weights rule, size_t views, const double *radians, double *weights,
                               qb__angle_report *report) {
     double *half;
     qb_status status = qb__alloc(views, sizeof *half, &half);
     if (status != QB_OK) return status;
     for (size_t i = 0; i < views; i++) half[i] = 0.5 * radians[i];
-    status = qb__angle_weights(views, half, weights, report);
+    status = qb__angle_weights_as(rule, views, half, weights, report);
     qb__free(half);
     return status;
 }
 
-qb_status qb__turn_weights(size_t views, const double *radians, double *weights) {
-    qb_status status = weigh_halves(views, radians, weights, NULL);
+qb_status qb__turn_weights(qb_angle_weights rule, size_t views, const double *radians,
+                           double *weights) {
+    qb_status status = weigh_halves(rule, views, radians, weights, NULL);
     for (size_t i = 0; status == QB_OK && i < views; i++) weights[i] *= 2;
     return status;
 }
@@ -34,7 +35,7 @@ qb_status qb__turns_fully(size_t views, const double *radians, bool *full) {
     if (views < 3) return QB_OK;
     qb_status status = qb__alloc(views, sizeof *weights, &weights);
     if (status != QB_OK) return status;
-    status = weigh_halves(views, radians, weights, &report);
+    status = weigh_halves(QB_WEIGHTS_CAPPED, views, radians, weights, &report);
     if (status == QB_OK) *full = report.missing <= 0 || report.gap <= MOST;
     qb__free(weights);
     return status;

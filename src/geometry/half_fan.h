@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "quickbeam/status.h"
+#include "quickbeam/recon.h"
 
 /* A full turn of parallel views whose axis lies to one side of the detector: a ray that falls on the
  * wide side is measured once, one near the axis twice, by views half a turn apart, which see the
@@ -24,9 +24,10 @@ typedef struct qb__half_fan {
 /* Whether the views, in radians and in any order, cover a full turn: no gap above 10 degrees, or
  * three usual steps. QB_NO_MEMORY, QB_BAD_INPUT for angles that are not finite. */
 qb_status qb__turns_fully(size_t views, const double *radians, bool *full);
-/* As qb__angle_weights, over a full turn in which opposite views are not the same: weights[views]
+/* As qb__angle_weights_as, over a full turn in which opposite views are not the same: weights[views]
  * sum to 2 pi. */
-qb_status qb__turn_weights(size_t views, const double *radians, double *weights);
+qb_status qb__turn_weights(qb_angle_weights rule, size_t views, const double *radians,
+                           double *weights);
 
 /* For the axis at columns first..last (a sweep; else equal), how rows go on. Used when the axis lies so
  * far off the middle that one side is wider than the other by 5 % of the columns and by more than

@@ -6,6 +6,7 @@
 
 #include "geometry/bp_problem.h"
 #include "quickbeam/geometry.h"
+#include "quickbeam/recon.h"
 
 /* Per view the detector column h = ax ix + ay iy + h0 on which the voxel with indices ix, iy falls:
  * what bp_parallel_* wants. ax, ay, h0 are [geometry->views], the caller's. QB_UNSUPPORTED for a
@@ -20,6 +21,7 @@ typedef struct qb__angle_report {
     double gap_from, gap_to; /* ... which is here; gap_to may pass 180 */
     double missing;          /* of the largest gap what is more than the usual step; 0 = none */
     size_t repeated;         /* views that share their direction with an earlier one */
+    double capped;           /* of the half turn what the cap took from weights, 0..1 */
     bool even;               /* the directions are evenly spaced over the half turn */
     bool limited;            /* some range of angles was not measured */
     char text[320];          /* all that in one line */
@@ -35,6 +37,10 @@ typedef struct qb__angle_report {
  * without views, QB_BAD_INPUT for an angle that is not finite, QB_NO_MEMORY. */
 qb_status qb__angle_weights(size_t views, const double *radians, double *weights,
                             qb__angle_report *report);
+
+/* The same with another rule for what a view counts for; the report says what the cap took away. */
+qb_status qb__angle_weights_as(qb_angle_weights rule, size_t views, const double *radians,
+                               double *weights, qb__angle_report *report);
 
 /* The views of a problem: half a turn in even steps, pixels and voxels of 1 mm, the axis in the
  * middle. *coefficients is what the problem then points at: the caller's to free, also on failure. */

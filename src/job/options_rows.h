@@ -42,6 +42,12 @@ static_assert(sizeof(qb_pad) == sizeof(int) && sizeof(qb_interp) == sizeof(int) 
     QB__ROW(type, like, QB_PARAM_TEXT, "FILE", NULL, NULL, 0, 0,                                   \
             "the same grid as this volume: size, voxel, offset")
 
+#define QB__OUTSIDE_ROWS(type)                                                                     \
+    QB__ROW(type, outside, QB_PARAM_CHOICE, NULL, "keep", "keep|zero|nan", 0, 0,                   \
+            "voxels that not all views see, whose values are incomplete"),                         \
+        QB__ROW(type, circle, QB_PARAM_FLAG, NULL, NULL, NULL, 0, 0,                               \
+                "0 (or what --outside says) beyond the circle that all views see")
+
 #define QB__HU_ROW(type)                                                                           \
     QB__ROW(type, hu, QB_PARAM_DOUBLE, "MU_WATER", NULL, NULL, 0, 1e6,                             \
             "write Hounsfield units; the attenuation of water in 1/mm")

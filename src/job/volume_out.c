@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "job/volume_out.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +18,19 @@ qb_dtype qb__volume_dtype(const qb__volume_out *out) {
 }
 
 bool qb__volume_converts(const qb__volume_out *out) {
-    return qb__volume_dtype(out) != QB_F32 || out->hu > 0;
+    return qb__volume_dtype(out) != QB_F32 || out->hu > 0 || (out->mask && out->mask->used);
+}
+
+qb_status qb__mask_of(qb_outside outside, bool circle, qb_dtype dtype, const qb_grid *grid,
+                      qb__mask *mask) {
+    if (outside == QB_OUTSIDE_NAN && !qb_dtype_is_float(dtype))
+        return qb__fail(QB_BAD_ARGUMENT, "--outside nan: %s has no such number; give --outside zero",
+                        qb_dtype_name(dtype));
+    mask->used = circle || outside != QB_OUTSIDE_KEEP;
+    mask->along = outside != QB_OUTSIDE_KEEP;
+    mask->value = outside == QB_OUTSIDE_NAN ? NAN : 0.0f;
+    mask->grid = *grid;
+    return QB_OK;
 }
 
 const char *qb__volume_units(double hu, bool in_mm) {
@@ -131,6 +144,10 @@ static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, 
     qb__volume_out *out = self;
     qb_dtype dtype = out->stack.dtype;
     float *image = (float *)in + task * pixels(out);
+    const qb__mask *mask = out->mask;
+    if (mask && mask->used)
+        qb__seen_mask(&mask->seen, &mask->grid, out->edge[chunk] + task, mask->along, mask->value,
+                      image);
     if (out->hu > 0) {
         for (size_t i = 0; i < pixels(out); i++) image[i] -= 1000.0f;
     }

@@ -7,9 +7,18 @@
 
 #include "base/inputs.h"
 #include "base/json.h"
+#include "geometry/seen.h"
 #include "io/publication.h"
 #include "job/pipeline.h"
 #include "quickbeam/recon.h"
+
+/* What becomes of voxels that not all views see. */
+typedef struct qb__mask {
+    bool used, along; /* along: beyond a cone's range of z, too */
+    float value;
+    qb__seen seen;
+    qb_grid grid;
+} qb__mask;
 
 /* The last part of every job: images as float32 (slices of a volume, projections) -> Hounsfield
  * units, the dtype asked for, the file, the preview of one of them. */
@@ -18,6 +27,7 @@ typedef struct qb__volume_out {
     const qb_output_options *options;
     qb_stack stack;    /* what it says of itself; dtype and scale are set here */
     double hu;         /* attenuation of water; 0 = none. The caller has scaled by 1000 / hu already */
+    const qb__mask *mask; /* of slices; NULL = none */
     size_t shown;      /* the image that the preview shows */
     const char *beside; /* a file that the method writes as well; NULL = none */
     double low, high;  /* of integer types; set by the caller when the options do not say */
@@ -28,6 +38,9 @@ typedef struct qb__volume_out {
     _Atomic uint64_t outside; /* values that the file's type cannot hold, of all threads */
 } qb__volume_out;
 
+/* Of --outside and --circle; `seen` is still to be filled in. QB_BAD_ARGUMENT for NaN in integers. */
+qb_status qb__mask_of(qb_outside outside, bool circle, qb_dtype dtype, const qb_grid *grid,
+                      qb__mask *mask);
 qb_dtype qb__volume_dtype(const qb__volume_out *out);
 /* Whether images change on their way to the file. */
 bool qb__volume_converts(const qb__volume_out *out);

@@ -118,6 +118,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     r->volume = (qb__volume_out){.options = &r->output,
                                  .stack = d->stack,
                                  .hu = d->hu,
+                                 .mask = d->mask,
                                  .shown = d->shown,
                                  .beside = d->beside};
     r->cap = qb__memory_cap(env);

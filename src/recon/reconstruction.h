@@ -15,6 +15,7 @@ typedef struct qb__decision {
     qb__subject subject; /* filled in from the scan where there is one, but for grid and units */
     qb_stack stack;      /* the output; without dtype and scale */
     double hu;           /* as qb__volume_out's */
+    const qb__mask *mask; /* likewise; the plan's */
     size_t shown;        /* the image of the preview */
     bool of_views;       /* the images are projections; else slices */
     const char *beside;  /* a file that end() writes; NULL = none */

@@ -69,7 +69,7 @@ static void full_turns_are_told(void **state) {
             radians[v] = scans[i].degrees * (double)v / (double)views * pi / 180;
         assert_ok(qb__turns_fully(views, radians, &full));
         if (full != scans[i].full) fail_msg("%zu views over %g degrees", views, scans[i].degrees);
-        assert_ok(qb__turn_weights(views, radians, weights));
+        assert_ok(qb__turn_weights(QB_WEIGHTS_CAPPED, views, radians, weights));
         for (size_t v = 0; v < views; v++) sum += weights[v];
         if (fabs(scans[i].degrees) >= 360) assert_true(fabs(sum - 2 * pi) < 1e-9);
     }

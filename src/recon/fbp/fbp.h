@@ -49,6 +49,7 @@ typedef struct qb__fbp {
     double *ax, *ay, *h0;   /* [view] */
     float *share;           /* [columns] what a column counts for; NULL = 1 */
 
+    qb__mask mask;
     qb__fbp_reader reader;
 } qb__fbp;
 

@@ -14,6 +14,9 @@ qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
     if (!(center >= 0 && center <= columns - 1))
         return qb__fail(QB_BAD_ARGUMENT, "--center %g lies outside the detector's columns 0..%g",
                         center, columns - 1);
+    double left = center, right = columns - 1 - center;
+    double field = 0.5 + (fbp->fan.used ? fmax(left, right) : fmin(left, right));
+    qb__seen_circle(field * fbp->pixel, &fbp->mask.seen);
     qb_geometry geometry;
     qb_status status =
         qb_geometry_parallel(fbp->info->views, fbp->info->angles, fbp->info->rows, fbp->width,

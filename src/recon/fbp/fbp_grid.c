@@ -43,7 +43,7 @@ static void place_slices(qb__fbp *fbp) {
     grid->offset[2] = (middle - ((double)fbp->info->rows - 1) / 2.0) * fbp->pixel;
 }
 
-static void describe_output(const qb__fbp *fbp, qb__decision *d) {
+static void describe_output(qb__fbp *fbp, qb__decision *d) {
     const qb_grid *grid = &fbp->grid;
     const bool known = fbp->info->pixel_size > 0;
     d->hu = fbp->options->hu;
@@ -51,6 +51,7 @@ static void describe_output(const qb__fbp *fbp, qb__decision *d) {
     d->row0 = fbp->first_row;
     d->row1 = fbp->first_row + (grid->n[2] - 1) * fbp->step + 1;
     d->subject.grid = *grid;
+    d->mask = &fbp->mask;
     d->subject.units = qb__volume_units(d->hu, known);
     d->stack = (qb_stack){.shape = {grid->n[2], grid->n[1], grid->n[0]},
                           .offset = {grid->offset[0], grid->offset[1], grid->offset[2]},
@@ -83,6 +84,9 @@ qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env, qb__decision *dec
     if (status == QB_OK) status = find_rows(fbp);
     if (status != QB_OK) return status;
     place_slices(fbp);
+    status = qb__mask_of(options->outside, options->circle, fbp->output->dtype, &fbp->grid,
+                         &fbp->mask);
+    if (status != QB_OK) return status;
     describe_output(fbp, decision);
     return QB_OK;
 }

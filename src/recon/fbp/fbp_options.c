@@ -25,5 +25,10 @@ const qb_param qb_fbp_params[] = {
         "where the middle of the volume lies, in mm from the axis and the detector's middle row"),
     QB__LIKE_ROW(qb_fbp_options),
     QB__HU_ROW(qb_fbp_options),
-    QB_PARAMS_END(qb_fbp_options, hu),
+    QB__OUTSIDE_ROWS(qb_fbp_options),
+    {"angle-weights", QB_PARAM_CHOICE, offsetof(qb_fbp_options, angle_weights), NULL, "capped",
+     "capped|spacing|even", 0, 0,
+     "what a view counts for: half the gaps to its neighbours, at most twice the median of that; without "
+     "that limit; or all the same", 0},
+    QB_PARAMS_END(qb_fbp_options, angle_weights),
 };

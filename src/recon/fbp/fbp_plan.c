@@ -111,8 +111,10 @@ static qb_status decide_weights(qb__fbp *fbp, const qb_env *env, cJSON *json) {
     qb_status status;
     QB__TRY(qb__alloc(views, sizeof *exact, &exact));
     QB__TRY(qb__alloc(views, sizeof *fbp->weights, &fbp->weights));
-    QB__TRY(qb__angle_weights(views, fbp->info->angles, exact, &report));
-    if (fbp->fan.used) QB__TRY(qb__turn_weights(views, fbp->info->angles, exact));
+    QB__TRY(qb__angle_weights_as(fbp->options->angle_weights, views, fbp->info->angles, exact,
+                                 &report));
+    if (fbp->fan.used)
+        QB__TRY(qb__turn_weights(fbp->options->angle_weights, views, fbp->info->angles, exact));
     if (views >= 3 && views - report.repeated < 2) {
         status = qb__fail(QB_BAD_INPUT, "%s: all %zu views have the same angle: give --angles FROM:TO",
                           fbp->info->path, views);
@@ -127,7 +129,7 @@ static qb_status decide_weights(qb__fbp *fbp, const qb_env *env, cJSON *json) {
         goto out;
     }
     for (size_t i = 0; i < views; i++) fbp->weights[i] = (float)(exact[i] * scale);
-    qb__log(env, report.missing > 0 ? QB_LOG_WARNING : QB_LOG_INFO, "angles: %s", report.text);
+    qb__log(env, report.missing > 0 || report.capped > 1e-3 ? QB_LOG_WARNING : QB_LOG_INFO, "angles: %s", report.text);
     cJSON_AddStringToObject(json, "angles", report.text);
     qb__fbp_describe_turn(fbp, wide, sizeof wide);
     if (wide[0]) qb__info(env, "%s", wide);
@@ -224,6 +226,21 @@ void qb__fbp_release(void *plan) {
     }
 }
 
+/* A grid of the usual size has corners that views see in part; one that was asked for, by intent or
+ * not. */
+static void tell_outside(const qb__fbp *fbp, const qb_env *env, cJSON *json) {
+    const qb_fbp_options *o = fbp->options;
+    const double share = qb__seen_outside(&fbp->mask.seen, &fbp->grid);
+    const bool asked = o->size.count || o->voxel > 0 || o->like || o->offset.count;
+    cJSON_AddNumberToObject(json, "outside_percent", 100 * share);
+    if (!(share > 0.005)) return;
+    qb__log(env, asked && !fbp->mask.used && share > 0.23 ? QB_LOG_WARNING : QB_LOG_INFO,
+            "%.3g %% of the voxels lie beyond the %.5g %s from the axis that all views see: their values are "
+            "incomplete%s",
+            100 * share, fbp->mask.seen.radius, fbp->info->pixel_size > 0 ? "mm" : "pixels",
+            fbp->mask.used ? ", and masked" : "; --outside zero or nan marks them");
+}
+
 qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
                          qb__decision *decision) {
     qb__fbp *fbp = plan;
@@ -243,6 +260,7 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     QB__TRY(qb__kernel_interp(options->kernel, &options->interp, env));
     QB__TRY(decide_problem(fbp));
     QB__TRY(decide_kernel(fbp));
+    if (!isnan(fbp->center)) tell_outside(fbp, env, json);
     decision->instead = fbp->sweep;
 out:
     return status;

@@ -29,6 +29,7 @@ typedef struct qb__fdk {
     qb__upright upright;
     qb__resampler *resampler;
     qb_grid grid;
+    qb__mask mask;
     qb__cone_weights weights;
     bool same_weights;           /* every view has the same pixel weights */
     size_t width;                /* of a filtered row: weights.before + geometry's columns + .after */
@@ -72,6 +73,9 @@ void qb__fdk_warn_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
  * covers. */
 void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options,
                          const qb_grid *grid, const qb_env *env);
+/* How much of the volume not all views see, and rays that are far off the plane of the circle. */
+void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, const qb_env *env,
+                          cJSON *plan);
 /* Refuse a path that FDK is not made for, or warn where it is forced on it. */
 qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info *info, bool force,
                              const qb_env *env);

@@ -75,6 +75,39 @@ qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info
     return QB_OK;
 }
 
+/* The largest angle of a ray to the volume's middle with the plane z = constant. */
+static double elevation(const qb_geometry *geometry, const qb_grid *grid) {
+    double most = 0;
+    for (size_t i = 0; i < geometry->views; i++) {
+        const double *s = geometry->view[i].source, *m = grid->offset;
+        double level = hypot(s[0] - m[0], s[1] - m[1]);
+        most = fmax(most, atan2(fabs(s[2] - m[2]), level));
+    }
+    return most * degrees;
+}
+
+void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, const qb_env *env,
+                          cJSON *plan) {
+    const double STEEP = 10, SOME = 0.005;
+    const qb_fdk_options *o = fdk->options;
+    const qb__seen *seen = &fdk->mask.seen;
+    const double share = qb__seen_outside(seen, &fdk->grid), steep = elevation(fdk->real, &fdk->grid);
+    const bool asked = o->size.count || o->voxel > 0 || o->like || o->offset.count;
+    cJSON_AddNumberToObject(plan, "outside_percent", 100 * share);
+    if (steep > STEEP)
+        qb__warn(env,
+                 "rays reach the volume's middle at %.3g degrees off the plane in which the source "
+                 "turns (laminography?): FDK holds near it, values are blurred along the axis",
+                 steep);
+    if (!(share > SOME)) return;
+    qb__log(env, asked && !fdk->mask.used ? QB_LOG_WARNING : QB_LOG_INFO,
+            "%.3g %% of the voxels are not seen by all views, which see %.4g mm from the axis, there "
+            "z = %.4g to %.4g mm and on it %.4g to %.4g: their values are incomplete%s",
+            100 * share, info->field_radius, seen->low[QB__SEEN_RADII - 1],
+            seen->high[QB__SEEN_RADII - 1], seen->low[0], seen->high[0],
+            fdk->mask.used ? ", and masked" : "; --outside zero or nan marks them");
+}
+
 void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options,
                          const qb_grid *grid, const qb_env *env) {
     double field = qb__grid_field(grid);

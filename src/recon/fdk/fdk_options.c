@@ -19,8 +19,9 @@ const qb_param qb_fdk_params[] = {
     {"force", QB_PARAM_FLAG, offsetof(qb_fdk_options, force), NULL, NULL, NULL, 0, 0,
      "reconstruct although the source's path is no circle, as that of a helix", 0},
     QB__HU_ROW(qb_fdk_options),
+    QB__OUTSIDE_ROWS(qb_fdk_options),
     ROW(resample, QB_PARAM_CHOICE, NULL, "auto", "auto|always|never", 0, 0,
         "views onto a flat, upright detector before they are filtered; auto: where it is bent, or its "
         "rows are not level by more than a pixel"),
-    QB_PARAMS_END(qb_fdk_options, force),
+    QB_PARAMS_END(qb_fdk_options, circle),
 };

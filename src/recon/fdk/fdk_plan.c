@@ -46,6 +46,7 @@ static qb_status decide_grid(qb__fdk *fdk, qb__decision *decision) {
     decision->shown = grid->n[2] / 2;
     decision->row1 = fdk->info->rows;
     decision->subject.grid = *grid;
+    decision->mask = &fdk->mask;
     decision->subject.units = qb__volume_units(options->hu, true);
     decision->stack = (qb_stack){.shape = {grid->n[2], grid->n[1], grid->n[0]},
                                  .voxel = {grid->voxel[0], grid->voxel[1], grid->voxel[2]},
@@ -112,6 +113,8 @@ static qb_status decide_weights(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
                  "the volume reaches %.4g mm from the axis, all views see only %.4g: its rim is "
                  "incomplete",
                  field, info.field_radius);
+    qb__seen_cone(fdk->real, info.field_radius, &fdk->mask.seen);
+    qb__fdk_tell_outside(fdk, &info, env, plan);
     qb__fdk_warn_narrow(&info, fdk->options, grid, env);
     QB__TRY(qb__fdk_check_coverage(fdk->geometry, &fdk->weights, fdk->options->allow_limited, env));
     cJSON_AddStringToObject(plan, "redundancy", redundancy_name(fdk->weights.kind));
@@ -199,6 +202,8 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     fdk->real = fdk->geometry = task->more;
     QB__TRY(check_shapes(fdk));
     QB__TRY(decide_grid(fdk, decision));
+    QB__TRY(qb__mask_of(fdk->options->outside, fdk->options->circle, task->output->dtype,
+                        &fdk->grid, &fdk->mask));
     QB__TRY(qb__alloc(fdk->grid.n[2] + 2, sizeof *fdk->window, &fdk->window));
     QB__TRY(decide_detector(fdk, env, json));
     QB__TRY(decide_weights(fdk, env, json));

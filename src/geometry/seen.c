@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "geometry/seen.h"
+
+#include <math.h>
+
+#include "geometry/circle.h"
+#include "geometry/matrix.h"
+
+void qb__seen_circle(double radius, qb__seen *seen) {
+    seen->radius = radius;
+    for (int i = 0; i < QB__SEEN_RADII; i++) {
+        seen->low[i] = -INFINITY;
+        seen->high[i] = INFINITY;
+    }
+}
+
+/* The z on the vertical line through (x, y) that falls on a row: v (c + d z) = a + b z. */
+static double z_of_row(const qb__matrix *matrix, double x, double y, double row) {
+    double at0[3], at1[3];
+    qb__matrix_apply(matrix, x, y, 0, at0);
+    qb__matrix_apply(matrix, x, y, 1, at1);
+    return (at0[1] - row * at0[2]) / (row * (at1[2] - at0[2]) - (at1[1] - at0[1]));
+}
+
+static void narrow(qb__seen *seen, int i, double a, double b) {
+    seen->low[i] = fmax(seen->low[i], fmin(a, b));
+    seen->high[i] = fmin(seen->high[i], fmax(a, b));
+}
+
+/* The nearest and the farthest point of a circle see the least of z, above and below. */
+void qb__seen_cone(const qb_geometry *geometry, double radius, qb__seen *seen) {
+    const double first = -0.5, last = (double)geometry->rows - 0.5;
+    qb__seen_circle(radius, seen);
+    for (size_t v = 0; v < geometry->views; v++) {
+        const qb_view *view = &geometry->view[v];
+        qb__matrix matrix;
+        if (qb__matrix_of_view(geometry->beam, view, &matrix) != QB_OK) continue;
+        double t = qb__view_angle(geometry->beam, view);
+        for (int i = 0; i < QB__SEEN_RADII; i++) {
+            for (int side = -1; side <= 1; side += 2) {
+                double r = side * radius * i / (QB__SEEN_RADII - 1);
+                double x = r * sin(t), y = -r * cos(t);
+                narrow(seen, i, z_of_row(&matrix, x, y, first), z_of_row(&matrix, x, y, last));
+            }
+        }
+    }
+}
+
+static bool is_seen(const qb__seen *seen, double r, double z, bool along) {
+    if (!(r <= seen->radius)) return false;
+    if (!along) return true;
+    double at = seen->radius > 0 ? r / seen->radius * (QB__SEEN_RADII - 1) : 0;
+    int i = (int)at < QB__SEEN_RADII - 2 ? (int)at : QB__SEEN_RADII - 2;
+    double part = at - i, low = seen->low[i], high = seen->high[i];
+    if (isinf(low)) return true;
+    low += part * (seen->low[i + 1] - low);
+    high += part * (seen->high[i + 1] - high);
+    return z >= low && z <= high;
+}
+
+static double place(const qb_grid *grid, int axis, size_t i) {
+    return ((double)i - ((double)grid->n[axis] - 1) / 2) * grid->voxel[axis] + grid->offset[axis];
+}
+
+void qb__seen_mask(const qb__seen *seen, const qb_grid *grid, size_t iz, bool along, float value,
+                   float *image) {
+    double z = place(grid, 2, iz);
+    for (size_t iy = 0; iy < grid->n[1]; iy++) {
+        double y = place(grid, 1, iy);
+        for (size_t ix = 0; ix < grid->n[0]; ix++) {
+            double x = place(grid, 0, ix);
+            if (!is_seen(seen, sqrt(x * x + y * y), z, along)) image[iy * grid->n[0] + ix] = value;
+        }
+    }
+}
+
+double qb__seen_outside(const qb__seen *seen, const qb_grid *grid) {
+    enum { MOST = 64 };
+    size_t step[3], all = 0, outside = 0;
+    for (int i = 0; i < 3; i++) step[i] = (grid->n[i] + MOST - 1) / MOST;
+    for (size_t iz = step[2] / 2; iz < grid->n[2]; iz += step[2]) {
+        for (size_t iy = step[1] / 2; iy < grid->n[1]; iy += step[1]) {
+            for (size_t ix = step[0] / 2; ix < grid->n[0]; ix += step[0]) {
+                double x = place(grid, 0, ix), y = place(grid, 1, iy);
+                all++;
+                outside += !is_seen(seen, sqrt(x * x + y * y), place(grid, 2, iz), true);
+            }
+        }
+    }
+    return all ? (double)outside / (double)all : 0;
+}

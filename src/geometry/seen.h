@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_GEOMETRY_SEEN_H
+#define QB_GEOMETRY_SEEN_H
+
+#include "quickbeam/geometry.h"
+
+/* What all views see: a circle about the axis and, of a cone, a range of z that depends on the distance
+ * from the axis, the same in all directions. */
+enum { QB__SEEN_RADII = 65 };
+typedef struct qb__seen {
+    double radius;                                   /* mm */
+    double low[QB__SEEN_RADII], high[QB__SEEN_RADII]; /* z at radius i / (RADII - 1); low > high = nothing */
+} qb__seen;
+
+/* A parallel beam's: every z. */
+void qb__seen_circle(double radius, qb__seen *seen);
+/* From each view's rows, to `radius` mm from the axis. */
+void qb__seen_cone(const qb_geometry *geometry, double radius, qb__seen *seen);
+
+/* Voxels of the slice iz that are not seen become `value`: image[ny][nx]. Without `along`, z does not
+ * matter. */
+void qb__seen_mask(const qb__seen *seen, const qb_grid *grid, size_t iz, bool along, float value,
+                   float *image);
+/* The share of a grid's voxels, 0..1, that is not seen; from a part of them where there are many. */
+double qb__seen_outside(const qb__seen *seen, const qb_grid *grid);
+
+#endif

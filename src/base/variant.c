@@ -13,6 +13,11 @@ const char *qb_interp_name(qb_interp interp) {
     return names[interp];
 }
 
+double qb__accuracy_bound(qb_accuracy accuracy) {
+    static const double bounds[] = {5e-5, 1e-3, 6e-3};
+    return bounds[accuracy];
+}
+
 unsigned qb__variant_padded(const qb__variant *variant, size_t slices) {
     const size_t step = variant->step ? variant->step : 1;
     return (unsigned)((slices + step - 1) / step * step);

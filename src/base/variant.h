@@ -84,6 +84,8 @@ static inline const char *qb__variant_refuses(const qb__variant *variant, const 
     return variant->unusable ? variant->unusable(NULL, problem, NULL) : NULL;
 }
 
+/* The relative L2 error that a class promises, of white noise against double precision. */
+double qb__accuracy_bound(qb_accuracy accuracy);
 /* Slices of a pass, padded to what the variant wants. */
 unsigned qb__variant_padded(const qb__variant *variant, size_t slices);
 /* How many parameters a variant has; how many combinations of values; the n-th combination. */

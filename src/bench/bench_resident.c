@@ -12,6 +12,7 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "bench/bench_parts.h"
+#include "bench/device_trial.h"
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "geometry/parallel.h"
 #include "kernels/bp_parallel/device_pass.h"
@@ -23,7 +24,6 @@
 
 enum {
     FRESH_VIEWS = 32, /* distinct ones, repeated */
-    SAMPLES = 64,
     REPEAT_MAX = 64,
     BLOCK_BYTES = 64 << 20, /* filtered rows at a time, as the pipeline has it */
 };
@@ -150,45 +150,17 @@ out:
 }
 
 /* One slice's rows, prepared and filtered on the CPU. */
-static void filter_slice(const bench *b, unsigned slice, float *rows, void *scratch) {
+static qb_status filter_slice(void *context, unsigned slice, float *rows) {
+    const bench *b = context;
     size_t columns = columns_of(b);
-    for (size_t v = 0; v < b->problem.views; v++) {
+    void *scratch;
+    qb_status status = qb__alloc(qb__filter_scratch(b->cpu_filter), 1, &scratch);
+    for (size_t v = 0; v < b->problem.views && status == QB_OK; v++) {
         const unsigned short *raw = b->fresh + (v % FRESH_VIEWS * b->slices + slice) * columns;
         for (size_t c = 0; c < columns; c++)
             rows[v * columns + c] = -(float)log(fmax(raw[c], 1e-6));
         qb__filter_rows(b->cpu_filter, rows + v * columns, 1, columns, b->weights[v], scratch);
     }
-}
-
-static qb_status check(bench *b, double *rel_l2) {
-    size_t nx = b->problem.nx, ny = b->problem.ny;
-    float *rows = NULL, *image = NULL;
-    void *scratch = NULL;
-    double error = 0, norm = 0;
-    qb_status status;
-    QB__TRY(qb__alloc(b->problem.views * columns_of(b), sizeof *rows, &rows));
-    QB__TRY(qb__alloc(nx * ny, sizeof *image, &image));
-    QB__TRY(qb__alloc(qb__filter_scratch(b->cpu_filter), 1, &scratch));
-    for (unsigned i = 0; i < 3; i++) {
-        unsigned slice = i * (b->slices - 1) / 2;
-        filter_slice(b, slice, rows, scratch);
-        QB__TRY(qb__memory_download(b->queue, b->out, nx * ny * slice * sizeof *image, image,
-                                    nx * ny * sizeof *image));
-        QB__TRY(qb__queue_finish(b->queue));
-        for (size_t n = 0; n < SAMPLES; n++) {
-            size_t x = n * (nx - 1) / (SAMPLES - 1),
-                   y = (n * 37 + 11) % SAMPLES * (ny - 1) / (SAMPLES - 1);
-            double want = qb__bp_parallel_reference(&b->problem, b->choice.variant->interp, rows,
-                                                    columns_of(b), x, y);
-            double d = (double)image[y * nx + x] - want;
-            error += d * d;
-            norm += want * want;
-        }
-    }
-    *rel_l2 = sqrt(error / norm);
-out:
-    qb__free(rows);
-    qb__free(image);
     qb__free(scratch);
     return status;
 }
@@ -232,7 +204,8 @@ static qb_status time_it(const qb_bench_options *options, bench *b, const qb_env
     int repeat = options->repeat < REPEAT_MAX ? options->repeat : REPEAT_MAX;
     qb_status status;
     QB__TRY(run_all(b, &seconds[0])); /* compiles, touches memory */
-    QB__TRY(check(b, &found->rel_l2));
+    QB__TRY(qb__device_error(b->queue, b->out, &b->problem, b->choice.variant->interp, b->slices,
+                             filter_slice, b, &found->rel_l2));
     for (int i = 0; i < repeat; i++) {
         QB__TRY(qb__check_cancel(env));
         QB__TRY(run_all(b, &seconds[i]));

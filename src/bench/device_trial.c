@@ -129,34 +129,36 @@ static qb_status run_pass(attempt *a) {
     return a->variant->run(a->plan, a->t->queue, a->packed, a->slices, a->t->out, 0);
 }
 
-/* The oracle wants the rows of one slice, view by view. */
-static void slice_rows(const qb__device_trial *t, unsigned slice, float *rows) {
+static qb_status slice_rows(void *context, unsigned slice, float *rows) {
+    const qb__device_trial *t = context;
     size_t columns = t->problem.columns;
     for (size_t v = 0; v < t->problem.views; v++) {
         const float *from = t->noise + (v % noise_views(t) * t->slices + slice) * columns;
         for (size_t c = 0; c < columns; c++) rows[v * columns + c] = from[c];
     }
+    return QB_OK;
 }
 
-static qb_status check(attempt *a, double *rel_l2) {
-    qb__device_trial *t = a->t;
-    size_t nx = t->problem.nx, ny = t->problem.ny;
+qb_status qb__device_error(qb__queue *queue, const qb__memory *out,
+                           const qb__bp_parallel_problem *problem, qb_interp interp,
+                           unsigned slices, qb__slice_rows *rows_of, void *context,
+                           double *rel_l2) {
+    const size_t nx = problem->nx, ny = problem->ny, columns = problem->columns;
     float *rows = NULL, *image = NULL;
     double error = 0, norm = 0;
     qb_status status;
-    QB__TRY(qb__alloc(t->problem.views * t->problem.columns, sizeof *rows, &rows));
+    QB__TRY(qb__alloc(problem->views * columns, sizeof *rows, &rows));
     QB__TRY(qb__alloc(nx * ny, sizeof *image, &image));
-    for (unsigned i = 0; i < 3 && i < a->slices; i++) {
-        unsigned slice = i == 0 ? 0 : i == 1 ? a->slices - 1 : a->slices / 2;
-        slice_rows(t, slice, rows);
-        QB__TRY(qb__memory_download(t->queue, t->out, nx * ny * slice * sizeof *image, image,
+    for (unsigned i = 0; i < 3 && i < slices; i++) {
+        unsigned slice = i == 0 ? 0 : i == 1 ? slices - 1 : slices / 2;
+        QB__TRY(rows_of(context, slice, rows));
+        QB__TRY(qb__memory_download(queue, out, nx * ny * slice * sizeof *image, image,
                                     nx * ny * sizeof *image));
-        QB__TRY(qb__queue_finish(t->queue));
+        QB__TRY(qb__queue_finish(queue));
         for (size_t n = 0; n < SAMPLES; n++) {
             size_t x = n * (nx - 1) / (SAMPLES - 1);
             size_t y = (n * 37 + 11 + i) % SAMPLES * (ny - 1) / (SAMPLES - 1);
-            double want = qb__bp_parallel_reference(&t->problem, a->variant->head.interp, rows,
-                                                    t->problem.columns, x, y);
+            double want = qb__bp_parallel_reference(problem, interp, rows, columns, x, y);
             double d = (double)image[y * nx + x] - want;
             error += d * d;
             norm += want * want;
@@ -187,7 +189,8 @@ qb_status qb__device_trial_run(qb__device_trial *t, const qb__bp_parallel_device
     QB__TRY(qb__memory_fill(t->queue, t->out, 0, 0xff, pixels * t->slices * sizeof(float)));
     QB__TRY(elapsed(&a, pack_all, &result->pack_seconds)); /* warms up: compiling, first touch */
     QB__TRY(elapsed(&a, run_pass, &seconds[0]));
-    QB__TRY(check(&a, &result->rel_l2));
+    QB__TRY(qb__device_error(t->queue, t->out, &t->problem, variant->head.interp, a.slices,
+                             slice_rows, t, &result->rel_l2));
     QB__TRY(elapsed(&a, pack_all, &result->pack_seconds));
     for (int i = 0; i < repeat; i++) QB__TRY(elapsed(&a, run_pass, &seconds[i]));
     result->seconds = qb__median(seconds, (size_t)repeat);

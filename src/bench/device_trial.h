@@ -4,6 +4,15 @@
 
 #include "kernels/bp_parallel/bp_parallel_device.h"
 
+/* The rows of one slice, [view][column], as they were back-projected. */
+typedef qb_status qb__slice_rows(void *context, unsigned slice, float *rows);
+
+/* The error of a volume on the device, `out` [slice][y][x], relative to the double-precision oracle at
+ * pixels all over its first, middle and last slice. */
+qb_status qb__device_error(qb__queue *queue, const qb__memory *out,
+                           const qb__bp_parallel_problem *problem, qb_interp interp,
+                           unsigned slices, qb__slice_rows *rows_of, void *context, double *rel_l2);
+
 /* One back-projection problem on one device, of white noise, on which any variant can be timed and
  * checked: what qb bench and qb tune do. Angles are even over half a turn, pixels as wide as bins.
  */

@@ -19,11 +19,6 @@ typedef struct search {
     double first;          /* giga-updates/s of the values that the search began with */
 } search;
 
-static double bound_of(qb_accuracy accuracy) {
-    static const double bounds[] = {5e-5, 1e-3, 6e-3};
-    return bounds[accuracy];
-}
-
 /* Measure one candidate; better than the best, and right: the new best. A candidate that does not
  * compile or run on this device is passed over. */
 static qb_status try_values(search *s, const int *values) {
@@ -36,7 +31,7 @@ static qb_status try_values(search *s, const int *values) {
     status = qb__device_trial_run(s->place->trial, qb__bp_parallel_on_device(s->variant), values,
                                   (unsigned)q->slices, 3, &result);
     if (status == QB_NO_DEVICE) return status; /* lost */
-    if (status != QB_OK || !(result.rel_l2 < bound_of(s->variant->accuracy))) {
+    if (status != QB_OK || !(result.rel_l2 < qb__accuracy_bound(s->variant->accuracy))) {
         s->wrong++;
         qb__warn(s->place->env, "%s: a candidate is left out: %s", s->variant->id,
                  status != QB_OK ? qb_detail() : "its error is above the bound");

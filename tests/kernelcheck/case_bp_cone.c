@@ -201,10 +201,6 @@ static double expected2(const trial *t, size_t x, size_t y, size_t z) {
     return sum;
 }
 
-static double accuracy_of(qb_accuracy a) {
-    return a == QB_ACCURACY_HIGH ? 5e-5 : a == QB_ACCURACY_NORMAL ? 1e-3 : 6e-3;
-}
-
 static double reference(const trial *t, size_t x, size_t y, size_t z) {
     double sum = 0;
     for (size_t v = 0; v < t->scan.problem.views; v++)
@@ -231,7 +227,7 @@ static bool accurate(const trial *t, rng *r, bool quick, outcome *o) {
     }
     /* Few samples may all be near a zero crossing or the border: then noise is the measure. */
     if (samples < 1000 || norm2 < 0.1 * noise2) norm2 = noise2;
-    const double bound = accuracy_of(t->variant->head.accuracy), relative = sqrt(error2 / norm2);
+    const double bound = qb__accuracy_bound(t->variant->head.accuracy), relative = sqrt(error2 / norm2);
     o->share_of_bound = fmax(relative / bound, worst / (20 * bound));
     if (!(relative < bound)) {
         snprintf(o->why.s, sizeof o->why.s, "relative L2 error %.2e, bound %.0e", relative, bound);

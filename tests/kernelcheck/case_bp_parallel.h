@@ -24,8 +24,6 @@ double scan_reference(const scan *s, qb_interp interp, unsigned slice, size_t x,
 /* Random angles, pitch, shifts and region of interest; coordinates exactly on columns and ties too. */
 void scan_aim(rng *r, scan *s);
 
-double accuracy_bound(qb_accuracy accuracy);
-
 /* Errors of sampled voxels, in units of the noise. */
 typedef struct errors {
     size_t distinct, views; /* sampled voxels whose errors are independent; of the problem */

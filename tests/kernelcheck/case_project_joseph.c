@@ -189,7 +189,7 @@ static void compare(errors *e, double got, double want, double before) {
 /* Adding to what is there rounds, too; and rays that all graze the brick have nothing but small
  * weights: then noise with half the usual weights is the measure. */
 static bool within(const errors *e, double amplitude, const char *what, outcome *o) {
-    const double bound = 5e-5, n = (double)e->count + 1e-9;
+    const double bound = qb__accuracy_bound(QB_ACCURACY_HIGH), n = (double)e->count + 1e-9;
     const double noise = 0.05 * (double)e->taps * amplitude * amplitude;
     const double norm = fmax(e->norm, noise) + 1e-2 * e->before;
     const double relative = sqrt(e->square / (norm + 1e-300)), rms = sqrt(norm / n) + 1e-150;

@@ -58,10 +58,6 @@ double scan_reference(const scan *s, qb_interp interp, unsigned slice, size_t x,
                                      x, y);
 }
 
-double accuracy_bound(qb_accuracy accuracy) {
-    return accuracy == QB_ACCURACY_HIGH ? 5e-5 : accuracy == QB_ACCURACY_NORMAL ? 1e-3 : 6e-3;
-}
-
 void scan_aim(rng *r, scan *s) {
     const double pi = 3.141592653589793;
     const qb__bp_parallel_problem *p = &s->problem;
@@ -109,11 +105,11 @@ bool errors_within(const errors *e, qb_accuracy accuracy, outcome *o) {
         rms = fmax(rms, 0.3 * sqrt((double)e->views));
         slack = 1 + 3 / sqrt(2 * n);
     }
-    const double bound = slack * accuracy_bound(accuracy);
+    const double bound = slack * qb__accuracy_bound(accuracy);
     double relative = sqrt(e->error2 / fmax(1.0, (double)e->seen)) / rms;
     o->share_of_bound = fmax(relative, e->worst / rms / 20) / bound;
     if (relative < bound && e->worst < 20 * bound * rms) return true;
     snprintf(o->why.s, sizeof o->why.s, "relative L2 error %.2e, largest %.2e of rms, class %.0e",
-             relative, e->worst / rms, accuracy_bound(accuracy));
+             relative, e->worst / rms, qb__accuracy_bound(accuracy));
     return false;
 }

@@ -72,7 +72,7 @@ static double measure(bench *b, const qb__bp_parallel_device_variant *v, const i
            "\"bits\": \"%016llx\", "
            "\"pack_gigabytes_per_second\": %.0f, \"cost\": {\"texels\": %.4g, \"local_bytes\": "
            "%.4g, \"arithmetic\": %.4g, \"l2_bytes\": %.4g}}\n",
-           rate, r.rel_l2, r.worst, r.rel_l2 < trial_bound(v->head.accuracy) ? "true" : "false",
+           rate, r.rel_l2, r.worst, r.rel_l2 < qb__accuracy_bound(v->head.accuracy) ? "true" : "false",
            (unsigned long long)r.bits, bytes / r.pack_seconds * 1e-9, c.texels, c.local_bytes,
            c.arithmetic, c.l2_bytes);
     fflush(stdout);

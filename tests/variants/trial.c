@@ -85,10 +85,6 @@ void trial_free(trial *t) {
     free(t->ax), free(t->ay), free(t->h0), free(t->rows), free(t->largest);
 }
 
-double trial_bound(qb_accuracy accuracy) {
-    return accuracy == QB_ACCURACY_HIGH ? 5e-5 : accuracy == QB_ACCURACY_NORMAL ? 1e-3 : 6e-3;
-}
-
 /* ---- one run ---- */
 
 enum { CANARY_FLOATS = 64, LARGE = 16 << 20 };

@@ -41,6 +41,5 @@ void trial_device_free(trial_device *on);
  * failed, QB_INTERNAL when the canary died or a voxel was not written. */
 qb_status trial_run(trial_device *on, const qb__bp_parallel_device_variant *variant,
                     const int *values, int repeats, size_t samples, trial_result *result);
-double trial_bound(qb_accuracy accuracy);
 
 #endif

@@ -84,7 +84,7 @@ static void recover_one(const char *folder, bool leftovers, const qb_env *env) {
     bool good = finish_set(folder, &was_set, env);
     if (good && !was_set) good = finish_first(folder, env);
     if (good && !was_set && leftovers && access(folder, F_OK) == 0) {
-        qb__warn(env, "removing %s (%.1f MB): left behind by a run that was killed", folder,
+        qb__info(env, "removing %s (%.1f MB): left behind by a run that was killed", folder,
                  bytes_in(folder) / 1e6);
         qb__hidden_remove(folder);
     }

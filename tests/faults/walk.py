@@ -29,7 +29,7 @@ FBP = ["fbp", "{in}", "--center", "7.5", "--device", "cpu", "--threads", "1", "-
 FDK = ["fdk", "{in}", "--sod", "40", "--sdd", "60", "--device", "cpu", "--threads", "1", "--allow-limited", "-o"]
 # name: (input, words up to the output's name, the output, further words)
 RUNS = {
-    "h5 to h5": ("scan.h5", FBP, "v.h5", ["--preview", "{out}/p.png"]),
+    "h5 to h5": ("scan.h5", FBP, "v.h5", ["--preview", "{out}/p.png", "--save-config", "{out}/o.cfg"]),
     "h5 to raw": ("scan.h5", FBP, "v.raw", []),
     "npy to npy": ("scan.npy", FBP, "v.npy", []),
     "folder to series": ("tiffs/", FBP, "series/", ["--angles", "0:180", "--quantity", "transmission"]),

@@ -29,7 +29,7 @@ typedef enum qb_dtype {
 #undef QB_DTYPE_ENUM
 } qb_dtype;
 
-QB_API size_t qb_dtype_size(qb_dtype dtype);      /* bytes of one element */
+QB_API size_t qb_dtype_size(qb_dtype dtype);      /* bytes of one element; 0 for no dtype */
 QB_API const char *qb_dtype_name(qb_dtype dtype); /* "float32" */
 QB_API bool qb_dtype_is_float(qb_dtype dtype);
 /* `text` as in qb_dtype_name; false when it is none. */

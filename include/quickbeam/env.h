@@ -24,7 +24,9 @@ typedef struct qb_beside {
 /* What a long call may use and whom it tells. The library never prints and keeps no global
  * state but the libraries that it has opened (qb_library_path_set) and what it found of devices:
  * everything it says goes through these callbacks, which may be called from any thread but never
- * from two at once. A NULL env, or a zeroed one, means: silent, all cores, 3/4 of the free memory. */
+ * from two at once, as far as they share `user` and one of the two functions. A callback may call the library:
+ * what reads, describes and parses works; what computes with threads (jobs, projectors, searches for the axis)
+ * says QB_BAD_ARGUMENT at once. A NULL env, or a zeroed one, means: silent, all cores, 3/4 of the free memory. */
 typedef struct qb_env {
     size_t struct_size; /* sizeof(qb_env), or 0: that of the first version. New fields come at the end */
     int threads;     /* computing threads; 0 = as many as the CPUs this process may run on */

@@ -106,6 +106,10 @@ typedef struct qb_output_options {
 } qb_output_options;
 QB_API extern const qb_param qb_output_params[];
 
+/* Whether files that are opened in this thread may have their data outside their own folder, as HDF5's external storage
+ * and MetaImage's ElementDataFile can say; at first they may not (QB_BAD_INPUT). Returns what was so before. */
+QB_API bool qb_external_allow(bool allow);
+
 /* The HDF5 library crashes, or never ends, on some malformed files. A program that must survive them names one to
  * start, by its path, with two or three words: `argument`, the file, and the dataset where one is asked for. It runs
  * before this process first opens an HDF5 file; it should limit its memory and its time of computing (RLIMIT_AS,

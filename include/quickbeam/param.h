@@ -50,7 +50,8 @@ typedef struct qb_param {
  * later versions of the library append fields, and know by it which ones a caller has; the others are
  * at their defaults. qb_params_init sets it; 0, in a struct that was only zeroed, stands for the
  * fields of the first version. NULL for a struct of options is all defaults, wherever one is taken.
- * QB_BAD_ARGUMENT for a size that no such struct had, QB_UNSUPPORTED for fields that are set and that
+ * A text that is NULL is at its default, too. QB_BAD_ARGUMENT for a value that qb_param_set would refuse (a number that is
+ * none or out of range, an enum beyond its last), and for a size that no such struct had, QB_UNSUPPORTED for fields that are set and that
  * this library, being older than the caller, does not know. */
 
 /* Bytes of the table's struct as this library knows it. */

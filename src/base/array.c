@@ -17,9 +17,13 @@ static const struct {
 #undef ROW
 };
 
-size_t qb_dtype_size(qb_dtype dtype) { return dtypes[dtype].bytes; }
-const char *qb_dtype_name(qb_dtype dtype) { return dtypes[dtype].name; }
-bool qb_dtype_is_float(qb_dtype dtype) { return dtype >= QB_F16; }
+static bool is_known(qb_dtype dtype) {
+    return (unsigned)dtype < sizeof dtypes / sizeof dtypes[0];
+}
+
+size_t qb_dtype_size(qb_dtype dtype) { return is_known(dtype) ? dtypes[dtype].bytes : 0; }
+const char *qb_dtype_name(qb_dtype dtype) { return is_known(dtype) ? dtypes[dtype].name : "unknown"; }
+bool qb_dtype_is_float(qb_dtype dtype) { return is_known(dtype) && dtype >= QB_F16; }
 
 bool qb_dtype_parse(const char *text, qb_dtype *dtype) {
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
@@ -32,8 +36,10 @@ bool qb_dtype_parse(const char *text, qb_dtype *dtype) {
 }
 
 qb_status qb_array_create(qb_dtype dtype, size_t n0, size_t n1, size_t n2, qb_array *array) {
+    QB__NEED(array);
     *array = (qb_array){.dtype = dtype, .shape = {n0, n1, n2}};
     size_t count;
+    if (!is_known(dtype)) return qb__fail(QB_BAD_ARGUMENT, "there is no dtype %d", (int)dtype);
     if (!qb__mul(n0, n1, n2, &count))
         return qb__fail(QB_NO_MEMORY, "an array of %zu x %zu x %zu is too large", n0, n1, n2);
     return qb__alloc(count, qb_dtype_size(dtype), &array->data);
@@ -50,6 +56,7 @@ size_t qb_array_count(const qb_array *array) {
 }
 
 qb_status qb_array_to_float(qb_array *array) {
+    QB__NEED(array);
     if (array->dtype == QB_F32) return QB_OK;
     qb_array converted;
     qb_status status =

@@ -7,26 +7,78 @@
 
 #include "base/status.h"
 
-/* The only lock of the library that is not inside an object: it orders callbacks, it guards no data. */
-static pthread_mutex_t talking = PTHREAD_MUTEX_INITIALIZER;
+/* A callback that runs. Those of one environment wait for each other, also where the library works with a copy of it
+ * that is partly silent; those of others do not. It lies on the stack of the thread that makes it. */
+typedef struct talk {
+    const qb_env *env;
+    pthread_t thread;
+    struct talk *next;
+} talk;
+
+static struct {
+    pthread_mutex_t lock; /* held to look at the list only, never while a callback runs */
+    pthread_cond_t ended;
+    talk *first;
+} talks = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
+
+static _Thread_local int within; /* callbacks */
+
+static bool same(const qb_env *a, const qb_env *b) {
+    return a->user == b->user && (a->log == b->log || a->progress == b->progress);
+}
+
+/* A callback's own calls may talk to its environment, in its thread. */
+static bool must_wait(const qb_env *env) {
+    for (const talk *t = talks.first; t; t = t->next)
+        if (same(t->env, env) && !pthread_equal(t->thread, pthread_self())) return true;
+    return false;
+}
+
+static void begin(talk *one, const qb_env *env) {
+    pthread_mutex_lock(&talks.lock);
+    while (must_wait(env)) pthread_cond_wait(&talks.ended, &talks.lock);
+    *one = (talk){env, pthread_self(), talks.first};
+    talks.first = one;
+    pthread_mutex_unlock(&talks.lock);
+    within++;
+}
+
+static void end(talk *one) {
+    within--;
+    pthread_mutex_lock(&talks.lock);
+    talk **at = &talks.first;
+    while (*at != one) at = &(*at)->next;
+    *at = one->next;
+    pthread_cond_broadcast(&talks.ended);
+    pthread_mutex_unlock(&talks.lock);
+}
 
 void qb__log(const qb_env *env, qb_log_level level, const char *format, ...) {
     if (!env || !env->log) return;
     char text[1024];
+    talk one;
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    pthread_mutex_lock(&talking);
+    begin(&one, env);
     env->log(env->user, level, text);
-    pthread_mutex_unlock(&talking);
+    end(&one);
 }
 
 void qb__progress(const qb_env *env, const char *what, uint64_t done, uint64_t total) {
     if (!env || !env->progress) return;
-    pthread_mutex_lock(&talking);
+    talk one;
+    begin(&one, env);
     env->progress(env->user, what, done, total);
-    pthread_mutex_unlock(&talking);
+    end(&one);
+}
+
+qb_status qb__check_callback(void) {
+    if (!within) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "a call that computes with several threads, from within a log or progress callback: their words "
+                    "would wait for the callback's end; note what is to be done, return, and do it then");
 }
 
 /* Another thread may be setting it. */

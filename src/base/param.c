@@ -280,6 +280,54 @@ static qb_status set_default(const qb_param *row, void *options) {
     return QB_OK;
 }
 
+static size_t count_choices(const char *choices) {
+    size_t n = 1;
+    for (; *choices; choices++) n += *choices == '|';
+    return n;
+}
+
+/* A program's own struct may hold anything: what qb_param_set would have refused is refused here. 0 stands for a
+ * default that has no other number. */
+static qb_status check_field(const qb_param *row, const void *options) {
+    const void *at = (const char *)options + row->offset;
+    double numbers[8];
+    int count = 1;
+    char text[64];
+    switch (row->type) {
+    case QB_PARAM_TEXT:
+    case QB_PARAM_BYTES: return QB_OK;
+    case QB_PARAM_FLAG:
+        return *(const unsigned char *)at <= 1 ? QB_OK : refuse(row, "", "is neither true nor false");
+    case QB_PARAM_CHOICE:
+    case QB_PARAM_DTYPE: {
+        int value = *(const int *)at;
+        double index = (double)value - row->min;
+        bool good = row->type == QB_PARAM_CHOICE ? index >= 0 && index < (double)count_choices(row->choices)
+                                                 : parse_choice(row->choices, qb_dtype_name((qb_dtype)value)) >= 0;
+        return good ? QB_OK
+                    : qb__fail(QB_BAD_ARGUMENT, "--%s: %d stands for none of %s", row->name, value, row->choices);
+    }
+    case QB_PARAM_INT: numbers[0] = *(const int *)at; break;
+    case QB_PARAM_DOUBLE: numbers[0] = *(const double *)at; break;
+    case QB_PARAM_NUMBERS: {
+        const qb_numbers *list = at;
+        count = list->count;
+        if (count < 0 || count > 8)
+            return qb__fail(QB_BAD_ARGUMENT, "--%s: a list of %d numbers; 0 to 8 are possible", row->name, count);
+        memcpy(numbers, list->value, sizeof numbers);
+        break;
+    }
+    }
+    for (int i = 0; i < count; i++) {
+        qb__print(text, sizeof text, "%g", numbers[i]);
+        if (!isfinite(numbers[i])) return refuse(row, text, "is not a number");
+        if (numbers[i] == 0 && !row->initial && row->type != QB_PARAM_NUMBERS) continue;
+        qb_status status = in_range(row, text, numbers[i]);
+        if (status != QB_OK) return status;
+    }
+    return QB_OK;
+}
+
 qb_status qb__params_view(const qb_param *table, const void *from, void *to) {
     size_t known = qb_params_size(table), has = from ? size_of(table, from) : 0;
     qb_status status = from ? check_size(table, has) : QB_OK;
@@ -289,7 +337,10 @@ qb_status qb__params_view(const qb_param *table, const void *from, void *to) {
     if (from) memcpy(to, from, has < known ? has : known);
     *(size_t *)to = known;
     for (const qb_param *row = table; row->name && status == QB_OK; row++)
-        if (!reaches(row, has)) status = set_default(row, to);
+        if (!reaches(row, has) || (row->type == QB_PARAM_TEXT && !*(char **)field(row, to)))
+            status = set_default(row, to);
+    for (const qb_param *row = table; row->name && status == QB_OK; row++) status = check_field(row, to);
+    if (status != QB_OK) memset(to, 0, known);
     return status;
 }
 

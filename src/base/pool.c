@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdbool.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -52,7 +53,8 @@ static int cpus(void) {
 qb_status qb__pool_create(int threads, qb__pool **out) {
     *out = NULL;
     qb__pool *pool;
-    qb_status status = qb__alloc(1, sizeof *pool, &pool);
+    qb_status status = qb__check_callback();
+    if (status == QB_OK) status = qb__alloc(1, sizeof *pool, &pool);
     if (status != QB_OK) return status;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);

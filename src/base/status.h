@@ -22,6 +22,12 @@ qb_status qb__fail_errno(int error, const char *doing, const char *path);
  * content of a file or a name that leads nowhere? */
 bool qb__is_system_fault(int error);
 
+/* The first lines of a public call: what it cannot do without. */
+#define QB__NEED(pointer)                                                                          \
+    do {                                                                                           \
+        if (!(pointer)) return qb__fail(QB_BAD_ARGUMENT, "%s: %s is NULL", __func__, #pointer);    \
+    } while (0)
+
 /* Leave the function through its out: label when a call fails. */
 #define QB__TRY(call)                                                                              \
     do {                                                                                           \

@@ -116,6 +116,7 @@ static qb_status run(size_t bench, const char *file, const qb_bench_options *opt
 
 qb_status qb_bench(const char *what, const char *file, const qb_bench_options *given,
                    const qb_env *env, char **json) {
+    QB__NEED(what);
     qb_bench_options options;
     *json = NULL;
     qb_status status = qb__params_view(qb_bench_params, given, &options);

@@ -114,6 +114,9 @@ static qb_status check_shapes(const qb_array *a, const qb_array *b) {
 }
 
 qb_status qb_compare(const qb_array *a, const qb_array *b, qb_comparison *result) {
+    QB__NEED(a);
+    QB__NEED(b);
+    QB__NEED(result);
     pair two = {.array = {a, b}, .images = a->shape[0], .ny = a->shape[1], .nx = a->shape[2]};
     double *scratch = NULL;
     qb_status status;

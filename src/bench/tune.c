@@ -217,6 +217,7 @@ static qb_status measure_costs(const qb__device_set *set, const qb__builds *befo
 }
 
 qb_status qb_tune(const qb_tune_options *given, const qb_env *env, char **json) {
+    QB__NEED(json);
     qb__device_set set;
     qb_tune_options options;
     *json = NULL;

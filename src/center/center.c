@@ -267,6 +267,8 @@ static void warn_of_cone(const qb_scan_info *info, const qb_env *env) {
 qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
                          const qb_center_options *given, const qb_env *env,
                          qb_center_result *result) {
+    QB__NEED(scan);
+    QB__NEED(result);
     qb_center_options options;
     qb_prep_options steps;
     *result = (qb_center_result){.column = NAN};

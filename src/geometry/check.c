@@ -40,6 +40,8 @@ qb_status qb__geometry_check(const qb_geometry *geometry) {
     qb_status status = check_shape(geometry->views, geometry->rows, geometry->columns);
     if (status == QB_OK && !(geometry->radius >= 0 && isfinite(geometry->radius)))
         status = qb__fail(QB_BAD_INPUT, "a detector bent to a radius of %g mm", geometry->radius);
+    if (status == QB_OK && (!geometry->view || geometry->beam < QB_BEAM_PARALLEL || geometry->beam > QB_BEAM_CONE))
+        status = qb__fail(QB_BAD_ARGUMENT, "a geometry %s", geometry->view ? "of a beam that there is not" : "without views");
     if (status != QB_OK) return status;
     for (size_t i = 0; i < geometry->views; i++) {
         qb__matrix matrix;

@@ -151,6 +151,8 @@ qb_status qb__geometry_describe(const qb_geometry *geometry, double field, qb_ge
 }
 
 qb_status qb_geometry_describe(const qb_geometry *geometry, qb_geometry_info *info) {
+    QB__NEED(geometry);
+    QB__NEED(info);
     return qb__geometry_describe(geometry, 0, info);
 }
 

@@ -11,7 +11,7 @@
 
 const char *qb_beam_name(qb_beam beam) {
     static const char *const names[] = {"unknown", "parallel", "cone"};
-    return names[beam];
+    return (unsigned)beam <= QB_BEAM_CONE ? names[beam] : names[0];
 }
 
 static bool positive(double number) {
@@ -35,6 +35,8 @@ static double middle(size_t n) {
 
 qb_status qb_geometry_parallel(size_t views, const double *angles, size_t rows, size_t columns,
                                double pixel, double center, qb_geometry *geometry) {
+    QB__NEED(angles);
+    QB__NEED(geometry);
     qb_status status = begin(QB_BEAM_PARALLEL, views, angles, rows, columns, geometry);
     if (status == QB_OK && (!positive(pixel) || !isfinite(center)))
         status = qb__fail(QB_BAD_ARGUMENT, "pixel size %g mm, axis at column %g", pixel, center);
@@ -58,6 +60,8 @@ qb_status qb_geometry_parallel(size_t views, const double *angles, size_t rows, 
 qb_status qb_geometry_cone(size_t views, const double *angles, size_t rows, size_t columns,
                            double pixel_u, double pixel_v, double sod, double sdd, double offset_u,
                            double offset_v, qb_geometry *geometry) {
+    QB__NEED(angles);
+    QB__NEED(geometry);
     qb_status status = begin(QB_BEAM_CONE, views, angles, rows, columns, geometry);
     if (status == QB_OK && (!positive(pixel_u) || !positive(pixel_v)))
         status = qb__fail(QB_BAD_ARGUMENT, "pixel size %g x %g mm", pixel_u, pixel_v);

@@ -116,6 +116,8 @@ qb_status qb__matrices_on_grid(const qb_geometry *geometry, const qb_grid *grid,
 }
 
 qb_status qb_geometry_check_grid(const qb_geometry *geometry, const qb_grid *grid) {
+    QB__NEED(geometry);
+    QB__NEED(grid);
     qb_status status = qb__geometry_check_units(geometry);
     qb__matrix matrix;
     for (size_t i = 0; i < geometry->views && status == QB_OK; i++)

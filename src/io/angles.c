@@ -266,6 +266,8 @@ static qb_status parse(const char *text, double unit, size_t views, double *radi
 }
 
 qb_status qb_angles_parse(const char *text, size_t views, double *radians) {
+    QB__NEED(text);
+    QB__NEED(radians);
     static const struct {
         const char *end;
         double unit;

@@ -25,10 +25,14 @@ static qb_status load(const char *path, const char *dataset, qb_array *array, do
 }
 
 qb_status qb_array_load(const char *path, const char *dataset, qb_array *array, double voxel[3]) {
+    QB__NEED(path);
+    QB__NEED(array);
     return load(path, dataset, array, voxel, NULL);
 }
 
 qb_status qb_array_describe(const char *path, const char *dataset, qb_array_info *info) {
+    QB__NEED(path);
+    QB__NEED(info);
     qb__source *source;
     *info = (qb_array_info){0};
     qb_status status = qb__source_open(path, dataset, &source);
@@ -55,6 +59,8 @@ static void spread(qb_array *array, double top, const double scale[2]) {
 
 qb_status qb_array_load_values(const char *path, const char *dataset, qb_array *array,
                                double voxel[3]) {
+    QB__NEED(path);
+    QB__NEED(array);
     double scale[2] = {0};
     qb_status status = load(path, dataset, array, voxel, scale);
     if (status != QB_OK) return status;

@@ -218,6 +218,8 @@ qb_status qb__source_open(const char *path, const char *how, qb__source **source
 }
 
 qb_status qb_provenance_load(const char *path, char **json) {
+    QB__NEED(path);
+    QB__NEED(json);
     const qb__format *format;
     *json = NULL;
     qb_status status = qb__format_to_read(path, &format);

@@ -86,6 +86,8 @@ static qb_status load(const char *path, const qb_detector *detector, const qb_en
 
 qb_status qb_geometry_load(const char *path, const qb_detector *detector, const qb_env *env,
                            qb_geometry *geometry) {
+    QB__NEED(path);
+    QB__NEED(geometry);
     qb__inputs *files;
     *geometry = (qb_geometry){0};
     qb_status status = qb__alloc(1, sizeof *files, &files);
@@ -115,6 +117,7 @@ static size_t format_of(const char *path) {
 }
 
 qb_status qb_geometry_can_save(const char *path) {
+    QB__NEED(path);
     if (format_of(path) < FORMATS) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "%s: a geometry is written as .json, .xml, .txt or .csv",
                     path);
@@ -132,5 +135,7 @@ qb_status qb__geometry_save(qb__publication *set, const char *path, const qb_geo
 }
 
 qb_status qb_geometry_save(const char *path, const qb_geometry *geometry) {
+    QB__NEED(path);
+    QB__NEED(geometry);
     return qb__geometry_save(NULL, path, geometry);
 }

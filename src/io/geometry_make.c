@@ -64,6 +64,7 @@ static double nth(const qb_numbers *numbers, int index, double otherwise) {
 static qb_status circle(const qb_geometry_options *options, size_t views, const double *angles,
                         const qb_detector *detector, qb_geometry *geometry) {
     double u, v;
+    if (!detector) return qb__fail(QB_BAD_ARGUMENT, "a circular scan needs its detector, which is NULL");
     qb_status status =
         qb_detector_offset_parse(options->offset, detector->pixel_u, detector->pixel_v, &u, &v);
     if (status != QB_OK) return status;
@@ -106,6 +107,7 @@ static qb_status only_the_file(const qb_geometry_options *options, const double 
 
 qb_status qb_geometry_make(const qb_geometry_options *given, size_t views, const double *angles,
                            const qb_detector *detector, const qb_env *env, qb_geometry *geometry) {
+    QB__NEED(geometry);
     qb_geometry_options seen, *options = &seen;
     *geometry = (qb_geometry){0};
     qb_status status = qb__params_view(qb_geometry_params, given, options);

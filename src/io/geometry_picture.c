@@ -227,6 +227,8 @@ static void draw_paths(picture *c, const qb_geometry *g) {
 }
 
 qb_status qb_geometry_picture(const char *path, const qb_geometry *geometry, const qb_grid *grid) {
+    QB__NEED(path);
+    QB__NEED(geometry);
     qb_geometry_info info;
     qb_grid usual;
     picture c = {0};

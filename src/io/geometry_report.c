@@ -135,6 +135,8 @@ static void find_volume_problems(const qb_geometry *geometry, const qb_geometry_
 }
 
 qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *grid, char **json) {
+    QB__NEED(geometry);
+    QB__NEED(json);
     qb_geometry_info info;
     qb_grid usual;
     *json = NULL;

@@ -22,6 +22,8 @@ const qb_param qb_grid_params[] = {
 #undef FIELD
 
 qb_status qb_grid_load(const char *path, qb_grid *grid) {
+    QB__NEED(path);
+    QB__NEED(grid);
     qb__source *source;
     qb_status status = qb__source_open(path, NULL, &source);
     if (status != QB_OK) return status;
@@ -63,6 +65,7 @@ static qb_status check(const qb_grid_options *options) {
 }
 
 qb_status qb_grid_make(const qb_grid_options *given, qb_grid *grid) {
+    QB__NEED(grid);
     qb_grid_options seen, *options = &seen;
     const qb_numbers *size = &options->size, *offset = &options->offset;
     qb_status status = qb__params_view(qb_grid_params, given, options);
@@ -79,6 +82,7 @@ qb_status qb_grid_make(const qb_grid_options *given, qb_grid *grid) {
 }
 
 qb_status qb_grid_slices(const char *slices, qb_grid *grid, size_t *first) {
+    QB__NEED(grid);
     size_t end, step;
     qb_status status = qb_range_parse(slices, "--slices", grid->n[2], first, &end, &step);
     if (status != QB_OK) return status;

@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/inputs.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/external.h"
 
 /* The library's state is the process's, so its lock has to be, too. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -158,6 +161,27 @@ bool qb__h5_shape(hid_t file, const char *path, int *rank, size_t shape[3]) {
     return good;
 }
 
+qb_status qb__h5_check_external(hid_t set) {
+    char header[4096], name[4096];
+    off_t offset;
+    hsize_t bytes;
+    hid_t how = H5Dget_create_plist(set);
+    int count = how < 0 ? 0 : H5Pget_external_count(how);
+    qb_status status = QB_OK;
+    if (count > 0 && H5Fget_name(set, header, sizeof header) < 0) status = qb__h5_fail(QB_BAD_INPUT, "a file", "its name");
+    for (int i = 0; i < count && status == QB_OK; i++) {
+        /* Names are relative to where the program runs. One too long comes without its end. */
+        if (H5Pget_external(how, (unsigned)i, sizeof name, name, &offset, &bytes) < 0)
+            status = qb__h5_fail(QB_BAD_INPUT, header, "its external storage");
+        name[sizeof name - 1] = 0;
+        struct stat about;
+        if (status == QB_OK) status = qb__external_check(header, name);
+        if (status == QB_OK && stat(name, &about) == 0) qb__input_seen(name, &about);
+    }
+    if (how >= 0) H5Pclose(how);
+    return status;
+}
+
 qb_status qb__h5_numbers(hid_t file, const char *name, const char *path, size_t limit,
                          double **values, size_t *count) {
     *values = NULL;
@@ -173,7 +197,8 @@ qb_status qb__h5_numbers(hid_t file, const char *name, const char *path, size_t 
         status = qb__fail(QB_BAD_INPUT, "%s:%s holds %lld numbers; at most %zu make sense", name,
                           path, (long long)points, limit);
     else
-        status = qb__alloc((size_t)points, sizeof **values, values);
+        status = qb__h5_check_external(set);
+    if (status == QB_OK) status = qb__alloc((size_t)points, sizeof **values, values);
     *count = points < 0 ? 0 : (size_t)points;
     if (status == QB_OK && points > 0 &&
         H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, *values) < 0)
@@ -196,6 +221,7 @@ static bool read_text(hid_t object, hid_t type, hid_t space, bool attribute, cha
     bool variable = H5Tis_variable_str(type) > 0;
     size_t length = variable ? sizeof(char *) : H5Tget_size(type);
     if (length > 1 << 20) return false;
+    if (!attribute && qb__h5_check_external(object) != QB_OK) return false;
     char *buffer;
     if (qb__alloc(length + 1, 1, &buffer) != QB_OK) return false;
     hid_t memory = H5Tcopy(H5T_C_S1);

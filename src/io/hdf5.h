@@ -31,6 +31,8 @@ bool qb__h5_exists(hid_t place, const char *path); /* ... is it 1? */
 /* A dataset's shape; false when the path is no dataset of 1 to 3 dimensions. Missing leading
  * dimensions are 1. */
 bool qb__h5_shape(hid_t file, const char *path, int *rank, size_t shape[3]);
+/* QB_BAD_INPUT when its data lie in other files where they may not: qb_external_allow. */
+qb_status qb__h5_check_external(hid_t set);
 /* Every number of a dataset of at most one dimension, as doubles. `count` must not exceed `limit`.
  */
 qb_status qb__h5_numbers(hid_t file, const char *name, const char *path, size_t limit,

@@ -165,6 +165,7 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
     size_t cache = 0;
     qb_status status = QB_OK;
     for (int i = 0; i < 3; i++) chunk[i] = 1;
+    QB__TRY(qb__h5_check_external(h5->set));
     if (stored < 0 || !dtype_of(stored, &h5->base.dtype)) {
         status = qb__fail(QB_UNSUPPORTED, "%s holds no 8, 16 or 32-bit integers or floats", label);
         goto out;

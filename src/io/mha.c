@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "io/external.h"
 #include "io/formats.h"
 #include "io/text.h"
 #include "quickbeam/geometry.h"
@@ -253,6 +254,8 @@ qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
         return qb__fail(QB_UNSUPPORTED, "%s: its data are spread over several files", path);
     int n = slash && h.file[0] != '/' ? (int)(slash + 1 - path) : 0;
     snprintf(file, sizeof file, "%.*s%s", n, path, h.file);
+    if (!local) status = qb__external_check(path, file);
+    if (status != QB_OK) return status;
     status = data_offset(&h, local ? path : file, local);
     if (status == QB_OK) status = qb__plain_open(local ? path : file, &h.layout, source);
     if (status != QB_OK) return local ? status : qb__fail_in(status, "%s", path);

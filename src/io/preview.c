@@ -129,5 +129,7 @@ qb_status qb__preview_write(qb__publication *set, const char *path, const float 
 
 qb_status qb_preview_write(const char *path, const float *image, size_t nx, size_t ny, double low,
                            double high) {
+    QB__NEED(path);
+    QB__NEED(image);
     return qb__preview_write(NULL, path, image, nx, ny, low, high);
 }

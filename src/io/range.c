@@ -27,6 +27,9 @@ static bool take(const char **text, long long missing, long long *number) {
 
 qb_status qb_range_parse(const char *text, const char *what, size_t n, size_t *first, size_t *end,
                          size_t *step) {
+    QB__NEED(first);
+    QB__NEED(end);
+    QB__NEED(step);
     *first = 0;
     *end = n;
     *step = 1;

@@ -237,6 +237,8 @@ out:
 
 qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_env *env,
                        qb_scan **out) {
+    QB__NEED(path);
+    QB__NEED(out);
     qb_scan_options options;
     qb_scan *scan;
     *out = NULL;
@@ -303,6 +305,8 @@ static qb_status read_sinograms(qb_scan *scan, size_t view0, size_t view1, size_
 
 qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1,
                        void *out) {
+    QB__NEED(scan);
+    QB__NEED(out);
     const qb_scan_info *info = &scan->info;
     if (view0 > view1 || view1 > info->views || row0 > row1 || row1 > info->rows)
         return qb__fail(QB_BAD_ARGUMENT, "%s: views %zu:%zu, rows %zu:%zu of %zu x %zu", info->path,

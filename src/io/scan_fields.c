@@ -123,6 +123,9 @@ qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, co
 }
 
 qb_status qb_scan_fields(qb_scan *scan, size_t row0, size_t row1, float *flat, float *dark) {
+    QB__NEED(scan);
+    QB__NEED(flat);
+    QB__NEED(dark);
     const qb_scan_info *info = &scan->info;
     if (row0 > row1 || row1 > info->rows)
         return qb__fail(QB_BAD_ARGUMENT, "%s: rows %zu:%zu of %zu", info->path, row0, row1,

@@ -73,6 +73,8 @@ static qb_status choose_views(const qb_scan_info *scan, const char *path, const 
 
 qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *options,
                            const qb_detector *detector, const qb_env *env, qb_geometry *geometry) {
+    QB__NEED(scan);
+    QB__NEED(geometry);
     qb_geometry_options seen;
     *geometry = (qb_geometry){0};
     qb_status status = qb__params_view(qb_geometry_params, options, &seen);

@@ -106,6 +106,7 @@ static void report(qb_scan *scan, const tally *t, size_t views) {
 }
 
 qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env) {
+    QB__NEED(scan);
     enum { LOOKS = 8 };
     const qb_scan_info *info = &scan->info;
     size_t n = info->rows * info->columns;

@@ -106,5 +106,5 @@ const qb_param qb_output_params[] = {
 
 const char *qb_quantity_name(qb_quantity quantity) {
     static const char *const names[] = {"auto", "counts", "transmission", "line_integral"};
-    return names[quantity];
+    return (unsigned)quantity < sizeof names / sizeof names[0] ? names[quantity] : "unknown";
 }

@@ -54,6 +54,10 @@ static qb_status copy_stack(qb_writer *writer, const qb_stack *stack) {
 static qb_status check_stack(const char *path, const qb_stack *stack, size_t *image,
                              size_t *bytes) {
     const size_t *n = stack->shape;
+    if (!qb_dtype_size(stack->dtype))
+        return qb__fail(QB_BAD_ARGUMENT, "%s: there is no dtype %d", path, (int)stack->dtype);
+    if (stack->beam < QB_BEAM_UNKNOWN || stack->beam > QB_BEAM_CONE)
+        return qb__fail(QB_BAD_ARGUMENT, "%s: there is no beam %d", path, (int)stack->beam);
     if (!n[0] || !n[1] || !n[2])
         return qb__fail(QB_BAD_ARGUMENT, "%s: nothing to write, its shape is %zu x %zu x %zu", path,
                         n[0], n[1], n[2]);
@@ -134,6 +138,9 @@ qb_status qb__writer_create(qb__publication *set, const char *part, const char *
 }
 
 qb_status qb_writer_create(const char *path, const qb_stack *stack, qb_writer **out) {
+    QB__NEED(path);
+    QB__NEED(stack);
+    QB__NEED(out);
     return qb__writer_create(NULL, NULL, path, stack, out);
 }
 
@@ -150,6 +157,8 @@ static bool is_written(const qb_writer *writer, size_t image) {
 }
 
 qb_status qb_writer_write(qb_writer *writer, size_t first, size_t end, const void *data) {
+    QB__NEED(writer);
+    QB__NEED(data);
     if (first >= end || end > writer->stack.shape[0])
         return qb__fail(QB_BAD_ARGUMENT, "%s: images %zu to %zu of %zu cannot be written",
                         writer->path, first, end, writer->stack.shape[0]);
@@ -208,6 +217,7 @@ qb_status qb__writer_finish(qb_writer *writer, const char *provenance) {
 }
 
 qb_status qb_writer_commit(qb_writer *writer, const char *provenance) {
+    QB__NEED(writer);
     qb_status status = finish(writer, provenance);
     if (status == QB_OK) {
         status = qb__publication_commit(writer->set);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "quickbeam/version.h"
@@ -30,12 +31,12 @@ void qb__job_warned(qb_job *job, const char *text) {
 static void hear(void *user, qb_log_level level, const char *text) {
     qb_job *job = user;
     if (level == QB_LOG_WARNING) qb__job_warned(job, text);
-    if (job->caller && job->caller->log) job->caller->log(job->caller->user, level, text);
+    qb__log(job->caller, level, "%s", text); /* in turn with the caller's other jobs */
 }
 
 static void pass_on(void *user, const char *what, uint64_t done, uint64_t total) {
     const qb_job *job = user;
-    job->caller->progress(job->caller->user, what, done, total);
+    qb__progress(job->caller, what, done, total);
 }
 
 const qb_env *qb__job_listen(qb_job *job, const qb_env *env) {
@@ -53,12 +54,15 @@ void qb__job_add_warnings(const qb_job *job, cJSON *object) {
 }
 
 qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report) {
+    QB__NEED(job);
+    qb_status status = qb__check_callback();
+    if (status != QB_OK) return status;
     cJSON_Delete(job->report);
     cJSON_free(job->report_text);
     qb__json_forget();
     job->report = cJSON_CreateObject();
     job->report_text = NULL;
-    qb_status status = job->run(job, qb__job_listen(job, env));
+    status = job->run(job, qb__job_listen(job, env));
     qb__job_add_warnings(job, job->report);
     if (status != QB_OK) return status;
     /* Where there is no memory for it now, what was printed before the output got its name serves. */

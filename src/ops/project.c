@@ -115,6 +115,9 @@ static qb_status check_overlap(const qb_projector *p) {
 
 qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, const char *kernel,
                               const qb_env *env, qb_projector **out) {
+    QB__NEED(geometry);
+    QB__NEED(grid);
+    QB__NEED(out);
     *out = NULL;
     qb_projector *p;
     qb_status status = qb__alloc(1, sizeof *p, &p);
@@ -173,6 +176,9 @@ static qb_status check_views(const qb_projector *p, size_t first, size_t end) {
 
 qb_status qb_projector_forward(qb_projector *p, const float *volume, size_t first, size_t end,
                                const qb_env *env, float *projections) {
+    QB__NEED(p);
+    QB__NEED(volume);
+    QB__NEED(projections);
     qb_status status = check_views(p, first, end);
     if (status != QB_OK) return status;
     size_t views = block(p, end - first), floats = qb__project_view_floats(p);
@@ -192,6 +198,9 @@ out:
 
 qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t first, size_t end,
                                bool accumulate, const qb_env *env, float *volume) {
+    QB__NEED(p);
+    QB__NEED(projections);
+    QB__NEED(volume);
     qb_status status = check_views(p, first, end);
     if (status != QB_OK) return status;
     size_t views = block(p, end - first), floats = qb__project_view_floats(p);

@@ -176,6 +176,7 @@ static void add_missing(cJSON *root) {
 }
 
 qb_status qb_devices_describe(const qb_env *env, char **json) {
+    QB__NEED(json);
     const qb__device_info *infos;
     size_t count;
     double copy_rate;

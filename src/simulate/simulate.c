@@ -178,6 +178,7 @@ out:
 }
 
 qb_status qb_simulate(const char *phantom, const qb_simulate_options *given, const qb_env *env) {
+    QB__NEED(phantom);
     qb__simulation simulation;
     qb_simulate_options asked, *options = &asked;
     qb_status status = qb__params_view(qb_simulate_params, given, options);

@@ -276,3 +276,71 @@ def test_the_trial_itself(folder):
     for name in ("c.h5", "p.npy", "nowhere.h5"):
         done = subprocess.run([QB, "--try-hdf5", name], cwd=folder, capture_output=True)
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+# ---- data outside the header's own folder ----
+
+
+def raw_outside(tmp_path, name):
+    """own/ with headers, secret.raw beside it."""
+    (tmp_path / "own" / "sub").mkdir(parents=True)
+    data = np.random.default_rng(1).random((12, 4, 16)).astype(np.float32)
+    (tmp_path / "secret.raw").write_bytes(data.tobytes())
+    (tmp_path / "own" / "sub" / "inside.raw").write_bytes(data.tobytes())
+    os.symlink(tmp_path / "secret.raw", tmp_path / "own" / "link.raw")
+    path = tmp_path / "own" / name
+    return path, data
+
+
+def write_mhd(path, file):
+    path.write_text("ObjectType = Image\nNDims = 3\nDimSize = 16 4 12\nElementType = MET_FLOAT\n"
+                    f"ElementDataFile = {file}\n")
+
+
+COMMANDS = [("info", "F"), ("fbp", "F", "--angles", "0:180", "--center", "7.5", "-o", "v.h5"), ("compare", "F", "F"),
+            ("center", "F", "--angles", "0:180"), ("project", "F", "-g", "parallel", "--voxel", "1", "-o", "p.h5"),
+            ("fbp", "good.npy", "--angles", "0:180", "--center", "7.5", "-o", "v.h5", "--flats", "F")]
+
+
+@pytest.mark.parametrize("file", ["../secret.raw", "{}/secret.raw", "sub/../../secret.raw", "/etc/passwd"])
+def test_a_metaimage_that_reaches_out(tmp_path, file):
+    path, _ = raw_outside(tmp_path, "h.mhd")
+    write_mhd(path, file.format(tmp_path))
+    np.save(tmp_path / "good.npy", np.ones((12, 4, 16), np.float32))
+    for command in COMMANDS:
+        command = [str(path) if word == "F" else word for word in command]
+        fails(3, *command, says=["h.mhd", "outside its own folder", "--allow-external"], cwd=tmp_path)
+    if file != "/etc/passwd":
+        qb("info", path, "--allow-external")
+
+
+@pytest.mark.parametrize("file", ["sub/inside.raw", "link.raw", "{}/own/sub/inside.raw"])
+def test_a_metaimage_with_data_in_its_folder(tmp_path, file):
+    path, data = raw_outside(tmp_path, "h.mhd")
+    write_mhd(path, file.format(tmp_path))
+    for cwd, name in ((tmp_path, "own/h.mhd"), (tmp_path / "own", "h.mhd"), (tmp_path, path)):
+        assert qb_json("info", name, cwd=cwd)["columns"] == 16
+
+
+def test_external_storage_of_hdf5(tmp_path):
+    """Any file could be read as images, or as angles."""
+    path, data = raw_outside(tmp_path, "x.h5")
+    np.save(tmp_path / "good.npy", np.ones((12, 4, 16), np.float32))
+    with h5py.File(path, "w") as f:
+        f.create_dataset("/exchange/data", data.shape, "f4",
+                         external=[(str(tmp_path / "secret.raw"), 0, data.nbytes)])
+    for command in COMMANDS:
+        command = [str(path) if word == "F" else word for word in command]
+        fails(3, *command, says=["x.h5", "secret.raw", "--allow-external"], cwd=tmp_path)
+    qb("fbp", path, "--angles", "0:180", "--center", 7.5, "--quantity", "line_integral", "-o", "v.h5",
+       "--allow-external", cwd=tmp_path)
+    with h5py.File(path, "w") as f:
+        f["/exchange/data"] = data
+        f.create_dataset("/exchange/theta", (12,), "f8", external=[(str(tmp_path / "secret.raw"), 0, 96)])
+    found = qb_json("info", path)
+    assert found.get("angles") in (None, [], {}) or "secret" not in str(found["angles"])
+    assert any("theta cannot be used" in p and "secret.raw" in p for p in found["problems"])
+    with h5py.File(path, "w") as f:
+        f.create_dataset("/exchange/data", data.shape, "f4",
+                         external=[(str(tmp_path / "own/sub/inside.raw"), 0, data.nbytes)])
+    qb("info", path)

@@ -15,7 +15,7 @@ typedef struct run_options {
     size_t max_ram, max_vram;
     char *device;
     char *config, *save_config;
-    bool dry_run, why, json, quiet, verbose, help;
+    bool dry_run, why, json, quiet, verbose, help, allow_external;
 } run_options;
 extern const qb_param run_params[];
 

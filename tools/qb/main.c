@@ -79,6 +79,7 @@ static qb_status run_verb(cli *c) {
     if (status == QB_OK && save && !(c->config = print_config(c)))
         status = complain(QB_NO_MEMORY, "no memory for the configuration %s", save);
     open_terminal(c);
+    qb_external_allow(c->options.run.allow_external);
     if (status == QB_OK && c->options.run.max_vram && !(c->verb->abilities & ON_DEVICES))
         c->env.log(NULL, QB_LOG_INFO, "--max-vram has no effect: the CPU computes");
     if (status == QB_OK) status = c->verb->run(c);

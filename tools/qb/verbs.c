@@ -75,6 +75,8 @@ const qb_param run_params[] = {
         "memory to hold on each device; 0 and default: 9/10 of what is free", 0),
     ROW(config, "config", QB_PARAM_TEXT, "FILE", "read options from FILE; flags win", 0),
     ROW(save_config, "save-config", QB_PARAM_TEXT, "FILE", "write all options of this run to FILE", 0),
+    ROW(allow_external, "allow-external", QB_PARAM_FLAG, NULL,
+        "read data that HDF5 and MetaImage files have outside their own folder", 0),
     ROW(dry_run, "dry-run", QB_PARAM_FLAG, NULL, "say what would be done and stop", 0),
     ROW(why, "why", QB_PARAM_FLAG, NULL, "with qb plan: every kernel's forecast and what limits it", 0),
     ROW(json, "json", QB_PARAM_FLAG, NULL, "print one JSON object on stdout", 0),

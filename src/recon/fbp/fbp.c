@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* qb fbp: a row of its own, and who can compute it. */
+#include "base/status.h"
 #include "recon/fbp/fbp.h"
 
 static qb_status report_axis(void *plan, cJSON *report, qb__publication *set) {
@@ -34,6 +35,8 @@ static const qb__method method = {
 qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep, const qb_fbp_options *options,
                       const qb_output_options *output, const char *command, const qb_env *env,
                       qb_job **job) {
+    QB__NEED(scan);
+    QB__NEED(job);
     const qb__request request = {.scan = scan,
                                  .prep = prep,
                                  .options = options,

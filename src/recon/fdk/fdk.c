@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* qb fdk: a row of its own, and who can compute it. */
+#include "base/status.h"
 #include "recon/fdk/fdk.h"
 
 static const qb__engine *const engines[] = {&qb__fdk_cpu, NULL};
@@ -21,6 +22,9 @@ static const qb__method method = {
 qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                       const qb_fdk_options *options, const qb_output_options *output,
                       const char *command, const qb_env *env, qb_job **job) {
+    QB__NEED(scan);
+    QB__NEED(geometry);
+    QB__NEED(job);
     const qb__request request = {.scan = scan,
                                  .more = geometry,
                                  .read = geometry->read_from,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* qb project: a row of its own, and who can compute it. */
+#include "base/status.h"
 #include "recon/project/projection.h"
 
 #include "io/geometry_file.h"
@@ -36,6 +37,8 @@ qb_status qb__projection_request(const qb__request *request, const qb_env *env, 
 qb_status qb_project_plan(const char *volume, const qb_geometry_options *geometry,
                           const qb_project_options *options, const qb_output_options *output,
                           const char *command, const qb_env *env, qb_job **job) {
+    QB__NEED(volume);
+    QB__NEED(job);
     const qb__projection_given given = {.place = geometry};
     const qb__request request = {.input = volume,
                                  .more = &given,

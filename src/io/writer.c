@@ -159,6 +159,10 @@ static bool is_written(const qb_writer *writer, size_t image) {
 qb_status qb_writer_write(qb_writer *writer, size_t first, size_t end, const void *data) {
     QB__NEED(writer);
     QB__NEED(data);
+    return qb__writer_write(writer, first, end, data);
+}
+
+qb_status qb__writer_write(qb_writer *writer, size_t first, size_t end, const void *data) {
     if (first >= end || end > writer->stack.shape[0])
         return qb__fail(QB_BAD_ARGUMENT, "%s: images %zu to %zu of %zu cannot be written",
                         writer->path, first, end, writer->stack.shape[0]);

@@ -44,6 +44,8 @@ struct qb_writer {
 qb_status qb__writer_create(qb__publication *set, const char *part, const char *path,
                             const qb_stack *stack, qb_writer **writer);
 /* Whole and on the disk. Destroys the writer, also on failure. */
+/* qb_writer_write, for which images that are in their place already (data NULL) count as written. */
+qb_status qb__writer_write(qb_writer *writer, size_t first, size_t end, const void *data);
 qb_status qb__writer_finish(qb_writer *writer, const char *provenance);
 
 extern const qb__writer_kind qb__hdf5_writer, qb__tiff_writer, qb__mha_writer, qb__npy_writer,

@@ -166,7 +166,7 @@ static qb_status write_run(void *self, size_t chunk, size_t task, int worker, co
     const size_t first = out->edge[chunk], end = out->edge[chunk + 1];
     if (!qb__volume_converts(out) && out->shown >= first && out->shown < end)
         keep(out, out->shown, (const float *)in + (out->shown - first) * pixels(out));
-    return qb_writer_write(out->writer, first, end, out->in_place ? NULL : in);
+    return qb__writer_write(out->writer, first, end, out->in_place ? NULL : in);
 }
 
 int qb__volume_stages(qb__volume_out *out, size_t images, size_t last, size_t slots,

@@ -45,9 +45,9 @@ RUNS = {
 
 
 def keys(value):
-    """The shape of a JSON value: its names, and what is no number."""
+    """The shape of a JSON value, but for its warnings: of memory that failed one may say that fewer buffers had to do."""
     if isinstance(value, dict):
-        return {k: keys(v) for k, v in value.items()}
+        return {k: keys(v) for k, v in value.items() if k != "warnings"}
     return [keys(v) for v in value] if isinstance(value, list) else "number" if isinstance(value, float) else type(value).__name__
 
 
@@ -67,7 +67,8 @@ def tiff(data):
         strips = [data[o:o + n] for o, n in zip(numbers[273], numbers[279])]
         assert all(len(b) == n for b, n in zip(strips, numbers[279]))
         text = entries.get(270, (2, b""))[1].decode().rstrip("\0")
-        images.append((strips, re.sub(r"[0-9.e+-]+", "0", text), sorted(entries)))
+        shape = keys(json.loads(text)) if text.startswith("{") else re.sub(r"[0-9.e+-]+", "0", text)
+        images.append((strips, shape, sorted(entries)))
         at = int.from_bytes(data[at + 2 + 12 * len(entries):][:4], "little")
     return images
 

@@ -183,6 +183,9 @@ static void note(void *user, const char *what, uint64_t done, uint64_t total) {
 /* Slices and views come in chunks under a tight cap, and after each of them there is an end. */
 static void cancelled_in_the_middle(void **state) {
     (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* the sanitizer holds what was freed: the least cap of one run is too small for the next */
+#endif
     write_scan(VIEWS);
     for (int m = 0; m < METHODS; m++) {
         const char *output = NULL;

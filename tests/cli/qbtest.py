@@ -17,6 +17,9 @@ DATA = Path(os.environ.get("QB_DATA", Path(QB).parent / "tests" / "data"))  # as
 os.environ.setdefault("QB_TUNING", "")  # also when pytest is run by hand: no tuning of the user's
 QUICK = os.environ.get("QB_QUICK") == "1"
 slow = pytest.mark.slow  # conftest.py leaves them out where QUICK
+SANITIZED = b"__asan_init" in Path(QB).read_bytes()
+# The sanitizers need 20 TB of addresses, and hold what was freed.
+memory_is_ours = pytest.mark.skipif(SANITIZED, reason="the sanitizers take memory of their own")
 
 
 def data(name):

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import QB, fails, leftovers, qb, write_scan
+from qbtest import QB, fails, leftovers, memory_is_ours, qb, write_scan
 
 SHIM = os.environ.get("QB_SHIM_FILES")
 SYSTEM = {"no permission": 13, "a failing disk": 5, "no descriptor left": 24}
@@ -154,6 +154,7 @@ def test_words_that_cannot_be_written_are_1(folder, args):
     assert done.returncode == 1 and "standard output" in done.stderr
 
 
+@memory_is_ours
 def test_no_memory_is_1(folder):
     def little():
         resource.setrlimit(resource.RLIMIT_AS, (160 << 20, 160 << 20))

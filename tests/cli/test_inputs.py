@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import QB, fails, leftovers, qb, qb_json, write_scan
+from qbtest import QB, QUICK, fails, leftovers, qb, qb_json, write_scan
 
 SHIM = os.environ.get("QB_SHIM_FILES")
 EACCES, EIO, EMFILE, ENOSPC = 13, 5, 24, 28
@@ -21,7 +21,9 @@ def faulty(call, name, nth, error):
     """An environment in which the nth such call (0: each) on files called so fails: tests/cli/shim_files.c."""
     if not SHIM:
         pytest.skip("the shim is not built")
-    return {**os.environ, "LD_PRELOAD": SHIM, "QB_FILES": f"{call}:{name}:{nth}:{error}"}
+    # Where a call of it fails, libhdf5 leaks.
+    asan = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    return {**os.environ, "LD_PRELOAD": SHIM, "QB_FILES": f"{call}:{name}:{nth}:{error}", "ASAN_OPTIONS": asan}
 
 
 @pytest.fixture
@@ -147,7 +149,7 @@ def test_every_fault_of_reading_hdf5_ends_the_run(folder, call):
     """HDF5 looks past many of its failures, and so do we where what is sought is optional: not past the system's."""
     qb(*fbp("c.h5"), cwd=folder)
     (folder / "v.h5").unlink()
-    for nth in range(1, 400):
+    for nth in range(1, 400, 9 if QUICK else 1):
         env = faulty(call, "c.h5", nth, EIO)
         failed = not (folder / "v.h5").exists()
         try:

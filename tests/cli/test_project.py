@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import fails, leftovers, provenance_h5, qb, qb_json, read_h5
+from qbtest import fails, leftovers, memory_is_ours, provenance_h5, qb, qb_json, read_h5
 
 CONE = ["--geometry", "cone", "--sod", "500", "--sdd", "800", "--pixel-size", "1.6"]
 FAULTS = ["--jitter", "3,2,2,40", "--tilt", "0,3,2", "--detector-offset", "4,-3"]
@@ -175,6 +175,7 @@ def test_same_bits_however_cut(tmp_path):
         assert np.array_equal(first, made)
 
 
+@memory_is_ours
 def test_memory_cap(tmp_path):
     """A volume larger than the cap passes by in slabs."""
     from test_memory import peak_of

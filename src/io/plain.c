@@ -7,6 +7,7 @@
 
 #include "base/inputs.h"
 #include "base/memory.h"
+#include "base/share.h"
 #include "base/status.h"
 #include "io/source.h"
 
@@ -73,25 +74,44 @@ qb_status qb__read_text(const char *path, size_t limit, char **text) {
     return status;
 }
 
-static qb_status read_plain(qb__source *source, const qb__region *region, void *out) {
-    plain_source *plain = (plain_source *)source;
-    size_t row = qb__source_row_bytes(source), rows = region->row1 - region->row0;
-    size_t image = source->shape[1] * row, part = rows * row, count = region->count;
-    size_t step = region->step, first = region->first;
-    bool dense = step == 1 && rows == source->shape[1];
-    if (dense && count) { /* one read for all */
-        part *= count;
-        count = 1;
-    }
-    char *to = out;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t at = plain->offset + (first + i * step) * image + region->row0 * row;
-        qb_status status = qb__pread_all(plain->fd, source->path, to + i * part, part, at);
+/* One read(), cut into pieces of bytes of what comes out. */
+typedef struct sweep {
+    const plain_source *plain;
+    const qb__region *region;
+    char *out;
+    size_t part, bytes, piece; /* of one image, of all, of a piece */
+} sweep;
+
+/* An image's rows lie in one run; whole images one behind the other are one long one. */
+static qb_status read_piece(void *context, size_t piece, size_t worker) {
+    (void)worker;
+    const sweep *s = context;
+    const qb__source *source = &s->plain->base;
+    const size_t row = qb__source_row_bytes(source), image = source->shape[1] * row;
+    const size_t first = piece * s->piece, end = qb__smaller(first + s->piece, s->bytes);
+    for (size_t at = first, n; at < end; at += n) {
+        const size_t i = at / s->part, inside = at % s->part;
+        uint64_t from = s->plain->offset + (s->region->first + i * s->region->step) * image +
+                        s->region->row0 * row + inside;
+        n = qb__smaller(s->part - inside, end - at);
+        qb_status status = qb__pread_all(s->plain->fd, source->path, s->out + at, n, from);
         if (status != QB_OK) return status;
     }
-    size_t size = qb_dtype_size(source->dtype);
-    if (plain->swap) qb__swap_bytes(out, count * part / size, size);
+    const size_t size = qb_dtype_size(source->dtype);
+    if (s->plain->swap) qb__swap_bytes(s->out + first, (end - first) / size, size);
     return QB_OK;
+}
+
+static qb_status read_plain(qb__source *source, const qb__region *region, void *out) {
+    const plain_source *plain = (plain_source *)source;
+    size_t row = qb__source_row_bytes(source), rows = region->row1 - region->row0;
+    sweep s = {plain, region, out, rows * row, region->count * rows * row, 0};
+    if (!s.bytes) return QB_OK;
+    if (region->step == 1 && rows == source->shape[1]) s.part = s.bytes;
+    /* Pieces are whole numbers of any type. */
+    size_t count = qb__pieces(source->threads, s.bytes, QB__PIECE_LEAST);
+    s.piece = qb__round_up(qb__ceil_div(s.bytes, count), 4096);
+    return qb__share(source->threads, qb__ceil_div(s.bytes, s.piece), read_piece, &s);
 }
 
 static void release_plain(qb__source *source) {

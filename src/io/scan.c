@@ -40,7 +40,7 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     info->columns = source->shape[2];
     info->beam = source->beam;
     info->dtype = source->dtype;
-    info->cache_bytes = source->cache;
+    info->cache_bytes = qb__source_held(source);
     info->chunk_rows = source->chunk[scan->sinogram ? 0 : 1];
     if (info->chunk_rows > info->rows) info->chunk_rows = info->rows;
     info->format = scan->parts.format ? scan->parts.format : source->format;
@@ -227,6 +227,9 @@ static qb_status open_scan(qb_scan *scan, const char *path, const qb_scan_option
     if (!scan->path) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
     scan->info.path = scan->path;
     QB__TRY(open_parts(scan, options));
+    qb__frames *const frames[] = {&scan->parts.data, &scan->parts.flats, &scan->parts.darks};
+    for (int i = 0; i < 3; i++)
+        if (frames[i]->source) qb__source_limit(frames[i]->source, env);
     QB__TRY(qb__scan_complete(scan, options, env));
     /* What is optional in a file may be unusable, but not for want of memory. */
     if (qb__allocations_failed() != failed)

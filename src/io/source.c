@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/share.h"
 #include "base/status.h"
 
 qb_status qb__source_create(size_t bytes, const char *format, const char *path, void *out) {
@@ -22,6 +23,7 @@ qb_status qb__source_create(size_t bytes, const char *format, const char *path, 
         return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
     }
     for (int i = 0; i < 3; i++) source->chunk[i] = 1;
+    source->threads = qb__share_threads();
     *(void **)out = source;
     return QB_OK;
 }
@@ -35,6 +37,26 @@ void qb__source_close(qb__source *source) {
 
 size_t qb__source_row_bytes(const qb__source *source) {
     return source->shape[2] * qb_dtype_size(source->dtype);
+}
+
+void qb__source_limit(qb__source *source, const qb_env *env) {
+    const size_t ample = (size_t)256 << 20, cpus = env && env->threads > 0 ? (size_t)env->threads : SIZE_MAX;
+    const size_t room = env && env->max_ram ? env->max_ram / 16 : ample;
+    source->threads = qb__smaller(source->threads, cpus);
+    if (source->cache_each)
+        source->threads = qb__smaller(source->threads, qb__smaller(room, ample) / source->cache_each);
+    if (!source->threads) source->threads = 1;
+}
+
+size_t qb__source_held(const qb__source *source) {
+    enum { THREAD = 48 << 10 }; /* its stack, as far as it is used */
+    const size_t helpers = source->threads ? source->threads - 1 : 0;
+    return source->cache + source->threads * source->cache_each + helpers * THREAD;
+}
+
+size_t qb__pieces(size_t threads, size_t bytes, size_t least) {
+    enum { EACH = 4 };
+    return threads < 2 ? 1 : qb__larger(qb__smaller(threads * EACH, bytes / least), 1);
 }
 
 void qb__frames_release(qb__frames *frames) {

@@ -24,7 +24,9 @@ struct qb__source {
     qb_dtype dtype;
     size_t shape[3];   /* images, rows, columns */
     size_t chunk[3];   /* storage comes in pieces like this, costly to read twice; 1,1,1: none */
-    size_t cache;      /* bytes that reading holds besides what it is asked for */
+    size_t cache;      /* bytes that reading holds besides what it is asked for, ... */
+    size_t cache_each; /* ... and as much again for each thread that unpacks */
+    size_t threads;    /* that one read() may use; at first as many as the CPUs, 16 at most */
     double voxel[3];   /* mm along x, y, z; 0 = unknown */
     double offset[3];  /* mm: world position of a volume's centre; 0 where the file does not say */
     bool turned;       /* the file says that its axes are not x, y, z */
@@ -42,6 +44,14 @@ struct qb__source {
 qb_status qb__source_create(size_t bytes, const char *format, const char *path, void *out);
 void qb__source_close(qb__source *source); /* NULL-safe */
 size_t qb__source_row_bytes(const qb__source *source);
+/* Threads as many as `env` computes with, and no more than may hold what each needs in 1/16 of its
+ * memory. What reading holds then: qb__source_held. */
+void qb__source_limit(qb__source *source, const qb_env *env);
+size_t qb__source_held(const qb__source *source);
+/* In how many pieces to read or write so many bytes, none below `least`: several for each thread, as they
+ * do not take the same time; 1 for one thread. */
+size_t qb__pieces(size_t threads, size_t bytes, size_t least);
+enum { QB__PIECE_LEAST = 1 << 20 }; /* bytes; copying less takes no longer than starting a thread */
 
 /* Uncompressed data in one piece of a file: read by pread, no lock. */
 typedef struct qb__plain {

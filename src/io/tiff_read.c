@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/share.h"
 #include "base/status.h"
 #include "io/formats.h"
 #include "io/text.h"
@@ -20,6 +21,7 @@ typedef struct tiff_source {
     qb__notes files;
     qb__tiff_image *images;
     size_t count, room;
+    bool packed; /* not all images lie in one piece */
 } tiff_source;
 
 /* Rows of one image that lies in one piece. */
@@ -74,17 +76,37 @@ static qb_status read_image(const tiff_source *tiff, const qb__tiff_image *image
     return qb__tiff_decode(file->tiff, name, region->row0, region->row1, out);
 }
 
-static qb_status read_tiff(qb__source *source, const qb__region *region, void *out) {
-    errno = 0;
-    tiff_source *tiff = (tiff_source *)source;
-    size_t part = (region->row1 - region->row0) * qb__source_row_bytes(source);
+/* One read(), cut into pieces of images. */
+typedef struct sweep {
+    const tiff_source *tiff;
+    const qb__region *region;
+    char *out;
+    size_t part, images; /* bytes of one image's rows; images of a piece */
+} sweep;
+
+static qb_status read_piece(void *context, size_t piece, size_t worker) {
+    (void)worker;
+    const sweep *s = context;
+    const qb__region *region = s->region;
+    const size_t first = piece * s->images, end = qb__smaller(first + s->images, region->count);
     open_file file = {UINT32_MAX, -1, NULL};
     qb_status status = QB_OK;
-    for (size_t i = 0; i < region->count && part && status == QB_OK; i++)
-        status = read_image(tiff, &tiff->images[region->first + i * region->step], &file, region,
-                            (char *)out + i * part);
+    errno = 0;
+    for (size_t i = first; i < end && status == QB_OK; i++)
+        status = read_image(s->tiff, &s->tiff->images[region->first + i * region->step], &file, region,
+                            s->out + i * s->part);
     close_file(&file);
-    return qb__tiff_judge(status, source->path);
+    return qb__tiff_judge(status, s->tiff->base.path);
+}
+
+/* Unpacking takes its time: there smaller pieces pay, too. */
+static qb_status read_tiff(qb__source *source, const qb__region *region, void *out) {
+    const tiff_source *tiff = (tiff_source *)source;
+    sweep s = {tiff, region, out, (region->row1 - region->row0) * qb__source_row_bytes(source), 0};
+    size_t least = tiff->packed ? QB__PIECE_LEAST / 8 : QB__PIECE_LEAST;
+    if (!region->count || !s.part) return QB_OK;
+    s.images = qb__ceil_div(region->count, qb__pieces(source->threads, region->count * s.part, least));
+    return qb__share(source->threads, qb__ceil_div(region->count, s.images), read_piece, &s);
 }
 
 static void release_tiff(qb__source *source) {
@@ -217,6 +239,8 @@ qb_status qb__tiff_open(const char *path, const char *how, qb__source **source) 
     errno = 0;
     for (size_t i = 0; i < tiff->files.count; i++) QB__TRY(add_file(tiff, (uint32_t)i));
     tiff->base.shape[0] = tiff->count;
+    for (size_t i = 0; i < tiff->count; i++) tiff->packed = tiff->packed || !tiff->images[i].data;
+    if (tiff->packed) tiff->base.cache_each = tiff->base.chunk[1] * qb__source_row_bytes(&tiff->base);
     if (tiff->count == 1)
         tiff->base.format = "TIFF image";
     else if (tiff->files.count == 1)

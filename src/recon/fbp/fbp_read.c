@@ -6,7 +6,9 @@
 #include "base/status.h"
 #include "recon/fbp/fbp.h"
 
-enum { READ_VIEWS = 128 }; /* views a reading task: how often cancelling is looked at */
+/* A reading task, after which cancelling is looked at: views, or more of them where they are small, as threads
+ * are started for each. */
+enum { READ_VIEWS = 128, READ_BYTES = 128 << 20 };
 
 size_t qb__fbp_chunk_slices(const qb__fbp *fbp, size_t chunk) {
     size_t size = fbp->reader.cut.slices, first = chunk * size;
@@ -95,7 +97,8 @@ static void copy_from_cache(const qb__fbp *fbp, size_t view0, size_t view1, size
 
 /* Storage in pieces is read in one call, lest a piece be unpacked for each task that touches it. */
 static size_t read_views(const qb__fbp *fbp) {
-    return fbp->info->chunk_rows > 1 ? fbp->info->views : READ_VIEWS;
+    const size_t view = fbp->reader.cut.slices * qb__fbp_raw_row(fbp);
+    return fbp->info->chunk_rows > 1 ? fbp->info->views : qb__larger(READ_VIEWS, READ_BYTES / view);
 }
 
 void qb__fbp_leave_reading(qb__fbp *fbp, bool left) { fbp->reader.left = left; }

@@ -64,8 +64,9 @@ static qb_status select_region(const h5_source *h5, const qb__region *region, hi
 static qb_status read_locked(const h5_source *h5, const qb__region *region, void *out) {
     hid_t space = H5Dget_space(h5->set);
     if (space < 0) return qb__h5_fail(QB_BAD_INPUT, h5->base.path, "its shape");
-    hsize_t values = region->count * (region->row1 - region->row0) * h5->base.shape[2];
-    hid_t memory = H5Screate_simple(1, &values, NULL);
+    const int skip = 3 - h5->rank;
+    const hsize_t shape[3] = {region->count, region->row1 - region->row0, h5->base.shape[2]};
+    hid_t memory = H5Screate_simple(h5->rank, shape + skip, NULL);
     qb_status status = select_region(h5, region, space);
     if (status == QB_OK && H5Dread(h5->set, h5->type, memory, space, H5P_DEFAULT, out) < 0) {
         char what[96];
@@ -78,13 +79,37 @@ static qb_status read_locked(const h5_source *h5, const qb__region *region, void
     return status;
 }
 
+/* HDF5 holds some kilobytes for each chunk that one call touches: a call ends with the chunks that few
+ * of them reach along the slowest axis. How many images of `region` it takes. */
+static size_t images_at_once(const h5_source *h5, const qb__region *region) {
+    enum { CHUNKS = 64 };
+    const size_t *chunk = h5->base.chunk;
+    if (chunk[0] * chunk[1] * chunk[2] == 1) return region->count; /* not in chunks */
+    const size_t across = qb__ceil_div(region->row1 - region->row0, chunk[1]) *
+                          qb__ceil_div(h5->base.shape[2], chunk[2]);
+    const size_t deep = across < CHUNKS ? CHUNKS / across * chunk[0] : chunk[0];
+    const size_t images = qb__ceil_div(deep - region->first % chunk[0], region->step);
+    return qb__smaller(images, region->count);
+}
+
 static qb_status read_h5(qb__source *source, const qb__region *region, void *out) {
     const h5_source *h5 = (const h5_source *)source;
     if (region->count == 0 || region->row1 == region->row0) return QB_OK;
     if (h5->ours) return qb__h5_chunks_read(&h5->chunks, h5->set, h5->rank, source, region, out);
-    qb__h5_enter();
-    qb_status status = qb__h5_judge(read_locked(h5, region, out), source->path);
-    qb__h5_leave();
+    const size_t image =
+        (region->row1 - region->row0) * source->shape[2] * qb_dtype_size(source->dtype);
+    qb__region rest = *region;
+    qb_status status = QB_OK;
+    while (rest.count > 0 && status == QB_OK) {
+        qb__region part = rest;
+        part.count = images_at_once(h5, &rest);
+        qb__h5_enter();
+        status = qb__h5_judge(read_locked(h5, &part, out), source->path);
+        qb__h5_leave();
+        rest.first += part.count * rest.step;
+        rest.count -= part.count;
+        out = (char *)out + part.count * image;
+    }
     return status;
 }
 
@@ -236,17 +261,21 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
     if (h5.set < 0) return qb__h5_fail(QB_BAD_INPUT, label, "opening it");
     qb_status status = open_dataset(label, &h5, source);
     if (status != QB_OK) return status;
-    bool stated = H5Aexists_by_name(file, path, "quantity", H5P_DEFAULT) != 0; /* or cannot be told */
-    if (!qb__h5_text(file, path, "quantity", (*source)->quantity, sizeof(*source)->quantity) && stated) {
+    bool stated =
+        H5Aexists_by_name(file, path, "quantity", H5P_DEFAULT) != 0; /* or cannot be told */
+    if (!qb__h5_text(file, path, "quantity", (*source)->quantity, sizeof(*source)->quantity) &&
+        stated) {
         qb__source_close(*source);
         *source = NULL;
-        return qb__fail(QB_BAD_INPUT, "%s: its quantity, which says what the numbers are, cannot be read", label);
+        return qb__fail(QB_BAD_INPUT,
+                        "%s: its quantity, which says what the numbers are, cannot be read", label);
     }
     qb__h5_text(file, path, "units", (*source)->units, sizeof(*source)->units);
     char beam[16];
     if (qb__h5_text(file, path, "beam", beam, sizeof beam)) (*source)->beam = qb__beam_named(beam);
-    static const char *const keys[] = {"voxel_size_x", "voxel_size_y", "voxel_size_z", "offset_x",
-                                       "offset_y",     "offset_z",     "scale_low",    "scale_high"};
+    static const char *const keys[] = {"voxel_size_x", "voxel_size_y", "voxel_size_z",
+                                       "offset_x",     "offset_y",     "offset_z",
+                                       "scale_low",    "scale_high"};
     double *const values[] = {(*source)->voxel, (*source)->offset, (*source)->scale}, value;
     for (int i = 0; i < 8; i++)
         if (qb__h5_number(file, path, keys[i], &value)) values[i / 3][i % 3] = value;

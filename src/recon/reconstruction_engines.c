@@ -107,7 +107,11 @@ static void insert(qb__reconstruction *r, const qb__candidate *c) {
 static qb_status ask(qb__reconstruction *r, const qb__engine *engine, const qb_env *env) {
     qb__candidate c = {.r = r, .engine = engine, .offer.space.cap.device = SIZE_MAX};
     bool fits = true;
+    const size_t before = qb__resident_bytes();
     qb_status status = engine->decide(&r->task, r->plan, env, &c.offer);
+    const size_t after = qb__resident_bytes();
+    if (after > before)
+        r->held += after - before; /* libraries of devices, loaded to look for them */
     if (status == QB_OK && c.offer.state) status = cut_for(&c, env, &fits);
     if (status != QB_OK || !c.offer.state) {
         const bool final = c.offer.named || (status == QB_NO_MEMORY && fits);
@@ -126,19 +130,45 @@ static bool is_late(const qb__reconstruction *r, const qb__engine *engine, const
     if (!engine->least || r->candidates == 0) return false;
     const double least = engine->least(env), other = whole(&r->candidate[0]);
     if (!(other < least)) return false;
-    qb__log(env, QB_LOG_DEBUG, "--device auto: about %.2g s on the CPU; a device is not looked for, "
-            "which takes %.2g s", other, least);
+    qb__log(env, QB_LOG_DEBUG,
+            "--device auto: about %.2g s on the CPU; a device is not looked for, "
+            "which takes %.2g s",
+            other, least);
     return true;
 }
 
 static void tell_order(const qb__reconstruction *r, const qb_env *env) {
     const qb__candidate *c = r->candidate;
     if (r->candidates < 2 || c[0].engine->start) return;
-    qb__info(env, "--device auto: the CPU computes: it is forecast to take %.2g s, %s %.2g s with what "
-             "starting it takes", whole(&c[0]), c[1].engine->place, whole(&c[1]));
+    qb__info(env,
+             "--device auto: the CPU computes: it is forecast to take %.2g s, %s %.2g s with what "
+             "starting it takes",
+             whole(&c[0]), c[1].engine->place, whole(&c[1]));
+}
+
+/* Those that were asked before others took memory are cut to what is left; those that it is too little
+ * for are none any more. */
+static qb_status cut_again(qb__reconstruction *r, const qb_env *env) {
+    const int count = r->candidates;
+    qb_status status = QB_OK;
+    r->candidates = 0;
+    for (int i = 0; i < count; i++) {
+        qb__candidate c = r->candidate[i];
+        bool fits = true;
+        qb_status failed = cut_for(&c, env, &fits);
+        if (failed == QB_OK) {
+            insert(r, &c);
+        } else {
+            status = failed;
+            drop(&c);
+        }
+    }
+    return r->candidates || count == 0 ? QB_OK : status;
 }
 
 qb_status qb__engines_decide(qb__reconstruction *r, const qb_env *env) {
+    const qb__engine *refused = NULL;
+    const size_t held = r->held;
     qb_status first = QB_OK;
     char why[1024] = "";
     r->ends = false;
@@ -148,9 +178,16 @@ qb_status qb__engines_decide(qb__reconstruction *r, const qb_env *env) {
         if (status == QB_OK) continue;
         if (r->ends) return status;
         if (r->candidates > 0) tell_next(env, qb_detail());
-        if (first != QB_OK) continue;
+        if (refused) continue;
         first = status;
+        refused = *engine;
         snprintf(why, sizeof why, "%s", qb_detail());
+    }
+    if (r->held > held) {
+        qb_status status = cut_again(r, env);
+        if (status == QB_OK && r->candidates == 0)
+            status = ask(r, refused, env); /* needs more now */
+        if (status != QB_OK) return status;
     }
     tell_order(r, env);
     return r->candidates ? QB_OK : qb__fail(first, "%s", why);
@@ -181,7 +218,8 @@ void qb__engines_settle(qb__reconstruction *r) {
     r->memory = r->cut.need.host;
     r->start = c->engine->start ? c->engine->start(c->offer.state) : 0;
     if (r->method->spend)
-        r->memory += r->method->spend(r->plan, &r->cut, r->cap > r->memory ? r->cap - r->memory : 0);
+        r->memory +=
+            r->method->spend(r->plan, &r->cut, r->cap > r->memory ? r->cap - r->memory : 0);
     if (r->before > r->memory) r->memory = r->before;
 }
 
@@ -191,8 +229,7 @@ qb_status qb__engines_choose(qb__reconstruction *r, int number, const qb_env *en
     r->chosen = number;
     r->cut = c->cut;
     qb__free(r->edge);
-    qb_status status =
-        qb__alloc((slices > views ? slices : views) + 2, sizeof *r->edge, &r->edge);
+    qb_status status = qb__alloc((slices > views ? slices : views) + 2, sizeof *r->edge, &r->edge);
     if (status != QB_OK) return status;
     qb__engines_settle(r);
     if (c->engine->tell) c->engine->tell(c->offer.state, env);
@@ -232,8 +269,7 @@ void qb__engines_close(qb__reconstruction *r) {
     qb__pipeline_destroy(r->line);
     if (r->opened && c->engine->close) c->engine->close(c->offer.state);
     if (r->method->close) r->method->close(r->plan);
-    for (int i = 0; r->running.scratch && i < r->task.threads; i++)
-        qb__free(r->running.scratch[i]);
+    for (int i = 0; r->running.scratch && i < r->task.threads; i++) qb__free(r->running.scratch[i]);
     qb__free(r->running.scratch);
     qb__free(r->running.counts);
     r->line = NULL;

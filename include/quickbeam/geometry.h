@@ -176,9 +176,10 @@ QB_API qb_status qb_geometry_describe(const qb_geometry *geometry, qb_geometry_i
  * qb_text_free. */
 QB_API qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *grid, char **json);
 
-/* Draw it into a PNG, from above (x right, y up) and from the side (y right, z up), with a scale: the path
- * of the source, some detectors, the first view with its rays, the field that all views see (shaded) and
- * the volume (black; grid NULL = the default one). Errors as in qb_preview_write. */
+/* Draw it into an SVG file, from above (x right, y up) and from the side (y right, z up), with a scale: the
+ * path of the source, some detectors, the first view with its rays, the field that all views see (shaded)
+ * and the volume (green; grid NULL = the default one). QB_BAD_ARGUMENT when `path` does not end in .svg, else
+ * errors as in qb_file_write. */
 QB_API qb_status qb_geometry_picture(const char *path, const qb_geometry *geometry,
                                      const qb_grid *grid);
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """qb info about geometries: what it says, what it draws, and that scan and geometry fit."""
 import json
+import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -97,18 +99,37 @@ def test_a_volume_that_does_not_suit(volume, says):
     assert any(says in p for p in g["problems"]), g["problems"]
 
 
+def drawing(path):
+    """The two panels of a drawing, whose texts and shapes have places."""
+    root = ElementTree.parse(path).getroot()
+    svg = "{http://www.w3.org/2000/svg}"
+    assert root.tag == svg + "svg" and root.get("viewBox") == "0 0 1280 640"
+    return [{kind: [e for e in panel.iter(svg + kind)] for kind in ("text", "path", "circle", "rect")}
+            for panel in root.findall(svg + "svg")]
+
+
 def test_picture(tmp_path):
-    png = tmp_path / "g.png"
-    qb("info", "-g", circle(tmp_path / "g.json"), "--preview", png)
-    assert png.read_bytes().startswith(b"\x89PNG")
-    image = pytest.importorskip("PIL.Image").open(png)
-    grey = np.asarray(image.convert("L"))
-    assert grey.shape == (640, 1280)
-    assert 0.005 < (grey < 100).mean() < 0.1 and (grey > 250).mean() > 0.6  # lines on white
-    # the source of view 0 lies straight below the axis, the detector above it
-    left = grey[:, :640]
-    assert (left[560:600, 310:330] < 60).sum() > 50
-    assert (left[150:165, 270:370] < 60).any()
+    file = tmp_path / "g.svg"
+    qb("info", "-g", circle(tmp_path / "g.json"), "--preview", file)
+    above, side = drawing(file)
+    assert file.stat().st_size < 60000
+    # the source of view 0 lies straight below the axis, the detector above it: 500 mm and 300 mm from it
+    field, source = above["circle"]
+    x, y = (float(source.get(k)) for k in ("cx", "cy"))
+    assert abs(x - float(field.get("cx"))) < 0.1 and y > 500
+    scale = (y - float(field.get("cy"))) / 500
+    first = next(p for p in above["path"] if p.get("class") == "D")
+    places = np.array(re.findall(r"[ML](-?[0-9.]+) (-?[0-9.]+)", first.get("d")), float)
+    assert np.allclose(places[:, 1], float(field.get("cy")) - 300 * scale, atol=0.3)
+    assert abs(np.ptp(places[:, 0]) - 128 * 1.6 * scale) < 0.3
+    box = side["rect"][0]  # 128 x 128 x 96 voxels of 1 mm
+    assert abs(float(box.get("width")) - 128 * scale) < 0.3 and abs(float(box.get("height")) - 96 * scale) < 0.3
+    words = [t.text for t in above["text"]]
+    assert {"x", "y", "volume", "first source", "first detector"} <= set(words) and any(w.endswith(" mm") for w in words)
+    for text in above["text"] + side["text"]:
+        assert 0 <= float(text.get("x")) <= 640 and 0 <= float(text.get("y")) <= 640, text.text
+    fails(2, "info", "-g", tmp_path / "g.json", "--preview", tmp_path / "g.png", says=["g.png", ".svg"])
+    assert not (tmp_path / "g.png").exists()
 
 
 def test_scan_and_geometry(tmp_path):
@@ -141,7 +162,7 @@ def test_usage(tmp_path):
     fails(2, "info", "--sod", "500", "--sdd", "800", "--pixel-size", "1", "--detector", "9", says=["--angles FROM:TO:N"])
     fails(2, "info", "--sod", "500", "--sdd", "800", "--pixel-size", "1", "--angles", "0:360:9", says=["--detector"])
     fails(2, "info", "--sod", "500", "--sdd", "800", "--angles", "0:360:9", "--detector", "9", says=["--pixel-size"])
-    fails(2, "info", tmp_path / "s.h5", "--preview", "x.png", says=["--preview", "-g FILE"])
+    fails(2, "info", tmp_path / "s.h5", "--preview", "x.svg", says=["--preview", "-g FILE"])
     fails(2, "info", "-g", circle(tmp_path / "g.json"), "--sod", "4", says=["--sod"])
     fails(3, "info", "-g", tmp_path / "none.json", says=["none.json"])
 
@@ -194,7 +215,7 @@ def test_a_foreign_xml(tmp_path):
     assert "100 over 200 degrees" in qb("info", "-g", g).stdout
     info = qb_json("info", "-g", g, "--detector", "128,96", "--pixel-size", "1.6")
     assert info["weights"] == "parker" and info["problems"] == []
-    fails(2, "info", "-g", g, "--preview", tmp_path / "g.png", says=["--detector"])
+    fails(2, "info", "-g", g, "--preview", tmp_path / "g.svg", says=["--detector"])
     fails(2, "info", "-g", g, "--detector", "128,96", says=["--pixel-size"])
 
 
@@ -212,7 +233,8 @@ def test_the_volume_remembers_its_geometry(tmp_path):
 
 def test_a_bent_detector(tmp_path):
     bent = [*CIRCLE[:-1], "356,96", "--detector-radius", "500", "--angles", "0:360:90"]
-    g = qb_json("info", *bent, "--preview", tmp_path / "b.png")
+    g = qb_json("info", *bent, "--preview", tmp_path / "b.svg")
+    assert drawing(tmp_path / "b.svg")
     assert g["detector_radius_mm"] == 500 and g["problems"] == []
     said = qb("info", *bent).stdout
     assert "bent to a radius of 500 mm" in said and "qb fdk resamples" in said

@@ -3,6 +3,7 @@
 and do what they are for."""
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -89,3 +90,34 @@ def test_devices(installed, tmp_path):
     said = run(program, env={**env, "QB_LIBNVRTC": str(played), "QB_CACHE_DIR": "", "QB_LIBOPENCL": "",
                              "MOCK_CUDA_FREE": "1000000000"})
     assert "/mm in the middle" in said
+
+
+def test_manual_and_completion(installed):
+    """Every option of every verb is in the manual page and in what shells complete; bash completes a verb, a planned
+    verb's option, an option's value and a file."""
+    man = (installed / "share" / "man" / "man1" / "qb.1").read_text()
+    bash = installed / "share" / "bash-completion" / "completions" / "qb"
+    zsh = (installed / "share" / "zsh" / "site-functions" / "_qb").read_text()
+    assert zsh.startswith("#compdef qb\n")
+    for verb in re.findall(r"^  ([a-z]+) ", qb("--help").stdout, re.M):
+        block = re.search(rf"^    {verb}\)\n(.*?) ;;\n", zsh, re.M | re.S).group(1)
+        assert f".SS qb {verb} " in man
+        for option in re.findall(r"^  ..*?--([a-z0-9-]+) ", qb(verb, "--help").stdout, re.M):
+            assert f"'--{option}[" in block, (verb, option)
+            assert f"\\-\\-{option.replace('-', chr(92) + '-')}\\fR" in man, (verb, option)
+    if shutil.which("man"):
+        done = subprocess.run(["man", "-l", "--warnings", installed / "share" / "man" / "man1" / "qb.1"], text=True,
+                              capture_output=True, env={**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "100"})
+        assert done.returncode == 0 and done.stderr == "" and "--allow-limited" in done.stdout
+    if shutil.which("bash"):
+        script = ('source "$0"; COMP_WORDS=("${@:1}"); COMP_CWORD=$(($# - 1)); _qb; echo "${COMPREPLY[@]}"')
+
+        def complete(*words):
+            return run("bash", "-c", script, bash, *words, cwd=installed).split()
+
+        assert complete("qb", "fb") == ["fbp"]
+        assert complete("qb", "plan", "fd") == ["fdk"] and complete("qb", "plan", "inf") == []
+        assert complete("qb", "plan", "fdk", "--allow-l") == ["--allow-limited"]
+        assert complete("qb", "fdk", "--pad", "ell") == ["ellipse"]
+        assert complete("qb", "fdk", "-g", "inclu") == ["include"]
+        assert complete("qb", "fdk", "inclu") == ["include"]

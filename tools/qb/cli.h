@@ -113,6 +113,10 @@ char *print_config(const cli *c); /* what --save-config writes; NULL: no memory 
 /* help.c */
 void print_usage(FILE *out);
 void print_help(const verb *v, FILE *out);
+void print_rows(const qb_param *table, FILE *out);
+
+/* pages.c: the help of all verbs as another page, by its flag: --man, --bash, --zsh or --markdown. Is there one? */
+bool print_page(const char *flag, FILE *out);
 
 /* terminal.c: logging, progress, interruption */
 void open_terminal(cli *c);

@@ -50,11 +50,15 @@ static void print_row(const qb_param *row, FILE *out) {
     print_wrapped(help, INDENT, out);
 }
 
+void print_rows(const qb_param *table, FILE *out) {
+    for (const qb_param *row = table; row->name; row++) print_row(row, out);
+}
+
 void print_help(const verb *v, FILE *out) {
     fprintf(out, "qb %s %s\n%s\n", v->name, v->arguments, v->summary);
     for (const section *s = v->sections; s->table; s++) {
         fprintf(out, "\n%s\n", s->title);
-        for (const qb_param *row = s->table; row->name; row++) print_row(row, out);
+        print_rows(s->table, out);
     }
     fprintf(out, "\nExample: %s\n", v->example);
 }

@@ -10,7 +10,7 @@
 const qb_param info_params[] = {
     {"detector", QB_PARAM_NUMBERS, offsetof(info_options, detector), "COLUMNS[,ROWS]", NULL, NULL,
      1, 1048576, "pixels of the geometry's detector where neither scan nor file says", 0},
-    {"preview", QB_PARAM_TEXT, offsetof(info_options, preview), "FILE.png", NULL, NULL, 0, 0,
+    {"preview", QB_PARAM_TEXT, offsetof(info_options, preview), "FILE.svg", NULL, NULL, 0, 0,
      "draw the geometry: source path, detector, field of view, volume", 0},
     QB_PARAMS_END(info_options, preview),
 };
@@ -269,8 +269,8 @@ qb_status info_geometry(cli *c, const qb_scan_info *scan, cJSON **root) {
         qb_grid_default(&geometry, &grid);
         status = qb_grid_make(volume, &grid);
     }
-    if (status == QB_OK) status = tell(c, &geometry, asked ? &grid : NULL, pixels_known, root);
     if (status == QB_OK && picture) status = qb_geometry_picture(picture, &geometry, &grid);
+    if (status == QB_OK) status = tell(c, &geometry, asked ? &grid : NULL, pixels_known, root);
     qb_geometry_destroy(&geometry);
     return status;
 }

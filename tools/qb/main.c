@@ -156,6 +156,7 @@ int main(int argc, char **argv) {
         return end(0);
     }
     if (strcmp(word, "help") == 0) {
+        if (print_page(argv[2], stdout)) return end(0);
         const verb *v = find_verb(argv[2]);
         print_help(v ? v : &verbs[0], stdout);
         return end(v ? 0 : 2);

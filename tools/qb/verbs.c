@@ -11,7 +11,7 @@
 /* clang-format off */
 const verb verbs[] = {
     {"info", "[SCAN] [-g GEOMETRY]", "what is in a scan, a volume or a geometry, and what is wrong with it",
-     "qb info -g geometry.json --preview geometry.png", 0, 1, 0, cmd_info,
+     "qb info -g geometry.json --preview geometry.svg", 0, 1, 0, cmd_info,
      {SCAN, SECTION("Geometry", geometry, qb_geometry_params), SECTION("Its detector and picture", info, info_params),
       SECTION("The volume", grid, qb_grid_params), RUN}},
     {"plan", "VERB ...", "memory, disk and time that VERB would take, and why; touches nothing",

@@ -4,12 +4,14 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 
 import pytest
 
 from qbtest import DATA, QB, ROOT, slow
 
 BUILDING = ("make", "scripts/", "cmake", "ctest", "git", "cd ", "build/", "NO_INSTALL", "clang-format")
+BY_SCRIPT = ("gallery.md",)  # which test_the_gallery_is_what_its_commands_make runs
 MEASURING = ("performance.md",)  # too long to run; that it could be is checked
 
 
@@ -24,6 +26,8 @@ def commands(text):
 
 def pages():
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        if path.name in BY_SCRIPT:
+            continue
         found = [c for c in commands(path.read_text()) if not c.startswith(BUILDING)]
         for number, command in enumerate(found):
             marks = [slow] if path.name == "cookbook.md" else []
@@ -68,6 +72,24 @@ def test_links_lead_somewhere():
 def test_the_readme_opens_with_the_two_commands():
     first = list(commands((ROOT / "README.md").read_text()))[:2]
     assert first == ["make demo", "make test"]
+
+
+@slow
+def test_the_gallery_is_what_its_commands_make(tmp_path):
+    """Each picture is named by one command of its page, has the size that the command gives today, and is small."""
+    page = (ROOT / "docs" / "gallery.md").read_text()
+    shown, made = (sorted(re.findall(p, page)) for p in (r"\]\(gallery/([^)]+)\)", r"--preview (\S+)"))
+    assert shown == made and shown == sorted(p.name for p in (ROOT / "docs" / "gallery").iterdir())
+    done = subprocess.run([sys.executable, ROOT / "scripts" / "make-gallery.py", QB, tmp_path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for name in shown:
+        kept = ROOT / "docs" / "gallery" / name
+        assert kept.stat().st_size <= 100_000, name
+        if name.endswith(".png"):  # their width and height
+            assert kept.read_bytes()[16:24] == (tmp_path / name).read_bytes()[16:24], name
+        else:
+            one, other = (re.sub("[-0-9.]+", "0", p.read_text()) for p in (kept, tmp_path / name))
+            assert one == other, "run scripts/make-gallery.py build/qb"
 
 
 def test_verbs_are_in_the_readme():

@@ -65,6 +65,9 @@ typedef struct qb_fbp_options {
     qb_outside outside;  /* voxels that not all views see */
     bool circle;         /* nothing beyond the circle that all views see */
     qb_angle_weights angle_weights;
+    double tilt;         /* degrees by which the detector is turned in its plane about its middle, right-handed
+                            about the rays: rows are resampled between its own, on the CPU */
+    char *geometry;      /* a file that says where rays and detector are, in place of angles and center */
 } qb_fbp_options;
 QB_API extern const qb_param qb_fbp_params[];
 
@@ -174,6 +177,7 @@ typedef struct qb_center_options {
     char *method;   /* auto, registration, overlap, sharpness, mass */
     char *search;   /* A:B, columns; NULL = the whole detector */
     char *rows;     /* A:B[:S] rows to look at; NULL = five, spread */
+    double tilt;    /* degrees by which the detector is known to be turned, as in qb_fbp_options */
 } qb_center_options;
 QB_API extern const qb_param qb_center_params[];
 
@@ -188,6 +192,8 @@ typedef struct qb_center_result {
     int count;
     qb_center_method method[8];
     char warning[256]; /* empty when the methods agree */
+    double tilt;       /* degrees by which the detector was found to be turned, the known included; NAN when the
+                          rows do not say */
 } qb_center_result;
 
 /* QB_BAD_INPUT where no finder has a clue; *result then still holds what each said. */

@@ -12,6 +12,7 @@
 #include "base/params.h"
 #include "base/sort.h"
 #include "base/status.h"
+#include "center/center_level.h"
 #include "geometry/half_fan.h"
 #include "prep/prepare.h"
 #include "quickbeam/geometry.h"
@@ -27,10 +28,13 @@ const qb_param qb_center_params[] = {
     ROW(search, "A:B", NULL,
         "columns between which the axis is looked for; default: the whole width"),
     ROW(rows, "A:B[:S]", NULL, "detector rows to look at; default: five, spread"),
-    QB_PARAMS_END(qb_center_options, rows),
+    {"tilt", QB_PARAM_DOUBLE, offsetof(qb_center_options, tilt), "DEGREES", NULL, NULL, -45, 45,
+     "by how much the detector is known to be turned in its plane: the axis is looked for between its rows", 0},
+    QB_PARAMS_END(qb_center_options, tilt),
 };
 
 enum { DEFAULT_ROWS = 5, MAX_ROWS = 64 };
+static const double DEGREES = 57.295779513082321;
 
 enum { REGISTRATION, OVERLAP, SHARPNESS, MASS, FINDERS };
 #define COMMA ,
@@ -132,24 +136,28 @@ static void drop_empty_rows(float *sinograms, size_t size, choice *c) {
 }
 
 static qb_status load(qb_scan *scan, const qb_prep_options *prep, const qb_env *env, qb__pool *pool,
-                      choice *c, float *sinograms) {
+                      const qb__level *level, choice *c, float *sinograms) {
     const qb_scan_info *info = qb_scan_describe(scan);
-    size_t size = info->views * info->columns;
+    size_t size = info->views * info->columns, row0 = c->row[0], row1 = c->row[c->rows - 1] + 1;
     qb__prepare *prepare;
-    qb_status status =
-        qb__prepare_create(scan, prep, c->row[0], c->row[c->rows - 1] + 1, env, &prepare);
-    if (status != QB_OK) return status;
+    qb__leveler *leveler = NULL;
     qb__prep_counts counts = {0};
+    if (level->maps) qb__level_rows(level, row0, row1, QB__RESAMPLE_MARGIN, &row0, &row1);
+    qb_status status = qb__prepare_create(scan, prep, row0, row1, env, &prepare);
+    if (status != QB_OK) return status;
+    if (level->maps) QB__TRY(qb__leveler_create(scan, prepare, level, pool, &leveler));
     for (size_t r = 0; r < c->rows; r++) {
         QB__TRY(qb__check_cancel(env));
         qb__progress(env, "reading rows", r, c->rows);
-        QB__TRY(qb__prepare_rows(prepare, scan, c->row[r], c->row[r] + 1, pool,
-                                 sinograms + r * size, &counts));
+        QB__TRY(leveler ? qb__leveler_row(leveler, c->row[r], sinograms + r * size)
+                        : qb__prepare_rows(prepare, scan, c->row[r], c->row[r] + 1, pool,
+                                           sinograms + r * size, &counts));
     }
     qb__progress(env, "reading rows", c->rows, c->rows);
     QB__TRY(qb__center_clean(sinograms, c->rows, info->views, info->columns, pool));
     drop_empty_rows(sinograms, size, c);
 out:
+    qb__leveler_destroy(leveler);
     qb__prepare_destroy(prepare);
     return status;
 }
@@ -209,9 +217,9 @@ out:
     return status;
 }
 
-/* A straight line through the rows' own columns that rises by more than a pixel: the axis is not
- * upright in the picture. */
-static void warn_of_tilt(const choice *c, const double *each, qb_center_result *result) {
+/* Degrees by which the level rows' detector is still turned, from a straight line through the rows' own columns:
+ * NAN unless it rises by `least` pixels and leaves at most that share of their variance. */
+static double residual(const choice *c, const double *each, double least, double scatter) {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
     for (size_t r = 0; r < c->rows; r++) {
         if (isnan(each[r])) continue;
@@ -219,16 +227,62 @@ static void warn_of_tilt(const choice *c, const double *each, qb_center_result *
         n++, x += row, y += each[r], xx += row * row, xy += row * each[r], yy += each[r] * each[r];
     }
     double sxx = xx - x * x / n, sxy = xy - x * y / n, syy = yy - y * y / n;
-    if (n < 4 || !(sxx > 0) || result->warning[0]) return;
+    if (n < 3 || !(sxx > 0)) return NAN;
     double slope = sxy / sxx, rise = slope * (double)(c->row[c->rows - 1] - c->row[0]);
-    if (fabs(rise) < 1 || syy - sxy * slope > 0.05 * syy) return;
-    snprintf(result->warning, sizeof result->warning,
-             "the axis leans by %.3f degrees: its column changes by %.2f from row %zu to row %zu",
-             atan(slope) * 57.295779513082321, rise, c->row[0], c->row[c->rows - 1]);
+    if (fabs(rise) < least || syy - sxy * slope > scatter * syy) return NAN;
+    return -atan(slope) * DEGREES; /* turned to the right, the axis leans to the left */
 }
 
-static qb_status conclude(const choice *c, const qb_scan_info *info, const double *each,
-                          qb_center_result *result) {
+/* Rows that are not level mix slices, and what an object is like there moves their columns: the angle that they
+ * show is put right, and what is left of it measured, by secants, until little is. */
+static qb_status measure_tilt(qb_scan *scan, const qb_prep_options *steps, const qb__center_rows *rows,
+                              const choice *chosen, const double *each, double known, qb_center_result *result) {
+    enum { TIMES = 8 };
+    const double SOME = 0.25, ENOUGH = 0.02; /* pixels, from the first row to the last */
+    const qb_scan_info *info = qb_scan_describe(scan);
+    double more = residual(chosen, each, SOME, 0.3), again[MAX_ROWS];
+    qb__level level = {0};
+    qb_status status = QB_OK;
+    result->tilt = NAN;
+    if (isnan(more)) return QB_OK;
+    double before = known, tilt = known + more, shown = more; /* at `before` rows showed that much more */
+    for (int i = 0; i < TIMES; i++) {
+        choice c = *chosen;
+        qb__center_answer answer;
+        qb_env hushed = rows->env ? *rows->env : (qb_env){0};
+        hushed.log = NULL;
+        qb__level_clear(&level);
+        QB__TRY(qb__level_turned(tilt / DEGREES, info->columns, info->rows, &level));
+        QB__TRY(load(scan, steps, &hushed, rows->pool, &level, &c, (float *)rows->sinograms));
+        qb__center_rows now = *rows;
+        now.rows = c.rows;
+        QB__TRY(qb__center_registration(&now, &answer, again));
+        more = residual(&c, again, 0, 1);
+        if (isnan(more)) break;
+        if (fabs(more) / DEGREES * (double)info->rows < ENOUGH) {
+            result->tilt = tilt + more;
+            break;
+        }
+        const double rate = (shown - more) / (tilt - before); /* 1 where rows show all of it */
+        const double next = tilt + more / fmin(fmax(rate, 0.1), 2);
+        if (!(fabs(next) < 45)) break;
+        before = tilt, shown = more, tilt = next;
+    }
+out:
+    qb__level_clear(&level);
+    return status;
+}
+
+static void warn_of_tilt(const qb_scan_info *info, double known, qb_center_result *result) {
+    const double more = result->tilt - known;
+    if (isnan(more) || result->warning[0]) return;
+    if (fabs(more) / DEGREES * (double)info->rows < 1) return;
+    snprintf(result->warning, sizeof result->warning,
+             "the axis leans by %.3f degrees: its column changes by %.2f over the %zu rows; --tilt %.3f puts it upright",
+             -more, -tan(more / DEGREES) * (double)(info->rows - 1), info->rows, result->tilt);
+}
+
+static qb_status conclude(const qb_scan_info *info, const qb__level *level, qb_center_result *result) {
     const double HOPELESS = 0.02;
     qb__center_combine(result);
     if (!(result->confidence >= HOPELESS))
@@ -236,7 +290,9 @@ static qb_status conclude(const choice *c, const qb_scan_info *info, const doubl
                         "%s: no rotation axis was found: give its column, --center COLUMN, look for it in "
                         "a sweep, --center A:B:STEP, or take the detector's middle, --center middle",
                         info->path);
-    warn_of_tilt(c, each, result);
+    result->column = qb__level_back(level, result->column);
+    for (int i = 0; i < result->count; i++)
+        result->method[i].column = qb__level_back(level, result->method[i].column);
     return QB_OK;
 }
 
@@ -271,13 +327,14 @@ qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
     QB__NEED(result);
     qb_center_options options;
     qb_prep_options steps;
-    *result = (qb_center_result){.column = NAN};
+    *result = (qb_center_result){.column = NAN, .tilt = NAN};
     const qb_scan_info *info = qb_scan_describe(scan);
     choice c = {0};
     double each[MAX_ROWS];
     for (size_t i = 0; i < MAX_ROWS; i++) each[i] = NAN;
     float *sinograms = NULL;
     qb__pool *pool = NULL;
+    qb__level level = {.columns = info->columns};
     qb_status status;
     QB__TRY(qb__params_view(qb_center_params, given, &options));
     QB__TRY(qb__params_view(qb_prep_params, prep, &steps));
@@ -286,11 +343,13 @@ qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
     QB__TRY(choose_method(options.method, &c));
     warn_of_cone(info, env);
     QB__TRY(choose_search(options.search, info->columns, &c));
+    if (options.tilt != 0)
+        QB__TRY(qb__level_turned(options.tilt / DEGREES, info->columns, info->rows, &level));
     QB__TRY(choose_rows(options.rows, info, &c));
     fit_memory(&c, info, env);
     QB__TRY(qb__pool_create(env ? env->threads : 0, &pool));
     QB__TRY(qb__alloc(c.rows * info->views, info->columns * sizeof(float), &sinograms));
-    QB__TRY(load(scan, &steps, env, pool, &c, sinograms));
+    QB__TRY(load(scan, &steps, env, pool, &level, &c, sinograms));
     qb__center_rows rows = {.sinograms = sinograms,
                             .rows = c.rows,
                             .views = info->views,
@@ -301,8 +360,11 @@ qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
                             .pool = pool,
                             .env = env};
     QB__TRY(ask(&c, &rows, result, each));
-    status = conclude(&c, info, each, result);
+    QB__TRY(conclude(info, &level, result));
+    QB__TRY(measure_tilt(scan, &steps, &rows, &c, each, options.tilt, result));
+    warn_of_tilt(info, options.tilt, result);
 out:
+    qb__level_clear(&level);
     qb__free(sinograms);
     qb__pool_destroy(pool);
     return status;

@@ -60,16 +60,16 @@ static size_t distance(const char *a, const char *b) {
     return row[n];
 }
 
-static qb_status unknown(cli *c, const char *flag) {
+static qb_status unknown(cli *c, const char *dashes, const char *flag) {
     const char *closest = NULL;
-    size_t least = 4;
+    size_t least = dashes[1] ? 4 : 0; /* nothing is close to a letter */
     for (const section *s = c->verb->sections; s->table; s++) {
         for (const qb_param *row = s->table; row->name; row++) {
             size_t d = distance(flag, row->name);
             if (d < least) least = d, closest = row->name;
         }
     }
-    return complain(QB_BAD_ARGUMENT, "qb %s has no option --%s%s%s%s", c->verb->name, flag,
+    return complain(QB_BAD_ARGUMENT, "qb %s has no option %s%s%s%s%s", c->verb->name, dashes, flag,
                     closest ? "; did you mean --" : "", closest ? closest : "", closest ? "?" : "");
 }
 
@@ -90,11 +90,11 @@ static qb_status take_flag(cli *c, int argc, char **argv, int *i) {
             row = NULL;
         }
     } else {
-        snprintf(name, sizeof name, "%s", word + 1);
+        snprintf(name, sizeof name, "%.1s", word + 1);
         value = word[2] ? word + 2 : NULL;
         row = find_row(c, NULL, word[1], &target);
     }
-    if (!row) return unknown(c, name);
+    if (!row) return unknown(c, word[1] == '-' ? "--" : "-", name);
     if (row->type != QB_PARAM_FLAG && !value) {
         if (*i + 1 == argc) return complain(QB_BAD_ARGUMENT, "--%s needs a value", row->name);
         value = argv[++*i];

@@ -24,6 +24,7 @@ static qb_status as_json(cli *c, const qb_center_result *found) {
         cJSON_AddNumberToObject(method, "confidence", found->method[i].confidence);
         cJSON_AddItemToArray(methods, method);
     }
+    add_number(root, "tilt", found->tilt);
     if (found->warning[0]) cJSON_AddStringToObject(root, "warning", found->warning);
     char *text = cJSON_Print(root);
     cJSON_Delete(root);
@@ -42,6 +43,7 @@ qb_status cmd_center(cli *c) {
     if (c->options.run.json) return as_json(c, &found);
     finish_progress();
     printf("%-14s column %9.3f  confidence %.2f\n", "axis", found.column, found.confidence);
+    if (!isnan(found.tilt)) printf("%-14s %.3f degrees\n", "tilt", found.tilt);
     for (int i = 0; i < found.count; i++) {
         printf("  %-12s column %9.3f  confidence %.2f\n", found.method[i].name,
                found.method[i].column, found.method[i].confidence);

@@ -38,6 +38,7 @@ qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep, const qb_fbp_o
     QB__NEED(scan);
     QB__NEED(job);
     const qb__request request = {.scan = scan,
+                                 .more = options ? options->geometry : NULL, /* then angles need not be known */
                                  .prep = prep,
                                  .options = options,
                                  .output = output,

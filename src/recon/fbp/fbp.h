@@ -6,6 +6,7 @@
 #include "geometry/half_fan.h"
 #include "ops/filter.h"
 #include "planner/choose.h"
+#include "prep/leveled.h"
 #include "recon/reconstruction.h"
 
 /* Raw numbers on their way to the engine (fbp_read.c); only that file writes them. */
@@ -44,10 +45,19 @@ typedef struct qb__fbp {
     qb__filter *filter;
 
     /* the axis */
-    double center;          /* its column; NAN until it is found */
+    double center;          /* its column, in the detector's middle row; NAN until it is found */
     bool found;             /* by a finder */
     double *ax, *ay, *h0;   /* [view] */
     float *share;           /* [columns] what a column counts for; NULL = 1 */
+
+    /* a detector that is not level (fbp_level.c) */
+    qb__level level;        /* maps = 0: it is */
+    qb__leveled leveled;
+    qb__resampler *resampler;
+    double zero;            /* the (level) row of z = 0 */
+    double *axis;           /* [view] of a geometry file: the axis' own column; NULL = center */
+    double *angles;         /* [view] of a geometry file; in `said` */
+    qb_scan_info said;      /* the scan's, with what the file says */
 
     qb__mask mask;
     qb__fbp_reader reader;
@@ -80,8 +90,21 @@ size_t qb__fbp_raw_row(const qb__fbp *fbp);                 /* bytes */
 size_t qb__fbp_row_stride(const qb__fbp *fbp);
 /* The slice of a chunk of `slices` at which one of `parts` shares begins. */
 size_t qb__fbp_part_first(size_t slices, size_t parts, size_t part);
-/* Where row s of a view lies among a chunk's raw numbers. */
+/* Rows that are read for `slices` at most, and those read for the ones from row first_row on. */
+size_t qb__fbp_raw_rows(const qb__fbp *fbp, size_t slices);
+void qb__fbp_window(const qb__fbp *fbp, size_t first_row, size_t slices, size_t *first, size_t *end);
+/* Where row s of a view lies among a chunk's raw numbers (of a level detector). */
 size_t qb__fbp_raw_offset(const qb__fbp *fbp, size_t slices, size_t parts, size_t view, size_t s);
+
+/* ---- a detector that is not level (fbp_level.c) ---- */
+
+/* Take --geometry or --tilt: angles, the axis, pixels, how rows lie. */
+qb_status qb__fbp_decide_level(qb__fbp *fbp, const qb_env *env);
+/* Not for an axis to one side that wanders. */
+qb_status qb__fbp_check_steady(const qb__fbp *fbp);
+/* Slices that are partly beyond the turned detector are told, how rows are made goes into the plan. */
+void qb__fbp_tell_level(const qb__fbp *fbp, const qb_env *env, cJSON *json);
+void qb__fbp_release_level(qb__fbp *fbp);
 
 /* ---- the axis (fbp_axis.c) ---- */
 

@@ -11,9 +11,11 @@
 
 qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
     double columns = (double)fbp->info->columns;
+    const double asked = center;
+    center = qb__level_column(&fbp->level, center);
     if (!(center >= 0 && center <= columns - 1))
         return qb__fail(QB_BAD_ARGUMENT, "--center %g lies outside the detector's columns 0..%g",
-                        center, columns - 1);
+                        asked, columns - 1);
     double left = center, right = columns - 1 - center;
     double field = 0.5 + (fbp->fan.used ? fmax(left, right) : fmin(left, right));
     qb__seen_circle(field * fbp->pixel, &fbp->mask.seen);
@@ -22,6 +24,10 @@ qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
         qb_geometry_parallel(fbp->info->views, fbp->info->angles, fbp->info->rows, fbp->width,
                              fbp->pixel, center + (double)fbp->fan.before, &geometry);
     if (status != QB_OK) return status;
+    for (size_t i = 0; fbp->axis && i < geometry.views; i++) {
+        qb_view *view = &geometry.view[i];
+        for (int j = 0; j < 3; j++) view->detector[j] -= (fbp->axis[i] - center) * view->u[j];
+    }
     if (fbp->share) qb__half_fan_shares(fbp->info->columns, center, fbp->share);
     status = qb__grid_check_seen(&geometry, &fbp->grid);
     if (status == QB_OK) status = qb__parallel_rows(&geometry, &fbp->grid, fbp->ax, fbp->ay, fbp->h0);
@@ -31,7 +37,8 @@ qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
 
 static qb_status find(qb__fbp *fbp, const qb_env *env, cJSON *report) {
     qb_center_options options = {.method = fbp->options->center,
-                                 .search = fbp->options->search};
+                                 .search = fbp->options->search,
+                                 .tilt = fbp->options->tilt};
     qb_center_result found;
     /* Preparation says what it did when the reconstruction itself prepares. */
     qb_env hushed = env ? *env : (qb_env){0};
@@ -57,7 +64,8 @@ qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew
         qb_status status = find(fbp, env, report);
         if (status != QB_OK) return status;
         *anew = fbp->full_turn &&
-                qb__half_fan_of(fbp->info->columns, fbp->center, fbp->center).used;
+                qb__half_fan_of(fbp->info->columns, qb__level_column(&fbp->level, fbp->center),
+                                qb__level_column(&fbp->level, fbp->center)).used;
     }
     return *anew ? QB_OK : qb__fbp_aim(fbp, fbp->center);
 }

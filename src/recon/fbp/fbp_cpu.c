@@ -23,6 +23,7 @@ static size_t rows_bytes(const qb__fbp *fbp, size_t slices) {
 /* The rows of one view, then what the filter wants; or a tile's scratch. */
 size_t qb__fbp_scratch(const qb__fbp *fbp, size_t slices) {
     size_t filter = rows_bytes(fbp, slices) + qb__filter_scratch(fbp->filter);
+    if (fbp->level.maps) filter += qb__leveled_scratch(&fbp->leveled, (slices - 1) * fbp->step + 1);
     size_t tile = fbp->variant->scratch_bytes(&fbp->problem, qb__fbp_lanes(fbp, slices));
     return qb__larger(filter, tile);
 }
@@ -40,17 +41,30 @@ static void share_out(const qb__fbp *fbp, float *row) {
     memset(row + fan->columns, 0, fan->after * sizeof *row);
 }
 
+static void prepare_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_t view, size_t slices,
+                         size_t first_row, const char *raw, float *rows) {
+    const size_t stride = qb__fbp_row_stride(fbp);
+    if (fbp->level.maps) {
+        size_t first, end;
+        qb__fbp_window(fbp, first_row, slices, &first, &end);
+        raw += view * (end - first) * qb__fbp_raw_row(fbp);
+        qb__leveled_view(&fbp->leveled, worker->prepare, view, first_row, fbp->step, slices, raw,
+                         rows + fbp->fan.before, stride, worker->scratch + rows_bytes(fbp, slices), worker->counts);
+        return;
+    }
+    for (size_t s = 0; s < slices; s++)
+        qb__prepare_row(worker->prepare, view, first_row + s * fbp->step,
+                        raw + qb__fbp_raw_offset(fbp, slices, 1, view, s), rows + s * stride + fbp->fan.before,
+                        worker->counts);
+}
+
 void qb__fbp_filter_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_t view,
                          size_t slices, size_t first_row, const char *raw, void *packed) {
     unsigned lanes = qb__fbp_lanes(fbp, slices);
     size_t stride = qb__fbp_row_stride(fbp);
     float *rows = (float *)worker->scratch;
-    for (size_t s = 0; s < slices; s++) {
-        qb__prepare_row(worker->prepare, view, first_row + s * fbp->step,
-                        raw + qb__fbp_raw_offset(fbp, slices, 1, view, s),
-                        rows + s * stride + fbp->fan.before, worker->counts);
-        if (fbp->share) share_out(fbp, rows + s * stride);
-    }
+    prepare_view(fbp, worker, view, slices, first_row, raw, rows);
+    for (size_t s = 0; fbp->share && s < slices; s++) share_out(fbp, rows + s * stride);
     qb__filter_rows(fbp->filter, rows, slices, stride, fbp->weights[view],
                     worker->scratch + rows_bytes(fbp, slices));
     char *block = (char *)packed + view * fbp->variant->view_bytes(&fbp->problem, lanes);

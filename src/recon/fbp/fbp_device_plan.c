@@ -26,6 +26,7 @@ static const char *not_for_devices(const qb__fbp *fbp) {
     if (fbp->sweep) return "a sweep over axes is made slice by slice on the CPU";
     if (fbp->options->kernel && !qb__kernel_of_device(fbp->options->kernel))
         return "--kernel names one that runs on the CPU only";
+    if (fbp->level.maps) return "rows of a turned detector are resampled on the CPU";
     return NULL;
 }
 

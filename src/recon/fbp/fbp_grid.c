@@ -17,7 +17,7 @@ static qb_status find_rows(qb__fbp *fbp) {
                         "slices %.9g mm apart are %.6g detector rows of %.9g mm apart: slices of a "
                         "parallel beam lie where rows do, so this must be a whole number",
                         grid->voxel[2], step, fbp->pixel);
-    double first = grid->offset[2] / fbp->pixel + 0.5 * (rows - 1) - 0.5 * (n - 1) * whole;
+    double first = grid->offset[2] / fbp->pixel + fbp->zero - 0.5 * (n - 1) * whole;
     double last = first + (n - 1) * whole;
     if (fabs(first - round(first)) > near)
         return qb__fail(
@@ -40,7 +40,7 @@ static void place_slices(qb__fbp *fbp) {
     qb_grid *grid = &fbp->grid;
     double middle = (double)fbp->first_row + (double)((grid->n[2] - 1) * fbp->step) / 2.0;
     grid->voxel[2] = fbp->pixel * (double)fbp->step;
-    grid->offset[2] = (middle - ((double)fbp->info->rows - 1) / 2.0) * fbp->pixel;
+    grid->offset[2] = (middle - fbp->zero) * fbp->pixel;
 }
 
 static void describe_output(qb__fbp *fbp, qb__decision *d) {
@@ -48,8 +48,7 @@ static void describe_output(qb__fbp *fbp, qb__decision *d) {
     const bool known = fbp->info->pixel_size > 0;
     d->hu = fbp->options->hu;
     d->shown = grid->n[2] / 2;
-    d->row0 = fbp->first_row;
-    d->row1 = fbp->first_row + (grid->n[2] - 1) * fbp->step + 1;
+    qb__fbp_window(fbp, fbp->first_row, grid->n[2], &d->row0, &d->row1);
     d->subject.grid = *grid;
     d->mask = &fbp->mask;
     d->subject.units = qb__volume_units(d->hu, known);
@@ -77,6 +76,7 @@ qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env, qb__decision *dec
         qb__warn(env, "no pixel size is known: values come out per pixel; give --pixel-size MM");
     fbp->grid = (qb_grid){.n = {fbp->width, fbp->width, info->rows},
                           .voxel = {fbp->pixel, fbp->pixel, fbp->pixel}};
+    fbp->grid.offset[2] = (((double)info->rows - 1) / 2.0 - fbp->zero) * fbp->pixel;
     qb_status status = qb_grid_make(&asked, &fbp->grid);
     if (status != QB_OK) return status;
     if (!options->like) fbp->grid.voxel[2] = fbp->pixel;

@@ -30,5 +30,10 @@ const qb_param qb_fbp_params[] = {
      "capped|spacing|even", 0, 0,
      "what a view counts for: half the gaps to its neighbours, at most twice the median of that; without "
      "that limit; or all the same", 0},
-    QB_PARAMS_END(qb_fbp_options, angle_weights),
+    ROW(tilt, QB_PARAM_DOUBLE, "DEGREES", NULL, NULL, -45, 45,
+        "by how much the detector is turned in its plane (qb center measures it): rows are resampled, on the CPU"),
+    {"geometry", QB_PARAM_TEXT, offsetof(qb_fbp_options, geometry), "FILE", NULL, NULL, 0, 0,
+     "where rays and detector are, instead of angles, --center and --tilt: quickbeam JSON, RTK XML, a 3x4 matrix "
+     "per view", 'g'},
+    QB_PARAMS_END(qb_fbp_options, geometry),
 };

@@ -36,6 +36,12 @@ static qb_status decide_center(qb__fbp *fbp) {
     char *stop;
     const double column = qb__strtod(text, &stop);
     double last = (double)fbp->info->columns - 1;
+    if (fbp->options->geometry) {
+        if (strcmp(text, "auto") != 0 || fbp->options->search)
+            return qb__fail(QB_BAD_ARGUMENT, "--%s besides --geometry %s, which says where the axis is",
+                            fbp->options->search ? "search" : "center", fbp->options->geometry);
+        return QB_OK;
+    }
     if (strcmp(text, "middle") == 0) {
         fbp->center = last / 2;
         return QB_OK;
@@ -98,7 +104,8 @@ static qb_status decide_turn(qb__fbp *fbp) {
     if (status != QB_OK) return status;
     fbp->fan = (qb__half_fan){.columns = info->columns};
     if (fbp->full_turn && !isnan(fbp->center)) /* else when it is found */
-        fbp->fan = qb__half_fan_of(info->columns, fbp->center, last);
+        fbp->fan = qb__half_fan_of(info->columns, qb__level_column(&fbp->level, fbp->center),
+                                   qb__level_column(&fbp->level, last));
     fbp->width = fbp->fan.before + info->columns + fbp->fan.after;
     return fbp->fan.used ? qb__alloc(info->columns, sizeof *fbp->share, &fbp->share) : QB_OK;
 }
@@ -218,6 +225,7 @@ void qb__fbp_release(void *plan) {
     qb__fbp *fbp = plan;
     qb__filter_destroy(fbp->filter);
     fbp->filter = NULL;
+    qb__fbp_release_level(fbp);
     void **const arrays[] = {(void **)&fbp->weights, (void **)&fbp->share, (void **)&fbp->ax,
                              (void **)&fbp->ay,      (void **)&fbp->h0,    (void **)&fbp->largest};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
@@ -252,15 +260,18 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     fbp->options = task->options;
     fbp->output = task->output;
     fbp->threads = task->threads;
+    QB__TRY(qb__fbp_decide_level(fbp, env));
     QB__TRY(check_scan(fbp->info));
     QB__TRY(decide_center(fbp));
     QB__TRY(decide_turn(fbp));
+    QB__TRY(qb__fbp_check_steady(fbp));
     QB__TRY(qb__fbp_decide_grid(fbp, env, decision));
     QB__TRY(decide_weights(fbp, env, json));
     QB__TRY(qb__kernel_interp(options->kernel, &options->interp, env));
     QB__TRY(decide_problem(fbp));
     QB__TRY(decide_kernel(fbp));
     if (!isnan(fbp->center)) tell_outside(fbp, env, json);
+    qb__fbp_tell_level(fbp, env, json);
     decision->instead = fbp->sweep;
 out:
     return status;

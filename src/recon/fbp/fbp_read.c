@@ -42,6 +42,16 @@ size_t qb__fbp_raw_offset(const qb__fbp *fbp, size_t slices, size_t parts, size_
     return row * qb__fbp_raw_row(fbp);
 }
 
+size_t qb__fbp_raw_rows(const qb__fbp *fbp, size_t slices) {
+    return fbp->level.maps ? qb__leveled_most(&fbp->leveled, (slices - 1) * fbp->step + 1) : slices;
+}
+
+void qb__fbp_window(const qb__fbp *fbp, size_t first_row, size_t slices, size_t *first, size_t *end) {
+    *first = first_row;
+    *end = first_row + (slices - 1) * fbp->step + 1;
+    if (fbp->level.maps) qb__leveled_window(&fbp->leveled, *first, *end, first, end);
+}
+
 /* ---- rows read ahead ---- */
 
 /* Storage pieces of many rows: read as many rows at once as memory allows, in whole chunks. */
@@ -51,7 +61,7 @@ size_t qb__fbp_spend(void *plan, const qb__cut *cut, size_t left) {
     size_t rows = (fbp->grid.n[2] - 1) * fbp->step + 1, bytes = info->views * qb__fbp_raw_row(fbp);
     size_t per_chunk = cut->slices * fbp->step, fit = left / bytes;
     size_t wanted = fit < rows ? fit / per_chunk * per_chunk : rows;
-    bool helps = info->chunk_rows > 1 && cut->slabs > 1 && wanted > per_chunk;
+    bool helps = !fbp->level.maps && info->chunk_rows > 1 && cut->slabs > 1 && wanted > per_chunk;
     fbp->reader.cache_rows = helps ? wanted : 0;
     return fbp->reader.cache_rows * bytes;
 }
@@ -119,6 +129,12 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
     size_t view1 = qb__smaller(view0 + read_views(fbp), fbp->info->views);
     char *raw = out;
     if (reader->left) return QB_OK;
+    if (fbp->level.maps) {
+        size_t first, end;
+        qb__fbp_window(fbp, row0, slices, &first, &end);
+        return qb_scan_read(fbp->scan, view0, view1, first, end,
+                            raw + view0 * (end - first) * qb__fbp_raw_row(fbp));
+    }
     if (reader->cache) {
         qb_status status = QB_OK;
         size_t last = row0 + (slices - 1) * fbp->step;
@@ -144,8 +160,8 @@ int qb__fbp_stages(void *plan, const qb__cut *cut, qb__stage *stages) {
                             .self = plan,
                             .blocking = true,
                             .slots = cut->slots,
-                            .slot_bytes = cut->slices * slice,
-                            .last_bytes = qb__cut_last(cut, fbp->grid.n[2]) * slice,
+                            .slot_bytes = qb__fbp_raw_rows(fbp, cut->slices) * slice,
+                            .last_bytes = qb__fbp_raw_rows(fbp, qb__cut_last(cut, fbp->grid.n[2])) * slice,
                             .tasks = read_tasks,
                             .run = read_run};
     return 1;

@@ -31,7 +31,7 @@ static void backproject(void *context, size_t tile, int worker) {
 }
 
 size_t qb__fbp_slice_bytes(const qb__fbp *fbp) {
-    return fbp->info->views * qb__fbp_raw_row(fbp) + qb__fbp_packed_bytes(fbp, 1) +
+    return fbp->info->views * qb__fbp_raw_rows(fbp, 1) * qb__fbp_raw_row(fbp) + qb__fbp_packed_bytes(fbp, 1) +
            (size_t)fbp->threads * qb__fbp_scratch(fbp, 1);
 }
 
@@ -39,7 +39,7 @@ static qb_status allocate(slice *s) {
     const qb__fbp *fbp = s->fbp;
     const size_t threads = (size_t)fbp->threads;
     qb_status status;
-    QB__TRY(qb__alloc(fbp->info->views, qb__fbp_raw_row(fbp), &s->raw));
+    QB__TRY(qb__alloc(fbp->info->views * qb__fbp_raw_rows(fbp, 1), qb__fbp_raw_row(fbp), &s->raw));
     QB__TRY(qb__alloc(qb__fbp_packed_bytes(fbp, 1), 1, &s->packed));
     QB__TRY(qb__alloc(threads, sizeof *s->counts, &s->counts));
     QB__TRY(qb__alloc(threads, sizeof *s->scratch, &s->scratch));
@@ -51,9 +51,10 @@ out:
 
 qb_status qb__fbp_slice(const qb__fbp *fbp, const qb__running *run, size_t row, float *image) {
     slice s = {.fbp = fbp, .run = run, .row = row, .image = image};
+    size_t first, end;
+    qb__fbp_window(fbp, row, 1, &first, &end);
     qb_status status = allocate(&s);
-    if (status == QB_OK)
-        status = qb_scan_read(fbp->scan, 0, fbp->info->views, row, row + 1, s.raw);
+    if (status == QB_OK) status = qb_scan_read(fbp->scan, 0, fbp->info->views, first, end, s.raw);
     if (status == QB_OK) {
         qb__pool_for(run->pool, fbp->info->views, filter, &s);
         qb__pool_for(run->pool, qb__fbp_tiles(fbp), backproject, &s);

@@ -37,6 +37,7 @@ typedef struct qb_simulate_options {
     char *truth;        /* volume file to write: 1/mm, each voxel the mean over 3x3x3 points */
     char *geometry_out; /* file to write, of a kind that qb_geometry_save knows */
     char *output;
+    double voxel;       /* mm, of the box and of `truth`; 0 = pixel_size / magnification */
 } qb_simulate_options;
 QB_API extern const qb_param qb_simulate_params[];
 

@@ -143,7 +143,7 @@ static qb_status load(qb_scan *scan, const qb_prep_options *prep, const qb_env *
     qb__leveler *leveler = NULL;
     qb__prep_counts counts = {0};
     if (level->maps) qb__level_rows(level, row0, row1, QB__RESAMPLE_MARGIN, &row0, &row1);
-    qb_status status = qb__prepare_create(scan, prep, row0, row1, env, &prepare);
+    qb_status status = qb__prepare_create(scan, prep, row0, row1, 1, env, &prepare);
     if (status != QB_OK) return status;
     if (level->maps) QB__TRY(qb__leveler_create(scan, prepare, level, pool, &leveler));
     for (size_t r = 0; r < c->rows; r++) {
@@ -233,44 +233,70 @@ static double residual(const choice *c, const double *each, double least, double
     return -atan(slope) * DEGREES; /* turned to the right, the axis leans to the left */
 }
 
+typedef struct leaning {
+    qb_scan *scan;
+    const qb_scan_info *info;
+    const qb_prep_options *steps;
+    const qb__center_rows *rows; /* its sinograms are overwritten */
+    const choice *chosen;
+} leaning;
+
+/* What rows show at a tilt: those chosen, and as many between them, `sets` times. */
+static qb_status look(const leaning *l, double tilt, size_t sets, double *more) {
+    const choice *chosen = l->chosen;
+    const size_t apart = (chosen->row[chosen->rows - 1] - chosen->row[0]) / (chosen->rows - 1);
+    double each[MAX_ROWS];
+    choice all = {0};
+    qb__level level;
+    qb_env hushed = l->rows->env ? *l->rows->env : (qb_env){0};
+    hushed.log = NULL;
+    qb_status status = qb__level_turned(tilt / DEGREES, l->info->columns, l->info->rows, &level);
+    for (size_t set = 0; status == QB_OK && set < sets && all.rows + chosen->rows <= MAX_ROWS; set++) {
+        choice c = *chosen;
+        qb__center_answer answer;
+        for (size_t r = 0; r < c.rows; r++)
+            c.row[r] = qb__smaller(c.row[r] + set * apart / sets, l->info->rows - 1);
+        QB__TRY(load(l->scan, l->steps, &hushed, l->rows->pool, &level, &c, (float *)l->rows->sinograms));
+        qb__center_rows now = *l->rows;
+        now.rows = c.rows;
+        QB__TRY(qb__center_registration(&now, &answer, each + all.rows));
+        memcpy(all.row + all.rows, c.row, c.rows * sizeof *c.row);
+        all.rows += c.rows;
+    }
+    *more = residual(&all, each, 0, 1);
+out:
+    qb__level_clear(&level);
+    return status;
+}
+
+/* A row's own column is good to some tenths of a pixel: the less they differ, the more of them are asked. */
+static size_t sets_for(const choice *c, double tilt) {
+    const double rise = fabs(tilt) / DEGREES * (double)(c->row[c->rows - 1] - c->row[0]), wanted = 8 / fmax(rise, 1);
+    return (size_t)fmin(ceil(wanted * wanted / (double)c->rows), 6);
+}
+
 /* Rows that are not level mix slices, and what an object is like there moves their columns: the angle that they
  * show is put right, and what is left of it measured, by secants, until little is. */
-static qb_status measure_tilt(qb_scan *scan, const qb_prep_options *steps, const qb__center_rows *rows,
-                              const choice *chosen, const double *each, double known, qb_center_result *result) {
+static qb_status measure_tilt(const leaning *l, const double *each, double known, qb_center_result *result) {
     enum { TIMES = 8 };
     const double SOME = 0.25, ENOUGH = 0.02; /* pixels, from the first row to the last */
-    const qb_scan_info *info = qb_scan_describe(scan);
-    double more = residual(chosen, each, SOME, 0.3), again[MAX_ROWS];
-    qb__level level = {0};
-    qb_status status = QB_OK;
+    double more = residual(l->chosen, each, SOME, 0.3);
     result->tilt = NAN;
     if (isnan(more)) return QB_OK;
     double before = known, tilt = known + more, shown = more; /* at `before` rows showed that much more */
     for (int i = 0; i < TIMES; i++) {
-        choice c = *chosen;
-        qb__center_answer answer;
-        qb_env hushed = rows->env ? *rows->env : (qb_env){0};
-        hushed.log = NULL;
-        qb__level_clear(&level);
-        QB__TRY(qb__level_turned(tilt / DEGREES, info->columns, info->rows, &level));
-        QB__TRY(load(scan, steps, &hushed, rows->pool, &level, &c, (float *)rows->sinograms));
-        qb__center_rows now = *rows;
-        now.rows = c.rows;
-        QB__TRY(qb__center_registration(&now, &answer, again));
-        more = residual(&c, again, 0, 1);
-        if (isnan(more)) break;
-        if (fabs(more) / DEGREES * (double)info->rows < ENOUGH) {
+        qb_status status = look(l, tilt, sets_for(l->chosen, tilt - known), &more);
+        if (status != QB_OK || isnan(more)) return status;
+        if (fabs(more) / DEGREES * (double)l->info->rows < ENOUGH) {
             result->tilt = tilt + more;
-            break;
+            return QB_OK;
         }
         const double rate = (shown - more) / (tilt - before); /* 1 where rows show all of it */
         const double next = tilt + more / fmin(fmax(rate, 0.1), 2);
-        if (!(fabs(next) < 45)) break;
+        if (!(fabs(next) < 45)) return QB_OK;
         before = tilt, shown = more, tilt = next;
     }
-out:
-    qb__level_clear(&level);
-    return status;
+    return QB_OK;
 }
 
 static void warn_of_tilt(const qb_scan_info *info, double known, qb_center_result *result) {
@@ -361,7 +387,7 @@ qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep,
                             .env = env};
     QB__TRY(ask(&c, &rows, result, each));
     QB__TRY(conclude(info, &level, result));
-    QB__TRY(measure_tilt(scan, &steps, &rows, &c, each, options.tilt, result));
+    QB__TRY(measure_tilt(&(leaning){scan, info, &steps, &rows, &c}, each, options.tilt, result));
     warn_of_tilt(info, options.tilt, result);
 out:
     qb__level_clear(&level);

@@ -74,7 +74,13 @@ void qb__seen_mask(const qb__seen *seen, const qb_grid *grid, size_t iz, bool al
     }
 }
 
-double qb__seen_outside(const qb__seen *seen, const qb_grid *grid) {
+/* Twice the way from the middle to a side, squared: beyond 1 it is a corner. */
+static double aside(const qb_grid *grid, size_t ix, size_t iy) {
+    const double x = ((double)ix + 0.5) / (double)grid->n[0] * 2 - 1, y = ((double)iy + 0.5) / (double)grid->n[1] * 2 - 1;
+    return x * x + y * y;
+}
+
+double qb__seen_outside(const qb__seen *seen, const qb_grid *grid, bool round) {
     enum { MOST = 64 };
     size_t step[3], all = 0, outside = 0;
     for (int i = 0; i < 3; i++) step[i] = (grid->n[i] + MOST - 1) / MOST;
@@ -83,6 +89,7 @@ double qb__seen_outside(const qb__seen *seen, const qb_grid *grid) {
             for (size_t ix = step[0] / 2; ix < grid->n[0]; ix += step[0]) {
                 double x = place(grid, 0, ix), y = place(grid, 1, iy);
                 all++;
+                if (round && aside(grid, ix, iy) > 1) continue;
                 outside += !is_seen(seen, sqrt(x * x + y * y), place(grid, 2, iz), true);
             }
         }

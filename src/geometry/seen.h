@@ -2,6 +2,8 @@
 #ifndef QB_GEOMETRY_SEEN_H
 #define QB_GEOMETRY_SEEN_H
 
+#include <stdbool.h>
+
 #include "quickbeam/geometry.h"
 
 /* What all views see: a circle about the axis and, of a cone, a range of z that depends on the distance
@@ -21,7 +23,8 @@ void qb__seen_cone(const qb_geometry *geometry, double radius, qb__seen *seen);
  * matter. */
 void qb__seen_mask(const qb__seen *seen, const qb_grid *grid, size_t iz, bool along, float value,
                    float *image);
-/* The share of a grid's voxels, 0..1, that is not seen; from a part of them where there are many. */
-double qb__seen_outside(const qb__seen *seen, const qb_grid *grid);
+/* The share of a grid's voxels, 0..1, that is not seen; from a part of them where there are many. `round`: only
+ * those within the ellipse that touches the slices' sides count, not the corners that any square has. */
+double qb__seen_outside(const qb__seen *seen, const qb_grid *grid, bool round);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -86,7 +87,10 @@ qb_status qb__preview_check(const char *path) {
     char *folder = qb__folder_of(path);
     if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
     qb_status status = QB_OK;
-    if (access(folder, W_OK | X_OK) != 0)
+    const char *dot = strrchr(path, '.');
+    if (!dot || strcasecmp(dot, ".png") != 0)
+        status = qb__fail(QB_BAD_ARGUMENT, "%s: a preview is a picture.png", path);
+    else if (access(folder, W_OK | X_OK) != 0)
         status = qb__fail_errno(errno, "a picture cannot be put into", folder);
     else if (stat(path, &what) == 0 && S_ISDIR(what.st_mode))
         status = qb__fail(QB_BAD_ARGUMENT, "%s is a folder, not the name of a picture", path);

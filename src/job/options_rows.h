@@ -49,7 +49,7 @@ static_assert(sizeof(qb_pad) == sizeof(int) && sizeof(qb_interp) == sizeof(int) 
                 "0 (or what --outside says) beyond the circle that all views see")
 
 #define QB__HU_ROW(type)                                                                           \
-    QB__ROW(type, hu, QB_PARAM_DOUBLE, "MU_WATER", NULL, NULL, 0, 1e6,                             \
+    QB__ROW(type, hu, QB_PARAM_DOUBLE, "MU_WATER", NULL, NULL, 1e-12, 1e6,                             \
             "write Hounsfield units; the attenuation of water in 1/mm")
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "job/volume_out.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -91,6 +93,29 @@ static qb_status check_array(const qb__volume_out *out) {
     return qb__tensor_check_result(out->options->array, &stack, &tensor);
 }
 
+/* Some file, and it can be put there: a TIFF stack makes its folder. */
+static qb_status check_name(const char *path) {
+    const qb__format *format;
+    char *folder;
+    qb_status status = qb__format_to_write(path, &format);
+    if (status != QB_OK || strcmp(format->name, "TIFF") == 0) return status;
+    if (!(folder = qb__folder_of(path))) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    if (access(folder, W_OK | X_OK) != 0)
+        status = qb__fail(QB_IO, "a file cannot be put into %s: %s", folder, strerror(errno));
+    qb__free(folder);
+    return status;
+}
+
+qb_status qb__volume_room(const qb__volume_out *out) {
+    const size_t *n = out->stack.shape, image = n[1] * n[2] * qb_dtype_size(qb__volume_dtype(out));
+    if (out->options->array) return QB_OK;
+    char *folder = qb__folder_of(out->options->output);
+    if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", out->options->output);
+    qb_status status = qb__check_space(folder, out->options->output, (uint64_t)n[0] * image);
+    qb__free(folder);
+    return status;
+}
+
 qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env) {
     const qb__output outputs[] = {
         {.path = out->options->array ? NULL : out->options->output,
@@ -100,6 +125,7 @@ qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, 
         {.path = out->options->preview},
         {.path = out->beside}};
     qb_status status = check_array(out);
+    if (status == QB_OK && !out->options->array) status = check_name(out->options->output);
     return status == QB_OK ? qb__outputs_check(outputs, 3, inputs, env) : status;
 }
 

@@ -51,6 +51,8 @@ qb_status qb__volume_check(const qb_output_options *options, const char *input);
 /* Once it is decided: an array takes what will be written, and that spares what is read
  * (qb__outputs_check). */
 qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env);
+/* QB_NO_SPACE, before anything is computed. */
+qb_status qb__volume_room(const qb__volume_out *out);
 /* The caller's options, copied; an array in the place of a file gives them its name and its type.
  * QB_BAD_ARGUMENT where there are both. */
 qb_status qb__output_take(const qb_output_options *from, qb_output_options *to);

@@ -26,14 +26,14 @@ size_t qb__prepare_bytes(const qb_scan_info *info, const qb_prep_options *option
 }
 
 qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, size_t row0, size_t row1,
-                             const qb_env *env, qb__prepare **out) {
+                             size_t row_step, const qb_env *env, qb__prepare **out) {
     *out = NULL;
     const qb_scan_info *info = qb_scan_describe(scan);
     qb__prepare *prepare;
     qb_status status = qb__alloc(1, sizeof *prepare, &prepare);
     if (status != QB_OK) return status;
     qb__fields *fields = &prepare->fields;
-    *fields = (qb__fields){.row0 = row0, .rows = row1 - row0, .columns = info->columns};
+    *fields = (qb__fields){.row0 = row0, .rows = row1 - row0, .step = row_step ? row_step : 1, .columns = info->columns};
     prepare->steps = (qb__prep){.quantity = info->quantity,
                                 .dtype = info->dtype,
                                 .columns = info->columns,

@@ -12,10 +12,10 @@
  * the fields that their passes made of some rows. Made once, then read from any thread. */
 typedef struct qb__prepare qb__prepare;
 
-/* For rows row0 <= row < row1. Runs the passes over the scan: its fields, and what else is asked for
+/* For rows row0 <= row < row1, every `step`-th. Runs the passes over the scan: its fields, and what else is asked for
  * (the air region of every view). Says what it decided. `options` must outlive it. */
 qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, size_t row0, size_t row1,
-                             const qb_env *env, qb__prepare **prepare);
+                             size_t step, const qb_env *env, qb__prepare **prepare);
 /* Bytes it will hold, for planning. */
 size_t qb__prepare_bytes(const qb_scan_info *info, const qb_prep_options *options, size_t rows);
 void qb__prepare_destroy(qb__prepare *prepare); /* NULL-safe */

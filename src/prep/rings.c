@@ -162,13 +162,23 @@ static unsigned count(const qb_scan_info *info, const qb_prep_options *options) 
 }
 
 /* The pixel's field less its stripe: of line integrals what is taken off, else the gain. */
-static void apply(const rings *r, bool lines, float *field, double *sum, double *largest) {
-    for (size_t i = 0; i < r->rows * r->columns; i++) {
-        double f = (double)r->stripes[i];
+static void apply(const rings *r, size_t row, bool lines, float *field, double *sum, double *largest) {
+    for (size_t i = 0; i < r->columns; i++) {
+        double f = (double)r->stripes[row * r->columns + i];
         field[i] = (float)(lines ? field[i] + f : field[i] * exp(f));
         *sum += f * f;
         *largest = fmax(*largest, fabs(f));
     }
+}
+
+/* The block of rows that begins there, those that nobody will ask for left out. */
+static qb_status read_block(const qb__pass *pass, const rings *r, size_t row, qb__pool *pool) {
+    const size_t step = pass->fields->step, run = step > 1 ? 1 : r->rows;
+    qb_status status = QB_OK;
+    for (size_t i = 0; status == QB_OK && i < r->rows; i += run)
+        status = qb__prepare_rows(pass->prepare, pass->scan, row + i * step, row + i * step + run, pool,
+                                  r->sinograms + i * r->views * r->columns, NULL);
+    return status;
 }
 
 /* Rows in half of what the process may take, but no more than a few for each thread. */
@@ -229,19 +239,19 @@ static qb_status measure(const qb__pass *pass) {
     const int threads = qb__pool_threads(pool);
     QB__TRY(make_field(fields, lines ? 0 : 1, field));
     QB__TRY(open_rings(pass, &r, threads));
-    const size_t block = r.rows, end = fields->row0 + fields->rows;
-    for (size_t row = fields->row0; row < end; row += block) {
+    const size_t block = r.rows, end = fields->row0 + fields->rows, step = fields->step;
+    for (size_t row = fields->row0; row < end; row += block * step) {
         QB__TRY(qb__check_cancel(pass->env));
         qb__progress(pass->env, "finding rings", row - fields->row0, fields->rows);
-        r.rows = qb__smaller(block, end - row);
-        QB__TRY(qb__prepare_rows(pass->prepare, pass->scan, row, row + r.rows, pool, r.sinograms,
-                                 NULL));
+        r.rows = qb__smaller(block, qb__ceil_div(end - row, step));
+        QB__TRY(read_block(pass, &r, row, pool));
         qb__pool_for(pool, r.rows, find_stripes, &r);
-        apply(&r, lines, *field + (row - fields->row0) * r.columns, &sum, &largest);
+        for (size_t i = 0; i < r.rows; i++)
+            apply(&r, i, lines, *field + (row + i * step - fields->row0) * r.columns, &sum, &largest);
     }
     qb__progress(pass->env, "finding rings", fields->rows, fields->rows);
     snprintf(pass->note, pass->note_size, "%s: stripes of %.2g rms, at most %.2g",
-             names[pass->options->rings], sqrt(sum / (double)(fields->rows * fields->columns)),
+             names[pass->options->rings], sqrt(sum / (double)(qb__ceil_div(fields->rows, step) * fields->columns)),
              largest);
     qb__info(pass->env, "rings, %s", pass->note);
 out:

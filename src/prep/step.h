@@ -20,6 +20,7 @@ typedef enum qb__scope {
  * the preparation. */
 typedef struct qb__fields {
     size_t row0, rows, columns;
+    size_t step; /* only rows row0, row0 + step, ... will be asked for */
     float *dark; /* taken off the numbers, whatever they are */
     float *gain; /* then multiplied by: 1/(flat - dark), 0 where the flat is dead */
     float *air;  /* [view] then divided by: open beam; neither for line integrals */

@@ -241,7 +241,7 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
     if (anew) QB__TRY(decide_anew(r, env));
     const qb__candidate *c = qb__chosen(r);
     if (r->task.scan)
-        QB__TRY(qb__prepare_create(r->task.scan, &r->prep, d->row0, d->row1, env, &r->prepare));
+        QB__TRY(qb__prepare_create(r->task.scan, &r->prep, d->row0, d->row1, d->row_step, env, &r->prepare));
     r->running.prepare = r->prepare;
     if (c->engine->pool) r->running.pool = c->engine->pool(c->offer.state);
     if (!r->running.pool) QB__TRY(qb__pool_create(r->task.threads, &r->pool));
@@ -253,6 +253,7 @@ out:
 static qb_status run(qb_job *job, const qb_env *env) {
     qb__reconstruction *r = (qb__reconstruction *)job;
     qb_status status;
+    if (!r->decision.instead) QB__TRY(qb__volume_room(&r->volume));
     QB__TRY(begin(r, env));
     if (r->decision.instead) {
         status = r->method->instead(r->plan, &r->running);

@@ -20,7 +20,8 @@ typedef struct qb__decision {
     bool of_views;       /* the images are projections; else slices */
     const char *beside;  /* a file that end() writes; NULL = none */
     bool instead;        /* the method's instead() does it all */
-    size_t row0, row1;   /* detector rows that are prepared */
+    size_t row0, row1;   /* detector rows that are prepared, ... */
+    size_t row_step;     /* ... every such one; 0 = 1 */
     size_t more;         /* bytes held from beginning to end */
     qb__source *source;  /* the input, where it is no scan; only looked at */
 } qb__decision;

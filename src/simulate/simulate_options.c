@@ -18,8 +18,7 @@ const qb_param qb_simulate_params[] = {
         "degrees, TO exclusive; default: 0:180 parallel, 0:360 cone", 0),
     ROW(size, "size", QB_PARAM_NUMBERS, "NX[,NY[,NZ]]", NULL, NULL, 1, 65536,
         "voxels of the box that the phantom fills, and of --truth; default: columns, columns, "
-        "rows; "
-        "a voxel is a pixel, demagnified",
+        "rows",
         0),
     ROW(pixel_size, "pixel-size", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,
         "of the detector, in mm; default: such that its columns see 256 mm at the axis", 0),
@@ -55,5 +54,7 @@ const qb_param qb_simulate_params[] = {
         "write the geometry too: .json, .xml (RTK's), .txt or .csv (matrices)", 0),
     ROW(output, "output", QB_PARAM_TEXT, "OUT", NULL, NULL, 0, 0,
         "the scan; its kind follows from the name", 'o'),
-    QB_PARAMS_END(qb_simulate_options, output),
+    ROW(voxel, "voxel", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,
+        "voxel of the box in mm; default: a detector pixel as it appears at the axis", 0),
+    QB_PARAMS_END(qb_simulate_options, voxel),
 };

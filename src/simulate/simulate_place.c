@@ -175,6 +175,7 @@ qb_status qb__simulate_place(qb__simulation *s, const qb_env *env) {
                                             s->center, &s->geometry));
     }
     decide_box(s);
+    for (int k = 0; k < 3 && o->voxel > 0; k++) s->grid.voxel[k] = o->voxel;
 out:
     return status;
 }

@@ -251,7 +251,7 @@ def test_configuration_goes_round(scan, tmp_path):
     qb("fbp", scan, "-o", tmp_path / "a.h5", *given, "--save-config", tmp_path / "run.conf")
     qb("fbp", scan, "--config", tmp_path / "run.conf", "-o", tmp_path / "b.h5")
     assert (read_h5(tmp_path / "a.h5") == read_h5(tmp_path / "b.h5")).all()
-    qb("fbp", scan, "--config", tmp_path / "run.conf", "--save-config", tmp_path / "again.conf", "--dry-run")
+    qb("fbp", scan, "-o", tmp_path / "c.h5", "--config", tmp_path / "run.conf", "--save-config", tmp_path / "again.conf", "--dry-run")
     kept = [line for line in (tmp_path / "run.conf").read_text().splitlines() if "dry-run" not in line]
     assert kept == [line for line in (tmp_path / "again.conf").read_text().splitlines() if "dry-run" not in line]
 

@@ -8,9 +8,13 @@
 
 #include "cli.h"
 
-static bool is_about_config(const char *name) {
-    return strcmp(name, "config") == 0 || strcmp(name, "save-config") == 0 ||
-           strcmp(name, "help") == 0;
+/* What a configuration does not carry: what is about itself, and what is written, lest the next run take the place
+ * of this one's. */
+static bool stays_out(const char *name) {
+    static const char *const names[] = {"config", "save-config", "help", "output", "preview", "truth", "geometry-out"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
 }
 
 static char *trim(char *text) {
@@ -32,7 +36,10 @@ static qb_status take_line(cli *c, char *line, const char *path, int number) {
     name = trim(name);
     for (const section *s = c->verb->sections; s->table; s++) {
         const qb_param *row = qb_param_find(s->table, name);
-        if (!row || is_about_config(name)) continue;
+        if (!row) continue;
+        if (stays_out(name))
+            return complain(QB_BAD_ARGUMENT, "%s line %d: a configuration does not say --%s: give it on the command line",
+                            path, number, name);
         qb_status status = qb_param_set(row, (char *)&c->options + s->offset, value);
         if (status == QB_OK) return status;
         char why[512];
@@ -75,8 +82,9 @@ char *print_config(const cli *c) {
         fprintf(file, "\n# %s\n", s->title);
         for (const qb_param *row = s->table; row->name; row++) {
             char value[1024];
-            if (is_about_config(row->name)) continue;
+            if (stays_out(row->name)) continue;
             bool set = qb_param_get(row, (const char *)&c->options + s->offset, value, sizeof value);
+            if (!row->initial && strcmp(value, "0") == 0) set = false; /* 0 by itself is unset */
             fprintf(file, "# %s\n%s%s = %s\n", row->help, set ? "" : "#", row->name, value);
         }
     }

@@ -238,11 +238,12 @@ void qb__fbp_release(void *plan) {
  * not. */
 static void tell_outside(const qb__fbp *fbp, const qb_env *env, cJSON *json) {
     const qb_fbp_options *o = fbp->options;
-    const double share = qb__seen_outside(&fbp->mask.seen, &fbp->grid);
+    const double share = qb__seen_outside(&fbp->mask.seen, &fbp->grid, false);
+    const double within = qb__seen_outside(&fbp->mask.seen, &fbp->grid, true);
     const bool asked = o->size.count || o->voxel > 0 || o->like || o->offset.count;
     cJSON_AddNumberToObject(json, "outside_percent", 100 * share);
     if (!(share > 0.005)) return;
-    qb__log(env, asked && !fbp->mask.used && share > 0.23 ? QB_LOG_WARNING : QB_LOG_INFO,
+    qb__log(env, asked && !fbp->mask.used && within > 0.005 ? QB_LOG_WARNING : QB_LOG_INFO,
             "%.3g %% of the voxels lie beyond the %.5g %s from the axis that all views see: their values are "
             "incomplete%s",
             100 * share, fbp->mask.seen.radius, fbp->info->pixel_size > 0 ? "mm" : "pixels",

@@ -91,7 +91,8 @@ void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, cons
     const double STEEP = 10, SOME = 0.005;
     const qb_fdk_options *o = fdk->options;
     const qb__seen *seen = &fdk->mask.seen;
-    const double share = qb__seen_outside(seen, &fdk->grid), steep = elevation(fdk->real, &fdk->grid);
+    const double share = qb__seen_outside(seen, &fdk->grid, false), steep = elevation(fdk->real, &fdk->grid);
+    const double within = qb__seen_outside(seen, &fdk->grid, true);
     const bool asked = o->size.count || o->voxel > 0 || o->like || o->offset.count;
     cJSON_AddNumberToObject(plan, "outside_percent", 100 * share);
     if (steep > STEEP)
@@ -100,7 +101,7 @@ void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, cons
                  "turns (laminography?): FDK holds near it, values are blurred along the axis",
                  steep);
     if (!(share > SOME)) return;
-    qb__log(env, asked && !fdk->mask.used ? QB_LOG_WARNING : QB_LOG_INFO,
+    qb__log(env, asked && !fdk->mask.used && within > SOME ? QB_LOG_WARNING : QB_LOG_INFO,
             "%.3g %% of the voxels are not seen by all views, which see %.4g mm from the axis, there "
             "z = %.4g to %.4g mm and on it %.4g to %.4g: their values are incomplete%s",
             100 * share, info->field_radius, seen->low[QB__SEEN_RADII - 1],

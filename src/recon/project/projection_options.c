@@ -10,7 +10,7 @@ const qb_param qb_project_params[] = {
     ROW(voxel, "voxel", QB_PARAM_DOUBLE, "MM", 0, 1e6, "voxel in mm; default: what the file says"),
     ROW(offset, "offset", QB_PARAM_NUMBERS, "X,Y,Z", -1e9, 1e9,
         "where the middle of the volume lies, in mm; default: what the file says"),
-    ROW(hu, "hu", QB_PARAM_DOUBLE, "MU_WATER", 0, 1e6,
+    ROW(hu, "hu", QB_PARAM_DOUBLE, "MU_WATER", 1e-12, 1e6,
         "the volume is in Hounsfield units; the attenuation of water in 1/mm"),
     ROW(views, "views", QB_PARAM_INT, "N", 0, 16777216,
         "number of projections; default: pi/2 times the columns"),

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import pytest
 
@@ -90,6 +91,15 @@ def test_the_gallery_is_what_its_commands_make(tmp_path):
         else:
             one, other = (re.sub("[-0-9.]+", "0", p.read_text()) for p in (kept, tmp_path / name))
             assert one == other, "run scripts/make-gallery.py build/qb"
+
+
+def test_table_and_plots_of_speed_are_those_of_the_results(tmp_path):
+    made = subprocess.run([sys.executable, ROOT / "scripts" / "make-plots.py", tmp_path], capture_output=True, text=True, check=True)
+    remedy = "run scripts/make-plots.py"
+    assert made.stdout in (ROOT / "docs" / "performance.md").read_text(), remedy
+    for picture in tmp_path.glob("*.svg"):
+        ElementTree.parse(picture)
+        assert picture.read_text() == (ROOT / "docs" / picture.name).read_text(), remedy
 
 
 def test_verbs_are_in_the_readme():

@@ -53,7 +53,7 @@ def test_astra_in_two_dimensions(tmp_path, shift):
     qb("fbp", tmp_path / "s.h5", "--center", got["center"], "-o", tmp_path / "v.h5")
     ours = read_h5(tmp_path / "v.h5")[0]
     assert np.linalg.norm(ours - truth) < 0.03 * np.linalg.norm(truth)
-    assert np.linalg.norm(np.roll(ours, 1, 1) - truth) > 0.2 * np.linalg.norm(truth)
+    assert np.linalg.norm(np.roll(ours, 1, 1) - truth) > 0.15 * np.linalg.norm(truth)  # a pixel beside
 
 
 def test_astra_cone(tmp_path):

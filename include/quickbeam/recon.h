@@ -128,6 +128,44 @@ typedef struct qb_iterative_options {
 } qb_iterative_options;
 QB_API extern const qb_param qb_sirt_params[], qb_cgls_params[];
 
+/* Where the system matrix comes from: the choice that fits memory, computed as it goes, kept in 8 bits
+ * of each column's largest entry, kept as floats. */
+typedef enum qb_mbir_matrix {
+    QB_MATRIX_AUTO,
+    QB_MATRIX_FLY,
+    QB_MATRIX_BYTES,
+    QB_MATRIX_FLOATS
+} qb_mbir_matrix;
+
+/* Model-based reconstruction of a parallel beam by iterative coordinate descent: weighted least
+ * squares and a q-generalised Gaussian Markov random field (Thibault et al. 2007), as svmbir has it.
+ * Zero, no numbers or NULL: the default named. */
+typedef struct qb_mbir_options {
+    size_t struct_size; /* see qb_params_init */
+    double sharpness;    /* sigma_x is 0.2 * 2^sharpness of a typical attenuation, when not given */
+    double snr_db;       /* sigma_y is this far below the data's rms, when not given */
+    double sigma_x;      /* 1/mm; 0 = from sharpness */
+    double sigma_y;      /* 0 = from snr_db */
+    double p, q, t;      /* 1 <= p <= q <= 2 */
+    qb_numbers neighbours; /* nearest, diagonal, interslice: b, rescaled to 4 + 4 + 2 of them = 1 */
+    char *weights;       /* unweighted, transmission, transmission_root, emission, or a file */
+    bool positivity;     /* no attenuation below zero */
+    char *start;         /* fbp, or a constant in 1/mm */
+    int equits;          /* at most; an equit is as many updates as there are voxels */
+    double stop;         /* once an equit changes voxels by less than this % of their mean; 0 = never */
+    bool zero_skip;      /* leave out voxels that are zero among zeros */
+    qb_mbir_matrix matrix;
+    char *center;        /* a column, auto or a finder's name */
+    char *slices;        /* A:B; NULL = all */
+    qb_numbers size;     /* NX,NY; default: columns, columns */
+    double voxel;        /* mm, of x and y; default: the pixel size */
+    double roi;          /* mm: voxels farther from the middle stay zero; default: half the longer side */
+    double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
+    int seed;            /* of the order of voxels */
+    char *kernel;        /* a variant id; NULL = the planner chooses */
+} qb_mbir_options;
+QB_API extern const qb_param qb_mbir_params[];
+
 /* A job that is decided but has not begun: it has allocated nothing large and written nothing. */
 typedef struct qb_job qb_job;
 
@@ -148,6 +186,13 @@ QB_API qb_status qb_sirt_plan(qb_scan *scan, const qb_geometry *geometry, const 
                               const char *command, const qb_env *env, qb_job **job);
 QB_API qb_status qb_cgls_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                               const qb_iterative_options *options, const qb_output_options *output,
+                              const char *command, const qb_env *env, qb_job **job);
+/* Model-based reconstruction of a parallel beam. With a prior between slices the whole stack is held,
+ * with line integrals, errors and weights: QB_BAD_ARGUMENT, with how much, when env allows less; slices on
+ * their own pass in slabs. QB_BAD_INPUT for weights that are negative, no numbers or all zero. The
+ * report tells equits, change and cost. */
+QB_API qb_status qb_mbir_plan(qb_scan *scan, const qb_prep_options *prep,
+                              const qb_mbir_options *options, const qb_output_options *output,
                               const char *command, const qb_env *env, qb_job **job);
 /* Line integrals of a volume, by qb_projector, from disk to disk. geometry->geometry is `parallel`, a
  * file (then views, angles, detector and distances are its), or NULL for a circle. QB_BAD_INPUT for a

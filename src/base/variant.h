@@ -17,6 +17,7 @@ typedef enum qb__operation {
     QB__BP_PARALLEL,    /* problem: qb__bp_parallel_problem */
     QB__BP_CONE,        /* qb__bp_cone_problem */
     QB__PROJECT_JOSEPH, /* qb__joseph_problem */
+    QB__ICD,            /* qb__icd_size */
     QB__OPERATIONS
 } qb__operation;
 

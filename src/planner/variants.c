@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "cpu/bp_cone/bp_cone.h"
 #include "cpu/bp_parallel/bp_parallel.h"
+#include "cpu/icd/icd.h"
 #include "cpu/project_joseph/project_joseph.h"
 #include "geometry/parallel.h"
 #include "kernels/bp_parallel/bp_parallel_device.h"
@@ -21,6 +22,7 @@
 ROWS(parallel_rows, qb__bp_parallel_variant, qb__bp_parallel_variants)
 ROWS(cone_rows, qb__bp_cone_variant, qb__bp_cone_variants)
 ROWS(joseph_rows, qb__joseph_variant, qb__joseph_variants)
+ROWS(icd_rows, qb__icd_variant, qb__icd_variants)
 
 static const qb__variant *parallel_device_rows(size_t i) {
     size_t count;
@@ -90,6 +92,15 @@ static size_t joseph_columns(const void *problem) {
     return ((const qb__joseph_problem *)problem)->columns;
 }
 
+static double icd_updates(const void *problem) {
+    const qb__icd_size *p = problem;
+    return (double)p->views * (double)p->taps * (double)p->pixels;
+}
+
+static size_t icd_columns(const void *problem) {
+    return ((const qb__icd_size *)problem)->columns;
+}
+
 /* ---- the table ---- */
 
 static const struct operation {
@@ -108,6 +119,10 @@ static const struct operation {
                              joseph_updates, joseph_columns, NULL, NULL},
                             joseph_rows,
                             no_rows},
+    [QB__ICD] = {{"for iterative coordinate descent", "mbir", "descends", false, icd_updates,
+                  icd_columns, NULL, NULL},
+                 icd_rows,
+                 no_rows},
 };
 
 const qb__operation_row *qb__operation_of(qb__operation operation) {

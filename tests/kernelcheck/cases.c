@@ -10,7 +10,8 @@ const kernel_case *const cases[] = {&bp_parallel_linear_case,
                                     &bp_cone_circular_case,
                                     &bp_cone_matrix_case,
                                     &project_joseph_case,
+                                    &icd_case,
                                     NULL};
 
 const kernel_table *const tables[] = {&bp_parallel_table, &bp_device_table, &bp_cone_table,
-                                      &project_joseph_table, NULL};
+                                      &project_joseph_table, &icd_table, NULL};

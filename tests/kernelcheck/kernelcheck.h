@@ -62,6 +62,8 @@ extern const kernel_table bp_cone_table;
 extern const kernel_case bp_cone_circular_case, bp_cone_matrix_case;
 extern const kernel_table project_joseph_table;
 extern const kernel_case project_joseph_case;
+extern const kernel_table icd_table;
+extern const kernel_case icd_case;
 
 /* random.c: a small generator with a state per trial. */
 typedef struct rng {

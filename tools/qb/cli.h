@@ -44,6 +44,7 @@ typedef struct options {
     qb_fbp_options fbp;
     qb_fdk_options fdk;
     qb_iterative_options iterative;
+    qb_mbir_options mbir;
     qb_project_options project;
     qb_geometry_options geometry;
     qb_grid_options grid;
@@ -149,6 +150,7 @@ qb_status cmd_fbp(cli *c);
 qb_status cmd_fdk(cli *c);
 qb_status cmd_sirt(cli *c);
 qb_status cmd_cgls(cli *c);
+qb_status cmd_mbir(cli *c);
 qb_status cmd_project(cli *c);
 /* What fbp, fdk and project do once the job is planned: print the plan, or run it and print the report. */
 qb_status finish_job(cli *c, qb_job *job);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_CPU_ICD_ICD_H
+#define QB_CPU_ICD_ICD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/variant.h"
+
+/* Iterative coordinate descent, 16 slices at a time: the contract of every CPU variant. The cost
+ *
+ *   1/2 sum_i w_i (y_i - (A x)_i)^2 + sum_pairs b_st rho(x_s - x_t)
+ *
+ * is lowered voxel by voxel (Bouman and Sauer, IEEE Trans. Image Process. 5 (1996) 480), with the
+ * q-generalised Gaussian Markov random field of Thibault et al. (Med. Phys. 34 (2007) 4526)
+ *
+ *   rho(d) = |d|^p / (p sigma^p) * r / (1 + r),  r = |d / (T sigma)|^(q - p)
+ *
+ * whose quadratic surrogate at the present difference (Yu et al., IEEE Trans. Image Process. 20
+ * (2011) 161) makes each step a division and the cost fall monotonically. Below |d| = sigma / 1000,
+ * rho goes on as that surrogate, so that q < 2 has no pole.
+ *
+ * A voxel's column of A is the same in all slices, so slices lie side by side: a lane is a slice,
+ * every sum stays in its lane, and no bit depends on which slices keep it company. */
+enum { QB__ICD_LANES = 16 };
+
+/* Where voxels cast their shadows in a parallel beam: the strip integral over a detector column of
+ * the chord through a square pixel, a trapezoid blurred by the column's aperture, exactly. Views are
+ * padded to `stride`, a multiple of 16, where nothing is cast. */
+typedef struct qb__footprints {
+    size_t views, stride, columns, taps; /* taps: columns that a shadow touches at most */
+    const double *ax, *ay, *h0;          /* [stride] its middle is ax ix + ay iy + h0 columns */
+    const float *half, *flat;            /* [stride] columns from the middle to where it ends, falls */
+    const float *rise, *bend;            /* [stride] 1 / its longer side; 1 / (2 longer shorter) */
+    float area;                          /* of a pixel over a column's width, mm */
+} qb__footprints;
+
+/* A voxel's column of A: tap[k * stride + view] belongs to detector column first[view] + k - taps,
+ * 0 <= first[view] <= columns + taps: rows of data are padded with `taps` columns on both sides.
+ * Taps beyond the detector are zero but for rounding. */
+typedef struct qb__icd_column {
+    int32_t *first; /* [stride] */
+    float *tap;     /* [taps][stride], 64-byte aligned */
+} qb__icd_column;
+
+/* The prior, as the kernels want it. */
+typedef struct qb__icd_prior {
+    double p, q, t, sigma;
+    double nearest, diagonal, interslice; /* b of each of 4, 4 and 2 neighbours */
+} qb__icd_prior;
+
+/* What all slices share. Pixels are numbered (iy + 1) * (nx + 2) + ix + 1: one more on every side. */
+typedef struct qb__icd_problem {
+    qb__footprints shadows;
+    size_t nx, ny;
+    const uint8_t *inside; /* [(ny + 2) (nx + 2)] 1 = may change; the rest is none's neighbour */
+    qb__icd_prior prior;
+    bool positive;         /* no voxel below zero */
+    /* A voxel's column, computed or from a store; any thread. */
+    void (*fetch)(const struct qb__icd_problem *problem, uint32_t pixel, const qb__icd_column *column);
+    const void *store; /* fetch's own */
+} qb__icd_problem;
+
+/* 16 slices: [view][columns + 2 taps][16] and [pixel][16]; lanes without a slice are zero. */
+typedef struct qb__icd_group {
+    float *error;        /* y - A x */
+    const float *weight; /* w; NULL = 1 */
+    float *x;
+    const float *curve;  /* theta2 = sum A^2 w; a voxel where it is 0 is seen by nobody and stays */
+    /* x of the slices before and after each lane's, at the same index, and b; NULL = no such prior. */
+    const float *before, *after;
+    float before_b[QB__ICD_LANES], after_b[QB__ICD_LANES];
+} qb__icd_group;
+
+/* Sums over what was visited, lane by lane. */
+typedef struct qb__icd_moved {
+    double change[QB__ICD_LANES]; /* sum |x' - x| */
+    uint64_t updates;             /* voxels, lanes not counted */
+} qb__icd_moved;
+
+typedef struct qb__icd_variant {
+    qb__variant head; /* an update is an entry of A times a slice; accuracy as the solution's */
+
+    /* The column of the pixel ix, iy. */
+    void (*footprint)(const qb__footprints *shadows, double ix, double iy, const qb__icd_column *column);
+    /* tap[i] = scale * bytes[i]; count is a multiple of 16. */
+    void (*unpack)(const uint8_t *bytes, float scale, size_t count, float *tap);
+    /* Update pixels[count] in this order; with `skip` not where a lane is zero among zeros, and not at
+     * all where all lanes are. scratch: scratch_bytes, 64-byte aligned. */
+    void (*update)(const qb__icd_problem *problem, const qb__icd_group *group, const uint32_t *pixels,
+                   size_t count, bool skip, qb__icd_moved *moved, void *scratch);
+    /* curve[pixel] = sum A^2 w. */
+    void (*curve)(const qb__icd_problem *problem, const float *weight, const uint32_t *pixels,
+                  size_t count, float *curve, void *scratch);
+    /* x[pixel] = sum A lines. */
+    void (*back)(const qb__icd_problem *problem, const float *lines, const uint32_t *pixels,
+                 size_t count, float *x, void *scratch);
+    /* lines -= A x of these pixels. */
+    void (*subtract)(const qb__icd_problem *problem, const float *x, const uint32_t *pixels,
+                     size_t count, float *lines, void *scratch);
+    /* The prior's part of the cost, lane by lane added to cost[16]: pairs of these pixels with those
+     * at the right, below and after them. */
+    void (*prior)(const qb__icd_problem *problem, const qb__icd_group *group, const uint32_t *pixels,
+                  size_t count, double *cost);
+} qb__icd_variant;
+
+/* As the planner sees it. */
+typedef struct qb__icd_size {
+    size_t views, columns, pixels, taps;
+} qb__icd_size;
+
+/* All variants built in, fastest first; a row whose features the CPU lacks is listed too. */
+const qb__icd_variant *qb__icd_variants(size_t *count);
+size_t qb__icd_scratch_bytes(const qb__footprints *shadows);
+
+/* ---- the double-precision oracle (ref/) ---- */
+
+/* The entry of A for a detector column, exactly. */
+double qb__footprint_reference(const qb__footprints *shadows, size_t view, double ix, double iy,
+                               double column);
+/* The surrogate's coefficient rho'(d) / d, and rho(d). */
+double qb__icd_bend_reference(const qb__icd_prior *prior, double d);
+double qb__icd_rho_reference(const qb__icd_prior *prior, double d);
+
+/* Algorithm 1 in double, one voxel of one slice at a time, in any order; with A as fetched or, where
+ * `exact`, by qb__footprint_reference. Data are [view][slice][column], x is [slice][pixel]. */
+typedef struct qb__icd_oracle {
+    const qb__icd_problem *problem; /* its fetch is called with a column of the oracle's user */
+    bool exact;
+    qb__icd_column column;
+    size_t slices;
+    const double *weight;
+    double *error; /* y - A x, kept up to date */
+    double *x;
+} qb__icd_oracle;
+/* Returns |x' - x|. */
+double qb__icd_reference_update(const qb__icd_oracle *oracle, size_t slice, uint32_t pixel);
+/* error -= A x */
+void qb__icd_reference_subtract(const qb__icd_oracle *oracle);
+double qb__icd_reference_cost(const qb__icd_oracle *oracle);
+
+#endif

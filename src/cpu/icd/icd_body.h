@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* Every variant's functions, compiled once for each width of registers. */
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "icd_lanes.h"
+#include "icd_rows.h"
+
+enum { LANES = QB__ICD_LANES };
+
+/* ---- footprints ---- */
+
+/* The share of a shadow that lies before t columns from its middle, |t| <= half: the integral of a
+ * trapezoid. */
+static inline float share_before(float t, float half, float flat, float rise, float bend) {
+    const float size = fminf(fabsf(t), half), over = fmaxf(size - flat, 0.0f);
+    const float part = size * rise - over * over * bend;
+    return t < 0 ? 0.5f - part : 0.5f + part;
+}
+
+/* A column's entry is the share before its end less the share before its beginning. */
+static void footprint(const qb__footprints *s, double ix, double iy, const qb__icd_column *column) {
+    const int taps = (int)s->taps, last = (int)s->columns + taps;
+    const float end = (float)s->columns - 0.5f, area = s->area;
+    float begins[16], middles[16], before[16];
+    for (size_t view = 0; view < s->stride; view += 16) {
+        int32_t *first = column->first + view;
+        const double *ax = s->ax + view, *ay = s->ay + view, *h0 = s->h0 + view;
+        const float *half = s->half + view, *flat = s->flat + view, *rise = s->rise + view,
+                    *bend = s->bend + view;
+        for (int i = 0; i < 16; i++) {
+            /* In double: single precision has too few digits for a fraction of thousands. */
+            const double h = ax[i] * ix + ay[i] * iy + h0[i];
+            const double from = floor(h - (double)half[i] + 0.5);
+            double at = from < -taps ? -taps : from;
+            at = at > (double)(last - taps) ? (double)(last - taps) : at;
+            first[i] = (int32_t)at + taps;
+            begins[i] = (float)(at - 0.5 - h);
+            middles[i] = (float)h;
+        }
+        for (int i = 0; i < 16; i++) {
+            const float t = fminf(fmaxf(begins[i], -0.5f - middles[i]), end - middles[i]);
+            before[i] = share_before(t, half[i], flat[i], rise[i], bend[i]);
+        }
+        for (int k = 0; k < taps; k++) {
+            float *tap = column->tap + (size_t)k * s->stride + view;
+            for (int i = 0; i < 16; i++) {
+                const float next = begins[i] + (float)(k + 1);
+                const float t = fminf(fmaxf(next, -0.5f - middles[i]), end - middles[i]);
+                const float share = share_before(t, half[i], flat[i], rise[i], bend[i]);
+                tap[i] = area * (share - before[i]);
+                before[i] = share;
+            }
+        }
+    }
+}
+
+static void unpack(const uint8_t *bytes, float scale, size_t count, float *tap) {
+    for (size_t i = 0; i < count; i++) tap[i] = scale * (float)bytes[i];
+}
+
+/* ---- a column of A with 16 slices ---- */
+
+enum { CHAINS = 4 }; /* sums side by side, so that no addition waits for the one before */
+
+/* sum A w e of one column, and before that e -= A' step of another one: neighbours' shadows overlap,
+ * and what has just been written is read again from the nearest cache. taps is a constant where it
+ * matters. */
+LANES_INLINE lanes dot_columns(const qb__icd_problem *p, const int taps, const float *weight, float *error,
+                               const qb__icd_column *column, const qb__icd_column *late, lanes step) {
+    const size_t stride = p->shadows.stride;
+    const size_t row = (p->shadows.columns + 2 * p->shadows.taps) * LANES;
+    lanes sum[CHAINS] = {{0}};
+    for (size_t view = 0; view < p->shadows.views; view++) {
+        float *e = error + view * row;
+        if (late) {
+            float *to = e + (size_t)late->first[view] * LANES;
+            for (int k = 0; k < taps; k++)
+                lanes_put(to + k * LANES,
+                          lanes_at(to + k * LANES) - late->tap[(size_t)k * stride + view] * step);
+        }
+        const size_t at = (size_t)column->first[view] * LANES;
+        for (int k = 0; k < taps; k++) {
+            const float tap = column->tap[(size_t)k * stride + view];
+            const lanes value = lanes_at(e + at + k * LANES);
+            sum[k % CHAINS] +=
+                tap * (weight ? value * lanes_at(weight + view * row + at + k * LANES) : value);
+        }
+    }
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/* The usual numbers of taps are known to the compiler. */
+LANES_INLINE lanes dot_any(const qb__icd_problem *p, const float *weight, float *error,
+                           const qb__icd_column *column, const qb__icd_column *late, lanes step) {
+    const int taps = (int)p->shadows.taps;
+#define DOT(n)                                                                                     \
+    if (taps == n)                                                                                 \
+        return late ? dot_columns(p, n, weight, error, column, late, step)                         \
+                    : dot_columns(p, n, weight, error, column, NULL, step)
+    DOT(3);
+    DOT(4);
+    DOT(5);
+#undef DOT
+    return dot_columns(p, taps, weight, error, column, late, step);
+}
+
+LANES_INLINE lanes dot(const qb__icd_problem *p, const qb__icd_group *g, const qb__icd_column *column,
+                 const qb__icd_column *late, lanes step) {
+    return g->weight ? dot_any(p, g->weight, g->error, column, late, step)
+                     : dot_any(p, NULL, g->error, column, late, step);
+}
+
+LANES_INLINE void subtract_column(const qb__icd_problem *p, const qb__icd_column *column, lanes step,
+                            float *lines) {
+    const size_t stride = p->shadows.stride, taps = p->shadows.taps;
+    const size_t row = (p->shadows.columns + 2 * taps) * LANES;
+    for (size_t view = 0; view < p->shadows.views; view++) {
+        float *to = lines + view * row + (size_t)column->first[view] * LANES;
+        for (size_t k = 0; k < taps; k++)
+            lanes_put(to + k * LANES, lanes_at(to + k * LANES) - column->tap[k * stride + view] * step);
+    }
+}
+
+static void columns_in(const qb__footprints *s, void *scratch, qb__icd_column column[2]) {
+    float *at = scratch;
+    for (int i = 0; i < 2; i++) {
+        column[i].tap = at;
+        at += s->taps * s->stride;
+    }
+    for (int i = 0; i < 2; i++) column[i].first = (int32_t *)(void *)at + (size_t)i * s->stride;
+}
+
+/* ---- the prior ---- */
+
+typedef struct bending { /* constants of rho'(d) / d */
+    float scale, least, per_sigma, log_t, power, pole, p, q;
+} bending;
+
+static bending bending_of(const qb__icd_prior *o) {
+    return (bending){.scale = (float)(1 / (o->p * o->sigma * o->sigma * pow(o->t, o->q - o->p))),
+                     .least = 1e-3f,
+                     .per_sigma = (float)(1 / o->sigma),
+                     .log_t = (float)log2(o->t),
+                     .power = (float)(o->q - o->p),
+                     .pole = (float)(o->q - 2),
+                     .p = (float)o->p,
+                     .q = (float)o->q};
+}
+
+/* rho'(d) / d = u^(q-2) (q + p r) / (1 + r)^2 / (p sigma^2 T^(q-p)), u = |d| / sigma, r = (u/T)^(q-p) */
+LANES_INLINE lanes bend(const bending *b, lanes d) {
+    const lanes u = lanes_largest(lanes_size(d) * b->per_sigma, lanes_all(b->least));
+    const lanes log_u = lanes_log2(u), r = lanes_exp2((log_u - b->log_t) * b->power);
+    const lanes more = 1.0f + r, c = b->scale * (b->q + b->p * r) / (more * more);
+    return b->pole == 0 ? c : c * lanes_exp2(log_u * b->pole);
+}
+
+typedef struct pull {
+    lanes slope, curve;
+} pull;
+
+LANES_INLINE void pull_to(const bending *b, lanes weight, lanes x, lanes neighbour, pull *sum) {
+    const lanes d = x - neighbour, c = weight * bend(b, d);
+    sum->slope += c * d;
+    sum->curve += c;
+}
+
+typedef struct around {
+    ptrdiff_t step[8];
+    float b[8];
+} around;
+
+static around around_of(const qb__icd_problem *p) {
+    const ptrdiff_t row = (ptrdiff_t)p->nx + 2;
+    const float n = (float)p->prior.nearest, d = (float)p->prior.diagonal;
+    return (around){{1, row, row + 1, row - 1, -1, -row, -row - 1, 1 - row}, {n, n, d, d, n, n, d, d}};
+}
+
+LANES_INLINE pull pull_of(const qb__icd_problem *p, const qb__icd_group *g, const around *near,
+                    const bending *b, uint32_t pixel, lanes x) {
+    pull sum = {{0}, {0}};
+    for (int i = 0; i < 8; i++) {
+        const size_t other = (size_t)((ptrdiff_t)pixel + near->step[i]);
+        if (p->inside[other] && near->b[i] > 0)
+            pull_to(b, lanes_all(near->b[i]), x, lanes_at(g->x + other * LANES), &sum);
+    }
+    if (g->before) {
+        pull_to(b, lanes_from(g->before_b), x, lanes_from(g->before + (size_t)pixel * LANES), &sum);
+        pull_to(b, lanes_from(g->after_b), x, lanes_from(g->after + (size_t)pixel * LANES), &sum);
+    }
+    return sum;
+}
+
+/* Lanes where the voxel or a neighbour is not zero. */
+LANES_INLINE bits not_all_zero(const qb__icd_group *g, const around *near, uint32_t pixel) {
+    bits any = (bits)lanes_at(g->x + (size_t)pixel * LANES);
+    for (int i = 0; i < 8; i++)
+        any |= (bits)lanes_at(g->x + (size_t)((ptrdiff_t)pixel + near->step[i]) * LANES);
+    if (g->before) {
+        any |= (bits)lanes_from(g->before + (size_t)pixel * LANES) & (bits)(lanes_from(g->before_b) > 0.0f);
+        any |= (bits)lanes_from(g->after + (size_t)pixel * LANES) & (bits)(lanes_from(g->after_b) > 0.0f);
+    }
+    return (any & 0x7fffffff) != 0;
+}
+
+/* ---- Algorithm 1, voxel by voxel ---- */
+
+static void update(const qb__icd_problem *p, const qb__icd_group *g, const uint32_t *pixels,
+                   size_t count, bool skip, qb__icd_moved *moved, void *scratch) {
+    const bending b = bending_of(&p->prior);
+    const around near = around_of(p);
+    qb__icd_column column[2];
+    columns_in(&p->shadows, scratch, column);
+    const qb__icd_column *late = NULL; /* the step before this one, not yet in the error */
+    lanes step = {0}, changed = {0};
+    int hand = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t pixel = pixels[i];
+        bits awake = (bits)lanes_all(0.0f) == 0;
+        if (skip) awake = not_all_zero(g, &near, pixel);
+        if (!lanes_any(awake)) continue;
+        p->fetch(p, pixel, &column[hand]);
+        const lanes slope = dot(p, g, &column[hand], late, step);
+        const lanes x = lanes_at(g->x + (size_t)pixel * LANES);
+        const lanes curve = lanes_at(g->curve + (size_t)pixel * LANES);
+        const pull prior = pull_of(p, g, &near, &b, pixel, x);
+        lanes next = x + (slope - prior.slope) / (curve + prior.curve);
+        next = lanes_pick((curve > 0.0f) & awake, next, x); /* a lane's fate is its own */
+        if (p->positive) next = lanes_largest(next, lanes_all(0.0f));
+        lanes_put(g->x + (size_t)pixel * LANES, next);
+        step = next - x;
+        changed += lanes_size(step);
+        late = lanes_any((bits)step & 0x7fffffff) ? &column[hand] : NULL;
+        hand ^= late != NULL;
+        moved->updates++;
+    }
+    if (late) subtract_column(p, late, step, g->error);
+    for (int i = 0; i < LANES; i++) moved->change[i] += (double)changed[i];
+}
+
+/* ---- what is done once ---- */
+
+static void curve_of(const qb__icd_problem *p, const float *weight, const uint32_t *pixels,
+                     size_t count, float *curve, void *scratch) {
+    const size_t stride = p->shadows.stride, taps = p->shadows.taps;
+    const size_t row = (p->shadows.columns + 2 * taps) * LANES;
+    qb__icd_column column[2];
+    columns_in(&p->shadows, scratch, column);
+    for (size_t i = 0; i < count; i++) {
+        lanes sum[CHAINS] = {{0}};
+        p->fetch(p, pixels[i], column);
+        for (size_t view = 0; view < p->shadows.views; view++) {
+            const size_t at = view * row + (size_t)column->first[view] * LANES;
+            for (size_t k = 0; k < taps; k++) {
+                const float tap = column->tap[k * stride + view], square = tap * tap;
+                sum[k % CHAINS] += weight ? square * lanes_at(weight + at + k * LANES) : lanes_all(square);
+            }
+        }
+        lanes_put(curve + (size_t)pixels[i] * LANES, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+    }
+}
+
+static void back(const qb__icd_problem *p, const float *lines, const uint32_t *pixels, size_t count,
+                 float *x, void *scratch) {
+    const qb__icd_group g = {.error = (float *)lines};
+    qb__icd_column column[2];
+    columns_in(&p->shadows, scratch, column);
+    for (size_t i = 0; i < count; i++) {
+        p->fetch(p, pixels[i], column);
+        lanes_put(x + (size_t)pixels[i] * LANES, dot(p, &g, column, NULL, lanes_all(0.0f)));
+    }
+}
+
+static void subtract(const qb__icd_problem *p, const float *x, const uint32_t *pixels, size_t count,
+                     float *lines, void *scratch) {
+    qb__icd_column column[2];
+    columns_in(&p->shadows, scratch, column);
+    for (size_t i = 0; i < count; i++) {
+        const lanes value = lanes_at(x + (size_t)pixels[i] * LANES);
+        if (!lanes_any((bits)value & 0x7fffffff)) continue;
+        p->fetch(p, pixels[i], column);
+        subtract_column(p, column, value, lines);
+    }
+}
+
+/* rho(d) = d^2 / 2 * c(least) below `least`, else as it stands there and |u|^p/p r/(1+r) beyond. */
+LANES_INLINE lanes rho(const bending *b, const bending *offset, const lanes *d) {
+    const lanes size = lanes_size(*d) * b->per_sigma;
+    const lanes u = lanes_largest(size, lanes_all(b->least));
+    const lanes log_u = lanes_log2(u), r = lanes_exp2((log_u - b->log_t) * b->power);
+    const lanes far = lanes_exp2(log_u * b->p) * r / ((1.0f + r) * b->p) + offset->scale;
+    const lanes close = 0.5f * offset->least * size * size;
+    return lanes_pick(size < b->least, close, far);
+}
+
+static void prior_cost(const qb__icd_problem *p, const qb__icd_group *g, const uint32_t *pixels,
+                       size_t count, double *cost) {
+    const bending b = bending_of(&p->prior);
+    const around near = around_of(p);
+    /* What keeps rho continuous at `least`: its curvature there, and a constant. */
+    const double least = (double)b.least * p->prior.sigma, bent = qb__icd_bend_reference(&p->prior, least);
+    const double u = (double)b.least, r = pow(u / p->prior.t, p->prior.q - p->prior.p);
+    const bending offset = {.least = (float)(bent * p->prior.sigma * p->prior.sigma),
+                            .scale = (float)(0.5 * bent * least * least -
+                                             pow(u, p->prior.p) / p->prior.p * r / (1 + r))};
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t pixel = pixels[i];
+        const lanes x = lanes_at(g->x + (size_t)pixel * LANES);
+        lanes sum = {0};
+        for (int n = 0; n < 4; n++) { /* each pair once */
+            const size_t other = (size_t)((ptrdiff_t)pixel + near.step[n]);
+            const lanes d = x - lanes_at(g->x + other * LANES);
+            if (p->inside[other]) sum += near.b[n] * rho(&b, &offset, &d);
+        }
+        if (g->after) {
+            const lanes d = x - lanes_from(g->after + (size_t)pixel * LANES);
+            sum += lanes_from(g->after_b) * rho(&b, &offset, &d);
+        }
+        for (int l = 0; l < LANES; l++) cost[l] += (double)sum[l];
+    }
+}
+
+#define ICD_VARIANT(name, needs, rate)                                                             \
+    {                                                                                              \
+        .head = {.id = name, .operation = QB__ICD, .interp = QB_INTERP_LINEAR,                     \
+                 .accuracy = QB_ACCURACY_HIGH, .features = needs, .speed = rate},                  \
+        .footprint = footprint, .unpack = unpack, .update = update, .curve = curve_of,             \
+        .back = back, .subtract = subtract, .prior = prior_cost                                    \
+    }

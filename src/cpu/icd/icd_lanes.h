@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Sixteen floats side by side, in the compiler's own vectors: the same expressions, and so the same
+ * bits, for every width of registers. */
+#ifndef QB_CPU_ICD_ICD_LANES_H
+#define QB_CPU_ICD_ICD_LANES_H
+
+#include <stdint.h>
+
+/* Nothing here is called across files: there is no interface whose registers could differ. */
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+typedef float lanes __attribute__((vector_size(64)));
+typedef float lanes_anywhere __attribute__((vector_size(64), aligned(4)));
+typedef int32_t bits __attribute__((vector_size(64)));
+
+#define LANES_INLINE static inline __attribute__((always_inline))
+
+LANES_INLINE lanes lanes_all(float v) {
+    return (lanes){v, v, v, v, v, v, v, v, v, v, v, v, v, v, v, v};
+}
+
+LANES_INLINE lanes lanes_at(const float *p) {
+    return *(const lanes *)(const void *)p;
+}
+
+LANES_INLINE lanes lanes_from(const float *p) {
+    return *(const lanes_anywhere *)(const void *)p;
+}
+
+LANES_INLINE void lanes_put(float *p, lanes v) {
+    *(lanes *)(void *)p = v;
+}
+
+LANES_INLINE lanes lanes_pick(bits chosen, lanes yes, lanes no) {
+    return (lanes)((chosen & (bits)yes) | (~chosen & (bits)no));
+}
+
+LANES_INLINE lanes lanes_largest(lanes a, lanes b) {
+    return lanes_pick(a > b, a, b);
+}
+
+LANES_INLINE lanes lanes_size(lanes v) {
+    return (lanes)((bits)v & 0x7fffffff);
+}
+
+LANES_INLINE int lanes_any(bits v) {
+    int32_t any = 0;
+    for (int i = 0; i < 16; i++) any |= v[i];
+    return any != 0;
+}
+
+/* Of normal numbers above zero, to 2e-7 absolute beside the rounding of the result: the exponent,
+ * and the series of 2 artanh(s), s = (m - 1) / (m + 1), of a mantissa around one. */
+LANES_INLINE lanes lanes_log2(lanes v) {
+    const bits shifted = (bits)v - 0x3f3504f3; /* sqrt(1/2) */
+    const bits exponent = shifted >> 23;
+    const lanes m = (lanes)((shifted & 0x7fffff) + 0x3f3504f3);
+    const lanes s = (m - 1.0f) / (m + 1.0f), s2 = s * s;
+    const lanes series =
+        2.8853900818f + s2 * (0.9617966939f + s2 * (0.5770780164f + s2 * (0.4121985832f + s2 * 0.3205988980f)));
+    return __builtin_convertvector(exponent, lanes) + s * series;
+}
+
+/* Of -120 to 120: a power of two, and the exponential series of what is left of at most one half. */
+LANES_INLINE lanes lanes_exp2(lanes v) {
+    const float round = 12582912.0f;
+    const lanes low = (lanes)(v < -120.0f), high = (lanes)(v > 120.0f);
+    v = lanes_pick((bits)low, lanes_all(-120.0f), lanes_pick((bits)high, lanes_all(120.0f), v));
+    const lanes whole = (v + round) - round;
+    const lanes f = v - whole;
+    const lanes series =
+        1.0f + f * (0.6931471806f +
+                    f * (0.2402265070f +
+                         f * (0.0555041087f +
+                              f * (0.0096181291f + f * (0.0013333558f + f * 0.0001540353f)))));
+    return (lanes)((bits)series + (__builtin_convertvector(whole, bits) << 23));
+}
+
+#endif

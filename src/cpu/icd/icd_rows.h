@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_CPU_ICD_ICD_ROWS_H
+#define QB_CPU_ICD_ICD_ROWS_H
+
+#include "icd.h"
+
+extern const qb__icd_variant qb__icd_scalar, qb__icd_avx2, qb__icd_avx512;
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops/system_matrix.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "geometry/parallel.h"
+
+enum { RAYS = 3, SHAPES = 4, PADDING = 16 };
+
+/* ---- shadows ---- */
+
+/* Views behind the last, which round their number up, cast nothing: rise and bend are zero. */
+static void shape(qb__system_matrix *m) {
+    const size_t stride = m->shadows.stride;
+    float *half = m->shapes, *flat = half + stride, *rise = flat + stride, *bend = rise + stride;
+    double widest = 0;
+    for (size_t v = 0; v < stride; v++) {
+        const double a = fabs(m->rays[v]), b = fabs(m->rays[stride + v]);
+        const double longer = fmax(a, b), shorter = fmin(a, b);
+        half[v] = (float)((a + b) / 2);
+        flat[v] = (float)((longer - shorter) / 2);
+        rise[v] = v < m->shadows.views ? (float)(1 / longer) : 0;
+        /* A pixel seen straight on has a shadow of upright ends: nothing bends. */
+        bend[v] = v < m->shadows.views && shorter > 1e-6 * longer ? (float)(1 / (2 * a * b)) : 0;
+        widest = fmax(widest, a + b);
+    }
+    m->shadows.half = half;
+    m->shadows.flat = flat;
+    m->shadows.rise = rise;
+    m->shadows.bend = bend;
+    m->shadows.taps = (size_t)ceil(widest + 1 - 1e-9);
+}
+
+qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *grid,
+                                   const qb__icd_variant *variant, qb__system_matrix *matrix) {
+    const size_t stride = qb__round_up(geometry->views, PADDING);
+    *matrix = (qb__system_matrix){.variant = variant,
+                                  .nx = grid->n[0],
+                                  .ny = grid->n[1],
+                                  .kind = QB_MATRIX_FLY,
+                                  .shadows = {.views = geometry->views,
+                                              .stride = stride,
+                                              .columns = geometry->columns}};
+    qb_status status;
+    if (fabs(grid->voxel[0] - grid->voxel[1]) > 1e-9 * grid->voxel[0])
+        return qb__fail(QB_UNSUPPORTED, "voxels of %g x %g mm: the system matrix needs square ones",
+                        grid->voxel[0], grid->voxel[1]);
+    QB__TRY(qb__alloc(RAYS * stride, sizeof(double), &matrix->rays));
+    QB__TRY(qb__alloc(SHAPES * stride, sizeof(float), &matrix->shapes));
+    matrix->shadows.ax = matrix->rays;
+    matrix->shadows.ay = matrix->rays + stride;
+    matrix->shadows.h0 = matrix->rays + 2 * stride;
+    QB__TRY(qb__parallel_rows(geometry, grid, matrix->rays, matrix->rays + stride,
+                              matrix->rays + 2 * stride));
+    /* One column over, a voxel's middle moves by hypot(ax, ay) columns. */
+    matrix->shadows.area =
+        (float)(grid->voxel[0] * hypot(matrix->rays[0], matrix->rays[stride]));
+    shape(matrix);
+out:
+    return status;
+}
+
+/* ---- keeping ---- */
+
+size_t qb__system_matrix_bytes(const qb__system_matrix *m, qb_mbir_matrix kind, size_t pixels) {
+    const size_t entries = m->shadows.taps * m->shadows.stride;
+    const size_t each = entries * (kind == QB_MATRIX_FLOATS ? sizeof(float) : 1) +
+                        m->shadows.stride * sizeof(uint16_t) + sizeof(float);
+    const size_t map = (m->nx + 2) * (m->ny + 2) * sizeof(uint32_t);
+    return kind == QB_MATRIX_FLY ? 0 : pixels * each + map;
+}
+
+typedef struct keeping {
+    qb__system_matrix *m;
+    const uint32_t *pixels;
+    size_t count;
+    char **scratch; /* [thread] */
+} keeping;
+
+enum { RUN = 256 }; /* columns a task */
+
+static void compute(const qb__system_matrix *m, uint32_t pixel, const qb__icd_column *column) {
+    const size_t row = m->nx + 2;
+    m->variant->footprint(&m->shadows, (double)(pixel % row) - 1, (double)(pixel / row) - 1, column);
+}
+
+/* Rounded to 255ths of the column's largest entry. */
+static void pack(qb__system_matrix *m, size_t slot, const qb__icd_column *column) {
+    const size_t entries = m->shadows.taps * m->shadows.stride;
+    float largest = 0;
+    for (size_t i = 0; i < entries; i++) largest = fmaxf(largest, column->tap[i]);
+    const float per = largest > 0 ? 255 / largest : 0;
+    uint8_t *bytes = m->bytes + slot * entries;
+    for (size_t i = 0; i < entries; i++)
+        bytes[i] = (uint8_t)(int)(fmaxf(column->tap[i], 0) * per + 0.5f);
+    m->scale[slot] = largest / 255;
+}
+
+static void keep_run(void *context, size_t task, int worker) {
+    const keeping *k = context;
+    qb__system_matrix *m = k->m;
+    const size_t stride = m->shadows.stride, entries = m->shadows.taps * stride;
+    qb__icd_column column = {.tap = (float *)(void *)k->scratch[worker]};
+    column.first = (int32_t *)(void *)(column.tap + entries);
+    for (size_t slot = task * RUN; slot < qb__smaller((task + 1) * RUN, k->count); slot++) {
+        compute(m, k->pixels[slot], &column);
+        m->slot[k->pixels[slot]] = (uint32_t)slot;
+        for (size_t v = 0; v < stride; v++) m->first[slot * stride + v] = (uint16_t)column.first[v];
+        if (m->kind == QB_MATRIX_BYTES)
+            pack(m, slot, &column);
+        else
+            memcpy(m->floats + slot * entries, column.tap, entries * sizeof(float));
+    }
+}
+
+qb_status qb__system_matrix_keep(qb__system_matrix *m, qb_mbir_matrix kind, const uint32_t *pixels,
+                                 size_t count, qb__pool *pool) {
+    const size_t entries = m->shadows.taps * m->shadows.stride;
+    const int threads = qb__pool_threads(pool);
+    keeping k = {m, pixels, count, NULL};
+    qb_status status = QB_OK;
+    if (kind == QB_MATRIX_FLY) return QB_OK;
+    if (m->shadows.columns + 2 * m->shadows.taps > UINT16_MAX)
+        return qb__fail(QB_UNSUPPORTED, "a detector of %zu columns is too wide for a matrix that is kept: give --matrix fly",
+                        m->shadows.columns);
+    QB__TRY(qb__alloc((size_t)threads, sizeof *k.scratch, &k.scratch));
+    for (int i = 0; i < threads; i++)
+        QB__TRY(qb__alloc(qb__icd_scratch_bytes(&m->shadows), 1, &k.scratch[i]));
+    QB__TRY(qb__alloc((m->nx + 2) * (m->ny + 2), sizeof *m->slot, &m->slot));
+    QB__TRY(qb__alloc(count * m->shadows.stride, sizeof *m->first, &m->first));
+    QB__TRY(qb__alloc(count, sizeof *m->scale, &m->scale));
+    if (kind == QB_MATRIX_BYTES)
+        QB__TRY(qb__alloc(count, entries, &m->bytes));
+    else
+        QB__TRY(qb__alloc(count * entries, sizeof(float), &m->floats));
+    m->kind = kind;
+    qb__pool_for(pool, qb__ceil_div(count, RUN), keep_run, &k);
+out:
+    for (int i = 0; k.scratch && i < threads; i++) qb__free(k.scratch[i]);
+    qb__free(k.scratch);
+    if (status == QB_NO_MEMORY)
+        return qb__fail(QB_NO_MEMORY,
+                        "the system matrix of %zu voxels takes %.1f MiB in %s: --matrix fly computes it as "
+                        "it goes, and keeps nothing",
+                        count, (double)qb__system_matrix_bytes(m, kind, count) / 1048576.0,
+                        kind == QB_MATRIX_BYTES ? "bytes" : "floats");
+    return status;
+}
+
+void qb__system_matrix_fetch(const qb__icd_problem *problem, uint32_t pixel,
+                             const qb__icd_column *column) {
+    const qb__system_matrix *m = problem->store;
+    if (m->kind == QB_MATRIX_FLY) {
+        compute(m, pixel, column);
+        return;
+    }
+    const size_t stride = m->shadows.stride, entries = m->shadows.taps * stride, slot = m->slot[pixel];
+    const uint16_t *first = m->first + slot * stride;
+    for (size_t v = 0; v < stride; v++) column->first[v] = first[v];
+    if (m->kind == QB_MATRIX_BYTES)
+        m->variant->unpack(m->bytes + slot * entries, m->scale[slot], entries, column->tap);
+    else
+        memcpy(column->tap, m->floats + slot * entries, entries * sizeof(float));
+}
+
+void qb__system_matrix_destroy(qb__system_matrix *m) {
+    qb__free(m->rays);
+    qb__free(m->shapes);
+    qb__free(m->slot);
+    qb__free(m->first);
+    qb__free(m->scale);
+    qb__free(m->bytes);
+    qb__free(m->floats);
+    memset(m, 0, sizeof *m);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_OPS_SYSTEM_MATRIX_H
+#define QB_OPS_SYSTEM_MATRIX_H
+
+#include "base/pool.h"
+#include "cpu/icd/icd.h"
+#include "quickbeam/geometry.h"
+#include "quickbeam/recon.h"
+
+/* The system matrix of slices of a parallel beam, by columns: what a voxel adds to every ray. The same
+ * for all slices. Computed where it is needed, or once and kept: as floats, or in 8 bits of the
+ * column's largest entry (then an entry is exact to 1/510 of that). */
+typedef struct qb__system_matrix {
+    const qb__icd_variant *variant;
+    qb__footprints shadows;
+    size_t nx, ny;
+    qb_mbir_matrix kind;
+    double *rays;   /* ax, ay, h0 ... */
+    float *shapes;  /* half, flat, rise, bend of the views */
+    uint32_t *slot; /* [(ny + 2) (nx + 2)] where a pixel's column is kept */
+    uint16_t *first; /* [slot][stride] */
+    float *scale;    /* [slot] of the bytes */
+    uint8_t *bytes;  /* [slot][taps][stride], or ... */
+    float *floats;
+} qb__system_matrix;
+
+/* The shadows of the grid's pixels, which must be square; nothing is kept yet. QB_UNSUPPORTED for
+ * what qb__parallel_rows refuses and for oblong pixels. Release with destroy, also on failure. */
+qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *grid,
+                                   const qb__icd_variant *variant, qb__system_matrix *matrix);
+/* Bytes that `pixels` columns take when they are kept. */
+size_t qb__system_matrix_bytes(const qb__system_matrix *matrix, qb_mbir_matrix kind, size_t pixels);
+/* Keep the columns of these pixels: QB_NO_MEMORY says how much that is, and what to do. */
+qb_status qb__system_matrix_keep(qb__system_matrix *matrix, qb_mbir_matrix kind,
+                                 const uint32_t *pixels, size_t count, qb__pool *pool);
+/* qb__icd_problem's fetch; its store is the matrix. */
+void qb__system_matrix_fetch(const qb__icd_problem *problem, uint32_t pixel,
+                             const qb__icd_column *column);
+void qb__system_matrix_destroy(qb__system_matrix *matrix);
+
+#endif

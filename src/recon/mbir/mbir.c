@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* qb mbir: its row, and who can compute it. */
+#include "recon/mbir/mbir.h"
+
+static const qb__engine *const engines[] = {&qb__mbir_cpu, NULL};
+
+static const qb__method method = {
+    .verb = "mbir",
+    .params = qb_mbir_params,
+    .options_bytes = sizeof(qb_mbir_options),
+    .plan_bytes = sizeof(qb__mbir),
+    .engines = engines,
+    .decide = qb__mbir_decide,
+    .stages = qb__mbir_stages,
+    .describe = qb__mbir_describe,
+    .release = qb__mbir_release,
+    .begin = qb__mbir_begin,
+    .open = qb__mbir_open,
+};
+
+qb_status qb_mbir_plan(qb_scan *scan, const qb_prep_options *prep, const qb_mbir_options *options,
+                       const qb_output_options *output, const char *command, const qb_env *env,
+                       qb_job **job) {
+    const qb__request request = {
+        .scan = scan, .prep = prep, .options = options, .output = output, .command = command};
+    return qb__reconstruction_plan(&method, &request, env, job);
+}

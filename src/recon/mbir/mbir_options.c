@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/options_rows.h"
+#include "quickbeam/recon.h"
+
+static_assert(sizeof(qb_mbir_matrix) == sizeof(int), "enums must be as large as int");
+
+#define ROW(...) QB__ROW(qb_mbir_options, __VA_ARGS__)
+#define NAMED(name, field, kind, meta, initial, choices, min, max, help)                           \
+    {name, kind, offsetof(qb_mbir_options, field), meta, initial, choices, min, max, help, 0}
+
+/* clang-format off */
+const qb_param qb_mbir_params[] = {
+    ROW(sharpness, QB_PARAM_DOUBLE, "X", "0", NULL, -20, 20,
+        "sharper above 0, smoother below: sigma_x is 0.2 * 2^X of a typical attenuation"),
+    NAMED("snr-db", snr_db, QB_PARAM_DOUBLE, "DB", "40", NULL, -100, 200,
+        "the data's signal-to-noise ratio in dB, for sigma_y: less of it smooths more"),
+    NAMED("sigma-x", sigma_x, QB_PARAM_DOUBLE, "X", NULL, NULL, 0, 1e6,
+        "scale of the prior in 1/mm, instead of --sharpness"),
+    NAMED("sigma-y", sigma_y, QB_PARAM_DOUBLE, "X", NULL, NULL, 0, 1e6,
+        "noise of a line integral of weight 1, instead of --snr-db"),
+    ROW(p, QB_PARAM_DOUBLE, "P", "1.2", NULL, 1, 2, "power of large differences in the prior: near 1 keeps edges"),
+    ROW(q, QB_PARAM_DOUBLE, "Q", "2", NULL, 1, 2, "power of small differences, not below P"),
+    NAMED("threshold", t, QB_PARAM_DOUBLE, "T", "1", NULL, 1e-6, 1e6,
+        "where small differences end, in units of sigma_x"),
+    ROW(neighbours, QB_PARAM_NUMBERS, "NEAREST,DIAGONAL,INTERSLICE", "1,0.7071,1", NULL, 0, 1e6,
+        "weights of 4, 4 and 2 neighbours in the prior; INTERSLICE 0: slices on their own, in slabs"),
+    ROW(weights, QB_PARAM_TEXT, "RULE|FILE", "unweighted", NULL, 0, 0,
+        "what a ray counts for: unweighted, transmission (exp(-y)), transmission_root (exp(-y/2)), "
+        "emission (1/(|y|+0.1)), or a file of the scan's shape"),
+    ROW(positivity, QB_PARAM_FLAG, NULL, "true", NULL, 0, 0, "no attenuation below zero"),
+    ROW(start, QB_PARAM_TEXT, "fbp|VALUE", "fbp", NULL, 0, 0,
+        "begin with filtered back-projection, or with VALUE in 1/mm everywhere"),
+    ROW(equits, QB_PARAM_INT, "N", "40", NULL, 1, 100000,
+        "at most so many; an equit is as many updates as there are voxels"),
+    ROW(stop, QB_PARAM_DOUBLE, "PERCENT", "0.2", NULL, 0, 100,
+        "stop once voxels change by less than this share of their mean; 0: never"),
+    NAMED("zero-skip", zero_skip, QB_PARAM_FLAG, NULL, "true", NULL, 0, 0,
+        "leave out voxels that are zero among zeros, after the first equit"),
+    ROW(matrix, QB_PARAM_CHOICE, NULL, "auto", "auto|fly|bytes|floats", 0, 0,
+        "the system matrix: computed as it goes, or kept in 8 bits or 32 an entry"),
+    ROW(center, QB_PARAM_TEXT, "COLUMN|auto|METHOD", "auto", NULL, 0, 0,
+        "the rotation axis, as in qb fbp"),
+    ROW(slices, QB_PARAM_TEXT, "A:B", NULL, NULL, 0, 0, "slices, that is detector rows, A to B - 1"),
+    ROW(size, QB_PARAM_NUMBERS, "NX[,NY]", NULL, NULL, 1, 32768,
+        "voxels of a slice; default: detector columns. All that is measured should lie within"),
+    ROW(voxel, QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6, "voxel in x and y; default: the pixel size"),
+    ROW(roi, QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e9,
+        "voxels farther than this from the middle stay zero; default: half the longer side"),
+    QB__HU_ROW(qb_mbir_options),
+    ROW(seed, QB_PARAM_INT, "N", "0", NULL, 0, 0x7fffffff, "of the order in which voxels are updated"),
+    ROW(kernel, QB_PARAM_TEXT, "ID", NULL, NULL, 0, 0,
+        "the kernel to use, whatever the planner thinks (qb devices lists them)"),
+    QB_PARAMS_END(qb_mbir_options, kernel),
+};
+/* clang-format on */

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* What a model-based reconstruction will do: axis, grid, prior, weights, start, kernel. */
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "center/center.h"
+#include "geometry/parallel.h"
+#include "planner/choose.h"
+#include "recon/mbir/mbir.h"
+
+static qb_status check_scan(const qb_scan_info *info) {
+    if (info->beam == QB_BEAM_CONE)
+        return qb__fail(QB_BAD_INPUT, "%s states that its beam is a cone: use qb fdk, sirt or cgls", info->path);
+    if (!info->angles)
+        return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles FROM:TO or a file", info->path);
+    return QB_OK;
+}
+
+/* ---- the axis ---- */
+
+static qb_status decide_center(qb__mbir *m) {
+    const char *text = m->options->center ? m->options->center : "auto";
+    const double last = (double)m->info->columns - 1;
+    char *stop;
+    m->center = m->looked ? m->found : qb__strtod(text, &stop);
+    if (!m->looked && (stop == text || *stop)) {
+        if (!qb__center_names_method(text))
+            return qb__fail(QB_BAD_ARGUMENT,
+                            "--center %s is neither a column nor one of auto, " QB__CENTER_FINDERS(", "), text);
+        m->center = NAN;
+    }
+    if (isnan(m->center) || (m->center >= 0 && m->center <= last)) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g", text, last);
+}
+
+qb_status qb__mbir_begin(void *plan, const qb_env *env, cJSON *report, bool *anew) {
+    qb__mbir *m = plan;
+    if (!isnan(m->center)) return QB_OK;
+    qb_center_options options = {.method = m->options->center};
+    qb_center_result found;
+    qb_env hushed = env ? *env : (qb_env){0}; /* preparation says what it does when all is prepared */
+    hushed.log = NULL;
+    qb_status status = qb_center_find(m->scan, m->prep, &options, &hushed, &found);
+    if (status != QB_OK) return status;
+    if (found.warning[0]) qb__warn(env, "%s", found.warning);
+    qb__info(env, "axis at column %.2f, confidence %.2f", found.column, found.confidence);
+    cJSON *center = cJSON_AddObjectToObject(report, "center");
+    cJSON_AddNumberToObject(center, "column", found.column);
+    cJSON_AddNumberToObject(center, "confidence", found.confidence);
+    m->found = found.column;
+    *anew = m->looked = true;
+    return QB_OK;
+}
+
+/* ---- the grid ---- */
+
+static qb_status decide_grid(qb__mbir *m, const qb_env *env, qb__decision *decision) {
+    const qb_scan_info *info = m->info;
+    const qb_mbir_options *options = m->options;
+    const bool known = info->pixel_size > 0;
+    qb_grid *grid = &m->grid;
+    m->pixel = known ? info->pixel_size : 1;
+    if (!known && options->hu > 0)
+        return qb__fail(QB_BAD_ARGUMENT, "--hu needs the pixel size: give --pixel-size MM");
+    if (!known) qb__warn(env, "no pixel size is known: values come out per pixel; give --pixel-size MM");
+    *grid = (qb_grid){.n = {info->columns, info->columns, info->rows},
+                      .voxel = {m->pixel, m->pixel, m->pixel}};
+    if (options->size.count > 2)
+        return qb__fail(QB_BAD_ARGUMENT, "--size takes NX,NY here: slices are detector rows, --slices A:B");
+    if (options->size.count > 0)
+        for (int j = 0; j < 2; j++) grid->n[j] = (size_t)options->size.value[options->size.count > 1 ? j : 0];
+    if (options->voxel > 0) grid->voxel[0] = grid->voxel[1] = options->voxel;
+    qb_status status = qb_grid_slices(options->slices, grid, &m->first_row);
+    if (status != QB_OK) return status;
+    if (fabs(grid->voxel[2] - m->pixel) > 1e-9 * m->pixel)
+        return qb__fail(QB_BAD_ARGUMENT, "--slices %s: neighbours count here, so slices must be adjacent: give A:B",
+                        options->slices);
+    decision->hu = options->hu;
+    decision->shown = grid->n[2] / 2;
+    decision->row0 = m->first_row;
+    decision->row1 = m->first_row + grid->n[2];
+    decision->subject.grid = *grid;
+    decision->subject.units = qb__volume_units(options->hu, known);
+    decision->stack = (qb_stack){.shape = {grid->n[2], grid->n[1], grid->n[0]},
+                                 .units = decision->subject.units,
+                                 .quantity = options->hu > 0 ? "Hounsfield" : "attenuation",
+                                 .first = m->first_row,
+                                 .description = "quickbeam, model-based"};
+    for (int j = 0; known && j < 3; j++) {
+        decision->stack.voxel[j] = grid->voxel[j];
+        decision->stack.offset[j] = grid->offset[j];
+    }
+    return QB_OK;
+}
+
+/* ---- data term, prior, start ---- */
+
+static qb_status decide_weights(qb__mbir *m) {
+    static const char *const rules[] = {"unweighted", "transmission", "transmission_root", "emission"};
+    const char *text = m->options->weights;
+    m->settings.weighting = QB__WEIGH_GIVEN;
+    m->weights_file = text;
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(text, rules[i]) != 0) continue;
+        m->settings.weighting = (qb__icd_weighting)i;
+        m->weights_file = NULL;
+    }
+    return QB_OK;
+}
+
+static qb_status decide_prior(qb__mbir *m) {
+    const qb_mbir_options *o = m->options;
+    const qb_numbers *n = &o->neighbours;
+    const double sum = 4 * n->value[0] + 4 * n->value[1] + 2 * n->value[2];
+    if (o->p > o->q)
+        return qb__fail(QB_BAD_ARGUMENT, "--p %g lies above --q %g: 1 <= p <= q <= 2", o->p, o->q);
+    if (n->count != 3 || !(sum > 0))
+        return qb__fail(QB_BAD_ARGUMENT, "--neighbours takes three numbers, not all zero: NEAREST,DIAGONAL,INTERSLICE");
+    m->settings.prior = (qb__icd_prior){.p = o->p,
+                                        .q = o->q,
+                                        .t = o->t,
+                                        .sigma = o->sigma_x,
+                                        .nearest = n->value[0] / sum,
+                                        .diagonal = n->value[1] / sum,
+                                        .interslice = n->value[2] / sum};
+    return QB_OK;
+}
+
+static qb_status decide_start(qb__mbir *m, const qb_env *env) {
+    const char *text = m->options->start;
+    const size_t views = m->info->views;
+    qb__angle_report report;
+    qb_status status;
+    char *stop;
+    QB__TRY(qb__alloc(views, sizeof *m->theta, &m->theta));
+    QB__TRY(qb__angle_weights(views, m->info->angles, m->theta, &report));
+    if (report.limited) qb__info(env, "angles: %s", report.text);
+    if (strcmp(text, "fbp") == 0)
+        return qb__filter_create("hann", QB_PAD_EDGE, m->info->columns, m->pixel, &m->filter);
+    m->constant = qb__strtod(text, &stop);
+    if (stop == text || *stop || !isfinite(m->constant) || (m->constant < 0 && m->options->positivity))
+        status = qb__fail(QB_BAD_ARGUMENT, "--start %s is neither fbp nor a number in 1/mm%s", text,
+                          m->options->positivity ? ", from 0 up" : "");
+out:
+    return status;
+}
+
+static qb_status decide_kernel(qb__mbir *m, const qb_env *env) {
+    const double center = isnan(m->center) ? ((double)m->info->columns - 1) / 2 : m->center;
+    const double longer = (double)qb__larger(m->grid.n[0], m->grid.n[1]);
+    qb__choice choice;
+    qb_status status;
+    m->settings.radius = m->options->roi > 0 ? m->options->roi / m->grid.voxel[0] : longer / 2;
+    const qb__icd_size size = {m->info->views, m->info->columns,
+                               qb__icd_pixels(m->grid.n[0], m->grid.n[1], m->settings.radius), 4};
+    const qb__question question = {.operation = QB__ICD,
+                                   .problem = &size,
+                                   .slices = m->grid.n[2],
+                                   .interp = QB_INTERP_LINEAR,
+                                   .accuracy = QB_ACCURACY_HIGH,
+                                   .id = m->options->kernel};
+    if (!size.pixels)
+        return qb__fail(QB_BAD_ARGUMENT, "--roi %g mm holds no voxel of %g mm", m->options->roi, m->grid.voxel[0]);
+    QB__TRY(qb__choose(&question, &choice));
+    m->variant = (const qb__icd_variant *)choice.variant;
+    QB__TRY(qb_geometry_parallel(m->info->views, m->info->angles, m->info->rows, m->info->columns,
+                                 m->pixel, center, &m->geometry));
+    QB__TRY(qb__system_matrix_create(&m->geometry, &m->grid, m->variant, &m->matrix));
+    qb__info(env, "%zu line integrals, %zu voxels, %zu entries a voxel and view",
+             m->info->views * m->info->columns * m->grid.n[2], size.pixels * m->grid.n[2],
+             m->matrix.shadows.taps);
+out:
+    return status;
+}
+
+qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
+                          qb__decision *decision) {
+    qb__mbir *m = plan;
+    qb_status status;
+    m->scan = task->scan;
+    m->info = task->info;
+    m->options = task->options;
+    m->prep = task->prep;
+    m->settings = (qb__icd_settings){.positive = m->options->positivity,
+                                     .skip = m->options->zero_skip,
+                                     .equits = m->options->equits,
+                                     .stop = m->options->stop / 100,
+                                     .seed = (uint64_t)m->options->seed};
+    QB__TRY(check_scan(m->info));
+    QB__TRY(decide_center(m));
+    QB__TRY(decide_grid(m, env, decision));
+    QB__TRY(decide_weights(m));
+    QB__TRY(decide_prior(m));
+    QB__TRY(decide_start(m, env));
+    QB__TRY(decide_kernel(m, env));
+    m->kind = m->options->matrix == QB_MATRIX_AUTO ? QB_MATRIX_FLY : m->options->matrix;
+    decision->more = m->info->views * (sizeof(double) * 4 + sizeof(float) * 4);
+    if (!isnan(m->center)) cJSON_AddNumberToObject(json, "column", m->center);
+out:
+    return status;
+}
+
+void qb__mbir_describe(const void *plan, const qb__cut *cut, cJSON *json) {
+    static const char *const kinds[] = {"auto", "fly", "bytes", "floats"};
+    (void)cut;
+    const qb__mbir *m = plan;
+    cJSON_AddStringToObject(json, "matrix", kinds[m->kind]);
+    cJSON_AddNumberToObject(json, "entries_per_view", (double)m->matrix.shadows.taps);
+}
+
+void qb__mbir_release(void *plan) {
+    qb__mbir *m = plan;
+    qb__system_matrix_destroy(&m->matrix);
+    qb__filter_destroy(m->filter);
+    qb_geometry_destroy(&m->geometry);
+    qb__free(m->theta);
+    m->filter = NULL;
+    m->theta = NULL;
+}

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""qb mbir: values, a falling cost, what it gains over filtered back-projection, the same bits for any cut, refusals."""
+import numpy as np
+import pytest
+
+from qbtest import fails, provenance_h5, qb, qb_json, read_h5
+
+LINES = ["--quantity", "line_integral", "--angles", "0:180", "--pixel-size", "1"]
+
+
+@pytest.fixture(scope="module")
+def disc(tmp_path_factory):
+    scan = tmp_path_factory.mktemp("disc") / "disc.h5"
+    qb("simulate", "disc", "-o", scan, "--views", 60, "--detector", "48,20", "--pixel-size", "0.5", "--photons", 20000, "--center-offset", "1.2")
+    return scan
+
+
+def test_values_and_cost(disc, tmp_path):
+    out = tmp_path / "v.h5"
+    report = qb_json("mbir", disc, "-o", out, "--weights", "transmission", "--snr-db", 22, "--equits", 12, "--stop", 0)
+    assert report["center"]["column"] == pytest.approx(23.5 + 1.2, abs=0.1)
+    slab, = report["convergence"]["slabs"]
+    assert slab["slices"] == 20 and slab["stopped"] == "equits" and slab["equits"][-1] >= 12
+    assert all(b <= a * 1.000001 for a, b in zip(slab["cost"], slab["cost"][1:]))
+    volume = read_h5(out)
+    assert volume.shape == (20, 48, 48) and volume.min() == 0
+    middle = volume[:, 20:28, 20:28]
+    assert abs(middle.mean() - 0.02) < 0.0002 and middle.std() < 0.0004
+    assert provenance_h5(out)["plan"]["options"]["equits"] == "12"
+    hounsfield = tmp_path / "hu.h5"
+    qb("mbir", disc, "-o", hounsfield, "--center", "24.7", "--hu", "0.02", "--slices", "3:5", "--voxel", "0.8", "--size", "32")
+    assert read_h5(hounsfield).shape == (2, 32, 32) and abs(read_h5(hounsfield)[:, 12:20, 12:20].mean()) < 15
+
+
+def test_threads_and_slabs_give_the_same_bits(disc, tmp_path):
+    common = ["--center", "24.7", "--equits", 3]
+    for name, *more in (["one", "--threads", 1], ["three", "--threads", 3],
+                        ["alone", "--neighbours", "1,0.7,0", "--threads", 1],      # 16 slices at a time
+                        ["apart", "--neighbours", "1,0.7,0", "--threads", 2]):     # all at once
+        qb("mbir", disc, "-o", tmp_path / f"{name}.npy", *common, *more)
+    one, alone = ((tmp_path / f"{n}.npy").read_bytes() for n in ("one", "alone"))
+    assert one == (tmp_path / "three.npy").read_bytes() and alone == (tmp_path / "apart.npy").read_bytes() and one != alone
+
+
+def test_parameters_do_what_they_say(disc, tmp_path):
+    def run(*more):
+        out = tmp_path / "v.npy"
+        report = qb_json("mbir", disc, "-o", out, "--center", "24.7", "--slices", "9:11", "--equits", 15, *more)
+        return np.load(out), report["convergence"]
+    plain, c = run()
+    sharp, d = run("--sharpness", 2)
+    assert d["sigma_x"] == pytest.approx(4 * c["sigma_x"]) and d["sigma_y"] == pytest.approx(c["sigma_y"])
+    noisy, e = run("--snr-db", 20)
+    assert e["sigma_y"] == pytest.approx(10 * c["sigma_y"])
+    rough = [v[:, 20:28, 20:28].std() for v in (noisy, plain, sharp)]
+    assert rough[0] < rough[1] < rough[2]
+    for matrix, bound in (("floats", 0), ("bytes", 2e-3)):
+        kept, _ = run("--matrix", matrix)
+        assert np.abs(kept - plain).max() <= bound
+    zero, f = run("--start", "0", "--equits", 60, "--stop", "0.01", "--snr-db", 25)
+    same, g = run("--equits", 60, "--stop", "0.01", "--snr-db", 25)
+    assert np.sqrt(((zero - same) ** 2).mean()) < 2e-5  # wherever it begins: 1 HU
+    assert f["slabs"][0]["stopped"] == g["slabs"][0]["stopped"] == "change"
+    assert run("--no-positivity")[0].min() < 0
+    np.save(tmp_path / "w.npy", np.ones((60, 20, 48), np.float32))
+    given, _ = run("--weights", tmp_path / "w.npy")
+    assert np.abs(given - plain).max() < 1e-5
+
+
+def test_few_noisy_views_beat_filtered_back_projection(tmp_path):
+    scan, truth = tmp_path / "s.h5", tmp_path / "t.npy"
+    qb("simulate", "shepp-logan", "-o", scan, "--views", 24, "--detector", "96,2", "--photons", 3000, "--truth", truth)
+    want = np.load(truth)
+
+    def rmse(verb, *more):
+        qb(verb, scan, "-o", tmp_path / "v.npy", "--center", "47.5", *more)
+        return np.sqrt(((np.load(tmp_path / "v.npy") - want) ** 2).mean())
+    fbp = min(rmse("fbp", "--filter", f"hann:{cut}") for cut in (0.4, 0.6, 0.8, 1))
+    assert rmse("mbir", "--weights", "transmission", "--snr-db", 30, "--sharpness", 0.5) < 0.75 * fbp
+
+
+def test_refusals(disc, tmp_path):
+    out = tmp_path / "v.npy"
+    base = [disc, "-o", out, "--center", "23.5"]
+    fails(2, "mbir", *base, "--p", "1.8", "--q", "1.5", says=["--p 1.8", "--q 1.5"])
+    fails(2, "mbir", *base, "--slices", "0:10:2", says=["adjacent", "A:B"])
+    fails(2, "mbir", *base, "--weights", "nothing", says=["--weights nothing", "transmission_root"])
+    fails(2, "mbir", *base, "--start", "-1", says=["--start -1", "from 0 up"])
+    fails(2, "mbir", *base, "--neighbours", "0,0,0", says=["--neighbours"])
+    fails(2, "mbir", *base, "--roi", "0.1", says=["--roi 0.1", "no voxel"])
+    fails(2, "mbir", *base, "--size", "3000", "--max-ram", "60M", says=["60.0 MiB", "need"])
+    weights = np.ones((60, 20, 48), np.float32)
+    for value, says in ((-1, "is -1"), (np.nan, "is nan")):
+        weights[7, 3, 11] = value
+        np.save(tmp_path / "w.npy", weights)
+        fails(3, "mbir", *base, "--weights", tmp_path / "w.npy", "--sigma-y", "1", "--sigma-x", "0.01",
+              says=["view 7", "slice 3", "column 11", says])
+    np.save(tmp_path / "w.npy", np.zeros_like(weights))
+    fails(3, "mbir", *base, "--weights", tmp_path / "w.npy", says=["all weights are zero"])
+    np.save(tmp_path / "w.npy", weights[1:])
+    fails(3, "mbir", *base, "--weights", tmp_path / "w.npy", says=["59 x 20 x 48", "60 views of 20 x 48"])
+    lines = np.ones((9, 1, 16), np.float32)
+    np.save(tmp_path / "l.npy", lines)
+    fails(3, "mbir", tmp_path / "l.npy", "--quantity", "line_integral", "-o", out, says=["no angles"])
+    assert not out.exists()
+
+
+def test_numbers_that_are_none(tmp_path):
+    lines = np.ones((9, 1, 16), np.float32)
+    lines[2, 0, 5] = np.nan
+    np.save(tmp_path / "l.npy", lines)
+    report = qb_json("mbir", tmp_path / "l.npy", *LINES, "-o", tmp_path / "v.npy", "--center", "7.5")
+    assert np.isfinite(np.load(tmp_path / "v.npy")).all() and any("mended" in w or "1 " in w for w in report["warnings"])

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/status.h"
@@ -28,7 +29,9 @@ bool qb__mul(size_t a, size_t b, size_t c, size_t *product) {
     return !__builtin_mul_overflow(a, b, &ab) && !__builtin_mul_overflow(ab, c, product);
 }
 
-size_t qb__fail_allocation(size_t n) { return atomic_exchange(&failure_countdown, n); }
+size_t qb__fail_allocation(size_t n) {
+    return atomic_exchange(&failure_countdown, n);
+}
 
 static bool must_fail(void) {
     size_t n = atomic_load_explicit(&failure_countdown, memory_order_relaxed);
@@ -41,7 +44,8 @@ qb_status qb__alloc(size_t count, size_t size, void *out) {
     *slot = NULL;
     size_t bytes;
     if (!qb__mul(count, size, 1, &bytes) || bytes > SIZE_MAX - sizeof(head) - 64)
-        return qb__fail(QB_NO_MEMORY, "%zu x %zu bytes are more than can be addressed", count, size);
+        return qb__fail(QB_NO_MEMORY, "%zu x %zu bytes are more than can be addressed", count,
+                        size);
     if (bytes == 0) return QB_OK;
     bytes = (bytes + sizeof(head) + 63) / 64 * 64;
     bool mapped = bytes >= MAP_FROM;
@@ -78,7 +82,9 @@ void qb__free(void *memory) {
     }
 }
 
-size_t qb__allocations_failed(void) { return failures; }
+size_t qb__allocations_failed(void) {
+    return failures;
+}
 
 char *qb__strdup(const char *text) {
     void *copy = NULL;
@@ -120,21 +126,78 @@ static size_t number_in(const char *path) {
 }
 
 size_t qb__cgroup_room(const char *folder) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/memory.max", folder);
-    size_t limit = number_in(path);
-    snprintf(path, sizeof path, "%s/memory.current", folder);
-    size_t used = number_in(path);
-    if (limit == SIZE_MAX || used == SIZE_MAX) return SIZE_MAX;
-    snprintf(path, sizeof path, "%s/memory.stat", folder);
-    size_t cached = number_after(path, "inactive_file ");
-    if (cached != SIZE_MAX) used -= cached < used ? cached : used;
-    return limit > used ? limit - used : 0;
+    /* What the two versions call the same thing. */
+    static const char *const files[][3] = {
+        {"memory.max", "memory.current", "inactive_file "},
+        {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "}};
+    size_t room = SIZE_MAX;
+    for (int i = 0; i < 2; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", folder, files[i][0]);
+        size_t limit = number_in(path);
+        snprintf(path, sizeof path, "%s/%s", folder, files[i][1]);
+        size_t used = number_in(path);
+        if (limit == SIZE_MAX || used == SIZE_MAX) continue;
+        snprintf(path, sizeof path, "%s/memory.stat", folder);
+        size_t cached = number_after(path, files[i][2]);
+        if (cached != SIZE_MAX) used -= qb__smaller(cached, used);
+        room = qb__smaller(room, limit > used ? limit - used : 0);
+    }
+    return room;
+}
+
+/* A group's own limit, and those of all that it lies in. `path` is "/a/b" or "/"; it is shortened. */
+static size_t room_above(const char *mount, const char *version1, char *path) {
+    size_t room = SIZE_MAX;
+    for (;;) {
+        char folder[4096];
+        size_t n = strlen(path);
+        while (n && path[n - 1] == '/') path[--n] = 0;
+        if ((size_t)snprintf(folder, sizeof folder, "%s%s%s", mount, version1, path) <
+            sizeof folder)
+            room = qb__smaller(room, qb__cgroup_room(folder));
+        char *slash = strrchr(path, '/');
+        if (!slash) return room;
+        *slash = 0;
+    }
+}
+
+size_t qb__cgroups_room(const char *list, const char *mount) {
+    FILE *file = fopen(list, "re");
+    char line[2048], root[2] = "";
+    size_t room =
+        room_above(mount, "", root); /* in a container the mount is the group's own folder */
+    while (file && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = 0;
+        char *controllers = strchr(line, ':'),
+             *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!path) continue;
+        *path++ = 0;
+        bool version2 = controllers[1] == 0, memory = strstr(controllers, "memory") != NULL;
+        if (version2 || memory)
+            room = qb__smaller(room, room_above(mount, version2 ? "" : "/memory", path));
+    }
+    if (file) fclose(file);
+    return room;
+}
+
+/* What setrlimit (ulimit -v, -d) leaves, less what threads take of addresses that they do not fill: a stack and a
+ * heap of their own. */
+static size_t limit_room(int resource, const char *used_key) {
+    enum { THREAD_ADDRESSES = 40 << 20, OTHERS = 4 }; /* threads for reading and writing */
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+    size_t used = proc_bytes("/proc/self/status", used_key), most = (size_t)limit.rlim_cur;
+    if (used == SIZE_MAX || used >= most) return 0;
+    size_t room = most - used,
+           threads = ((size_t)sysconf(_SC_NPROCESSORS_ONLN) + OTHERS) * THREAD_ADDRESSES;
+    return room - qb__smaller(threads, room / 2);
 }
 
 size_t qb__available_bytes(void) {
     size_t available = proc_bytes("/proc/meminfo", "MemAvailable:");
     if (available == SIZE_MAX) available = (size_t)1 << 30;
-    size_t room = qb__cgroup_room("/sys/fs/cgroup");
-    return room < available ? room : available;
+    available = qb__smaller(available, qb__cgroups_room("/proc/self/cgroup", "/sys/fs/cgroup"));
+    available = qb__smaller(available, limit_room(RLIMIT_AS, "VmSize:"));
+    return qb__smaller(available, limit_room(RLIMIT_DATA, "VmData:"));
 }

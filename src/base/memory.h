@@ -46,11 +46,14 @@ size_t qb__fail_allocation(size_t n);
 
 /* Anonymous bytes this process holds now (VmRSS less mapped file pages); 0 when unknown. */
 size_t qb__resident_bytes(void);
-/* Bytes this process could still take: the smaller of free memory and the cgroup's limit. */
+/* Bytes this process could still take: the smallest of free memory, what the limits of its cgroups (versions 1 and 2,
+ * all that it lies in) leave, and what ulimit leaves of addresses and data. */
 size_t qb__available_bytes(void);
 /* What the limit of the cgroup in that folder leaves; SIZE_MAX without one. File pages that nobody
  * used lately count in memory.current and give way, so they are room: without them a scan just
  * written or read would be taken for memory in use. */
 size_t qb__cgroup_room(const char *folder);
+/* The same for all groups that `list`, which is like /proc/self/cgroup, names below `mount`. */
+size_t qb__cgroups_room(const char *list, const char *mount);
 
 #endif

@@ -105,6 +105,21 @@ static void report(qb_scan *scan, const tally *t, size_t views) {
     if (counts && views > 1) report_beam(scan, t);
 }
 
+/* A view at a time, and before that, on opening, means of fields as sums in double. */
+static qb_status check_memory(const qb_scan *scan, const qb_env *env) {
+    const qb_scan_info *info = &scan->info;
+    double pixels = (double)info->rows * (double)info->columns,
+           size = (double)qb_dtype_size(info->dtype);
+    double view = (double)qb__resident_bytes() + pixels * (size + 4);
+    double need = view + (double)info->cache_bytes + (info->flats || info->darks ? pixels * 8 : 0) +
+                  (1 << 20);
+    if (!env || !env->max_ram || need <= (double)env->max_ram) return QB_OK;
+    return qb__fail(
+        QB_BAD_ARGUMENT,
+        "--max-ram of %.1f MiB is too small: to look at %s one view at a time needs %.1f MiB",
+        (double)env->max_ram / 1048576.0, info->path, need / 1048576.0);
+}
+
 qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env) {
     QB__NEED(scan);
     enum { LOOKS = 8 };
@@ -115,6 +130,7 @@ qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env) {
     void *raw = NULL;
     float *view = NULL;
     qb_status status;
+    QB__TRY(check_memory(scan, env));
     QB__TRY(qb__alloc(n, qb_dtype_size(info->dtype), &raw));
     QB__TRY(qb__alloc(n, sizeof *view, &view));
     for (size_t i = 0; i < looks; i++) {

@@ -94,8 +94,7 @@ static qb_status open_scan(const qb__simulation *s, const qb_array *flats, const
     return qb__writer_create(s->set, NULL, s->options->output, &stack, writer);
 }
 
-static qb_status prepare(const qb__simulation *s, exposure *e, size_t *views) {
-    size_t threads = (size_t)qb__pool_threads(s->pool), image;
+static void cut_views(const qb__simulation *s, exposure *e) {
     *e = (exposure){.simulation = s, .pixel_bytes = s->options->photons > 0 ? 2 : 4};
     e->band = BAND_PIXELS / s->columns + 1;
     if (e->band > s->rows) e->band = s->rows;
@@ -103,6 +102,23 @@ static qb_status prepare(const qb__simulation *s, exposure *e, size_t *views) {
     e->scratch_bytes = (e->band * s->columns * sizeof(double) +
                         qb__phantom_scratch(&s->phantom, s->columns) + 63) /
                        64 * 64;
+}
+
+size_t qb__simulate_least(const qb__simulation *s) {
+    exposure e;
+    cut_views(s, &e);
+    double pixels = (double)s->rows * (double)s->columns;
+    double scan = pixels * (double)e.pixel_bytes +
+                  (double)qb__pool_threads(s->pool) * (double)e.scratch_bytes;
+    if (s->options->photons > 0) scan += pixels * 2.0 * (FLATS + DARKS);
+    double slice = s->options->truth ? 4.0 * (double)s->grid.n[0] * (double)s->grid.n[1] : 0;
+    double most = slice > scan ? slice : scan;
+    return most < 1e18 ? (size_t)most : (size_t)1e18;
+}
+
+static qb_status prepare(const qb__simulation *s, exposure *e, size_t *views) {
+    size_t threads = (size_t)qb__pool_threads(s->pool), image;
+    cut_views(s, e);
     if (!qb__mul(s->rows, s->columns, e->pixel_bytes, &image))
         return qb__fail(QB_NO_MEMORY, "a view of %zu x %zu is too large", s->columns, s->rows);
     *views = s->chunk_bytes / image + 1;

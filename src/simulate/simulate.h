@@ -19,15 +19,15 @@ typedef struct qb__simulation {
     double pixel, pixel_v, center; /* mm along columns and rows; the axis' column */
     bool from_file;                /* the geometry is a file's ... */
     bool plain;                    /* ... or a circle (or parallel) that has no faults */
-    double *angles;       /* [views] radians */
+    double *angles;                /* [views] radians */
     qb_geometry geometry;
     qb_grid grid;
     qb__phantom phantom;
     qb__detector detector;
     qb__pool *pool;
     qb__publication *set; /* scan, truth and geometry: together or not at all */
-    size_t chunk_bytes; /* of images held at a time */
-    qb__inputs inputs;  /* the geometry's file, the angles' */
+    size_t chunk_bytes;   /* of images held at a time, besides one */
+    qb__inputs inputs;    /* the geometry's file, the angles' */
 } qb__simulation;
 
 /* Check the options against each other and fill in what was left out. Destroy also on failure. */
@@ -41,6 +41,9 @@ qb_status qb__simulate_adopt(qb__simulation *simulation);
 qb_status qb__simulate_place(qb__simulation *simulation, const qb_env *env);
 /* No source may enter the phantom or look away from it. */
 qb_status qb__simulate_check_sources(const qb__simulation *simulation);
+
+/* Bytes that it holds at least, besides what the process held before: one view or slice at a time. */
+size_t qb__simulate_least(const qb__simulation *simulation);
 
 /* Write options->truth and options->geometry_out. */
 qb_status qb__simulate_truth(const qb__simulation *simulation, const qb_env *env);

@@ -27,10 +27,17 @@ static void announce(const qb__simulation *s, const qb_env *env) {
                  s->detector.photons, 1 / s->detector.gain);
 }
 
-static size_t chunk_bytes(const qb_env *env) {
-    size_t most = (size_t)64 << 20, cap = qb__memory_cap(env), held = qb__resident_bytes();
-    size_t share = cap > held ? (cap - held) / 4 : 0;
-    return share < most ? share : most;
+/* As many images at a time as --max-ram lets, up to what makes no difference any more. */
+static qb_status cut_chunks(qb__simulation *s, const qb_env *env) {
+    const qb__held held = {.threads = qb__pool_threads(s->pool), .more = qb__simulate_least(s)};
+    size_t most = (size_t)64 << 20, cap = qb__memory_cap(env), need = qb__held_bytes(&held);
+    if (need > cap)
+        return qb__fail(
+            QB_BAD_ARGUMENT,
+            "--max-ram of %.1f MiB is too small: even one image at a time needs %.1f MiB",
+            (double)cap / 1048576.0, (double)need / 1048576.0);
+    s->chunk_bytes = cap - need < most ? cap - need : most;
+    return QB_OK;
 }
 
 qb_status qb__simulation_plan(const char *phantom, const qb_simulate_options *options,
@@ -49,7 +56,7 @@ qb_status qb__simulation_plan(const char *phantom, const qb_simulate_options *op
     QB__TRY(qb__detector_create(s->rows, s->columns, options->photons, options->rings, seed,
                                 &s->detector));
     QB__TRY(qb__pool_create(env ? env->threads : 0, &s->pool));
-    s->chunk_bytes = chunk_bytes(env);
+    QB__TRY(cut_chunks(s, env));
     announce(s, env);
 out:
     return status;

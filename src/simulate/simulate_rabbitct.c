@@ -55,6 +55,10 @@ qb_status qb__simulate_rabbitct(const qb_simulate_options *options, const qb_env
     const char *path = options->output;
     qb__pool *pool;
     qb_status status = refuse_others(options);
+    if (status == QB_OK && env && env->max_ram)
+        status =
+            qb__fail(QB_BAD_ARGUMENT,
+                     "--max-ram: the memory of rabbitct is that of its largest reference, --size");
     if (status != QB_OK) return status;
     if (!path || !(is_folder(path) || ends_in_rct(path)))
         return qb__fail(QB_BAD_ARGUMENT,

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """--max-ram is obeyed, and the plan knows the peak: memory of the process's own, mapped file pages not counted."""
+import json
 import re
+import resource
 import subprocess
 import tempfile
 import time
@@ -9,13 +11,13 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import QB, opencl, qb, qb_json, slow  # noqa: F401 (opencl is a fixture)
+from qbtest import QB, memory_is_ours, opencl, qb, qb_json, slow  # noqa: F401 (opencl is a fixture)
 
 MIB = 1 << 20
 
 
-def peak_of(args):
-    """Run qb; the largest VmHWM less RssFile that was seen, polling; and the exit code."""
+def watched(args):
+    """Run qb: its exit code, the largest VmHWM less RssFile that was seen, polling, and what it said."""
     errors = tempfile.TemporaryFile("w+")  # a pipe that nobody empties could fill up
     run = subprocess.Popen([QB, *map(str, args)], stdout=subprocess.DEVNULL, stderr=errors)
     peak = 0
@@ -35,7 +37,12 @@ def peak_of(args):
         time.sleep(0.0005)
     code = run.wait()
     errors.seek(0)
-    assert code == 0, errors.read()
+    return code, peak, errors.read()
+
+
+def peak_of(args):
+    code, peak, said = watched(args)
+    assert code == 0, said
     return peak
 
 
@@ -104,3 +111,66 @@ def test_cap_and_forecast(scans, tmp_path, name, room):
     print(words)
     assert forecast <= cap and peak <= cap, words
     assert abs(forecast / peak - 1) < 0.15, words
+
+
+# ---- verbs that are no reconstructions ----
+
+
+def held_within(args, cap):
+    """Refused with the number that is needed, or kept; True when it was done."""
+    code, peak, said = watched([*args, "--max-ram", f"{cap}M"])
+    if code == 2:
+        assert "--max-ram" in said and re.search(r"needs? [\d.]+ MiB", said), said
+        return False
+    assert code == 0, said
+    assert peak <= cap * MIB
+    return True
+
+
+@memory_is_ours
+@pytest.mark.parametrize("more", [[], ["--photons", 1000], ["--truth", "truth.mha"]])
+def test_simulate_keeps_a_cap(tmp_path, monkeypatch, more):
+    monkeypatch.chdir(tmp_path)
+    done = {}
+    for cap in (2, 16, 40, 120):
+        args = ["simulate", "spheres", "-o", f"s{cap}.h5", "--views", 24, "--detector", "512,256", "-q", *more]
+        done[cap] = held_within(args, cap)
+    assert not done[2] and done[120]
+    if done[40]:  # the same bits, whatever the chunks are
+        assert (tmp_path / "s40.h5").stat().st_size > 0
+        with h5py.File("s40.h5") as a, h5py.File("s120.h5") as b:
+            assert np.array_equal(a["/exchange/data"][()], b["/exchange/data"][()])
+
+
+@memory_is_ours
+def test_compare_keeps_a_cap(tmp_path):
+    a = np.random.default_rng(1).random((60, 256, 256), np.float32)
+    np.save(tmp_path / "a.npy", a)
+    args = ["compare", tmp_path / "a.npy", tmp_path / "a.npy"]
+    assert not held_within(args, 30)
+    assert held_within(args, 40)
+
+
+@memory_is_ours
+def test_info_keeps_a_cap(tmp_path):
+    with h5py.File(tmp_path / "s.h5", "w") as f:
+        f["/exchange/data"] = np.ones((4, 1000, 1500), np.uint16)
+        f["/exchange/data_white"] = np.full((2, 1000, 1500), 7, np.uint16)
+    assert not held_within(["info", tmp_path / "s.h5"], 10)
+    assert held_within(["info", tmp_path / "s.h5"], 60)
+
+
+@memory_is_ours
+def test_limits_of_the_system_count(tmp_path):
+    """Under ulimit -v the default is within it; without, this plan takes all slices at once."""
+    np.save(tmp_path / "s.npy", np.ones((600, 600, 400), np.float32))
+    args = [QB, "fbp", str(tmp_path / "s.npy"), "--angles", "0:180", "--center", "199.5", "-o", str(tmp_path / "v.h5"), "-q"]
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (600 << 20, 600 << 20))
+
+    free = json.loads(subprocess.run([*args, "--dry-run", "--json"], capture_output=True, text=True).stdout)
+    kept = json.loads(subprocess.run([*args, "--dry-run", "--json"], capture_output=True, text=True, preexec_fn=limit).stdout)
+    assert kept["memory_bytes"] < 250 * MIB < free["memory_bytes"]
+    done = subprocess.run(args, capture_output=True, text=True, preexec_fn=limit)
+    assert done.returncode == 0, done.stderr

@@ -4,6 +4,9 @@
 #include <float.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/half.h"
@@ -91,6 +94,56 @@ static void cgroup(void **state) {
         unlink(path);
     }
     rmdir(folder);
+}
+
+/* The least of all groups around, of both versions. */
+static void cgroups(void **state) {
+    (void)state;
+    char top[] = "/tmp/qb-cgroups-XXXXXX", folder[128], list[128], command[160];
+    assert_non_null(mkdtemp(top));
+    snprintf(list, sizeof list, "%s/list", top);
+    assert_true(qb__cgroups_room(list, top) == SIZE_MAX);
+    put(top, "list", "12:cpu,cpuacct:/x\n3:memory:/a/b\n0::/slice/scope\n");
+    assert_true(qb__cgroups_room(list, top) == SIZE_MAX);
+    static const struct {
+        const char *below, *limit, *limit_file, *used_file;
+        size_t room;
+    } groups[] = {{"slice", "9000\n", "memory.max", "memory.current", 8900},
+                  {"slice/scope", "7000\n", "memory.max", "memory.current", 6900},
+                  {"memory", "6000\n", "memory.limit_in_bytes", "memory.usage_in_bytes", 5900},
+                  {"memory/a", "9223372036854771712\n", "memory.limit_in_bytes", "memory.usage_in_bytes", 5900},
+                  {"memory/a/b", "5000\n", "memory.limit_in_bytes", "memory.usage_in_bytes", 4900},
+                  {"", "3000\n", "memory.max", "memory.current", 2900}};
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        snprintf(folder, sizeof folder, "%s/%s", top, groups[i].below);
+        mkdir(folder, 0777);
+        put(folder, groups[i].limit_file, groups[i].limit);
+        put(folder, groups[i].used_file, "100\n");
+        assert_int_equal(qb__cgroups_room(list, top), groups[i].room);
+    }
+    snprintf(folder, sizeof folder, "%s/memory/a/b", top);
+    put(folder, "memory.stat", "inactive_file 1\ntotal_inactive_file 60\n");
+    snprintf(folder, sizeof folder, "%s/memory.max", top);
+    unlink(folder);
+    assert_int_equal(qb__cgroups_room(list, top), 4960);
+    snprintf(command, sizeof command, "rm -r %s", top);
+    assert_int_equal(system(command), 0);
+}
+
+/* ulimit -v counts: a child of 300 MiB of addresses has less than that. */
+static void address_limit(void **state) {
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit most = {(rlim_t)300 << 20, (rlim_t)300 << 20};
+        bool good = setrlimit(RLIMIT_AS, &most) == 0 && qb__available_bytes() < (size_t)300 << 20;
+        _exit(!good);
+    }
+    int how;
+    assert_int_equal(waitpid(child, &how, 0), child);
+#ifndef __SANITIZE_ADDRESS__
+    assert_int_equal(how, 0);
+#endif
 }
 
 static void halves(void **state) {
@@ -361,6 +414,7 @@ int main(void) {
         cmocka_unit_test(older_programs_work_with_newer_libraries),
         cmocka_unit_test(newer_programs_are_told), cmocka_unit_test(versions_agree),
         cmocka_unit_test(pool),       cmocka_unit_test(cgroup),     cmocka_unit_test(sorting),
+        cmocka_unit_test(cgroups),    cmocka_unit_test(address_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

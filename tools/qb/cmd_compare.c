@@ -11,8 +11,12 @@ static qb_status as_json(cli *c, const qb_comparison *d) {
     const struct {
         const char *name;
         double value;
-    } rows[] = {{"rmse", d->rmse},   {"max_abs", d->max_abs},       {"rel_l2", d->rel_l2},
-                {"psnr_db", d->psnr_db}, {"ssim", d->ssim}, {"slope", d->slope},
+    } rows[] = {{"rmse", d->rmse},
+                {"max_abs", d->max_abs},
+                {"rel_l2", d->rel_l2},
+                {"psnr_db", d->psnr_db},
+                {"ssim", d->ssim},
+                {"slope", d->slope},
                 {"correlation", d->correlation}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (isfinite(rows[i].value)) {
@@ -63,6 +67,26 @@ static void warn_of_voxels(const cli *c, const qb_array_info *a, const qb_array_
     if (differ) warn(c, "voxel sizes", size[0], size[1]);
 }
 
+static double array_bytes(const qb_array_info *info) {
+    double values = (double)info->shape[0] * (double)info->shape[1] * (double)info->shape[2];
+    bool spread = info->scale[1] > info->scale[0] &&
+                  !qb_dtype_is_float(info->dtype); /* into floats, beside the old */
+    return values * (double)(qb_dtype_size(info->dtype) + (spread ? sizeof(float) : 0));
+}
+
+/* Both are held whole. */
+static qb_status check_memory(const cli *c, const qb_array_info *a, const qb_array_info *b) {
+    const double program = 8 << 20; /* what qb itself holds, HDF5 included */
+    double need = program + array_bytes(a) + array_bytes(b) +
+                  16.0 * (double)a->shape[1] * (double)a->shape[2];
+    double cap = (double)c->options.run.max_ram;
+    if (cap == 0 || need <= cap) return QB_OK;
+    return complain(
+        QB_BAD_ARGUMENT,
+        "--max-ram of %.1f MiB is too small: both arrays are held, which needs %.1f MiB",
+        cap / 1048576.0, need / 1048576.0);
+}
+
 /* What both files state must be the same thing for the numbers to mean much. */
 static qb_status check_meaning(const cli *c) {
     qb_array_info a, b;
@@ -79,7 +103,7 @@ static qb_status check_meaning(const cli *c) {
             c->argument[0], a.quantity, c->argument[1], b.quantity);
     if (*a.units && *b.units && strcmp(a.units, b.units) != 0) warn(c, "units", a.units, b.units);
     warn_of_voxels(c, &a, &b);
-    return QB_OK;
+    return check_memory(c, &a, &b);
 }
 
 qb_status cmd_compare(cli *c) {

@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -140,6 +141,9 @@ int main(int argc, char **argv) {
 #ifdef __GLIBC__
     /* Large blocks that are freed go back to the system, whoever freed them: --max-ram counts on it. */
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
+    /* Where addresses are counted, 64 MiB of them for each thread's own heap would be most of them. */
+    struct rlimit addresses;
+    if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) mallopt(M_ARENA_MAX, 1);
 #endif
     if (argc < 2) {
         print_usage(stderr);

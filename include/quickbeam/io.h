@@ -55,6 +55,9 @@ typedef struct qb_stack {
     qb_beam beam;           /* QB_BEAM_UNKNOWN: not said */
     const double *angles;   /* [shape[0]] radians, or NULL */
     const qb_array *flats, *darks; /* same dtype, [n][row][column], or NULL */
+    /* HDF5 only: that many files in the folder NAME.h5.parts have the images, which threads write at once, and
+     * NAME.h5 a virtual dataset of them; 0 and 1 = all in NAME.h5. */
+    size_t parts;
 } qb_stack;
 
 /* A file being written under a temporary name; nothing that looks finished exists before commit. */
@@ -103,7 +106,10 @@ typedef struct qb_output_options {
      * its data must outlive the job. Slabs appear as they are finished; what a job that failed has
      * written stays. Set it by hand after qb_params_init. */
     const qb_tensor *array;
+    /* HDF5: over how many files, "1" to "64"; "auto": from 8 GB on as many as threads that write, else one. */
+    char *parts;
 } qb_output_options;
+enum { QB_PARTS_MOST = 64 };
 QB_API extern const qb_param qb_output_params[];
 
 /* Whether files that are opened in this thread may have their data outside their own folder, as HDF5's external storage

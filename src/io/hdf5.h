@@ -46,6 +46,10 @@ bool qb__h5_number(hid_t file, const char *path, const char *attribute, double *
 /* A dataset of two or three dimensions as a stack of images: by pread when it lies uncompressed in
  * one piece, else through HDF5. Takes the lock itself in its read(). */
 qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__source **source);
+/* A virtual dataset, of `whole`'s type and shape, by its creation list, in `file`. QB_BAD_INPUT when a file that it
+ * names is missing; *source is NULL where its parts are not those of hdf5_parts.h, and HDF5 must read them. */
+qb_status qb__h5_virtual(hid_t plist, const char *label, const char *file, const qb__source *whole,
+                         qb__source **source);
 /* The type our halves have in HDF5; close it. */
 hid_t qb__h5_half_type(void);
 /* In memory or in a file we write; close it. */

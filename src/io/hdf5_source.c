@@ -218,6 +218,13 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
         status = qb__fail(QB_BAD_INPUT, "%s: its %zu bytes were never written", label, bytes);
         goto out;
     }
+    if (layout == H5D_VIRTUAL) {
+        char file[4096];
+        if (H5Fget_name(h5->set, file, sizeof file) < 0)
+            status = qb__h5_fail(QB_INTERNAL, label, "the name of its file");
+        if (status == QB_OK) status = qb__h5_virtual(plist, label, file, &h5->base, source);
+        if (status != QB_OK || *source) goto out;
+    }
     if (layout == H5D_CHUNKED) {
         hsize_t n[3];
         if (H5Pget_chunk(plist, h5->rank, n) != h5->rank) n[0] = n[1] = n[2] = 1;

@@ -10,10 +10,11 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/hdf5.h"
+#include "io/hdf5_parts.h"
 #include "io/writer.h"
 #include "quickbeam/geometry.h"
 
-static bool put_text(hid_t object, const char *name, const char *text) {
+bool qb__h5_put_text(hid_t object, const char *name, const char *text) {
     hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
     H5Tset_size(type, strlen(text) + 1);
     H5Tset_cset(type, H5T_CSET_UTF8);
@@ -25,7 +26,7 @@ static bool put_text(hid_t object, const char *name, const char *text) {
     return good;
 }
 
-static bool put_number(hid_t object, const char *name, double number) {
+bool qb__h5_put_number(hid_t object, const char *name, double number) {
     hid_t space = H5Screate(H5S_SCALAR);
     hid_t attribute = H5Acreate2(object, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT);
     bool good = attribute >= 0 && H5Awrite(attribute, H5T_NATIVE_DOUBLE, &number) >= 0;
@@ -34,16 +35,19 @@ static bool put_number(hid_t object, const char *name, double number) {
     return good;
 }
 
-/* A dataset, groups on the way to it made as needed. No data: room in the file, not written to. */
-static hid_t make_set(hid_t file, const char *path, hid_t type, int rank, const size_t *shape,
-                      const void *data) {
+/* Groups on the way to it are made as needed. */
+hid_t qb__h5_make_set(hid_t file, const char *path, hid_t type, int rank, const size_t *shape,
+                      const void *data, hid_t layout) {
     hsize_t n[3];
     for (int i = 0; i < rank; i++) n[i] = shape[i];
     hid_t space = rank ? H5Screate_simple(rank, n, NULL) : H5Screate(H5S_SCALAR);
-    hid_t links = H5Pcreate(H5P_LINK_CREATE), create = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t links = H5Pcreate(H5P_LINK_CREATE);
+    hid_t create = layout == H5P_DEFAULT ? H5Pcreate(H5P_DATASET_CREATE) : H5Pcopy(layout);
     H5Pset_create_intermediate_group(links, 1);
-    H5Pset_alloc_time(create, H5D_ALLOC_TIME_EARLY);
-    H5Pset_fill_time(create, H5D_FILL_TIME_NEVER);
+    if (layout == H5P_DEFAULT) {
+        H5Pset_alloc_time(create, H5D_ALLOC_TIME_EARLY);
+        H5Pset_fill_time(create, H5D_FILL_TIME_NEVER);
+    }
     hid_t set = H5Dcreate2(file, path, type, space, links, create, H5P_DEFAULT);
     if (set >= 0 && data && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) {
         H5Dclose(set);
@@ -53,6 +57,11 @@ static hid_t make_set(hid_t file, const char *path, hid_t type, int rank, const 
     H5Pclose(links);
     H5Sclose(space);
     return set;
+}
+
+static hid_t make_set(hid_t file, const char *path, hid_t type, int rank, const size_t *shape,
+                      const void *data) {
+    return qb__h5_make_set(file, path, type, rank, shape, data, H5P_DEFAULT);
 }
 
 static bool put_string(hid_t file, const char *path, const char *text) {
@@ -67,7 +76,7 @@ static bool put_string(hid_t file, const char *path, const char *text) {
 
 static bool put_scalar(hid_t file, const char *path, double number, const char *units) {
     hid_t set = make_set(file, path, H5T_IEEE_F64LE, 0, NULL, &number);
-    bool good = set >= 0 && put_text(set, "units", units);
+    bool good = set >= 0 && qb__h5_put_text(set, "units", units);
     if (set >= 0) H5Dclose(set);
     return good;
 }
@@ -76,7 +85,7 @@ static bool put_fields(hid_t file, const char *path, const qb_array *fields, con
     if (!fields) return true;
     hid_t type = qb__h5_type(fields->dtype);
     hid_t set = make_set(file, path, type, 3, fields->shape, fields->data);
-    bool good = set >= 0 && put_text(set, "axes", axes) && put_text(set, "units", "counts");
+    bool good = set >= 0 && qb__h5_put_text(set, "axes", axes) && qb__h5_put_text(set, "units", "counts");
     if (set >= 0) H5Dclose(set);
     H5Tclose(type);
     return good;
@@ -85,7 +94,7 @@ static bool put_fields(hid_t file, const char *path, const qb_array *fields, con
 static bool put_theta(hid_t file, const qb_stack *stack, const double *degrees) {
     if (!degrees) return true;
     hid_t set = make_set(file, "/exchange/theta", H5T_IEEE_F64LE, 1, stack->shape, degrees);
-    bool good = set >= 0 && put_text(set, "units", "degrees");
+    bool good = set >= 0 && qb__h5_put_text(set, "units", "degrees");
     if (set >= 0) H5Dclose(set);
     return good;
 }
@@ -93,18 +102,18 @@ static bool put_theta(hid_t file, const qb_stack *stack, const double *degrees) 
 static bool describe_data(hid_t set, const qb_stack *stack, bool projections) {
     static const char *const names[][2] = {
         {"voxel_size_x", "offset_x"}, {"voxel_size_y", "offset_y"}, {"voxel_size_z", "offset_z"}};
-    bool good = put_text(set, "axes", projections ? "theta:y:x" : "z:y:x") &&
-                put_text(set, "units", stack->units) && put_text(set, "quantity", stack->quantity);
-    if (stack->beam) good = good && put_text(set, "beam", qb_beam_name(stack->beam));
-    if (*stack->description) good = good && put_text(set, "description", stack->description);
+    bool good = qb__h5_put_text(set, "axes", projections ? "theta:y:x" : "z:y:x") &&
+                qb__h5_put_text(set, "units", stack->units) && qb__h5_put_text(set, "quantity", stack->quantity);
+    if (stack->beam) good = good && qb__h5_put_text(set, "beam", qb_beam_name(stack->beam));
+    if (*stack->description) good = good && qb__h5_put_text(set, "description", stack->description);
     for (int i = 0; i < 3; i++) {
-        if (stack->voxel[i] > 0.0) good = good && put_number(set, names[i][0], stack->voxel[i]);
-        if (!projections) good = good && put_number(set, names[i][1], stack->offset[i]);
+        if (stack->voxel[i] > 0.0) good = good && qb__h5_put_number(set, names[i][0], stack->voxel[i]);
+        if (!projections) good = good && qb__h5_put_number(set, names[i][1], stack->offset[i]);
     }
     if (stack->scale_high > stack->scale_low)
-        good = good && put_number(set, "scale_low", stack->scale_low) &&
-               put_number(set, "scale_high", stack->scale_high);
-    return good && put_number(set, "first_image", (double)stack->first);
+        good = good && qb__h5_put_number(set, "scale_low", stack->scale_low) &&
+               qb__h5_put_number(set, "scale_high", stack->scale_high);
+    return good && qb__h5_put_number(set, "first_image", (double)stack->first);
 }
 
 static bool put_detector(hid_t file, const qb_stack *stack) {
@@ -116,16 +125,31 @@ static bool put_detector(hid_t file, const qb_stack *stack) {
     return good;
 }
 
+/* The images' dataset: room for them, or where the parts that have them lie. */
+static hid_t make_data(hid_t file, qb_writer *writer) {
+    static const char path[] = "/exchange/data";
+    const qb_stack *stack = &writer->stack;
+    const qb__h5_parts *parts = writer->own;
+    hid_t type = qb__h5_type(stack->dtype), layout = H5P_DEFAULT;
+    if (parts) layout = qb__h5_parts_layout(parts, stack, type);
+    hid_t set = layout < 0 ? layout : qb__h5_make_set(file, path, type, 3, stack->shape, NULL, layout);
+    haddr_t offset = set < 0 || parts ? 0 : H5Dget_offset(set);
+    if (offset == HADDR_UNDEF) {
+        H5Dclose(set);
+        set = H5I_INVALID_HID;
+    }
+    writer->data_offset = offset;
+    if (parts && layout >= 0) H5Pclose(layout);
+    H5Tclose(type);
+    return set;
+}
+
 static bool fill_file(hid_t file, qb_writer *writer, const double *degrees) {
     const qb_stack *stack = &writer->stack;
     bool projections = qb__stack_is_projections(stack);
-    hid_t type = qb__h5_type(stack->dtype);
-    hid_t set = make_set(file, "/exchange/data", type, 3, stack->shape, NULL);
-    H5Tclose(type);
+    hid_t set = make_data(file, writer);
     if (set < 0) return false;
-    haddr_t offset = H5Dget_offset(set);
-    writer->data_offset = offset;
-    bool good = offset != HADDR_UNDEF && describe_data(set, stack, projections);
+    bool good = describe_data(set, stack, projections);
     H5Dclose(set);
     if (projections)
         good = good && put_fields(file, "/exchange/data_white", stack->flats, "theta_white:y:x") &&
@@ -157,7 +181,7 @@ static qb_status make_file(qb_writer *writer, const double *degrees) {
 }
 
 static size_t overhead_hdf5(const qb_writer *writer) {
-    return 65536 + writer->stack.shape[0] * sizeof(double);
+    return 65536 + writer->stack.shape[0] * sizeof(double) + 32768 * writer->stack.parts;
 }
 
 static uint64_t bytes_of(const qb_array *fields) {
@@ -167,15 +191,22 @@ static uint64_t bytes_of(const qb_array *fields) {
 /* HDF5 1.10 crashes on exit after a file that it could not flush. So what it is going to write must
  * fit: its own bytes, `room`, onto the disk, where the file system can tell; all into the largest
  * file allowed. HDF5 cuts the file to what it needs. */
-static qb_status reserve(const qb_writer *writer, uint64_t images, uint64_t room) {
+qb_status qb__h5_reserve(int fd, const char *path, uint64_t images, uint64_t room) {
     struct stat about;
-    if (fstat(writer->fd, &about) != 0) return qb__fail_errno(errno, "writing", writer->path);
+    if (fstat(fd, &about) != 0) return qb__fail_errno(errno, "writing", path);
     off_t from = about.st_size;
-    if (ftruncate(writer->fd, from + (off_t)(images + room)) != 0)
-        return qb__fail_writing(errno, writer->path);
-    if (fallocate(writer->fd, 0, from, (off_t)room) != 0 && (errno == ENOSPC || errno == EDQUOT))
-        return qb__fail_writing(errno, writer->path);
+    if (ftruncate(fd, from + (off_t)(images + room)) != 0) return qb__fail_writing(errno, path);
+    if (fallocate(fd, 0, from, (off_t)room) != 0 && (errno == ENOSPC || errno == EDQUOT))
+        return qb__fail_writing(errno, path);
     return QB_OK;
+}
+
+static qb_status begin_parts(qb_writer *writer) {
+    qb__h5_parts *parts;
+    qb_status status = qb__alloc(1, sizeof *parts, &parts);
+    if (status != QB_OK) return status;
+    writer->own = parts;
+    return qb__h5_parts_begin(writer, parts);
 }
 
 /* HDF5 makes the file and says where the data go; then it is closed, and they go there by pwrite.
@@ -183,9 +214,12 @@ static qb_status reserve(const qb_writer *writer, uint64_t images, uint64_t room
 static qb_status begin_hdf5(qb_writer *writer) {
     const qb_stack *stack = &writer->stack;
     double *degrees = NULL;
-    uint64_t images = (uint64_t)stack->shape[0] * writer->image_bytes;
+    const bool spread = stack->parts > 1 && stack->shape[0] > 1 && writer->set;
+    uint64_t images = spread ? 0 : (uint64_t)stack->shape[0] * writer->image_bytes;
     uint64_t fields = bytes_of(stack->flats) + bytes_of(stack->darks);
-    qb_status status = reserve(writer, images, fields + overhead_hdf5(writer));
+    qb_status status = spread ? begin_parts(writer) : QB_OK;
+    if (status == QB_OK)
+        status = qb__h5_reserve(writer->fd, writer->path, images, fields + overhead_hdf5(writer));
     if (status != QB_OK) return status;
     size_t n = stack->angles ? stack->shape[0] : 0;
     status = qb__alloc(n, sizeof *degrees, &degrees);
@@ -197,8 +231,9 @@ static qb_status begin_hdf5(qb_writer *writer) {
 }
 
 static qb_status finish_hdf5(qb_writer *writer, const char *provenance) {
-    if (!*provenance) return QB_OK;
-    qb_status status = reserve(writer, 0, 65536 + strlen(provenance));
+    qb_status status = writer->own ? qb__h5_parts_finish(writer, writer->own) : QB_OK;
+    if (status != QB_OK || !*provenance) return status;
+    status = qb__h5_reserve(writer->fd, writer->path, 0, 65536 + strlen(provenance));
     if (status != QB_OK) return status;
     qb__h5_enter();
     errno = 0;
@@ -210,10 +245,23 @@ static qb_status finish_hdf5(qb_writer *writer, const char *provenance) {
     return status;
 }
 
+static qb_status write_hdf5(qb_writer *writer, size_t first, size_t end, const void *data) {
+    if (writer->own) return qb__h5_parts_write(writer, writer->own, first, end, data);
+    return qb__write_images(writer, first, end, data);
+}
+
+static void release_hdf5(qb_writer *writer) {
+    if (writer->own) qb__h5_parts_release(writer->own);
+    qb__free(writer->own);
+}
+
 const qb__writer_kind qb__hdf5_writer = {.begin = begin_hdf5,
+                                         .write = write_hdf5,
+                                         .release = release_hdf5,
                                          .finish = finish_hdf5,
                                          .overhead = overhead_hdf5,
                                          .keeps_fields = true,
+                                         .parts = true,
                                          .keeps_angles = true};
 #else
 typedef int qb__no_hdf5;

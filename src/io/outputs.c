@@ -50,7 +50,12 @@ static qb_status spare_inputs(const qb__output *output, const qb__inputs *inputs
     if (status != QB_OK || !output->images) return status;
     status = beside(output->path, name);
     if (status == QB_OK) status = qb__target_check(name);
-    return status == QB_OK ? qb__inputs_spare(inputs, name) : status;
+    if (status == QB_OK) status = qb__inputs_spare(inputs, name);
+    for (size_t i = 0; i < output->parts && output->parts > 1 && status == QB_OK; i++) {
+        status = qb__part_name(output->path, i, name, sizeof name);
+        if (status == QB_OK) status = qb__inputs_spare(inputs, name);
+    }
+    return status;
 }
 
 static qb_status spare_one(const qb__output *output, const char *path, const char *what) {

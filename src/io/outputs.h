@@ -10,6 +10,7 @@ typedef struct qb__output {
     const char *path; /* as given; NULL = nothing */
     size_t images, first;    /* of a scan or a volume, as in qb_stack; images 0 = a plain file */
     bool projections;
+    size_t parts; /* as in qb_stack */
 } qb__output;
 
 /* Asked before any work, once it is known what will be written under which names. QB_BAD_ARGUMENT,

@@ -101,7 +101,14 @@ const qb_param qb_output_params[] = {
      .offset = OUTPUT(preview),
      .meta = "FILE.png",
      .help = "a picture of the middle slice"},
-    QB_PARAMS_END(qb_output_options, array),
+    {.name = "parts",
+     .type = QB_PARAM_TEXT,
+     .offset = OUTPUT(parts),
+     .meta = "N|auto",
+     .initial = "auto",
+     .help = "HDF5: one volume over N files beside it (OUT.h5.parts), which are written at once; auto: one file below "
+             "8 GB"},
+    QB_PARAMS_END(qb_output_options, parts),
 };
 
 const char *qb_quantity_name(qb_quantity quantity) {

@@ -93,3 +93,24 @@ qb_status qb__target_check(const char *path) {
                     "nothing else can be; give the name of a file",
                     path, kind ? kind : "no regular file");
 }
+
+qb_status qb__parts_folder(const char *path, char **folder) {
+    char *target = NULL;
+    *folder = NULL;
+    qb_status status = qb__target_of(path, &target);
+    size_t room = target ? strlen(target) + sizeof ".parts" : 0;
+    if (status == QB_OK) status = qb__alloc(room, 1, folder);
+    if (status == QB_OK) snprintf(*folder, room, "%s.parts", target);
+    qb__free(target);
+    return status;
+}
+
+qb_status qb__part_name(const char *path, size_t part, char *name, size_t room) {
+    char *folder;
+    qb_status status = qb__parts_folder(path, &folder);
+    if (status != QB_OK) return status;
+    if ((size_t)snprintf(name, room, "%s/%02zu.h5", folder, part) >= room)
+        status = qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", path);
+    qb__free(folder);
+    return status;
+}

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/share.h"
 #include "base/status.h"
 #include "io/formats.h"
 #include "quickbeam/geometry.h"
@@ -86,15 +87,30 @@ static qb_status write_file(qb_writer *writer, size_t image, const void *data) {
     return status;
 }
 
+/* Some images of a series, a run of them for each thread. */
+typedef struct sweep {
+    qb_writer *writer;
+    size_t first, end, images; /* of all, of a piece */
+    const char *data;
+} sweep;
+
+static qb_status write_piece(void *context, size_t piece, size_t worker) {
+    (void)worker;
+    const sweep *s = context;
+    const size_t first = s->first + piece * s->images, end = qb__smaller(first + s->images, s->end);
+    qb_status status = QB_OK;
+    for (size_t i = first; i < end && status == QB_OK; i++)
+        status = write_file(s->writer, i, s->data + (i - s->first) * s->writer->image_bytes);
+    return status;
+}
+
 static qb_status write_tiff(qb_writer *writer, size_t first, size_t end, const void *data) {
     const tiff_writer *tiff = writer->own;
     if (!tiff->series) return qb__write_images(writer, first, end, data);
-    for (size_t i = first; i < end; i++) {
-        const char *image = (const char *)data + (i - first) * writer->image_bytes;
-        qb_status status = write_file(writer, i, image);
-        if (status != QB_OK) return status;
-    }
-    return QB_OK;
+    sweep s = {writer, first, end, 0, data};
+    s.images = qb__ceil_div(end - first,
+                            qb__pieces(writer->threads, (end - first) * writer->image_bytes, QB__PIECE_LEAST));
+    return qb__share(writer->threads, qb__ceil_div(end - first, s.images), write_piece, &s);
 }
 
 /* The whole story, as JSON behind the few lines that programs look for. */

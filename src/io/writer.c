@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/share.h"
 #include "base/status.h"
 #include "io/formats.h"
 
@@ -67,6 +68,14 @@ static qb_status check_stack(const char *path, const qb_stack *stack, size_t *im
                     n[0], n[1], n[2]);
 }
 
+static qb_status check_parts(const char *path, const qb_stack *stack, const qb__writer_kind *kind) {
+    if (stack->parts <= 1 || (kind->parts && stack->parts <= QB_PARTS_MOST)) return QB_OK;
+    if (!kind->parts)
+        return qb__fail(QB_BAD_ARGUMENT, "%s: only HDF5 files (.h5) can have their images in several parts", path);
+    return qb__fail(QB_BAD_ARGUMENT, "%s: %zu parts are too many, %d are the most", path, stack->parts,
+                    QB_PARTS_MOST);
+}
+
 static size_t field_bytes(const qb_array *fields) {
     return fields ? qb_array_count(fields) * qb_dtype_size(fields->dtype) : 0;
 }
@@ -116,6 +125,7 @@ qb_status qb__writer_create(qb__publication *set, const char *part, const char *
     *out = NULL;
     qb_status status = qb__format_to_write(path, &format);
     if (status == QB_OK) status = check_stack(path, stack, &image, &bytes);
+    if (status == QB_OK) status = check_parts(path, stack, format->writer);
     if (status != QB_OK) return status;
     qb_writer *writer;
     status = qb__alloc(1, sizeof *writer, &writer);
@@ -125,6 +135,7 @@ qb_status qb__writer_create(qb__publication *set, const char *part, const char *
     writer->image_bytes = image;
     writer->set = set;
     writer->part = part;
+    writer->threads = qb__share_threads();
     writer->path = qb__strdup(path);
     status = writer->path ? begin(writer, stack, bytes)
                           : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
@@ -142,6 +153,10 @@ qb_status qb_writer_create(const char *path, const qb_stack *stack, qb_writer **
     QB__NEED(stack);
     QB__NEED(out);
     return qb__writer_create(NULL, NULL, path, stack, out);
+}
+
+void qb__writer_limit(qb_writer *writer, const qb_env *env) {
+    if (env && env->threads > 0) writer->threads = qb__smaller(writer->threads, (size_t)env->threads);
 }
 
 qb_status qb__write_images(qb_writer *writer, size_t first, size_t end, const void *data) {

@@ -22,6 +22,7 @@ typedef struct qb__writer_kind {
     void (*release)(qb_writer *writer);          /* own memory; also after a failed begin() */
     size_t (*overhead)(const qb_writer *writer); /* bytes besides the images, at most */
     bool keeps_fields, keeps_angles; /* of projections; others are left out of the file */
+    bool parts;                      /* can spread images over qb_stack.parts files */
 } qb__writer_kind;
 
 struct qb_writer {
@@ -34,6 +35,7 @@ struct qb_writer {
     int fd;
     uint64_t data_offset;
     size_t image_bytes;
+    size_t threads;         /* that one write may use, where there are several files */
     unsigned char *written; /* a bit for each image */
     double *angles;         /* behind stack.angles */
     void *own;
@@ -51,6 +53,8 @@ qb_status qb__writer_finish(qb_writer *writer, const char *provenance);
 extern const qb__writer_kind qb__hdf5_writer, qb__tiff_writer, qb__mha_writer, qb__npy_writer,
     qb__raw_writer, qb__tensor_writer;
 
+/* Threads as many as `env` computes with. */
+void qb__writer_limit(qb_writer *writer, const qb_env *env);
 /* Images to where they belong in writer->fd. */
 qb_status qb__write_images(qb_writer *writer, size_t first, size_t end, const void *data);
 bool qb__stack_is_projections(const qb_stack *stack);
@@ -62,6 +66,10 @@ void qb__start_writeback(int fd, uint64_t offset, size_t bytes);
 
 /* Whether the last part of a path holds a number to fill in: name_%05d.tif. */
 bool qb__has_number(const char *path);
+/* Of a file whose images are in parts (qb_stack.parts): PATH.parts, links followed, to release with qb__free; and
+ * the name of part `part` in it. */
+qb_status qb__parts_folder(const char *path, char **folder);
+qb_status qb__part_name(const char *path, size_t part, char *name, size_t room);
 /* What tells the hidden folders of one run from those of another: PID-CLOCK. */
 void qb__part_tag(char *tag, size_t room);
 /* "." when there is none; release with qb__free, NULL when memory is out. */

@@ -36,5 +36,6 @@ void qb__describe_cost(cJSON *plan, const qb__volume_out *volume, size_t memory,
     cJSON_AddNumberToObject(plan, "memory_bytes", (double)memory);
     cJSON_AddNumberToObject(plan, "output_bytes",
                             values * (double)qb_dtype_size(qb__volume_dtype(volume)));
+    if (volume->stack.parts > 1) cJSON_AddNumberToObject(plan, "output_parts", (double)volume->stack.parts);
     cJSON_AddNumberToObject(plan, "forecast_seconds", seconds);
 }

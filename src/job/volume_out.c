@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/share.h"
 #include "base/status.h"
 #include "io/formats.h"
 #include "io/outputs.h"
@@ -84,6 +86,41 @@ qb_status qb__output_take(const qb_output_options *from, qb_output_options *to) 
     return qb_params_set(qb_output_params, to, "dtype", qb_dtype_name(to->array->dtype));
 }
 
+/* One file is the simplest thing to have, so it stays one until waiting for it hurts: it takes a few GB/s. */
+static const double one_file = 8e9;
+
+static size_t threads_that_write(const qb_env *env) {
+    const size_t all = qb__share_threads();
+    return env && env->threads > 0 ? qb__smaller(all, (size_t)env->threads) : all;
+}
+
+qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
+    const char *text = out->options->parts ? out->options->parts : "auto";
+    const size_t *n = out->stack.shape;
+    const bool chosen = strcmp(text, "auto") != 0;
+    const qb__format *format = NULL;
+    size_t parts = 1;
+    if (!out->options->array) {
+        qb_status status = qb__format_to_write(out->options->output, &format);
+        if (status != QB_OK) return status;
+    }
+    const bool able = format && format->writer->parts;
+    if (chosen) {
+        char *end;
+        long number = strtol(text, &end, 10);
+        if (end == text || *end || number < 1 || number > QB_PARTS_MOST)
+            return qb__fail(QB_BAD_ARGUMENT, "--parts %s: give auto or a number from 1 to %d", text, QB_PARTS_MOST);
+        parts = (size_t)number;
+    } else if (able && (double)n[0] * (double)n[1] * (double)n[2] *
+                               (double)qb_dtype_size(qb__volume_dtype(out)) >= one_file) {
+        parts = threads_that_write(env);
+    }
+    if (parts > 1 && !able)
+        return qb__fail(QB_BAD_ARGUMENT, "--parts %s: only an HDF5 file (-o NAME.h5) can have parts", text);
+    out->stack.parts = qb__smaller(parts, n[0]);
+    return QB_OK;
+}
+
 /* An array in the place of a file: refused where its shape is not the result's. */
 static qb_status check_array(const qb__volume_out *out) {
     qb_stack stack = out->stack;
@@ -121,6 +158,7 @@ qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, 
         {.path = out->options->array ? NULL : out->options->output,
          .images = out->stack.shape[0],
          .first = out->stack.first,
+         .parts = out->stack.parts,
          .projections = out->stack.angles != NULL},
         {.path = out->options->preview},
         {.path = out->beside}};
@@ -148,7 +186,9 @@ qb_status qb__volume_open(qb__volume_out *out, const qb_env *env) {
     }
     qb_status status = qb__publication_create(env, &out->set);
     if (status != QB_OK) return status;
-    return qb__output_create(out->options, &out->stack, out->set, &out->writer);
+    status = qb__output_create(out->options, &out->stack, out->set, &out->writer);
+    if (status == QB_OK) qb__writer_limit(out->writer, env);
+    return status;
 }
 
 /* ---- stages ---- */

@@ -121,6 +121,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
                                  .mask = d->mask,
                                  .shown = d->shown,
                                  .beside = d->beside};
+    QB__TRY(qb__volume_spread(&r->volume, env));
     r->cap = qb__memory_cap(env);
     r->held = qb__held_bytes(&(qb__held){
         .threads = r->task.threads,

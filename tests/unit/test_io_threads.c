@@ -71,17 +71,29 @@ static void check_regions(qb__source *source, const uint16_t *values) {
     free(got);
 }
 
-static void files_are_read(void **state) {
+/* By several threads, in slabs that are no multiple of anything. */
+static void put_slabs(const char *path, const qb_stack *stack, const uint16_t *values) {
+    static const size_t edge[] = {0, 17, 18, IMAGES};
+    qb_writer *writer;
+    assert_ok(qb_writer_create(path, stack, &writer));
+    writer->threads = 5;
+    for (int i = 0; i < 3; i++)
+        assert_ok(qb_writer_write(writer, edge[i], edge[i + 1], values + edge[i] * ROWS * COLUMNS));
+    assert_ok(qb_writer_commit(writer, "{}"));
+}
+
+static void files_are_written_and_read(void **state) {
     (void)state;
-    static const char *const names[] = {"a.npy", "a.mha", "a.tif", "a_%03d.tif", "a.h5"};
+    static const char *const names[] = {"a.npy", "a.mha", "a.tif", "a_%03d.tif", "a.h5", "p.h5"};
     uint16_t *values = calloc(VALUES, sizeof *values);
     assert_non_null(values);
     fill(values);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const qb_stack stack = {.dtype = QB_U16, .shape = {IMAGES, ROWS, COLUMNS}, .units = "", .quantity = "attenuation"};
+        const qb_stack stack = {.dtype = QB_U16, .shape = {IMAGES, ROWS, COLUMNS}, .units = "", .quantity = "attenuation",
+                                .parts = strcmp(names[i], "p.h5") == 0 ? 7 : 1};
         qb__source *source;
         if (!can_write(in_folder(names[i]), &stack)) continue;
-        assert_ok(put_stack(in_folder(names[i]), &stack, values));
+        put_slabs(in_folder(names[i]), &stack, values);
         assert_ok(qb__source_open(in_folder(names[i]), NULL, &source));
         assert_true(source->threads >= 1 && source->threads <= QB__SHARE_MOST);
         check_regions(source, values);
@@ -217,7 +229,7 @@ static void unpacking_has_a_limit(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_shared),
-        IN_FOLDER(files_are_read),
+        IN_FOLDER(files_are_written_and_read),
         IN_FOLDER(short_files),
 #ifdef QB_HAVE_HDF5
         IN_FOLDER(chunks_are_unpacked),

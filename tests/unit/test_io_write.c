@@ -6,8 +6,12 @@
 #include "base/memory.h"
 #include "io_files.h"
 
-static const char *const names[] = {"a.h5", "a.tif", "a.mha", "a.npy", "a.raw", "a/", "a_%03d.tif"};
+static const char *const names[] = {"a.h5", "a.tif", "a.mha", "a.npy", "a.raw", "a/", "a_%03d.tif",
+                                    "p.h5"};
 enum { NAMES = sizeof names / sizeof names[0] };
+
+/* One of them is an HDF5 file over several. */
+static size_t parts_of(const char *name) { return strstr(name, "p.h5") ? 3 : 0; }
 
 static void every_format_and_type(void **state) {
     (void)state;
@@ -18,6 +22,7 @@ static void every_format_and_type(void **state) {
             qb_stack stack = small_stack(type);
             char name[32];
             snprintf(name, sizeof name, "%s_%s", qb_dtype_name(type), names[n]);
+            stack.parts = parts_of(name);
             if (type == QB_F16 && strstr(name, ".mha")) {
                 assert_status(put_stack(in_folder(name), &stack, data), QB_BAD_ARGUMENT);
                 continue;
@@ -46,6 +51,7 @@ static void slabs_in_any_order(void **state) {
     for (size_t n = 0; n < NAMES; n++) {
         qb_writer *writer;
         qb_array array;
+        stack.parts = parts_of(names[n]);
         if (!can_write(in_folder(names[n]), &stack)) continue;
         assert_ok(qb_writer_create(in_folder(names[n]), &stack, &writer));
         assert_ok(qb_writer_write(writer, 3, 4, data + 3 * 60));
@@ -66,6 +72,7 @@ static void abort_leaves_nothing(void **state) {
     qb_stack stack = small_stack(QB_U16);
     for (size_t n = 0; n < NAMES; n++) {
         qb_writer *writer;
+        stack.parts = parts_of(names[n]);
         if (!can_write(in_folder(names[n]), &stack)) continue;
         assert_ok(qb_writer_create(in_folder(names[n]), &stack, &writer));
         assert_ok(qb_writer_write(writer, 0, 4, data));
@@ -96,6 +103,7 @@ static void old_files_stay_until_commit(void **state) {
     for (size_t n = 0; n < NAMES; n++) {
         qb_writer *writer;
         qb_array array;
+        stack.parts = parts_of(names[n]);
         if (!can_write(in_folder(names[n]), &stack)) continue;
         assert_ok(put_stack(in_folder(names[n]), &stack, before));
         assert_ok(qb_writer_create(in_folder(names[n]), &stack, &writer));
@@ -147,6 +155,36 @@ static void numbers_in_names(void **state) {
 }
 
 /* More than any disk has. */
+/* A folder of parts is taken over as a whole: nothing else stays in it. Other files have no parts. */
+static void parts_of_older_volumes(void **state) {
+    (void)state;
+    char data[120] = {0};
+    qb_stack stack = small_stack(QB_U8);
+    stack.parts = 4;
+    if (!can_write(in_folder("p.h5"), &stack)) return;
+    assert_ok(put_stack(in_folder("p.h5"), &stack, data));
+    assert_int_equal(count_files(test_folder), 2);
+    assert_int_equal(count_files(in_folder("p.h5.parts")), 4);
+    stack.parts = 3;
+    assert_status(put_stack(in_folder("p.h5"), &stack, data), QB_BAD_ARGUMENT);
+    assert_non_null(strstr(qb_detail(), "03.h5, which is none of the 3 parts"));
+    stack.parts = 4;
+    assert_ok(put_stack(in_folder("p.h5"), &stack, data));
+    assert_int_equal(count_files(in_folder("p.h5.parts")), 4);
+    put_file(in_folder("p.h5.parts/notes.txt"), "x", 1);
+    assert_status(put_stack(in_folder("p.h5"), &stack, data), QB_BAD_ARGUMENT);
+    assert_int_equal(remove(in_folder("p.h5.parts/notes.txt")), 0);
+    /* A part that is missing is said, and not read as zeros. */
+    qb_array array;
+    assert_int_equal(remove(in_folder("p.h5.parts/02.h5")), 0);
+    assert_status(qb_array_load(in_folder("p.h5"), NULL, &array, NULL), QB_BAD_INPUT);
+    assert_non_null(strstr(qb_detail(), "p.h5.parts/02.h5, which is missing"));
+    assert_status(put_stack(in_folder("p.npy"), &stack, data), QB_BAD_ARGUMENT);
+    stack.parts = QB_PARTS_MOST + 1;
+    assert_status(put_stack(in_folder("q.h5"), &stack, data), QB_BAD_ARGUMENT);
+    assert_int_equal(count_files(test_folder), 2);
+}
+
 static void too_large_for_the_disk(void **state) {
     (void)state;
     qb_stack stack = small_stack(QB_F32);
@@ -154,6 +192,7 @@ static void too_large_for_the_disk(void **state) {
     stack.shape[1] = stack.shape[2] = 1024;
     for (size_t n = 0; n < NAMES; n++) {
         qb_writer *writer;
+        stack.parts = parts_of(names[n]);
         if (!can_write(in_folder(names[n]), &stack)) continue;
         assert_status(qb_writer_create(in_folder(names[n]), &stack, &writer), QB_NO_SPACE);
         assert_non_null(strstr(qb_detail(), "MB free"));
@@ -169,6 +208,7 @@ static void full_while_writing(void **state) {
     stack.shape[1] = stack.shape[2] = 256;
     size_t bytes = 4 * 256 * 256 * sizeof(float);
     for (size_t n = 0; n < NAMES; n++) {
+        stack.parts = parts_of(names[n]);
         if (!can_write(in_folder(names[n]), &stack)) continue;
         pid_t child = fork();
         if (child == 0) {
@@ -210,6 +250,7 @@ static void memory_runs_out(void **state) {
     stack.quantity = "counts";
     stack.angles = angles;
     for (size_t n = 0; n < NAMES; n++) {
+        stack.parts = parts_of(names[n]);
         if (!can_write(in_folder(names[n]), &stack)) continue;
         qb_status status = QB_NO_MEMORY;
         for (size_t k = 1; status != QB_OK && k < 400; k++) {
@@ -262,7 +303,7 @@ int main(void) {
         IN_FOLDER(old_files_stay_until_commit),
         IN_FOLDER(strange_folders_are_refused),
         IN_FOLDER(numbers_in_names),
-        IN_FOLDER(too_large_for_the_disk),
+        IN_FOLDER(parts_of_older_volumes), IN_FOLDER(too_large_for_the_disk),
         IN_FOLDER(full_while_writing),
         IN_FOLDER(name_taken_by_a_folder),
         IN_FOLDER(memory_runs_out),

@@ -100,11 +100,9 @@ qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
     const bool chosen = strcmp(text, "auto") != 0;
     const qb__format *format = NULL;
     size_t parts = 1;
-    if (!out->options->array) {
-        qb_status status = qb__format_to_write(out->options->output, &format);
-        if (status != QB_OK) return status;
-    }
-    const bool able = format && format->writer->parts;
+    /* What is no kind of file, as the folder of a sweep, is for others to judge. */
+    const bool able = !out->options->array &&
+                      qb__format_to_write(out->options->output, &format) == QB_OK && format->writer->parts;
     if (chosen) {
         char *end;
         long number = strtol(text, &end, 10);

@@ -103,7 +103,7 @@ def test_manual_and_completion(installed):
         block = re.search(rf"^    {verb}\)\n(.*?) ;;\n", zsh, re.M | re.S).group(1)
         assert f".SS qb {verb} " in man
         for option in re.findall(r"^  ..*?--([a-z0-9-]+) ", qb(verb, "--help").stdout, re.M):
-            assert f"'--{option}[" in block, (verb, option)
+            assert re.search(rf"'--{option}=?\[", block), (verb, option)
             assert f"\\-\\-{option.replace('-', chr(92) + '-')}\\fR" in man, (verb, option)
     if shutil.which("man"):
         done = subprocess.run(["man", "-l", "--warnings", installed / "share" / "man" / "man1" / "qb.1"], text=True,
@@ -118,6 +118,6 @@ def test_manual_and_completion(installed):
         assert complete("qb", "fb") == ["fbp"]
         assert complete("qb", "plan", "fd") == ["fdk"] and complete("qb", "plan", "inf") == []
         assert complete("qb", "plan", "fdk", "--allow-l") == ["--allow-limited"]
-        assert complete("qb", "fdk", "--pad", "ell") == ["ellipse"]
+        assert complete("qb", "fdk", "--pad", "ell") == complete("qb", "fdk", "--pad", "=", "ell") == ["ellipse"]
         assert complete("qb", "fdk", "-g", "inclu") == ["include"]
         assert complete("qb", "fdk", "inclu") == ["include"]

@@ -77,7 +77,7 @@ static void markdown_verb(const verb *v, FILE *out) {
 static void print_markdown(FILE *out) {
     fprintf(out, "# The command line\n\nMade by scripts/make-cli-docs.sh from the tables that `qb VERB --help` prints; do not "
                  "edit. The value in brackets is the default.\nAs a manual page: `man qb`; bash and zsh complete verbs, options "
-                 "and what they take, where `make install` put it.\n");
+                 "and what they take.\n`make install` installs all three; `qb help --man`, `--bash` and `--zsh` print them.\n");
     for (const verb *v = verbs; v->name; v++) markdown_verb(v, out);
     fprintf(out, "\n## Common options\n");
     each_shared(markdown_section, out);
@@ -215,6 +215,8 @@ static void print_bash(FILE *out) {
     fprintf(out, "# qb(1) in bash; made by qb help --bash\n_qb() {\n"
                  "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}\n"
                  "    local names= words= value= first=1\n"
+                 "    [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD - 2]}\n"
+                 "    [[ $word == = ]] && word=\n"
                  "    [[ $verb == plan || $verb == help ]] && ((COMP_CWORD > 1)) && first=2\n"
                  "    if ((COMP_CWORD == first)) && [[ $first == 1 || $word != -* ]]; then\n"
                  "        words=\"");
@@ -243,8 +245,9 @@ static void zsh_text(const char *text, FILE *out) {
     }
 }
 
-static void zsh_row(const qb_param *row, FILE *out) {
-    fprintf(out, " \\\n            '--%s[", row->name);
+/* `begin` is the option as _arguments wants it: --name= takes its value here or in the next word, -n+ likewise. */
+static void zsh_option(const char *begin, const qb_param *row, FILE *out) {
+    fprintf(out, " \\\n            '%s[", begin);
     zsh_text(row->help, out);
     fputc(']', out);
     if (row->type != QB_PARAM_FLAG) {
@@ -259,6 +262,16 @@ static void zsh_row(const qb_param *row, FILE *out) {
         }
     }
     fputc('\'', out);
+}
+
+static void zsh_row(const qb_param *row, FILE *out) {
+    bool flag = row->type == QB_PARAM_FLAG;
+    char begin[80];
+    snprintf(begin, sizeof begin, "--%s%s", row->name, flag ? "" : "=");
+    zsh_option(begin, row, out);
+    if (!row->letter) return;
+    snprintf(begin, sizeof begin, "-%c%s", row->letter, flag ? "" : "+");
+    zsh_option(begin, row, out);
 }
 
 static void print_zsh(FILE *out) {

@@ -25,7 +25,7 @@ typedef struct qb_bench_options {
 } qb_bench_options;
 QB_API extern const qb_param qb_bench_params[];
 
-/* Time `what` (backproject, filter, fbp, fdk, io, rabbitct): a JSON object, released with
+/* Time `what` (backproject, filter, fbp, fdk, resident, mbir, io, rabbitct): a JSON object, released with
  * qb_text_free. `file` is rabbitct's data set, NULL for the others. */
 QB_API qb_status qb_bench(const char *what, const char *file, const qb_bench_options *options,
                           const qb_env *env, char **json);

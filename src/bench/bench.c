@@ -77,6 +77,7 @@ static const struct {
     {"fbp", {qb__bench_fbp, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, NULL},
     {"fdk", {qb__bench_fdk, false, false, {CUBE}}, {qb__bench_fdk, false, false, {CUBE}}, NULL},
     {"resident", {qb__bench_resident, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, NULL},
+    {"mbir", {qb__bench_mbir, false, false, {3, {512, 512, 16}}}, {NULL, false, false, {CUBE}}, NULL},
     {"io", {qb__bench_io, false, true, {FLAT}}, {qb__bench_io, false, false, {CUBE}}, NULL},
     {"rabbitct",
      {NULL, false, false, {1, {256}}},
@@ -133,7 +134,7 @@ qb_status qb_bench(const char *what, const char *file, const qb_bench_options *g
     }
     return qb__fail(
         QB_BAD_ARGUMENT,
-        "there is no %s; there are backproject, filter, fbp, fdk, resident, io and rabbitct", what);
+        "there is no %s; there are backproject, filter, fbp, fdk, resident, mbir, io and rabbitct", what);
 }
 
 void qb_text_free(char *text) {

@@ -91,11 +91,13 @@ static void compute(const qb__system_matrix *m, uint32_t pixel, const qb__icd_co
 static void pack(qb__system_matrix *m, size_t slot, const qb__icd_column *column) {
     const size_t entries = m->shadows.taps * m->shadows.stride;
     float largest = 0;
-    for (size_t i = 0; i < entries; i++) largest = fmaxf(largest, column->tap[i]);
+    for (size_t i = 0; i < entries; i++) largest = column->tap[i] > largest ? column->tap[i] : largest;
     const float per = largest > 0 ? 255 / largest : 0;
     uint8_t *bytes = m->bytes + slot * entries;
-    for (size_t i = 0; i < entries; i++)
-        bytes[i] = (uint8_t)(int)(fmaxf(column->tap[i], 0) * per + 0.5f);
+    for (size_t i = 0; i < entries; i++) {
+        const float entry = column->tap[i] > 0 ? column->tap[i] : 0;
+        bytes[i] = (uint8_t)(int)(entry * per + 0.5f);
+    }
     m->scale[slot] = largest / 255;
 }
 

@@ -90,7 +90,7 @@ static outcome descend(scene *s, qb_mbir_matrix kind, int threads) {
     assert_int_equal(qb__icd_stack_create(&s->matrix, kind, &s->settings, s->slices, pool, &stack), QB_OK);
     const bool given = s->settings.weighting == QB__WEIGH_GIVEN;
     assert_int_equal(qb__icd_stack_start(stack, s->lines, given ? s->weights : NULL, NULL, NULL, 0.3 * water), QB_OK);
-    assert_int_equal(qb__icd_stack_run(stack, NULL, o.trace, &o.turns, &o.stopped), QB_OK);
+    assert_int_equal(qb__icd_stack_run(stack, NULL, NULL, o.trace, &o.turns, &o.stopped), QB_OK);
     for (size_t i = 0; i < s->slices; i++) qb__icd_stack_image(stack, i, 1, o.x + i * NX * NY);
     qb__icd_stack_destroy(stack);
     qb__pool_destroy(pool);

@@ -48,7 +48,7 @@ const verb verbs[] = {
       SECTION("Volume and scan", project, qb_project_params), SECTION("Output", output, qb_output_params), RUN}},
     {"compare", "A B", "how far A is from B", "qb compare a.h5 b.mha --json", 2, 2, 0, cmd_compare,
      {SECTION("Comparison", compare, compare_params), RUN}},
-    {"bench", "WHAT [FILE]", "speed and accuracy of backproject, filter, fbp, fdk, resident, io, or rabbitct FILE.rct",
+    {"bench", "WHAT [FILE]", "speed and accuracy of backproject, filter, fbp, fdk, resident, mbir, io, or rabbitct FILE.rct",
      "qb bench backproject --size 1024,1024,64 --views 1024", 1, 2, ON_DEVICES, cmd_bench,
      {SECTION("The problem", bench, qb_bench_params), RUN}},
     {"tune", "", "measure and keep the best parameters of a device's kernels", "qb tune --device cuda --seconds 60",

@@ -11,47 +11,54 @@ enum { LANES = QB__ICD_LANES };
 
 /* ---- footprints ---- */
 
-/* The share of a shadow that lies before t columns from its middle, |t| <= half: the integral of a
- * trapezoid. */
-static inline float share_before(float t, float half, float flat, float rise, float bend) {
-    const float size = fminf(fabsf(t), half), over = fmaxf(size - flat, 0.0f);
-    const float part = size * rise - over * over * bend;
-    return t < 0 ? 0.5f - part : 0.5f + part;
+LANES_INLINE lanes between(lanes v, lanes low, lanes high) {
+    return lanes_pick(v < low, low, lanes_pick(v > high, high, v));
+}
+
+/* The share of shadows that lies before t columns from their middle: the integral of a trapezoid. */
+LANES_INLINE lanes share_before(lanes t, lanes half, lanes flat, lanes rise, lanes bend) {
+    const lanes size = lanes_size(between(t, -half, half));
+    const lanes over = lanes_largest(size - flat, lanes_all(0.0f));
+    const lanes part = size * rise - over * over * bend;
+    return 0.5f + lanes_pick(t < 0.0f, -part, part);
+}
+
+/* Where shadows begin, in double: single precision has too few digits for a fraction of thousands.
+ * begin: the first column's edge from the middle; middle: of the shadow. */
+static void place(const qb__footprints *s, size_t view, double ix, double iy, int32_t *first,
+                  float *begin, float *middle) {
+    const double *ax = s->ax + view, *ay = s->ay + view, *h0 = s->h0 + view;
+    const float *half = s->half + view;
+    const double least = -(double)s->taps, most = (double)s->columns;
+    for (int i = 0; i < LANES; i++) {
+        const double h = ax[i] * ix + ay[i] * iy + h0[i];
+        const double from = h - (double)half[i] + 0.5;
+        double at = from < least ? least : from;
+        at = at > most ? most : at;
+        /* Down to a whole number: what is above zero is cut off, and it is above -taps. */
+        const int32_t whole = (int32_t)(at - least);
+        first[i] = whole;
+        begin[i] = (float)((double)whole + least - 0.5 - h);
+        middle[i] = (float)h;
+    }
 }
 
 /* A column's entry is the share before its end less the share before its beginning. */
 static void footprint(const qb__footprints *s, double ix, double iy, const qb__icd_column *column) {
-    const int taps = (int)s->taps, last = (int)s->columns + taps;
-    const float end = (float)s->columns - 0.5f, area = s->area;
-    float begins[16], middles[16], before[16];
-    for (size_t view = 0; view < s->stride; view += 16) {
-        int32_t *first = column->first + view;
-        const double *ax = s->ax + view, *ay = s->ay + view, *h0 = s->h0 + view;
-        const float *half = s->half + view, *flat = s->flat + view, *rise = s->rise + view,
-                    *bend = s->bend + view;
-        for (int i = 0; i < 16; i++) {
-            /* In double: single precision has too few digits for a fraction of thousands. */
-            const double h = ax[i] * ix + ay[i] * iy + h0[i];
-            const double from = floor(h - (double)half[i] + 0.5);
-            double at = from < -taps ? -taps : from;
-            at = at > (double)(last - taps) ? (double)(last - taps) : at;
-            first[i] = (int32_t)at + taps;
-            begins[i] = (float)(at - 0.5 - h);
-            middles[i] = (float)h;
-        }
-        for (int i = 0; i < 16; i++) {
-            const float t = fminf(fmaxf(begins[i], -0.5f - middles[i]), end - middles[i]);
-            before[i] = share_before(t, half[i], flat[i], rise[i], bend[i]);
-        }
-        for (int k = 0; k < taps; k++) {
-            float *tap = column->tap + (size_t)k * s->stride + view;
-            for (int i = 0; i < 16; i++) {
-                const float next = begins[i] + (float)(k + 1);
-                const float t = fminf(fmaxf(next, -0.5f - middles[i]), end - middles[i]);
-                const float share = share_before(t, half[i], flat[i], rise[i], bend[i]);
-                tap[i] = area * (share - before[i]);
-                before[i] = share;
-            }
+    const lanes none = lanes_all(-0.5f), end = lanes_all((float)s->columns - 0.5f);
+    for (size_t view = 0; view < s->stride; view += LANES) {
+        _Alignas(64) float begins[LANES], middles[LANES];
+        place(s, view, ix, iy, column->first + view, begins, middles);
+        const lanes half = lanes_from(s->half + view), flat = lanes_from(s->flat + view);
+        const lanes rise = lanes_from(s->rise + view), bend = lanes_from(s->bend + view);
+        const lanes middle = lanes_at(middles), low = none - middle, high = end - middle;
+        lanes edge = lanes_at(begins);
+        lanes before = share_before(between(edge, low, high), half, flat, rise, bend);
+        for (size_t k = 0; k < s->taps; k++) {
+            edge += 1.0f;
+            const lanes share = share_before(between(edge, low, high), half, flat, rise, bend);
+            lanes_put(column->tap + k * s->stride + view, s->area * (share - before));
+            before = share;
         }
     }
 }

@@ -497,8 +497,8 @@ static qb_status note(qb__icd_stack *s, qb__icd_trace *trace, int turn, const qb
     return qb__check_cancel(env);
 }
 
-qb_status qb__icd_stack_run(qb__icd_stack *s, const qb_env *env, qb__icd_trace *trace, int *turns,
-                            const char **stopped) {
+qb_status qb__icd_stack_run(qb__icd_stack *s, const qb_env *env, const qb__icd_watch *watch,
+                            qb__icd_trace *trace, int *turns, const char **stopped) {
     qb_status status = QB_OK;
     *stopped = NULL;
     s->env = env;
@@ -508,6 +508,7 @@ qb_status qb__icd_stack_run(qb__icd_stack *s, const qb_env *env, qb__icd_trace *
         shuffle(s, *turns);
         turn_all(s);
         status = note(s, trace + *turns, *turns, env, stopped);
+        if (status == QB_OK && watch && watch->turn(watch->self, s, trace + *turns)) *stopped = "watch";
     }
     return status;
 }

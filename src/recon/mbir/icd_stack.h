@@ -44,6 +44,12 @@ typedef struct qb__icd_trace {
 
 typedef struct qb__icd_stack qb__icd_stack;
 
+/* Called after each turn; true: that is enough. */
+typedef struct qb__icd_watch {
+    bool (*turn)(void *self, const qb__icd_stack *stack, const qb__icd_trace *trace);
+    void *self;
+} qb__icd_watch;
+
 /* Room for `slices`; the matrix, which is the caller's, keeps columns as `kind` says. */
 qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind,
                                const qb__icd_settings *settings, size_t slices, qb__pool *pool,
@@ -60,10 +66,11 @@ void qb__icd_stack_destroy(qb__icd_stack *stack); /* NULL-safe */
  * none, or all zero. */
 qb_status qb__icd_stack_start(qb__icd_stack *stack, const float *lines, const float *weights,
                               const qb__filter *filter, const double *theta, double constant);
-/* Turns of all tiles until enough equits are done or little changes. trace[*turns], *turns at most
+/* Turns of all tiles until enough equits are done, little changes, or `watch`, which may be NULL, has
+ * seen enough. trace[*turns], *turns at most
  * qb__icd_turns(equits); *stopped says why. Numbers that overflow end it with QB_INTERNAL. */
-qb_status qb__icd_stack_run(qb__icd_stack *stack, const qb_env *env, qb__icd_trace *trace, int *turns,
-                            const char **stopped);
+qb_status qb__icd_stack_run(qb__icd_stack *stack, const qb_env *env, const qb__icd_watch *watch,
+                            qb__icd_trace *trace, int *turns, const char **stopped);
 int qb__icd_turns(int equits);
 /* x of a slice: image[iy * nx + ix] times `scale`. */
 void qb__icd_stack_image(const qb__icd_stack *stack, size_t slice, float scale, float *image);

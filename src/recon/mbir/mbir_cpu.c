@@ -199,7 +199,7 @@ static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, 
     QB__TRY(qb__icd_stack_create(&m->matrix, m->kind, &cpu->settings, slices, cpu->run->pool, &stack));
     if (m->weights_file) some_weights(cpu, m->first_row + first, slices, cpu->some);
     QB__TRY(qb__icd_stack_start(stack, in, cpu->some, m->filter, m->theta, m->constant));
-    QB__TRY(qb__icd_stack_run(stack, cpu->run->env, cpu->trace, &turns, &stopped));
+    QB__TRY(qb__icd_stack_run(stack, cpu->run->env, NULL, cpu->trace, &turns, &stopped));
     note_slab(cpu, first, slices, turns, stopped);
     for (size_t s = 0; s < slices; s++)
         qb__icd_stack_image(stack, s, scale, (float *)out + s * image);

@@ -71,7 +71,7 @@ static const struct {
 } benches[] = {
     {"backproject",
      {qb__bench_backproject, true, true, {FLAT}},
-     {qb__bench_backproject_cone, false, false, {CUBE}},
+     {qb__bench_backproject_cone, true, false, {CUBE}},
      NULL},
     {"filter", {bench_filter, true, true, {FLAT}}, {bench_filter, false, false, {CUBE}}, NULL},
     {"fbp", {qb__bench_fbp, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, NULL},

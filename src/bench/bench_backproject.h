@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/pool.h"
+#include "cpu/bp_cone/bp_cone.h"
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "device/device.h"
 #include "quickbeam/bench.h"
@@ -14,5 +15,8 @@ qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *e
 /* The same of a cone beam. */
 qb_status qb__bench_backproject_cone(const qb_bench_options *options, const qb_env *env,
                                      cJSON *result);
+qb_status qb__bench_backproject_cone_device(const qb_bench_options *options,
+                                            const qb__bp_cone_problem *sizes, qb__device *device,
+                                            cJSON *result);
 
 #endif

@@ -15,9 +15,11 @@
 #include "base/status.h"
 #include "bench/bench_backproject.h"
 #include "bench/bench_ratio.h"
+#include "bench/cone_trial.h"
 #include "cpu/features.h"
-#include "geometry/matrix.h"
 #include "planner/choose.h"
+#include "planner/device_select.h"
+#include "planner/tuning.h"
 
 enum { IMAGES = 4, KERNELS = 2, REPEAT_MAX = 64, SAMPLES = 1000 };
 
@@ -47,29 +49,6 @@ static const float *image_of(const bench *b, size_t view) {
 
 static qb__bp_cone_window whole(const bench *b) {
     return (qb__bp_cone_window){0, b->problem.rows};
-}
-
-static qb_status set_geometry(bench *b) {
-    const qb__bp_cone_problem *p = &b->problem;
-    const double most = (double)(p->nx > p->nz ? p->nx : p->nz), sod = 2 * most, sdd = 1.5 * sod;
-    const double pixel = 1.5 * (double)p->nx / (double)p->columns;
-    const qb_grid grid = {.n = {p->nx, p->ny, p->nz}, .voxel = {1, 1, 1}};
-    qb_geometry geometry = {0};
-    qb__matrix *matrices = NULL;
-    double *angles = NULL;
-    qb_status status;
-    QB__TRY(qb__alloc(p->views, sizeof *angles, &angles));
-    QB__TRY(qb__alloc(p->views, sizeof *matrices, &matrices));
-    for (size_t v = 0; v < p->views; v++) angles[v] = 2 * M_PI * (double)v / (double)p->views;
-    QB__TRY(qb_geometry_cone(p->views, angles, p->rows, p->columns, pixel, pixel, sod, sdd, 0, 0,
-                             &geometry));
-    QB__TRY(qb__matrices_on_grid(&geometry, &grid, matrices));
-    for (size_t v = 0; v < p->views; v++) memcpy(b->matrix[v], matrices[v].m, sizeof b->matrix[v]);
-out:
-    qb_geometry_destroy(&geometry);
-    qb__free(matrices);
-    qb__free(angles);
-    return status;
 }
 
 /* The fastest of each kernel, or the one asked for. */
@@ -215,20 +194,14 @@ static size_t number(const qb_numbers *numbers, int index, size_t otherwise) {
     return index < numbers->count ? (size_t)numbers->value[index] : otherwise;
 }
 
-qb_status qb__bench_backproject_cone(const qb_bench_options *options, const qb_env *env,
-                                     cJSON *result) {
-    const size_t nx = number(&options->size, 0, 512), nz = number(&options->size, 2, nx);
+static qb_status bench_cpu(const qb_bench_options *options, const qb__bp_cone_problem *sizes,
+                           const qb_env *env, cJSON *result) {
     const int repeat = options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat;
-    bench b = {.problem = {.views = (size_t)options->views,
-                           .columns = number(&options->detector, 0, nx),
-                           .rows = number(&options->detector, 1, nz),
-                           .nx = nx,
-                           .ny = number(&options->size, 1, nx),
-                           .nz = nz}};
+    bench b = {.problem = *sizes};
     cJSON *kernels;
     qb_status status;
     QB__TRY(allocate(&b));
-    QB__TRY(set_geometry(&b));
+    QB__TRY(qb__cone_circle(&b.problem, b.matrix));
     QB__TRY(choose(&b, options));
     QB__TRY(qb__pool_create(env ? env->threads : 0, &b.pool));
     for (size_t i = 0; i < b.count; i++) QB__TRY(prepare(&b, &b.all[i]));
@@ -252,5 +225,26 @@ qb_status qb__bench_backproject_cone(const qb_bench_options *options, const qb_e
     cJSON_AddStringToObject(result, "cpu", qb__cpu_name());
 out:
     release(&b);
+    return status;
+}
+
+qb_status qb__bench_backproject_cone(const qb_bench_options *options, const qb_env *env,
+                                     cJSON *result) {
+    const size_t nx = number(&options->size, 0, 512), nz = number(&options->size, 2, nx);
+    const qb__bp_cone_problem sizes = {.views = (size_t)options->views,
+                                       .columns = number(&options->detector, 0, nx),
+                                       .rows = number(&options->detector, 1, nz),
+                                       .nx = nx,
+                                       .ny = number(&options->size, 1, nx),
+                                       .nz = nz};
+    qb__device_set set;
+    qb_status status = qb__device_set_open(env, &set);
+    if (status != QB_OK) return status;
+    if (set.count) qb__tuning_warn(env);
+    qb__compile_watch(&set, env);
+    status = set.count ? qb__bench_backproject_cone_device(options, &sizes, set.device[0], result)
+                       : bench_cpu(options, &sizes, env, result);
+    qb__compile_done(&set, result);
+    qb__device_set_close(&set);
     return status;
 }

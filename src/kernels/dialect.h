@@ -49,6 +49,12 @@ FUNCTION size_t global_size(int i) {
 }
 
 #define FMA(a, b, c) __fmaf_rn(a, b, c)
+/* 1 / a to about an ulp. */
+FUNCTION float RECIPROCAL(float a) {
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+    return r;
+}
 #define FLOAT2(x, y) make_float2(x, y)
 #define FLOAT4(x, y, z, w) make_float4(x, y, z, w)
 
@@ -110,6 +116,7 @@ typedef ushort half_bits;
 #define global_size(i) get_global_size(i)
 
 #define FMA(a, b, c) fma(a, b, c)
+#define RECIPROCAL(a) native_recip(a)
 #define FLOAT2(x, y) ((float2)(x, y))
 #define FLOAT4(x, y, z, w) ((float4)(x, y, z, w))
 

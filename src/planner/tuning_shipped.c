@@ -7,6 +7,9 @@
 
 /* clang-format off */
 const qb__tuning_shipped qb__tuning_shipped_rows[] = {
+    /* 512^2 pixels, 1024 views, 512^3 voxels. */
+    ROW("NVIDIA H200", "bp_cone_matrix.alu", 1, 512, 764, 0, 16, 16, 32, 4),
+    ROW("NVIDIA H200", "bp_cone_matrix.texture", 1, 512, 1077, 1, 16, 16, 32, 4),
     ROW("NVIDIA H200", "bp_parallel_linear.alu", 128, 1024, 3922, 0, 2, 0, 0, 0, 0, 64, 16, 16, 1, 2, 4),
     ROW("NVIDIA H200", "bp_parallel_linear.alu_difference", 128, 1024, 3989, 0, 2, 0, 0, 1, 0, 64, 16, 16, 1, 2, 4),
     ROW("NVIDIA H200", "bp_parallel_linear.alu_half", 128, 1024, 3796, 0, 4, 1, 0, 0, 0, 64, 16, 8, 1, 2, 2),

@@ -9,6 +9,7 @@
 #include "cpu/icd/icd.h"
 #include "cpu/project_joseph/project_joseph.h"
 #include "geometry/parallel.h"
+#include "kernels/bp_cone/bp_cone_device.h"
 #include "kernels/bp_parallel/bp_parallel_device.h"
 
 /* ---- the rows, by operation ---- */
@@ -23,6 +24,7 @@ ROWS(parallel_rows, qb__bp_parallel_variant, qb__bp_parallel_variants)
 ROWS(cone_rows, qb__bp_cone_variant, qb__bp_cone_variants)
 ROWS(joseph_rows, qb__joseph_variant, qb__joseph_variants)
 ROWS(icd_rows, qb__icd_variant, qb__icd_variants)
+ROWS(cone_device_rows, qb__bp_cone_device_variant, qb__bp_cone_device_variants)
 
 static const qb__variant *parallel_device_rows(size_t i) {
     size_t count;
@@ -83,6 +85,18 @@ static size_t cone_columns(const void *problem) {
     return ((const qb__bp_cone_problem *)problem)->columns;
 }
 
+/* A view from far away. */
+static qb_status cone_usual(void **problem) {
+    static const double matrix[1][12] = {{1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}};
+    static const qb__bp_cone_problem usual = {.views = 1, .columns = 512, .rows = 512, .nx = 512,
+                                              .ny = 512, .nz = 512, .matrix = matrix};
+    qb__bp_cone_problem *own;
+    qb_status status = qb__alloc(1, sizeof *own, &own);
+    if (status == QB_OK) *own = usual;
+    *problem = status == QB_OK ? own : NULL;
+    return status;
+}
+
 static double joseph_updates(const void *problem) {
     const qb__joseph_problem *p = problem;
     return (double)p->views * (double)(p->rows * p->columns) * (double)p->planes;
@@ -112,9 +126,9 @@ static const struct operation {
                          parallel_rows,
                          parallel_device_rows},
     [QB__BP_CONE] = {{"a cone beam's", "fdk", "back-projects this geometry", false, cone_updates,
-                      cone_columns, NULL, NULL},
+                      cone_columns, cone_usual, qb__free},
                      cone_rows,
-                     no_rows},
+                     cone_device_rows},
     [QB__PROJECT_JOSEPH] = {{"for forward projection", "project", "projects", false,
                              joseph_updates, joseph_columns, NULL, NULL},
                             joseph_rows,

@@ -327,7 +327,6 @@ def test_what_cannot_be_had(opencl, scan, tmp_path):
     without = {**os.environ, "QB_LIBCUDA": "/nowhere/libcuda.so"}
     fails(1, "fbp", scan, *out, "--device", "cuda", says=["libcuda"], env=without)
     fails(1, "fbp", scan, *out, "--device", "opencl:99", says=["opencl:99"])
-    fails(2, "fdk", scan, *out, "--sod", 1, "--sdd", 2, "--device", opencl, says=["CPU only"])
     fails(1, "fbp", scan, *out, "--device", opencl, "--max-vram", "1K", says=["on the device"])
     fails(2, "fbp", scan, "-o", tmp_path / "x", "--device", opencl, "--center", "40:50:1",
           says=["sweep", "leave --device out"])

@@ -113,7 +113,6 @@ def test_compiling_is_told(opencl, fbp, tmp_path):
 
 def test_what_computes_on_the_cpu_only(scan, tmp_path):
     device = ("--device", "cuda")
-    fails(2, "fdk", scan, "-o", tmp_path / "x.h5", "--sod", 1, "--sdd", 2, *device, says=["CPU only"])
     fails(2, "center", scan, *device, says=["CPU only"])
     fails(2, "simulate", "disc", "-o", tmp_path / "s.h5", *device, says=["CPU only"])
     for what in "fdk", "io":

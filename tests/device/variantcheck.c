@@ -15,16 +15,22 @@
 
 #include "cpu/features.h"
 #include "device/cuda_api.h"
+#include "kernels/bp_cone/bp_cone_device.h"
 #include "kernels/bp_parallel/bp_parallel_device.h"
 #include "mock/beside.h"
 #include "mock/mock_cuda.h"
+#include "planner/variants.h"
 
 enum { VIEWS = 48, COLUMNS = 64, SLICES = 8, WORKERS_MAX = 64 };
 static double ax[VIEWS], ay[VIEWS], h0[VIEWS];
 static float largest[256];
 static const qb__bp_parallel_problem problem = {VIEWS, COLUMNS, 64, 64, ax, ay, h0, largest};
 
-typedef qb__bp_parallel_device_variant variant;
+static const double matrix[1][12] = {{1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}};
+static const qb__bp_cone_problem cone = {
+    .views = 1, .columns = 64, .rows = 64, .nx = 64, .ny = 64, .nz = 64, .matrix = matrix};
+
+typedef qb__variant variant;
 typedef struct tally {
     int compiled, unusable, failed;
 } tally;
@@ -39,41 +45,55 @@ static void make_problem(void) {
     for (size_t s = 0; s < sizeof largest / sizeof *largest; s++) largest[s] = 1;
 }
 
-static void try_values(qb__device *device, const variant *row, const int *values, tally *t) {
-    unsigned step = row->head.step ? row->head.step : 1;
-    unsigned slices = (SLICES + step - 1) / step * step;
+static qb_status plan_parallel(qb__device *device, const variant *head, const int *values) {
+    const qb__bp_parallel_device_variant *row = qb__bp_parallel_on_device(head);
+    unsigned step = head->step ? head->step : 1, slices = (SLICES + step - 1) / step * step;
     qb__bp_parallel_plan *plan = NULL;
-    if (row->head.most && slices > row->head.most) slices = row->head.most;
-    if (row->head.unusable && row->head.unusable(qb__device_info_of(device), &problem, values)) {
+    if (head->most && slices > head->most) slices = head->most;
+    qb_status status = row->plan(device, &problem, slices, values, &plan);
+    if (status == QB_OK) row->destroy(plan);
+    return status;
+}
+
+static qb_status plan_cone(qb__device *device, const variant *head, const int *values) {
+    const qb__bp_cone_device_variant *row = qb__bp_cone_on_device(head);
+    qb__bp_cone_plan *plan = NULL;
+    qb_status status = row->plan(device, &cone, (qb__bp_cone_most){1, 64}, values, &plan);
+    if (status == QB_OK) row->destroy(plan);
+    return status;
+}
+
+static void try_values(qb__device *device, const variant *row, const int *values, tally *t) {
+    const bool is_cone = row->operation == QB__BP_CONE;
+    const void *of = is_cone ? (const void *)&cone : &problem;
+    if (row->unusable && row->unusable(qb__device_info_of(device), of, values)) {
         t->unusable++;
         return;
     }
-    qb_status status = row->plan(device, &problem, slices, values, &plan);
-    if (status == QB_OK) {
-        row->destroy(plan);
+    if ((is_cone ? plan_cone : plan_parallel)(device, row, values) == QB_OK) {
         t->compiled++;
         return;
     }
     t->failed++;
-    printf("%s", row->head.id);
-    for (int p = 0; p < QB__PARAMETERS_MAX && row->head.parameters[p].name; p++) {
-        printf(" %s=%d", row->head.parameters[p].name, values[p]);
+    printf("%s", row->id);
+    for (int p = 0; p < QB__PARAMETERS_MAX && row->parameters[p].name; p++) {
+        printf(" %s=%d", row->parameters[p].name, values[p]);
     }
     printf(": %s\n", qb_detail());
 }
 
 static void try_all_values(qb__device *device, const variant *row, bool quick, tally *t) {
     int values[QB__PARAMETERS_MAX] = {0};
-    for (int p = 0; p < QB__PARAMETERS_MAX && row->head.parameters[p].name; p++) {
-        values[p] = row->head.parameters[p].values[0];
+    for (int p = 0; p < QB__PARAMETERS_MAX && row->parameters[p].name; p++) {
+        values[p] = row->parameters[p].values[0];
     }
     try_values(device, row, values, t);
-    for (int p = 0; p < QB__PARAMETERS_MAX && row->head.parameters[p].name && !quick; p++) {
-        for (int v = 1; v < row->head.parameters[p].count; v++) {
-            values[p] = row->head.parameters[p].values[v];
+    for (int p = 0; p < QB__PARAMETERS_MAX && row->parameters[p].name && !quick; p++) {
+        for (int v = 1; v < row->parameters[p].count; v++) {
+            values[p] = row->parameters[p].values[v];
             try_values(device, row, values, t);
         }
-        values[p] = row->head.parameters[p].values[0];
+        values[p] = row->parameters[p].values[0];
     }
 }
 
@@ -84,7 +104,7 @@ static void try_variant(qb__device *device, const variant *row, bool quick, tall
     clock_gettime(CLOCK_MONOTONIC, &from);
     try_all_values(device, row, quick, &t);
     clock_gettime(CLOCK_MONOTONIC, &to);
-    printf("%-44s %4d compiled, %4d unusable, %d failed, %5.1f s\n", row->head.id, t.compiled,
+    printf("%-44s %4d compiled, %4d unusable, %d failed, %5.1f s\n", row->id, t.compiled,
            t.unusable, t.failed,
            (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec));
     fflush(stdout);
@@ -99,7 +119,6 @@ static int work(int worker, int workers, int arch, const char *filter) {
     bool quick = flag && !strcmp(flag, "1");
     tally t = {0};
     qb__device *device;
-    size_t count;
     void *mock = dlopen(mock_cuda_path(), RTLD_NOW);
     mock_cuda_state *state = mock ? dlsym(mock, "mock_cuda") : NULL;
     if (!state) return 1;
@@ -109,12 +128,13 @@ static int work(int worker, int workers, int arch, const char *filter) {
         printf("%s\n", qb_detail());
         return 1;
     }
-    const variant *const *rows = qb__bp_parallel_device_variants(&count);
-    for (size_t i = (size_t)worker; i < count; i += (size_t)workers) {
-        if (!(rows[i]->head.apis & QB__API_CUDA)) continue;
-        if (filter && !strstr(rows[i]->head.id, filter)) continue;
-        try_variant(device, rows[i], quick, &t);
-    }
+    const variant *row;
+    for (int n = 0, mine = 0; n < QB__OPERATIONS; n++)
+        for (size_t i = 0; (row = qb__variant_at((qb__operation)n, true, i)) != NULL; i++) {
+            if (!(row->apis & QB__API_CUDA)) continue;
+            if (filter && !strstr(row->id, filter)) continue;
+            if (mine++ % workers == worker) try_variant(device, row, quick, &t);
+        }
     qb__device_close(device);
     printf("sm_%d, worker %d: %d compiled, %d unusable, %d failed\n", arch, worker, t.compiled,
            t.unusable, t.failed);

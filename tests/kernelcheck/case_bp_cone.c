@@ -71,7 +71,7 @@ static double log_range(rng *r, double low, double high) {
 }
 
 /* Distances in which the source stays outside the grid's ball, however it turns. */
-static cone_setup random_setup(rng *r, const qb__bp_cone_problem *p, bool circular) {
+cone_setup cone_random_setup(rng *r, const qb__bp_cone_problem *p, bool circular) {
     cone_setup s = {.flip = rng_below(r, 4) == 0};
     const double pixel = rng_below(r, 3) ? 1.0 : log_range(r, 0.5, 2.0);
     double voxel = rng_below(r, 2) ? 1.0 : log_range(r, 0.3, 4.0);
@@ -112,7 +112,7 @@ static void random_range(rng *r, size_t n, size_t most, size_t *begin, size_t *e
 static trial trial_new(const qb__bp_cone_variant *variant, rng *r, bool quick) {
     trial t = {.variant = variant, .scan = random_shape(r, quick)};
     const qb__bp_cone_problem *p = &t.scan.problem;
-    const cone_setup setup = random_setup(r, p, cone_is_circular(variant));
+    const cone_setup setup = cone_random_setup(r, p, cone_is_circular(variant));
     cone_scan_place(&t.scan, &setup, r);
     cone_scan_fill(&t.scan, r);
     qb__bp_cone_brick *b = &t.part;
@@ -188,57 +188,9 @@ static bool all_finite(const trial *t) {
     return true;
 }
 
-/* What white noise of the same strength would give in this voxel, squared. */
-static double expected2(const trial *t, size_t x, size_t y, size_t z) {
-    double sum = 0;
-    const double at[4] = {(double)x, (double)y, (double)z, 1};
-    for (size_t v = 0; v < t->scan.problem.views; v++) {
-        const double *m = t->scan.problem.matrix[v] + 8;
-        double w = m[0] * at[0] + m[1] * at[1] + m[2] * at[2] + m[3];
-        double strength = (double)t->scan.largest[v] / 4;
-        sum += 0.44 * strength * strength / (w * w * w * w);
-    }
-    return sum;
-}
-
-static double reference(const trial *t, size_t x, size_t y, size_t z) {
-    double sum = 0;
-    for (size_t v = 0; v < t->scan.problem.views; v++)
-        sum += qb__bp_cone_reference(&t->scan.problem, v, cone_image(&t->scan, v),
-                                     t->scan.problem.columns, x, y, z);
-    return sum;
-}
-
-static bool accurate(const trial *t, rng *r, bool quick, outcome *o) {
-    const qb__bp_cone_brick *b = &t->part;
-    const size_t budget = quick ? 200000 : 1000000;
-    size_t voxels = (b->x1 - b->x0) * (b->y1 - b->y0) * (b->z1 - b->z0);
-    size_t samples = qb__smaller(2 * voxels, budget / t->scan.problem.views);
-    double error2 = 0, norm2 = 0, noise2 = 0, worst = 0;
-    for (size_t i = 0; i < samples; i++) {
-        size_t x = b->x0 + rng_below(r, b->x1 - b->x0), y = b->y0 + rng_below(r, b->y1 - b->y0);
-        size_t z = b->z0 + rng_below(r, b->z1 - b->z0);
-        double want = reference(t, x, y, z), got = (double)*voxel(t, t->out.data, x, y, z);
-        double expected = expected2(t, x, y, z);
-        error2 += (got - want) * (got - want);
-        norm2 += want * want;
-        noise2 += expected;
-        worst = fmax(worst, fabs(got - want) / sqrt(expected));
-    }
-    /* Few samples may all be near a zero crossing or the border: then noise is the measure. */
-    if (samples < 1000 || norm2 < 0.1 * noise2) norm2 = noise2;
-    const double bound = qb__accuracy_bound(t->variant->head.accuracy), relative = sqrt(error2 / norm2);
-    o->share_of_bound = fmax(relative / bound, worst / (20 * bound));
-    if (!(relative < bound)) {
-        snprintf(o->why.s, sizeof o->why.s, "relative L2 error %.2e, bound %.0e", relative, bound);
-        return false;
-    }
-    if (!(worst <= 20 * bound)) {
-        snprintf(o->why.s, sizeof o->why.s, "largest error %.2e of rms, bound %.0e", worst,
-                 20 * bound);
-        return false;
-    }
-    return true;
+static double value_at(const void *context, size_t x, size_t y, size_t z) {
+    const trial *t = context;
+    return (double)*voxel(t, t->out.data, x, y, z);
 }
 
 /* Part of the part, from another window of rows and in two blocks of views: the same bits. */
@@ -282,7 +234,7 @@ static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
                          : !all_finite(t)               ? "a voxel was left out"
                                                         : NULL;
     if (broken) return snprintf(o->why.s, sizeof o->why.s, "%s", broken), false;
-    if (!accurate(t, r, quick, o)) return false;
+    if (!cone_accurate(&t->scan, t->variant->head.accuracy, &t->part, value_at, t, r, quick, o)) return false;
     if (!same_bits(t, r))
         return snprintf(o->why.s, sizeof o->why.s, "another cut gave other bits"), false;
     return true;

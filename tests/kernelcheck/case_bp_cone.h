@@ -32,6 +32,12 @@ void cone_scan_free(cone_scan *s);
 
 const float *cone_image(const cone_scan *s, size_t view);
 size_t cone_log_uniform(rng *r, size_t low, size_t high);
+/* Distances in which the source stays outside the grid's ball, however it turns. */
+cone_setup cone_random_setup(rng *r, const qb__bp_cone_problem *problem, bool circular);
+/* Whether voxels all over the brick keep the class's bounds against the oracle. */
+typedef double cone_value(const void *context, size_t x, size_t y, size_t z);
+bool cone_accurate(const cone_scan *s, qb_accuracy accuracy, const qb__bp_cone_brick *b,
+                   cone_value *value, const void *context, rng *r, bool quick, outcome *o);
 bool cone_is_circular(const qb__bp_cone_variant *v);
 
 bool bp_cone_bench(size_t variant, size_t number, const options *o, measurement *m);

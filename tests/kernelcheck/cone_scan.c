@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/memory.h"
 #include "case_bp_cone.h"
 
 #include <math.h>
@@ -128,4 +129,61 @@ void cone_scan_place(cone_scan *s, const cone_setup *setup, rng *r) {
         double angle = setup->from + setup->sweep * (double)v / (double)s->problem.views;
         view_matrix(&s->problem, setup, angle, r, s->matrix[v]);
     }
+}
+
+/* What white noise of the same strength would give in this voxel, squared. */
+static double expected2(const cone_scan *s, size_t x, size_t y, size_t z) {
+    double sum = 0;
+    const double at[4] = {(double)x, (double)y, (double)z, 1};
+    for (size_t v = 0; v < s->problem.views; v++) {
+        const double *m = s->problem.matrix[v] + 8;
+        double w = m[0] * at[0] + m[1] * at[1] + m[2] * at[2] + m[3];
+        double strength = (double)s->largest[v] / 4;
+        sum += 0.44 * strength * strength / (w * w * w * w);
+    }
+    return sum;
+}
+
+static double reference(const cone_scan *s, size_t x, size_t y, size_t z) {
+    double sum = 0;
+    for (size_t v = 0; v < s->problem.views; v++)
+        sum += qb__bp_cone_reference(&s->problem, v, cone_image(s, v),
+                                     s->problem.columns, x, y, z);
+    return sum;
+}
+
+bool cone_accurate(const cone_scan *s, qb_accuracy accuracy, const qb__bp_cone_brick *b,
+                   cone_value *value, const void *context, rng *r, bool quick, outcome *o) {
+    const size_t budget = quick ? 200000 : 1000000;
+    size_t voxels = (b->x1 - b->x0) * (b->y1 - b->y0) * (b->z1 - b->z0);
+    size_t samples = qb__smaller(2 * voxels, budget / s->problem.views);
+    double error2 = 0, norm2 = 0, noise2 = 0, worst = 0;
+    for (size_t i = 0; i < samples; i++) {
+        size_t x = b->x0 + rng_below(r, b->x1 - b->x0), y = b->y0 + rng_below(r, b->y1 - b->y0);
+        size_t z = b->z0 + rng_below(r, b->z1 - b->z0);
+        double want = reference(s, x, y, z), got = value(context, x, y, z);
+        double expected = expected2(s, x, y, z);
+        error2 += (got - want) * (got - want);
+        norm2 += want * want;
+        noise2 += expected;
+        worst = fmax(worst, fabs(got - want) / sqrt(expected));
+    }
+    /* Few samples may all be near a zero crossing or the border: then noise is the measure. */
+    if (samples < 1000 || norm2 < 0.1 * noise2) norm2 = noise2;
+    /* The bound is about many voxels of many pixels of noise: few of them scatter, and so do the errors. */
+    const double pixels = (double)(s->problem.views * s->problem.rows * s->problem.columns);
+    const double distinct = fmin((double)qb__smaller(samples, voxels), pixels);
+    const double slack = distinct < 1000 ? 1 + 6 / sqrt(2 * distinct) : 1;
+    const double bound = slack * qb__accuracy_bound(accuracy), relative = sqrt(error2 / norm2);
+    o->share_of_bound = fmax(relative / bound, worst / (20 * bound));
+    if (!(relative < bound)) {
+        snprintf(o->why.s, sizeof o->why.s, "relative L2 error %.2e, bound %.0e", relative, bound);
+        return false;
+    }
+    if (!(worst <= 20 * bound)) {
+        snprintf(o->why.s, sizeof o->why.s, "largest error %.2e of rms, bound %.0e", worst,
+                 20 * bound);
+        return false;
+    }
+    return true;
 }

@@ -60,6 +60,8 @@ extern const kernel_table bp_device_table;
 extern const kernel_case bp_device_linear_case, bp_device_nearest_case, bp_device_oversample_case;
 extern const kernel_table bp_cone_table;
 extern const kernel_case bp_cone_circular_case, bp_cone_matrix_case;
+extern const kernel_table bp_cone_device_table;
+extern const kernel_case bp_cone_device_matrix_case;
 extern const kernel_table project_joseph_table;
 extern const kernel_case project_joseph_case;
 extern const kernel_table icd_table;

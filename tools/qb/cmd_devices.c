@@ -33,7 +33,7 @@ static void print_cpu(const cJSON *device) {
 /* Of all kernels for devices; those that a device here does not run are named with it. */
 static void print_device_kernels(const cJSON *root) {
     const cJSON *row;
-    printf("kernels of devices (parallel beam, --device cuda or opencl), and what they need\n");
+    printf("kernels of devices (--device cuda or opencl), and what they need\n");
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "device_kernels")) {
         printf("    %-40s %-7s %s\n", text(row, "id"), text(row, "accuracy"), text(row, "needs"));
     }

@@ -21,7 +21,7 @@ const verb verbs[] = {
      {SCAN, PREP, SECTION("Reconstruction", fbp, qb_fbp_params),
       SECTION("Output", output, qb_output_params), RUN}},
     {"fdk", "PROJECTIONS -g GEOMETRY -o OUT", "cone beam: Feldkamp, Davis, Kress",
-     "qb fdk scan.h5 --sod 500 --sdd 800 --pixel-size 0.4 -o volume.h5", 1, 1, PLANS | WRITES, cmd_fdk,
+     "qb fdk scan.h5 --sod 500 --sdd 800 --pixel-size 0.4 -o volume.h5", 1, 1, ON_DEVICES | PLANS | WRITES, cmd_fdk,
      {SCAN, SECTION("Geometry", geometry, qb_geometry_params), PREP,
       SECTION("Reconstruction", fdk, qb_fdk_params), SECTION("Output", output, qb_output_params), RUN}},
     {"sirt", "SCAN -o OUT", "least squares, iteratively: simultaneous iterative reconstruction",

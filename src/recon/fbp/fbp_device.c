@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -147,29 +146,6 @@ static qb_status create_slot(void *self, size_t bytes, void **out) {
     return status;
 }
 
-/* Where no more memory can be page-locked, transfers are slower and results the same. */
-static qb_status lock_slot(void *self, size_t bytes, void **slot) {
-    qb__fbp_ring *ring = self;
-    qb_status status = qb__host_create(ring->gpu->part[0].device, bytes, slot);
-    if (status != QB_NO_MEMORY) return status;
-    if (!ring->told) qb__warn(ring->gpu->run->env, "transfers are slower: %s", qb_detail());
-    ring->told = true;
-    status = qb__alloc(bytes, 1, slot);
-    ring->plain[ring->plain[0] != NULL] = *slot;
-    return status;
-}
-
-static void unlock_slot(void *self, void *slot) {
-    qb__fbp_ring *ring = self;
-    void **plain = ring->plain[0] == slot ? &ring->plain[0] : &ring->plain[1];
-    if (*plain != slot) {
-        qb__host_destroy(ring->gpu->part[0].device, slot);
-        return;
-    }
-    qb__free(slot);
-    *plain = NULL;
-}
-
 static qb__slot_maker on_devices(qb__fbp_devices *gpu, int number, size_t slice_bytes) {
     qb__fbp_ring *ring = &gpu->ring[number];
     ring->gpu = gpu;
@@ -178,8 +154,10 @@ static qb__slot_maker on_devices(qb__fbp_devices *gpu, int number, size_t slice_
 }
 
 static qb__slot_maker page_locked(qb__fbp_devices *gpu, int number) {
-    gpu->ring[number].gpu = gpu;
-    return (qb__slot_maker){&gpu->ring[number], lock_slot, unlock_slot};
+    qb__locked_ring *ring = &gpu->ring[number].host;
+    ring->device = gpu->part[0].device;
+    ring->env = gpu->run ? gpu->run->env : NULL;
+    return qb__locked_slots(ring);
 }
 
 /* Slots that only count: what they stand for is in place. */

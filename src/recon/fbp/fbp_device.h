@@ -9,6 +9,7 @@
 #include "planner/device_select.h"
 #include "io/tensor_device.h"
 #include "recon/fbp/fbp.h"
+#include "recon/locked_ring.h"
 
 /* Devices as an engine of filtered back-projection. The host reads raw numbers and writes slices;
  * upload, the work itself (prepare, filter, pack, back-project) and download are stages of their own,
@@ -28,12 +29,11 @@ typedef struct qb__fbp_slot {
 
 typedef struct qb__fbp_devices qb__fbp_devices;
 
-/* Makes the slots of one ring: page-locked, or, where no more memory can be, plain; or on devices. */
+/* Makes the slots of one ring, on devices or on the host. */
 typedef struct qb__fbp_ring {
     qb__fbp_devices *gpu;
     size_t slice_bytes; /* on devices */
-    void *plain[2];     /* those that are not page-locked */
-    bool told;
+    qb__locked_ring host;
 } qb__fbp_ring;
 enum { QB__RING_READ, QB__RING_RAW, QB__RING_SLABS, QB__RING_DOWN, QB__RINGS };
 

@@ -3,7 +3,7 @@
 #include "base/status.h"
 #include "recon/fdk/fdk.h"
 
-static const qb__engine *const engines[] = {&qb__fdk_cpu, NULL};
+static const qb__engine *const engines[] = {&qb__fdk_cpu, &qb__fdk_device, NULL};
 
 static const qb__method method = {
     .verb = "fdk",

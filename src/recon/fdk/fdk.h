@@ -7,6 +7,7 @@
 #include "geometry/upright.h"
 #include "ops/filter.h"
 #include "ops/resample.h"
+#include "planner/choose.h"
 #include "recon/reconstruction.h"
 
 /* A cone-beam reconstruction after Feldkamp, Davis and Kress. The volume is cut into slabs along z,
@@ -54,6 +55,10 @@ qb__fdk_piece qb__fdk_piece_of(const qb__fdk *fdk, size_t chunk);
 size_t qb__fdk_raw_rows(const qb__fdk_piece *piece);
 size_t qb__fdk_raw_row(const qb__fdk *fdk); /* bytes */
 
+/* The kernel that is looked for; why the CPU has none of that name. */
+qb__question qb__fdk_question(const qb__fdk *fdk);
+qb_status qb__fdk_kernel_of_cpu(const qb__fdk *fdk);
+
 /* ---- rows of the method's table ---- */
 
 qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
@@ -83,6 +88,6 @@ qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info
 qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_weights *weights,
                                  bool allow, const qb_env *env);
 
-extern const qb__engine qb__fdk_cpu;
+extern const qb__engine qb__fdk_cpu, qb__fdk_device;
 
 #endif

@@ -16,8 +16,7 @@ static double slices_worth(const qb__layers *layers, size_t slices) {
     return 0.7 * (double)whole + 0.3 * (double)slices;
 }
 
-/* Rows that are read for some: storage may come in pieces that are unpacked whole. */
-static double rows_read(const qb_scan_info *info, const qb__rows *raw) {
+double qb__fdk_rows_read(const qb_scan_info *info, const qb__rows *raw) {
     size_t piece = info->chunk_rows > 0 ? info->chunk_rows : 1;
     size_t first = raw->first / piece * piece, end = qb__ceil_div(raw->end, piece) * piece;
     return (double)(end < info->rows ? end : info->rows) - (double)first;
@@ -42,26 +41,39 @@ static void slabs(void *state, const qb__cut *cut, const size_t *edge) {
         size_t bytes = fdk->variant->view_bytes(&fdk->problem, w->rows);
         if (bytes > cpu->view_bytes) cpu->view_bytes = bytes;
         cpu->rows += (double)(w->rows.r1 - w->rows.r0);
-        cpu->raw_rows += rows_read(fdk->info, &w->raw);
+        cpu->raw_rows += qb__fdk_rows_read(fdk->info, &w->raw);
         cpu->slices += slices_worth(&layers, w->z1 - w->z0);
     }
 }
 
-/* About how long it takes, with guesses that need be right to a factor of two: a core filters a
- * value in 5 ns, resamples one in 15, moves a voxel in and out of the sums in 1; files pass at 1.5
- * and 1 GB/s. With two buffers a ring, stages overlap, but for the last slab's writing and the
- * first block's way there; with one they take turns. */
+/* Guesses that need be right to a factor of two: a core filters a value in 5 ns, resamples one in 15,
+ * moves a voxel in and out of the sums in 1; files pass at 1.5 and 1 GB/s. */
+double qb__fdk_filter_seconds(const qb__fdk *fdk, double rows) {
+    return rows * (double)fdk->problem.views * (double)fdk->width * (fdk->resampled ? 20e-9 : 5e-9);
+}
+
+double qb__fdk_read_seconds(const qb__fdk *fdk, double raw_rows) {
+    return raw_rows * (double)fdk->problem.views * (double)qb__fdk_raw_row(fdk) /
+           (fdk->info->chunk_rows > 1 ? 0.2e9 : 1.5e9);
+}
+
+double qb__fdk_write_seconds(const qb__fdk *fdk, size_t value_bytes) {
+    const size_t *n = fdk->grid.n;
+    return (double)n[0] * (double)n[1] * (double)n[2] * (double)value_bytes / 1e9;
+}
+
+/* With two buffers a ring, stages overlap, but for the last slab's writing and the first block's way
+ * there; with one they take turns. */
 static double seconds(void *state, const qb__cut *cut) {
     const qb__fdk_on_cpu *cpu = state;
     const qb__fdk *fdk = cpu->fdk;
     const qb__bp_cone_problem *p = &fdk->problem;
     double views = (double)p->views, slice = (double)p->nx * (double)p->ny;
-    double filter = cpu->rows * views * (double)fdk->width * (fdk->resampled ? 20e-9 : 5e-9);
+    double filter = qb__fdk_filter_seconds(fdk, cpu->rows);
     double project = cpu->slices * slice * views / (fdk->variant->head.speed * 1e9) +
                      (double)cut->blocks * (double)p->nz * slice * 1e-9;
-    double line = (double)qb__fdk_raw_row(fdk);
-    double read = cpu->raw_rows * views * line / (fdk->info->chunk_rows > 1 ? 0.2e9 : 1.5e9);
-    double write = (double)p->nz * slice * (double)cpu->value_bytes / 1e9;
+    double read = qb__fdk_read_seconds(fdk, cpu->raw_rows);
+    double write = qb__fdk_write_seconds(fdk, cpu->value_bytes);
     double compute = (filter + project) / cpu->threads;
     if (cut->slots < 2) return read + compute + write;
     double slowest = fmax(compute, fmax(read, write)), slabs = (double)cut->slabs;
@@ -70,14 +82,13 @@ static double seconds(void *state, const qb__cut *cut) {
 
 static qb__room memory(void *state, const qb__cut *cut) {
     (void)cut;
-    const qb__fdk *fdk = ((qb__fdk_on_cpu *)state)->fdk;
-    size_t weights = fdk->geometry->rows * fdk->geometry->columns * sizeof(float);
-    return (qb__room){.host = fdk->same_weights ? weights : 0};
+    return (qb__room){.host = qb__fdk_filter_bytes(((qb__fdk_on_cpu *)state)->fdk)};
 }
 
 static size_t scratch(void *state, const qb__cut *cut) {
     (void)cut;
-    return qb__fdk_scratch(((qb__fdk_on_cpu *)state)->fdk);
+    const qb__fdk *fdk = ((qb__fdk_on_cpu *)state)->fdk;
+    return qb__larger(qb__fdk_filter_scratch(fdk), fdk->variant->scratch_bytes(&fdk->problem));
 }
 
 /* Blocks of 64 views, or more where there are many threads, down to 8. */
@@ -96,7 +107,8 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     (void)env;
     const qb__fdk *fdk = plan;
     qb__fdk_on_cpu *cpu;
-    qb_status status = qb__alloc(1, sizeof *cpu, &cpu);
+    qb_status status = qb__fdk_kernel_of_cpu(fdk);
+    if (status == QB_OK) status = qb__alloc(1, sizeof *cpu, &cpu);
     if (status != QB_OK) return status;
     *cpu = (qb__fdk_on_cpu){.fdk = fdk, .threads = task->threads};
     cpu->value_bytes = qb_dtype_size(task->output->dtype);
@@ -128,10 +140,12 @@ static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, c
     const qb__fdk *fdk = cpu->fdk;
     qb__fdk_piece p = qb__fdk_piece_of(fdk, chunk);
     if (p.need->rows.r0 == p.need->rows.r1) return QB_OK;
-    size_t bytes = fdk->variant->view_bytes(&fdk->problem, p.need->rows);
-    qb__fdk_filter_view(cpu, p.need, p.view0 + task,
-                        (const char *)in + task * qb__fdk_raw_rows(&p) * qb__fdk_raw_row(fdk),
-                        worker, (char *)out + task * bytes);
+    size_t bytes = fdk->variant->view_bytes(&fdk->problem, p.need->rows), stride;
+    const float *rows = qb__fdk_filter_rows(
+        &cpu->filter, p.need, p.view0 + task,
+        (const char *)in + task * qb__fdk_raw_rows(&p) * qb__fdk_raw_row(fdk), worker, &stride);
+    fdk->variant->pack(&fdk->problem, p.view0 + task, p.need->rows, rows, stride,
+                       (char *)out + task * bytes);
     return QB_OK;
 }
 
@@ -183,7 +197,7 @@ static qb_status backproject_run(void *self, size_t chunk, size_t task, int work
         return QB_OK;
     }
     fdk->variant->run(&fdk->problem, p.view0, p.view1, in, p.need->rows, brick, origin, n[0] * n[1],
-                      n[0], !p.first, cpu->run->scratch[worker]);
+                      n[0], !p.first, cpu->filter.run->scratch[worker]);
     return QB_OK;
 }
 
@@ -212,22 +226,10 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
 static qb_status open_cpu(void *state, const qb__cut *cut, const qb__running *run) {
     (void)cut;
     qb__fdk_on_cpu *cpu = state;
-    const qb_geometry *geometry = cpu->fdk->geometry;
-    cpu->run = run;
-    if (!cpu->fdk->same_weights) return QB_OK;
-    qb_status status =
-        qb__alloc(geometry->rows * geometry->columns, sizeof(float), &cpu->pixel_weights);
-    if (status == QB_OK)
-        qb__cone_pixel_weights(geometry, &cpu->fdk->weights, 0, 0, geometry->rows,
-                               cpu->pixel_weights);
-    return status;
+    return qb__fdk_filter_open(&cpu->filter, cpu->fdk, run);
 }
 
-static void close_cpu(void *state) {
-    qb__fdk_on_cpu *cpu = state;
-    qb__free(cpu->pixel_weights);
-    cpu->pixel_weights = NULL;
-}
+static void close_cpu(void *state) { qb__fdk_filter_close(&((qb__fdk_on_cpu *)state)->filter); }
 
 static void describe(void *state, const qb__cut *cut, cJSON *plan) {
     (void)cut;

@@ -2,7 +2,7 @@
 #ifndef QB_RECON_FDK_FDK_CPU_H
 #define QB_RECON_FDK_FDK_CPU_H
 
-#include "recon/fdk/fdk.h"
+#include "recon/fdk/fdk_filter.h"
 
 /* The CPU as an engine of FDK: filter (prepares, weights, filters and packs), back-project (a slab
  * gathers all blocks of views). */
@@ -14,14 +14,14 @@ typedef struct qb__fdk_on_cpu {
     size_t view_bytes;                /* the most bytes of a packed view */
     double rows, raw_rows, slices;    /* what all slabs take together, each filtering its own rows */
     /* while running */
-    const qb__running *run;
-    float *pixel_weights; /* geometry's [rows][columns] when same_weights */
+    qb__fdk_filter filter;
 } qb__fdk_on_cpu;
 
-/* Bytes of scratch a thread needs. */
-size_t qb__fdk_scratch(const qb__fdk *fdk);
-/* One view's detector rows, as read -> filtered and packed, for one slab. */
-void qb__fdk_filter_view(const qb__fdk_on_cpu *cpu, const qb__fdk_window *window, size_t view,
-                         const char *raw, int worker, void *out);
+/* About how long a core filters, and the files take to pass; the cut in hand is of these rows. */
+double qb__fdk_filter_seconds(const qb__fdk *fdk, double rows);
+double qb__fdk_read_seconds(const qb__fdk *fdk, double raw_rows);
+double qb__fdk_write_seconds(const qb__fdk *fdk, size_t value_bytes);
+/* Rows that are read for some: storage may come in pieces that are unpacked whole. */
+double qb__fdk_rows_read(const qb_scan_info *info, const qb__rows *raw);
 
 #endif

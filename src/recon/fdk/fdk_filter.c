@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The filter stage of a cone-beam reconstruction, a view at a time: line integrals; resampled where
- * the detector is turned or bent; weighted; filtered; in the kernel's layout. */
+ * the detector is turned or bent; weighted; filtered. */
 #include <math.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/status.h"
 #include "ops/extend.h"
-#include "recon/fdk/fdk_cpu.h"
+#include "recon/fdk/fdk_filter.h"
 
 static size_t round_up(size_t n) {
     return (n + 15) / 16 * 16;
@@ -43,20 +45,45 @@ static desk lay_out(const qb__fdk *fdk, char *scratch) {
     return d;
 }
 
-size_t qb__fdk_scratch(const qb__fdk *fdk) {
+size_t qb__fdk_filter_scratch(const qb__fdk *fdk) {
     static char base[1];
-    size_t filter = lay_out(fdk, base).bytes, brick = fdk->variant->scratch_bytes(&fdk->problem);
-    return filter > brick ? filter : brick;
+    return lay_out(fdk, base).bytes;
 }
 
+/* ---- weights that are the same in every view ---- */
+
+size_t qb__fdk_filter_bytes(const qb__fdk *fdk) {
+    const qb_geometry *geometry = fdk->geometry;
+    return fdk->same_weights ? geometry->rows * geometry->columns * sizeof(float) : 0;
+}
+
+qb_status qb__fdk_filter_open(qb__fdk_filter *filter, const qb__fdk *fdk, const qb__running *run) {
+    const qb_geometry *geometry = fdk->geometry;
+    filter->fdk = fdk;
+    filter->run = run;
+    if (!fdk->same_weights) return QB_OK;
+    qb_status status =
+        qb__alloc(geometry->rows * geometry->columns, sizeof(float), &filter->pixel_weights);
+    if (status == QB_OK)
+        qb__cone_pixel_weights(geometry, &fdk->weights, 0, 0, geometry->rows, filter->pixel_weights);
+    return status;
+}
+
+void qb__fdk_filter_close(qb__fdk_filter *filter) {
+    qb__free(filter->pixel_weights);
+    filter->pixel_weights = NULL;
+}
+
+/* ---- a view ---- */
+
 /* The rows of the window as they lie on the detector. */
-static void prepare_rows(const qb__fdk_on_cpu *cpu, const qb__fdk_window *window, size_t view,
+static void prepare_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view,
                          const char *raw, int worker, const desk *d) {
-    const qb__fdk *fdk = cpu->fdk;
+    const qb__fdk *fdk = filter->fdk;
     for (size_t r = window->rows.r0; r < window->rows.r1; r++, raw += qb__fdk_raw_row(fdk))
-        qb__prepare_row(cpu->run->prepare, view, r, raw,
+        qb__prepare_row(filter->run->prepare, view, r, raw,
                         d->rows + (r - window->rows.r0) * row_stride(fdk) + fdk->weights.before,
-                        &cpu->run->counts[worker]);
+                        &filter->run->counts[worker]);
 }
 
 /* The detector ends where its pixels saw nothing: --pad says what continues the row there. */
@@ -73,9 +100,9 @@ static void continue_row(const qb__fdk *fdk, float *row) {
 }
 
 /* The rows of the window between those of the detector. */
-static void resample_rows(const qb__fdk_on_cpu *cpu, const qb__fdk_window *window, size_t view,
+static void resample_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view,
                           const char *raw, int worker, const desk *d) {
-    const qb__fdk *fdk = cpu->fdk;
+    const qb__fdk *fdk = filter->fdk;
     size_t stride = image_stride(fdk), columns = fdk->geometry->columns;
     qb__resample_image image = {.cells = d->image + QB__RESAMPLE_EDGE,
                                 .stride = stride,
@@ -85,7 +112,7 @@ static void resample_rows(const qb__fdk_on_cpu *cpu, const qb__fdk_window *windo
                                 .row1 = window->raw.end};
     for (size_t r = window->raw.first; r < window->raw.end; r++, raw += qb__fdk_raw_row(fdk)) {
         float *row = d->image + (r - window->raw.first) * stride + QB__RESAMPLE_EDGE;
-        qb__prepare_row(cpu->run->prepare, view, r, raw, row, &cpu->run->counts[worker]);
+        qb__prepare_row(filter->run->prepare, view, r, raw, row, &filter->run->counts[worker]);
         qb__resample_extend(row, fdk->info->columns);
     }
     for (size_t r = window->rows.r0; r < window->rows.r1; r++) {
@@ -105,15 +132,15 @@ static void weight_row(const qb__fdk *fdk, const float *weight, float *row) {
     memset(middle + columns, 0, fdk->weights.after * sizeof *row);
 }
 
-void qb__fdk_filter_view(const qb__fdk_on_cpu *cpu, const qb__fdk_window *window, size_t view,
-                         const char *raw, int worker, void *out) {
-    const qb__fdk *fdk = cpu->fdk;
-    desk d = lay_out(fdk, cpu->run->scratch[worker]);
+const float *qb__fdk_filter_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view,
+                                 const char *raw, int worker, size_t *row_stride_out) {
+    const qb__fdk *fdk = filter->fdk;
+    desk d = lay_out(fdk, filter->run->scratch[worker]);
     size_t columns = fdk->geometry->columns, stride = row_stride(fdk);
     size_t r0 = window->rows.r0, count = window->rows.r1 - r0;
-    (fdk->resampled ? resample_rows : prepare_rows)(cpu, window, view, raw, worker, &d);
+    (fdk->resampled ? resample_rows : prepare_rows)(filter, window, view, raw, worker, &d);
     if (fdk->same_weights)
-        d.weights = cpu->pixel_weights + r0 * columns;
+        d.weights = filter->pixel_weights + r0 * columns;
     else
         qb__cone_pixel_weights(fdk->geometry, &fdk->weights, view, r0, r0 + count, d.weights);
     for (size_t r = 0; r < count; r++)
@@ -121,5 +148,6 @@ void qb__fdk_filter_view(const qb__fdk_on_cpu *cpu, const qb__fdk_window *window
     double hu = fdk->options->hu > 0 ? 1000.0 / fdk->options->hu : 1.0;
     qb__filter_rows(fdk->filter, d.rows, count, stride, (float)(fdk->weights.view[view] * hu),
                     d.filter);
-    fdk->variant->pack(&fdk->problem, view, window->rows, d.rows, stride, out);
+    *row_stride_out = stride;
+    return d.rows;
 }

@@ -150,13 +150,25 @@ out:
     return status;
 }
 
-static qb_status decide_kernel(qb__fdk *fdk, cJSON *plan) {
-    const qb__question question = {.operation = QB__BP_CONE,
-                                   .problem = &fdk->problem,
-                                   .slices = 1,
-                                   .accuracy = fdk->options->accuracy,
-                                   .id = fdk->options->kernel};
+qb__question qb__fdk_question(const qb__fdk *fdk) {
+    return (qb__question){.operation = QB__BP_CONE,
+                          .problem = &fdk->problem,
+                          .slices = 1,
+                          .accuracy = fdk->options->accuracy,
+                          .id = fdk->options->kernel};
+}
+
+qb_status qb__fdk_kernel_of_cpu(const qb__fdk *fdk) {
+    const qb__question question = qb__fdk_question(fdk);
     qb__choice choice;
+    return qb__choose(&question, &choice);
+}
+
+/* What the CPU would take where a device's is named: its table is part of the plan all the same. */
+static qb_status decide_kernel(qb__fdk *fdk, cJSON *plan) {
+    qb__question question = qb__fdk_question(fdk);
+    qb__choice choice;
+    if (question.id && qb__kernel_of_device(question.id)) question.id = NULL;
     cJSON_AddItemToObject(plan, "why", qb__why(&question));
     qb_status status = qb__choose(&question, &choice);
     if (status != QB_OK) return status;

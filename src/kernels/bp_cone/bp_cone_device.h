@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_KERNELS_BP_CONE_BP_CONE_DEVICE_H
+#define QB_KERNELS_BP_CONE_BP_CONE_DEVICE_H
+
+#include "base/variant.h"
+#include "cpu/bp_cone/bp_cone.h"
+#include "device/device.h"
+
+/* Cone-beam back-projection on devices: the contract of every variant; the mathematics stand in
+ * cpu/bp_cone/bp_cone.h. The scan comes in blocks of views, the volume in slabs. A variant keeps a
+ * block's images in a layout of its own: pack() makes it from plain rows, run() adds it to a slab.
+ *
+ * Every voxel adds the views one by one in single precision: neither slabs, blocks nor windows change a
+ * bit. */
+typedef struct qb__bp_cone_plan qb__bp_cone_plan; /* the variant's own */
+
+/* The largest block and window that a plan is made for. */
+typedef struct qb__bp_cone_most {
+    size_t views, rows;
+} qb__bp_cone_most;
+
+typedef struct qb__bp_cone_device_variant {
+    qb__variant head; /* unusable() and cost() take a qb__bp_cone_problem */
+
+    /* Slices that are computed together: slabs are cut between them. */
+    size_t (*layer)(const int *values);
+    /* Device bytes of a packed block; of what a plan holds. */
+    size_t (*packed_bytes)(const qb__bp_cone_problem *problem, qb__bp_cone_most most,
+                           const int *values);
+    size_t (*plan_bytes)(const qb__device *device, const qb__bp_cone_problem *problem,
+                         qb__bp_cone_most most, const int *values);
+    /* Compiles, and uploads the matrices. */
+    qb_status (*plan)(qb__device *device, const qb__bp_cone_problem *problem, qb__bp_cone_most most,
+                      const int *values, qb__bp_cone_plan **plan);
+    /* rows: float32 device memory; row r0 + r of the window of view i of the block begins at offset + 4
+     * * (i * view_stride + r * row_stride) bytes. Overwrites `packed`. */
+    qb_status (*pack)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows, size_t offset,
+                      size_t view_stride, size_t row_stride, size_t views, qb__bp_cone_window window,
+                      qb__memory *packed);
+    /* The block holds views view0 <= v < view1 of the scan, and the window every row that slices z0 <=
+     * z < z1 see. Overwrites, or with `more` adds to, out[((z - z0) * ny + y) * nx + x], float32, at
+     * `offset` bytes. */
+    qb_status (*run)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0,
+                     size_t view1, qb__bp_cone_window window, size_t z0, size_t z1, qb__memory *out,
+                     size_t offset, bool more);
+    void (*destroy)(qb__bp_cone_plan *plan); /* NULL-safe */
+} qb__bp_cone_device_variant;
+
+static inline const qb__bp_cone_device_variant *qb__bp_cone_on_device(const qb__variant *head) {
+    return (const qb__bp_cone_device_variant *)head;
+}
+
+/* All variants; count in *count. */
+const qb__bp_cone_device_variant *qb__bp_cone_device_variants(size_t *count);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* Any matrices on devices: images in memory, interpolated by the program, or in textures, by the
+ * texture engine. bp_cone_matrix.cl is the kernel. */
+#include "kernels/bp_cone/bp_cone_device.h"
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "kernels/macros.h"
+#include "kernels/rows_table.h"
+
+enum { TEXTURED, STEPS, PATCH, BATCH, GROUPS };
+enum { ITEMS = 256, PAD = 2, PITCH = 8, PACK_TILE = 16, LAYERS = 512 };
+
+struct qb__bp_cone_plan {
+    qb__device *device;
+    qb__bp_cone_problem problem;
+    qb__bp_cone_most most;
+    int32_t pitch, height; /* of an image, with its zeros */
+    int tile[3];
+    qb__program *pack_program, *program;
+    qb__kernel *pack_kernel, *kernel;
+    qb__memory *matrix;
+    qb__texture *texture; /* of a block; NULL = read from memory */
+};
+
+/* Voxels of a group's tile: lines of STEPS along z, or along x. */
+static void tile_of(const int *values, int tile[3]) {
+    tile[0] = values[TEXTURED] ? 16 : values[STEPS];
+    tile[1] = values[TEXTURED] ? 16 : 8;
+    tile[2] = values[TEXTURED] ? values[STEPS] : 32;
+}
+
+/* Images in memory are transposed. */
+static size_t pitch_of(const qb__bp_cone_problem *p, qb__bp_cone_most most, const int *values) {
+    return qb__round_up((values[TEXTURED] ? p->columns : most.rows) + 2 * PAD, PITCH);
+}
+
+static size_t height_of(const qb__bp_cone_problem *p, qb__bp_cone_most most, const int *values) {
+    return (values[TEXTURED] ? most.rows : p->columns) + 2 * PAD;
+}
+
+static qb__texture_shape shape_of(const qb__bp_cone_problem *p, qb__bp_cone_most most,
+                                  const int *values) {
+    return (qb__texture_shape){.width = pitch_of(p, most, values),
+                               .height = height_of(p, most, values),
+                               .layers = most.views,
+                               .channels = 1,
+                               .linear = true};
+}
+
+/* ---- what the planner asks ---- */
+
+static const char *unusable(const qb__device_info *device, const void *of, const int *values) {
+    const qb__bp_cone_problem *p = of;
+    const size_t most = INT32_MAX / 8;
+    const qb__bp_cone_most all = {1, p->rows};
+    if (p->views > most || p->nx > most || p->ny > most || p->nz > most || p->columns > most ||
+        p->rows > most ||
+        pitch_of(p, all, values) * height_of(p, all, values) > INT32_MAX)
+        return "more pixels or voxels a side than 32-bit indices hold";
+    if (!(qb__bp_cone_nearest(p) > 0)) return "the grid reaches to the source or behind it";
+    if (device->group_size < ITEMS) return "needs groups of 256 items";
+    if (!values[TEXTURED]) return NULL;
+    if (!device->images) return "needs textures with linear filtering";
+    if (pitch_of(p, all, values) > device->image_width ||
+        height_of(p, all, values) > device->image_height)
+        return "more pixels than a texture holds";
+    return device->image_layers < LAYERS ? "needs textures of 512 layers" : NULL;
+}
+
+/* Instructions of the inner loop, clamping at the edges not counted; what makes a line's ends is shared by
+ * its steps. Blending takes about 31 instructions, but the time of 42 (H200; docs/performance-cone.md). */
+static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
+    (void)slices;
+    const qb__bp_cone_problem *p = of;
+    const double views = p->views < 128 ? (double)p->views : 128, shared = 20.0 / values[STEPS];
+    int tile[3];
+    tile_of(values, tile);
+    const double waste = (double)qb__round_up(p->nx, (size_t)tile[0]) / (double)p->nx *
+                         (double)qb__round_up(p->ny, (size_t)tile[1]) / (double)p->ny *
+                         (double)qb__round_up(p->nz, (size_t)tile[2]) / (double)p->nz;
+    *cost = (qb__kernel_cost){.arithmetic = waste * ((values[TEXTURED] ? 15 : 42) + shared),
+                              .texels = values[TEXTURED] ? waste : 0,
+                              .local_bytes = values[TEXTURED] ? 0 : 16 * waste,
+                              .memory_bytes = 8 / views,
+                              .launches = (double)p->views / views};
+}
+
+static size_t layer(const int *values) {
+    int tile[3];
+    tile_of(values, tile);
+    return (size_t)tile[2];
+}
+
+static size_t packed_bytes(const qb__bp_cone_problem *p, qb__bp_cone_most most, const int *values) {
+    return pitch_of(p, most, values) * height_of(p, most, values) * most.views * sizeof(float);
+}
+
+static size_t matrix_bytes(const qb__bp_cone_problem *p) { return p->views * 24 * sizeof(float); }
+
+static size_t plan_bytes(const qb__device *device, const qb__bp_cone_problem *p, qb__bp_cone_most most,
+                         const int *values) {
+    const qb__texture_shape shape = shape_of(p, most, values);
+    return matrix_bytes(p) + (values[TEXTURED] ? qb__texture_bytes(device, &shape) : 0);
+}
+
+/* ---- plan ---- */
+
+/* Each number as two floats: twice the digits. */
+static qb_status upload_matrices(qb__bp_cone_plan *plan) {
+    const size_t views = plan->problem.views;
+    qb__queue *queue = NULL;
+    float(*parts)[24] = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(views, sizeof *parts, &parts));
+    for (size_t v = 0; v < views; v++)
+        for (int i = 0; i < 12; i++) {
+            const double m = plan->problem.matrix[v][i];
+            parts[v][i] = (float)m;
+            parts[v][12 + i] = (float)(m - (double)parts[v][i]);
+        }
+    QB__TRY(qb__memory_create(plan->device, matrix_bytes(&plan->problem), &plan->matrix));
+    QB__TRY(qb__queue_create(plan->device, &queue));
+    QB__TRY(qb__memory_upload(queue, plan->matrix, 0, parts, matrix_bytes(&plan->problem)));
+    QB__TRY(qb__queue_finish(queue));
+out:
+    qb__queue_destroy(queue);
+    qb__free(parts);
+    return status;
+}
+
+static qb_status build(qb__bp_cone_plan *plan, const int *values) {
+    static const char *const names[] = {"TEXTURED", "STEPS", "PATCH", "BATCH", "GROUPS"};
+    qb__macros macros = {.count = 0}, packing = {.count = 0};
+    qb_status status;
+    for (int i = 0; i <= GROUPS; i++) qb__macros_add(&macros, names[i], values[i]);
+    qb__macros_add(&packing, "TRANSPOSED", !values[TEXTURED]);
+    QB__TRY(qb__program_build(plan->device, "bp_cone_pack.cl", packing.list, &plan->pack_program));
+    QB__TRY(qb__kernel_get(plan->pack_program, "bp_cone_pack", &plan->pack_kernel));
+    QB__TRY(qb__program_build(plan->device, "bp_cone_matrix.cl", macros.list, &plan->program));
+    QB__TRY(qb__kernel_get(plan->program, "bp_cone_matrix", &plan->kernel));
+out:
+    return status;
+}
+
+static void destroy(qb__bp_cone_plan *plan) {
+    if (!plan) return;
+    qb__texture_destroy(plan->texture);
+    qb__memory_destroy(plan->matrix);
+    qb__program_release(plan->program);
+    qb__program_release(plan->pack_program);
+    qb__free(plan);
+}
+
+static qb_status make_plan(qb__device *device, const qb__bp_cone_problem *problem,
+                           qb__bp_cone_most most, const int *values, qb__bp_cone_plan **out) {
+    const qb__texture_shape shape = shape_of(problem, most, values);
+    qb__bp_cone_plan *plan;
+    *out = NULL;
+    qb_status status = qb__alloc(1, sizeof *plan, &plan);
+    if (status != QB_OK) return status;
+    *plan = (qb__bp_cone_plan){.device = device,
+                               .problem = *problem,
+                               .most = most,
+                               .pitch = (int32_t)pitch_of(problem, most, values),
+                               .height = (int32_t)height_of(problem, most, values)};
+    tile_of(values, plan->tile);
+    QB__TRY(build(plan, values));
+    QB__TRY(upload_matrices(plan));
+    if (values[TEXTURED]) QB__TRY(qb__texture_create(device, &shape, &plan->texture));
+    *out = plan;
+out:
+    if (status != QB_OK) destroy(plan);
+    return status;
+}
+
+/* ---- work ---- */
+
+static qb_status pack(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows, size_t offset,
+                      size_t view_stride, size_t row_stride, size_t views, qb__bp_cone_window window,
+                      qb__memory *packed) {
+    const uint64_t rows_at = offset / sizeof(float), stride = view_stride;
+    const int32_t row = (int32_t)row_stride, columns = (int32_t)plan->problem.columns;
+    const int32_t count = (int32_t)(window.r1 - window.r0);
+    const qb__arg args[] = {
+        QB__MEMORY(rows),  QB__VALUE(rows_at),  QB__VALUE(stride),      QB__VALUE(row),         QB__VALUE(columns),
+        QB__VALUE(count),  QB__MEMORY(packed),  QB__VALUE(plan->pitch), QB__VALUE(plan->height),
+    };
+    const size_t groups[3] = {qb__ceil_div((size_t)plan->pitch, PACK_TILE),
+                              qb__ceil_div((size_t)plan->height, PACK_TILE), views};
+    const size_t items[3] = {PACK_TILE * PACK_TILE, 1, 1};
+    qb_status status = qb__kernel_launch(plan->pack_kernel, queue, groups, items, args,
+                                         sizeof args / sizeof *args);
+    if (status != QB_OK || !plan->texture) return status;
+    return qb__texture_load(queue, plan->texture, packed, 0);
+}
+
+static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0,
+                     size_t view1, qb__bp_cone_window window, size_t z0, size_t z1, qb__memory *out,
+                     size_t offset, bool more) {
+    const qb__bp_cone_problem *p = &plan->problem;
+    const int32_t first = (int32_t)view0, views = (int32_t)(view1 - view0), columns = (int32_t)p->columns;
+    const int32_t r0 = (int32_t)window.r0, r1 = (int32_t)window.r1, from = (int32_t)z0, to = (int32_t)z1;
+    const int32_t nx = (int32_t)p->nx, ny = (int32_t)p->ny, add = more;
+    const uint64_t out_at = offset / sizeof(float);
+    const size_t x = (size_t)plan->tile[0], y = (size_t)plan->tile[1], z = (size_t)plan->tile[2];
+    const qb__arg args[] = {
+        plan->texture ? QB__TEXTURE(plan->texture) : QB__MEMORY(packed),
+        QB__MEMORY(plan->matrix), QB__VALUE(first), QB__VALUE(views), QB__VALUE(columns),
+        QB__VALUE(r0), QB__VALUE(r1), QB__VALUE(plan->pitch), QB__VALUE(plan->height),
+        QB__MEMORY(out), QB__VALUE(out_at), QB__VALUE(nx), QB__VALUE(ny), QB__VALUE(from),
+        QB__VALUE(to), QB__VALUE(add),
+    };
+    const size_t groups[3] = {qb__ceil_div(p->nx, x), qb__ceil_div(p->ny, y),
+                              qb__ceil_div(z1, z) - z0 / z};
+    const size_t items[3] = {ITEMS, 1, 1};
+    return qb__kernel_launch(plan->kernel, queue, groups, items, args, sizeof args / sizeof *args);
+}
+
+#define ROW(name, class, how, ...)                                                                 \
+    {                                                                                              \
+        HEAD(QB__BP_CONE, name, QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, class, how, 0, 0, \
+             unusable, cost, __VA_ARGS__, P("BATCH", 32, 16, 64), P("GROUPS", 4, 3, 2)),                                 \
+            .layer = layer, .packed_bytes = packed_bytes, .plan_bytes = plan_bytes,                \
+            .plan = make_plan, .pack = pack, .run = run, .destroy = destroy                        \
+    }
+
+static const qb__bp_cone_device_variant rows[] = {
+    ROW("bp_cone_matrix.texture", QB_ACCURACY_FAST, "any matrices: the texture engine interpolates",
+        P("TEXTURED", 1), P("STEPS", 16, 8, 4), P("PATCH", 16, 8, 4)),
+    ROW("bp_cone_matrix.alu", QB_ACCURACY_HIGH, "any matrices: four pixels read, transposed, and blended",
+        P("TEXTURED", 0), P("STEPS", 16, 8, 4), P("PATCH", 16)),
+};
+
+const qb__bp_cone_device_variant *qb__bp_cone_device_variants(size_t *count) {
+    *count = sizeof rows / sizeof *rows;
+    return rows;
+}

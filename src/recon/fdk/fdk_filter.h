@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_FDK_FDK_FILTER_H
+#define QB_RECON_FDK_FDK_FILTER_H
+
+#include "recon/fdk/fdk.h"
+
+/* Filtering on the CPU, for whoever back-projects. */
+typedef struct qb__fdk_filter {
+    const qb__fdk *fdk;
+    const qb__running *run;
+    float *pixel_weights; /* geometry's [rows][columns] when same_weights */
+} qb__fdk_filter;
+
+/* Bytes that an open one holds; bytes of scratch a thread needs. */
+size_t qb__fdk_filter_bytes(const qb__fdk *fdk);
+size_t qb__fdk_filter_scratch(const qb__fdk *fdk);
+
+qb_status qb__fdk_filter_open(qb__fdk_filter *filter, const qb__fdk *fdk, const qb__running *run);
+void qb__fdk_filter_close(qb__fdk_filter *filter);
+
+/* One view's detector rows, as read -> the window's, filtered, in the worker's scratch: fdk->width
+ * columns each, *row_stride apart. */
+const float *qb__fdk_filter_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view,
+                                 const char *raw, int worker, size_t *row_stride);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#include "recon/locked_ring.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+static qb_status lock_slot(void *self, size_t bytes, void **slot) {
+    qb__locked_ring *ring = self;
+    qb_status status = qb__host_create(ring->device, bytes, slot);
+    if (status != QB_NO_MEMORY) return status;
+    if (!ring->told) qb__warn(ring->env, "transfers are slower: %s", qb_detail());
+    ring->told = true;
+    status = qb__alloc(bytes, 1, slot);
+    ring->plain[ring->plain[0] != NULL] = *slot;
+    return status;
+}
+
+static void unlock_slot(void *self, void *slot) {
+    qb__locked_ring *ring = self;
+    void **plain = ring->plain[0] == slot ? &ring->plain[0] : &ring->plain[1];
+    if (*plain != slot) {
+        qb__host_destroy(ring->device, slot);
+        return;
+    }
+    qb__free(slot);
+    *plain = NULL;
+}
+
+qb__slot_maker qb__locked_slots(qb__locked_ring *ring) {
+    return (qb__slot_maker){ring, lock_slot, unlock_slot};
+}

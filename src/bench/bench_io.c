@@ -56,7 +56,6 @@ static qb_status time_write(const char *path, const qb_array *volume, double *se
 }
 
 qb_status qb__bench_io(const qb_bench_options *options, const qb_env *env, cJSON *result) {
-    (void)env;
     static const char *const kinds[] = {"h5", "mha", "npy", "tif"};
     size_t nx = (size_t)options->size.value[0];
     size_t ny = options->size.count > 1 ? (size_t)options->size.value[1] : nx;
@@ -88,6 +87,7 @@ qb_status qb__bench_io(const qb_bench_options *options, const qb_env *env, cJSON
         cJSON_AddNumberToObject(row, "write_gigabytes_per_second", gigabytes / writing);
         cJSON_AddNumberToObject(row, "read_gigabytes_per_second", gigabytes / reading);
     }
+    status = qb__bench_storage(&folder, nx * ny * nz * sizeof(float), env, result);
 out:
     qb_array_destroy(&volume);
     qb_array_destroy(&back);

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-#include "quickbeam/status.h"
+#include "base/json.h"
+#include "quickbeam/env.h"
 
 /* A folder of a benchmark's own, in the temporary one ($TMPDIR). */
 typedef struct qb__bench_folder {
@@ -15,5 +16,8 @@ qb_status qb__bench_folder_create(qb__bench_folder *folder);
 void qb__bench_folder_remove(const qb__bench_folder *folder); /* with the files in it */
 /* The path of a file in it, into path[size]. */
 void qb__bench_file(const qb__bench_folder *folder, const char *name, char *path, size_t size);
+/* Writing `bytes` in 1, 2, 4, ... files by as many threads, and reading one file by them: into the result, and
+ * into the tuning file for the plans of jobs there. */
+qb_status qb__bench_storage(const qb__bench_folder *folder, size_t bytes, const qb_env *env, cJSON *result);
 
 #endif

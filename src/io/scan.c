@@ -259,6 +259,11 @@ qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_
     return status;
 }
 
+void qb__scan_limit(qb_scan *scan, size_t threads) {
+    qb__source *source = scan->parts.data.source;
+    source->threads = qb__smaller(source->threads, threads);
+}
+
 void qb_scan_close(qb_scan *scan) {
     if (!scan) return;
     qb__scan_parts_release(&scan->parts);

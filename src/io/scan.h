@@ -18,6 +18,8 @@ struct qb_scan {
     qb__inputs inputs; /* every file of it: data, fields, angles, notes beside them */
 };
 
+/* No more threads than that read it. */
+void qb__scan_limit(qb_scan *scan, size_t threads);
 /* All that follows from parts that are open: shapes, angles, quantity, pixel, fields, problems. */
 qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* The array that the numbers are in, where that is in a device's memory; else NULL. */

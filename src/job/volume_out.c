@@ -16,6 +16,7 @@
 #include "io/formats.h"
 #include "io/outputs.h"
 #include "io/tensor.h"
+#include "planner/storage.h"
 
 qb_dtype qb__volume_dtype(const qb__volume_out *out) {
     return out->options->dtype;
@@ -86,6 +87,10 @@ qb_status qb__output_take(const qb_output_options *from, qb_output_options *to) 
     return qb_params_set(qb_output_params, to, "dtype", qb_dtype_name(to->array->dtype));
 }
 
+static size_t pixels(const qb__volume_out *out) {
+    return out->stack.shape[1] * out->stack.shape[2];
+}
+
 /* One file is the simplest thing to have, so it stays one until waiting for it hurts: it takes a few GB/s. */
 static const double one_file = 8e9;
 
@@ -99,6 +104,7 @@ qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
     const size_t *n = out->stack.shape;
     const bool chosen = strcmp(text, "auto") != 0;
     const qb__format *format = NULL;
+    qb__storage storage;
     size_t parts = 1;
     /* What is no kind of file, as the folder of a sweep, is for others to judge. */
     const bool able = !out->options->array &&
@@ -112,11 +118,22 @@ qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
     } else if (able && (double)n[0] * (double)n[1] * (double)n[2] *
                                (double)qb_dtype_size(qb__volume_dtype(out)) >= one_file) {
         parts = threads_that_write(env);
+        if (qb__storage_find(out->options->output, &storage))
+            parts = qb__smaller(parts, qb__storage_pays(storage.write));
     }
     if (parts > 1 && !able)
         return qb__fail(QB_BAD_ARGUMENT, "--parts %s: only an HDF5 file (-o NAME.h5) can have parts", text);
     out->stack.parts = qb__smaller(parts, n[0]);
     return QB_OK;
+}
+
+double qb__volume_write_seconds(const qb__volume_out *out, size_t threads) {
+    const char *path = out->options->output;
+    const double bytes = (double)pixels(out) * (double)out->stack.shape[0] * (double)qb_dtype_size(qb__volume_dtype(out));
+    qb__storage storage;
+    if (out->options->array || !qb__storage_find(path, &storage)) return 0;
+    const bool series = qb__is_folder(path) || qb__has_number(path);
+    return bytes / qb__storage_rate(storage.write, series ? threads : out->stack.parts);
 }
 
 /* An array in the place of a file: refused where its shape is not the result's. */
@@ -165,10 +182,6 @@ qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, 
     return status == QB_OK ? qb__outputs_check(outputs, 3, inputs, env) : status;
 }
 
-static size_t pixels(const qb__volume_out *out) {
-    return out->stack.shape[1] * out->stack.shape[2];
-}
-
 qb_status qb__volume_open(qb__volume_out *out, const qb_env *env) {
     if (out->options->range.count == 2) {
         out->low = out->options->range.value[0];
@@ -205,6 +218,7 @@ static size_t convert_tasks(void *self, size_t chunk) {
 static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, const void *in,
                              void *to) {
     (void)worker;
+    enum { RUN = 4096 }; /* values that stay in a core's own memory from counting to converting */
     qb__volume_out *out = self;
     qb_dtype dtype = out->stack.dtype;
     float *image = (float *)in + task * pixels(out);
@@ -216,10 +230,15 @@ static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, 
         for (size_t i = 0; i < pixels(out); i++) image[i] -= 1000.0f;
     }
     keep(out, out->edge[chunk] + task, image);
-    uint64_t outside = qb_count_outside(image, pixels(out), dtype, out->low, out->high);
+    const size_t bytes = qb_dtype_size(dtype);
+    char *numbers = (char *)to + task * pixels(out) * bytes;
+    uint64_t outside = 0;
+    for (size_t at = 0; at < pixels(out); at += RUN) {
+        const size_t n = qb__smaller(RUN, pixels(out) - at);
+        outside += qb_count_outside(image + at, n, dtype, out->low, out->high);
+        qb_convert_from_float(image + at, n, dtype, out->low, out->high, numbers + at * bytes);
+    }
     if (outside) atomic_fetch_add_explicit(&out->outside, outside, memory_order_relaxed);
-    qb_convert_from_float(image, pixels(out), dtype, out->low, out->high,
-                          (char *)to + task * pixels(out) * qb_dtype_size(dtype));
     return QB_OK;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The life of a job: planned, described, run, released; the same for every method. */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "io/scan.h"
 #include "io/tensor.h"
 #include "job/budget.h"
+#include "planner/storage.h"
 #include "recon/reconstruction_parts.h"
 
 static void destroy(qb_job *job) {
@@ -82,6 +84,29 @@ static cJSON *remarks_of(qb__reconstruction *r) {
     return cJSON_Duplicate(r->remarks, true);
 }
 
+/* What reading and writing take, where these storages were measured (qb bench io); the longer, as they overlap. */
+static double storage_seconds(const qb__reconstruction *r, cJSON *plan) {
+    const qb_scan_info *info = r->task.info;
+    const qb__decision *d = &r->decision;
+    const size_t threads = (size_t)r->task.threads;
+    const double write = qb__volume_write_seconds(&r->volume, threads);
+    qb__storage storage;
+    double read = 0;
+    if (r->task.scan && qb__storage_find(r->task.input, &storage))
+        read = (double)info->views * (double)(d->row1 - d->row0) * (double)info->columns *
+               (double)qb_dtype_size(info->dtype) / qb__storage_rate(storage.read, threads);
+    if (read > 0) cJSON_AddNumberToObject(plan, "read_seconds", read);
+    if (write > 0) cJSON_AddNumberToObject(plan, "write_seconds", write);
+    return fmax(read, write);
+}
+
+/* As many threads as were found to pay. */
+static void limit_reading(const qb__reconstruction *r) {
+    qb__storage storage;
+    if (r->task.scan && qb__storage_find(r->task.input, &storage))
+        qb__scan_limit(r->task.scan, qb__storage_pays(storage.read));
+}
+
 qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     const qb__candidate *c = qb__chosen(r);
     const qb__cut *cut = &r->cut;
@@ -97,7 +122,7 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     cJSON_AddNumberToObject(plan, "views_per_block", (double)cut->views);
     cJSON_AddNumberToObject(plan, "ring_slots", cut->slots);
     cJSON_AddNumberToObject(plan, "start_seconds", r->start);
-    qb__describe_cost(plan, &r->volume, r->memory, cut->seconds);
+    qb__describe_cost(plan, &r->volume, r->memory, fmax(cut->seconds, storage_seconds(r, plan)));
     qb__job_add_warnings(&r->job, plan); /* of the text; in provenance they stand beside the plan */
     cJSON_Delete(r->job.plan);
     r->job.plan = plan;
@@ -122,6 +147,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
                                  .shown = d->shown,
                                  .beside = d->beside};
     QB__TRY(qb__volume_spread(&r->volume, env));
+    limit_reading(r);
     r->cap = qb__memory_cap(env);
     r->held = qb__held_bytes(&(qb__held){
         .threads = r->task.threads,

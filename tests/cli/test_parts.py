@@ -102,3 +102,28 @@ def test_a_killed_run_leaves_nothing_that_looks_whole(scan, tmp_path):
     assert "mixed" not in seen and seen
     qb("fbp", scan, *AXIS, "-o", out, "--parts", 3, "--filter", "hann")
     assert leftovers(tmp_path) == ["new.h5", "v.h5", "v.h5.parts"]
+
+
+def test_the_storage_is_measured_and_the_plan_knows_it(scan, tmp_path, monkeypatch):
+    """qb bench io keeps what 1, 2, 4, 8 and 16 files take; how many parts pay and how long writing lasts follow."""
+    monkeypatch.setenv("QB_TUNING", str(tmp_path / "tuning.json"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    found = qb_json("bench", "io", "--size", "64,64,8")
+    assert [row["threads"] for row in found["storage"]] == [1, 2, 4, 8, 16] and found["files_that_pay"] in (1, 2, 4, 8, 16)
+    assert all(row[f"{what}_gigabytes_per_second"] > 0 for row in found["storage"] for what in ("write_files", "read_file"))
+    (row,) = json.loads((tmp_path / "tuning.json").read_text())
+    assert tmp_path.is_relative_to(row["storage"]) and len(row["write_bytes_per_second"]) == 5
+    assert leftovers(tmp_path, "tuning.json", "tuning.json.lock") == []
+    small = ["plan", "fbp", scan, *AXIS, "-o", tmp_path / "v.h5"]
+    grown = [*small, "--size", "16000,16000,10", "--voxel", "0.0002", "--max-ram", "20G"]
+    for pays in 1, 2:
+        row["write_bytes_per_second"] = [1e5] + [pays * 1e5] * 4
+        (tmp_path / "tuning.json").write_text(json.dumps([row]))
+        plan = qb_json(*grown, "--threads", 4)
+        assert plan.get("output_parts", 1) == min(pays, len(os.sched_getaffinity(0)))
+        rate = 1e5 * min(pays, len(os.sched_getaffinity(0)))
+        assert plan["write_seconds"] == pytest.approx(plan["output_bytes"] / rate) == plan["forecast_seconds"]
+    plan = qb_json(*small)
+    assert plan["forecast_seconds"] == pytest.approx(10 * 32 * 32 * 4 / 1e5) and 0 < plan["read_seconds"] < 1
+    monkeypatch.setenv("QB_TUNING", "")
+    assert "write_seconds" not in qb_json(*small)

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "planner/storage.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/formats.h"
+#include "planner/tuning.h"
+#include "planner/tuning_file.h"
+
+static const char write_name[] = "write_bytes_per_second", read_name[] = "read_bytes_per_second";
+
+/* "/a/b" -> "/a" -> "/" */
+static void go_up(char *path) {
+    char *slash = strrchr(path, '/');
+    slash[slash == path] = 0;
+}
+
+/* The highest folder of the file system that a file at `path` is on; false when its folder is not there. */
+static bool mounted_at(const char *path, char mount[PATH_MAX]) {
+    char above[PATH_MAX];
+    struct stat here, next;
+    char *folder = qb__is_folder(path) ? qb__strdup(path) : qb__folder_of(path);
+    bool there = folder && realpath(folder, mount) && stat(mount, &here) == 0;
+    qb__free(folder);
+    while (there && mount[1]) {
+        snprintf(above, sizeof above, "%s", mount);
+        go_up(above);
+        if (stat(above, &next) != 0 || next.st_dev != here.st_dev) break;
+        snprintf(mount, PATH_MAX, "%s", above);
+    }
+    return there;
+}
+
+/* A file may hold anything. */
+static bool take(const cJSON *row, const char *name, double rate[QB__STORAGE_STEPS]) {
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(row, name), *number;
+    int n = 0;
+    cJSON_ArrayForEach(number, list) {
+        if (n == QB__STORAGE_STEPS || !cJSON_IsNumber(number) || !(number->valuedouble >= 1e5 && number->valuedouble <= 1e13))
+            return false;
+        rate[n++] = number->valuedouble;
+    }
+    return n == QB__STORAGE_STEPS;
+}
+
+static bool is_of(const cJSON *row, const char *mount) {
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(row, "storage");
+    return cJSON_IsString(name) && strcmp(name->valuestring, mount) == 0;
+}
+
+bool qb__storage_find(const char *path, qb__storage *storage) {
+    char mount[PATH_MAX];
+    bool found = false;
+    if (!path || !mounted_at(path, mount)) return false;
+    const cJSON *rows = qb__tuning_borrow(), *row;
+    cJSON_ArrayForEach(row, rows) {
+        if (is_of(row, mount)) found = take(row, write_name, storage->write) && take(row, read_name, storage->read);
+    }
+    qb__tuning_return();
+    return found;
+}
+
+static cJSON *new_row(const char *mount, const qb__storage *storage) {
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddStringToObject(row, "storage", mount);
+    cJSON_AddItemToObject(row, write_name, cJSON_CreateDoubleArray(storage->write, QB__STORAGE_STEPS));
+    cJSON_AddItemToObject(row, read_name, cJSON_CreateDoubleArray(storage->read, QB__STORAGE_STEPS));
+    return row;
+}
+
+qb_status qb__storage_store(const char *path, const qb__storage *storage) {
+    char mount[PATH_MAX];
+    cJSON *rows = NULL;
+    if (!*qb__tuning_path() || !mounted_at(path, mount)) return QB_OK;
+    int lock = qb__tuning_lock();
+    qb_status status = qb__tuning_read(&rows);
+    if (status == QB_OK) {
+        for (cJSON *row = rows->child, *next; row; row = next) {
+            next = row->next;
+            if (is_of(row, mount)) cJSON_Delete(cJSON_DetachItemViaPointer(rows, row));
+        }
+        cJSON_AddItemToArray(rows, new_row(mount, storage));
+        status = qb__tuning_write(rows);
+    }
+    cJSON_Delete(rows);
+    qb__tuning_unlock(lock);
+    return status;
+}
+
+size_t qb__storage_pays(const double rate[QB__STORAGE_STEPS]) {
+    double most = 0;
+    int step = 0;
+    for (int i = 0; i < QB__STORAGE_STEPS; i++) most = rate[i] > most ? rate[i] : most;
+    while (rate[step] < 0.9 * most) step++;
+    return (size_t)1 << step;
+}
+
+double qb__storage_rate(const double rate[QB__STORAGE_STEPS], size_t threads) {
+    int step = 0;
+    while (step + 1 < QB__STORAGE_STEPS && (size_t)2 << step <= threads) step++;
+    return rate[step];
+}

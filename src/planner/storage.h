@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PLANNER_STORAGE_H
+#define QB_PLANNER_STORAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "quickbeam/status.h"
+
+/* What a storage gives to 1, 2, 4, 8 and 16 threads, as `qb bench io` measured it there and keeps it in the tuning
+ * file: {"storage": the folder that it is mounted at, "write_bytes_per_second": [...], "read_...": [...]}. */
+enum { QB__STORAGE_STEPS = 5 };
+typedef struct qb__storage {
+    double write[QB__STORAGE_STEPS]; /* bytes a second: a file for each thread, until all is on the disk */
+    double read[QB__STORAGE_STEPS];  /* one file by all threads */
+} qb__storage;
+
+/* That of the folder in which `path` is, or will be; false when it was never measured. */
+bool qb__storage_find(const char *path, qb__storage *storage);
+/* QB_OK, too, where there is no tuning file to keep it in. */
+qb_status qb__storage_store(const char *path, const qb__storage *storage);
+/* The fewest threads that come within a tenth of the most. */
+size_t qb__storage_pays(const double rate[QB__STORAGE_STEPS]);
+/* The rate of so many threads. */
+double qb__storage_rate(const double rate[QB__STORAGE_STEPS], size_t threads);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What a storage gives, kept in the tuning file, which may hold anything. */
+#include "io_files.h"
+#include "planner/storage.h"
+#include "planner/tuning.h"
+
+static const qb__storage fast = {{2e9, 4e9, 8e9, 19e9, 20e9}, {6e9, 12e9, 24e9, 30e9, 29e9}};
+
+static void rates(void **state) {
+    (void)state;
+    assert_int_equal(qb__storage_pays(fast.write), 8);
+    assert_int_equal(qb__storage_pays(fast.read), 8);
+    assert_int_equal(qb__storage_pays((double[]){5, 5, 5, 5, 5}), 1);
+    assert_true(qb__storage_rate(fast.write, 1) == 2e9 && qb__storage_rate(fast.write, 7) == 8e9);
+    assert_true(qb__storage_rate(fast.write, 16) == 20e9 && qb__storage_rate(fast.write, 64) == 20e9);
+}
+
+static void kept_with_the_tuning(void **state) {
+    (void)state;
+    qb__storage found;
+    const char *file = in_folder("tuning.json");
+    setenv("QB_TUNING", "", 1);
+    assert_ok(qb__storage_store(test_folder, &fast));
+    assert_false(qb__storage_find(in_folder("v.h5"), &found));
+    setenv("QB_TUNING", file, 1);
+    assert_false(qb__storage_find(in_folder("v.h5"), &found));
+    const qb__tuning_key key = {"a card", "a kernel", 16, 64};
+    assert_ok(qb__tuning_store(&key, &(qb__tuning_entry){.giga_updates = 7}));
+    assert_ok(qb__storage_store(test_folder, &(qb__storage){{1e9, 1e9, 1e9, 1e9, 1e9}, {1e9, 1e9, 1e9, 1e9, 1e9}}));
+    assert_ok(qb__storage_store(in_folder(""), &fast)); /* the same one: replaced */
+    assert_true(qb__storage_find(in_folder("v.h5"), &found));
+    assert_memory_equal(&found, &fast, sizeof fast);
+    assert_false(qb__storage_find(in_folder("none/v.h5"), &found));
+    assert_false(qb__storage_find("/proc/self/v.h5", &found));
+    qb__tuning_entry entry;
+    assert_true(qb__tuning_find(&key, NULL, &entry)); /* other rows stay */
+    static const char *const bad[] = {
+        "[{\"storage\":\"/\"}]", "[{\"storage\":\"/\",\"write_bytes_per_second\":[1e9],\"read_bytes_per_second\":3}]",
+        "[{\"storage\":7,\"write_bytes_per_second\":\"x\"}]",
+        "[{\"storage\":\"/\",\"write_bytes_per_second\":[0,1e9,1e9,1e9,1e9],\"read_bytes_per_second\":[1e9,1e9,1e9,1e9,1e9]}]"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        put_file(in_folder("tuning.json"), bad[i], strlen(bad[i]));
+        assert_false(qb__storage_find("/v.h5", &found));
+    }
+    unsetenv("QB_TUNING");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rates),
+        cmocka_unit_test_setup_teardown(kept_with_the_tuning, make_folder, drop_folder),
+    };
+    return cmocka_run_group_tests_name("storage", tests, NULL, NULL);
+}

@@ -18,6 +18,7 @@ typedef struct run {
     qb_fbp_options fbp;
     qb_fdk_options fdk;
     qb_project_options project;
+    qb_mbir_options mbir;
     qb_geometry_options place;
     qb_geometry geometry;
     qb_scan *scan;
@@ -60,11 +61,26 @@ static qb_status plan_project(run *r) {
                            r->env, &r->job);
 }
 
+/* Slices on their own, in four slabs of 16. */
+static qb_status plan_mbir(run *r) {
+    char angles[] = "0:180";
+    const qb_scan_options about = {.pixel_size = 0.5, .angles = angles};
+    static const char *const set[][2] = {{"center", "47.5"}, {"size", "20"}, {"equits", "1"},
+                                         {"neighbours", "1,0.7,0"}, {"matrix", "bytes"}};
+    qb_status status = qb_scan_open(in_folder("scan.npy"), &about, r->env, &r->scan);
+    for (int i = 0; i < 5 && status == QB_OK; i++)
+        status = qb_params_set(qb_mbir_params, &r->mbir, set[i][0], set[i][1]);
+    if (status == QB_OK)
+        status = qb_mbir_plan(r->scan, &r->prep, &r->mbir, &r->output, "mbir", r->env, &r->job);
+    return status;
+}
+
 static const struct {
     const char *name;
     qb_status (*plan)(run *r);
     bool integers; /* their range is found by itself */
-} methods[] = {{"fbp", plan_fbp, true}, {"fdk", plan_fdk, false}, {"project", plan_project, false}};
+} methods[] = {{"fbp", plan_fbp, true}, {"fdk", plan_fdk, false}, {"project", plan_project, false},
+             {"mbir", plan_mbir, false}};
 enum { METHODS = sizeof methods / sizeof methods[0] };
 
 static qb_status init(run *r, const char *output, const char *dtype) {
@@ -73,6 +89,7 @@ static qb_status init(run *r, const char *output, const char *dtype) {
     if (status == QB_OK) status = qb_params_init(qb_fbp_params, &r->fbp);
     if (status == QB_OK) status = qb_params_init(qb_fdk_params, &r->fdk);
     if (status == QB_OK) status = qb_params_init(qb_project_params, &r->project);
+    if (status == QB_OK) status = qb_params_init(qb_mbir_params, &r->mbir);
     if (status == QB_OK) status = qb_params_init(qb_geometry_params, &r->place);
     if (status == QB_OK) status = qb_params_set(qb_output_params, &r->output, "output", output);
     if (status == QB_OK) status = qb_params_set(qb_output_params, &r->output, "dtype", dtype);
@@ -88,6 +105,7 @@ static void drop(run *r) {
     qb_params_clear(qb_fbp_params, &r->fbp);
     qb_params_clear(qb_fdk_params, &r->fdk);
     qb_params_clear(qb_project_params, &r->project);
+    qb_params_clear(qb_mbir_params, &r->mbir);
     qb_params_clear(qb_geometry_params, &r->place);
 }
 

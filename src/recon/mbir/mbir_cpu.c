@@ -16,6 +16,7 @@ typedef struct on_cpu {
     int threads;
     /* while running */
     const qb__running *run;
+    qb_env env; /* of several slabs, how far one is says nothing of the whole */
     qb__icd_settings settings; /* with sigma_x and sigma_y */
     qb__mbir_sigmas sigmas;
     qb_array weights;          /* of a file */
@@ -199,7 +200,7 @@ static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, 
     QB__TRY(qb__icd_stack_create(&m->matrix, m->kind, &cpu->settings, slices, cpu->run->pool, &stack));
     if (m->weights_file) some_weights(cpu, m->first_row + first, slices, cpu->some);
     QB__TRY(qb__icd_stack_start(stack, in, cpu->some, m->filter, m->theta, m->constant));
-    QB__TRY(qb__icd_stack_run(stack, cpu->run->env, NULL, cpu->trace, &turns, &stopped));
+    QB__TRY(qb__icd_stack_run(stack, &cpu->env, NULL, cpu->trace, &turns, &stopped));
     note_slab(cpu, first, slices, turns, stopped);
     for (size_t s = 0; s < slices; s++)
         qb__icd_stack_image(stack, s, scale, (float *)out + s * image);
@@ -305,6 +306,8 @@ static qb_status open_cpu(void *state, const qb__cut *cut, const qb__running *ru
     const qb__mbir *m = cpu->m;
     qb_status status;
     cpu->run = run;
+    if (run->env) cpu->env = *run->env;
+    if (cut->slabs > 1) cpu->env.progress = NULL;
     QB__TRY(load_weights(cpu));
     QB__TRY(qb__alloc(weight_rows(m, cut->slices), sizeof(float), &cpu->some));
     QB__TRY(find_sigmas(cpu));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "job/pipeline.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "job/pace.h"
 
 typedef struct station {
     qb__pipeline *line;
@@ -17,6 +19,8 @@ typedef struct station {
     void **ring; /* [slots] */
     size_t chunks, started, finished;
     double cpu, busy, since;  /* seconds */
+    size_t tasks, ended;      /* of the chunk in hand */
+    double spent;             /* seconds within tasks, of all threads */
     double others;            /* processor time of others before it began */
     qb__batch batch;          /* the chunk in hand, computing stages */
     pthread_t thread;         /* blocking stages */
@@ -31,6 +35,8 @@ struct qb__pipeline {
     qb__pool *pool;
     const qb_env *env;
     int in_hand; /* stages with a chunk in hand */
+    const char *name;
+    double from, told; /* when it began, when progress was told last */
     qb_status status;
     char detail[1024];
 };
@@ -58,8 +64,62 @@ static bool ready(const qb__pipeline *line, const station *s) {
            s->started / gathered(s) < after->finished + s->stage.slots;
 }
 
+/* ---- progress ---- */
+
+enum { ALL = 1000 };
+
+/* Chunks done, parts counted. */
+static double done_of(const station *s) {
+    const double part = s->tasks && s->started > s->finished ? (double)s->ended / (double)s->tasks : 0;
+    return (double)s->finished + part;
+}
+
+/* By how much forecasts of computing have been wrong so far. */
+static double correction(const qb__pipeline *line) {
+    double spent = 0, forecast = 0;
+    for (int i = 0; i < line->count; i++) {
+        const station *s = &line->station[i];
+        if (s->stage.blocking || !(s->stage.forecast > 0)) continue;
+        spent += s->spent;
+        forecast += s->stage.forecast * done_of(s);
+    }
+    return forecast > 0 && spent > 0 ? spent / forecast : 1;
+}
+
+/* Seconds until the end: what stages took so far, what they are forecast to take where they have hardly begun. */
+static double left(const qb__pipeline *line) {
+    const double BEGUN = 0.02, wrong = correction(line);
+    qb__pace pace[QB__STAGES_MAX];
+    for (int i = 0; i < line->count; i++) {
+        const station *s = &line->station[i];
+        const double done = done_of(s), part = done - (double)s->finished;
+        pace[i] = (qb__pace){s->stage.blocking, s->chunks, s->stage.gather, s->stage.slots, s->finished,
+                             fmin(part, 0.999), done > BEGUN || (done > 0 && !(s->stage.forecast > 0))
+                                                    ? s->spent / done
+                                                    : s->stage.forecast * (s->stage.blocking ? 1 : wrong)};
+    }
+    return qb__pace_left(pace, line->count, line->pool ? qb__pool_threads(line->pool) : 1);
+}
+
+/* With the lock held. */
+static void tell(qb__pipeline *line, bool due) {
+    const double OFTEN = 0.2, now = qb__now(), elapsed = now - line->from;
+    const station *last = &line->station[line->count - 1];
+    if (line->status != QB_OK || (!due && now - line->told < OFTEN) || !line->env || !line->env->progress) return;
+    if (qb__cancelled(line->env)) return;
+    line->told = now;
+    uint64_t done = ALL;
+    if (last->finished < last->chunks)
+        done = (uint64_t)fmin(ALL * elapsed / fmax(elapsed + left(line), 1e-9), ALL - 1);
+    qb__progress(line->env, line->name, done, ALL);
+}
+
+void qb__pipeline_call(qb__pipeline *line, const char *name) { line->name = name; }
+
 static void begin(qb__pipeline *line, station *s) {
     s->started++;
+    s->ended = 0;
+    s->tasks = s->stage.tasks ? s->stage.tasks(s->stage.self, s->started - 1) : 1;
     s->since = qb__now();
     line->in_hand++;
 }
@@ -68,15 +128,14 @@ static void end(qb__pipeline *line, station *s) {
     s->finished++;
     s->busy += qb__now() - s->since;
     line->in_hand--;
-    if (s->index == line->count - 1)
-        qb__progress(line->env, s->stage.name, s->finished, s->chunks);
+    if (s->index == line->count - 1) tell(line, true);
     if (line->status == QB_OK && qb__cancelled(line->env)) fail(line, qb__check_cancel(line->env));
 }
 
 static void run_task(station *s, size_t chunk, size_t task, int worker) {
     qb__pipeline *line = s->line;
     const void *in = s->index > 0 ? slot(&line->station[s->index - 1], chunk) : NULL;
-    double from = qb__now_thread();
+    double from = qb__now_thread(), entered = qb__now();
     pthread_mutex_lock(&line->lock);
     bool stop = line->status != QB_OK;
     if (!stop && qb__cancelled(line->env)) {
@@ -88,9 +147,13 @@ static void run_task(station *s, size_t chunk, size_t task, int worker) {
     void *out = slot(s, chunk / gathered(s));
     if (!stop) status = s->stage.run(s->stage.self, chunk, task, worker, in, out);
     double used = qb__now_thread() - from;
+    const double spent = qb__now() - entered;
     pthread_mutex_lock(&line->lock);
     s->cpu += used;
+    s->spent += spent;
+    s->ended++;
     if (status != QB_OK) fail(line, status);
+    if (s->ended < s->tasks) tell(line, false);
     pthread_mutex_unlock(&line->lock);
 }
 
@@ -128,9 +191,8 @@ static void compute_done(void *context) {
 static void submit(qb__pipeline *line, station *list[], int n) {
     for (int i = 0; i < n; i++) {
         station *s = list[i];
-        size_t count = s->stage.tasks ? s->stage.tasks(s->stage.self, s->started - 1) : 1;
         s->batch = (qb__batch){.run = compute_task, .done = compute_done, .context = s,
-                               .count = count, .priority = s->index};
+                               .count = s->tasks, .priority = s->index};
         qb__pool_submit(line->pool, &s->batch);
     }
 }
@@ -146,8 +208,7 @@ static void *blocking_stage(void *context) {
         begin(line, s);
         size_t chunk = s->started - 1;
         pthread_mutex_unlock(&line->lock);
-        size_t count = s->stage.tasks ? s->stage.tasks(s->stage.self, chunk) : 1;
-        for (size_t task = 0; task < count; task++) run_task(s, chunk, task, 0);
+        for (size_t task = 0; task < s->tasks; task++) run_task(s, chunk, task, 0);
         pthread_mutex_lock(&line->lock);
         end(line, s);
         int n = collect(line, list);
@@ -202,6 +263,7 @@ qb_status qb__pipeline_create(const qb__stage *stages, int count, size_t chunks,
     pthread_mutex_init(&line->lock, NULL);
     pthread_cond_init(&line->moved, NULL);
     line->count = count;
+    line->name = count ? stages[count - 1].name : "";
     for (int i = 0; i < count; i++) {
         station *s = &line->station[i];
         *s = (station){.line = line, .stage = stages[i], .index = i, .chunks = chunks};
@@ -263,6 +325,8 @@ qb_status qb__pipeline_run(qb__pipeline *line, qb__pool *pool, const qb_env *env
     }
     line->pool = pool;
     line->env = env;
+    line->from = line->told = from;
+    qb__progress(env, line->name, 0, ALL);
     if (line->station[0].chunks > 0) {
         station *list[QB__STAGES_MAX];
         start_threads(line);

@@ -33,6 +33,7 @@ typedef struct qb__stage {
     size_t (*tasks)(void *self, size_t chunk);
     /* in: the previous stage's slot of this chunk (NULL for the first); out: this stage's. */
     qb_status (*run)(void *self, size_t chunk, size_t task, int worker, const void *in, void *out);
+    double forecast; /* seconds that a chunk is expected to take, in one thread; 0 = not known */
     /* Processor time so far of threads that run() has work for it; NULL = none but its own. */
     double (*cpu_seconds)(void *self);
 } qb__stage;
@@ -59,6 +60,10 @@ typedef struct qb__pipeline qb__pipeline;
 /* Makes all slots: QB_NO_MEMORY when there is no room for them. `chunks` is what the first stage
  * makes; it divides by every `gather`. The stages are copied, what they refer to must stay. */
 qb_status qb__pipeline_create(const qb__stage *stages, int count, size_t chunks, qb__pipeline **line);
+/* What progress is called; the last stage's name unless it is set. The name must stay. Progress counts thousandths
+ * of the time that all will take, as far as can be told from what is done: at the beginning, after every chunk of
+ * the last stage, and some times a second. */
+void qb__pipeline_call(qb__pipeline *line, const char *name);
 /* Once: run to the end, to the first failure (its status and detail come back here) or to
  * cancellation. `pool` may be NULL when all stages block. */
 qb_status qb__pipeline_run(qb__pipeline *line, qb__pool *pool, const qb_env *env,

@@ -260,6 +260,7 @@ static qb_status open_cut(qb__reconstruction *r) {
     QB__TRY(c->engine->open(c->offer.state, &r->cut, &r->running));
     int count = stages_of(c, &r->cut, stages);
     QB__TRY(qb__pipeline_create(stages, count, chunks_in(c, &r->cut), &r->line));
+    qb__pipeline_call(r->line, r->method->verb);
 out:
     return status;
 }

@@ -10,6 +10,7 @@
 #include "base/pool.h"
 #include "base/status.h"
 #include "geometry/partition.h"
+#include "job/pace.h"
 #include "job/pipeline.h"
 
 enum { CHUNKS = 23, TASKS = 7 };
@@ -450,6 +451,96 @@ static void smaller_cuts(void **state) {
     assert_false(qb__cut_less(&space, &cut));
 }
 
+/* ---- progress ---- */
+
+/* What a bar that is drawn from done and total says is left, and when. */
+typedef struct bar {
+    struct timespec from;
+    double at[512], left[512];
+    int count;
+} bar;
+
+static double since(const struct timespec *then) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - then->tv_sec) + 1e-9 * (double)(now.tv_nsec - then->tv_nsec);
+}
+
+static void draw(void *user, const char *what, uint64_t done, uint64_t total) {
+    bar *b = user;
+    assert_string_equal(what, "naps");
+    if (b->count == 512) return;
+    if (b->count == 0) clock_gettime(CLOCK_MONOTONIC, &b->from);
+    b->at[b->count] = since(&b->from);
+    b->left[b->count++] = done ? b->at[b->count] * (double)(total - done) / (double)done : NAN;
+}
+
+static size_t forty(void *context, size_t chunk) {
+    (void)context, (void)chunk;
+    return 40;
+}
+
+static qb_status doze(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
+    (void)chunk, (void)task, (void)worker, (void)in, (void)out;
+    const double seconds = *(const double *)context;
+    nanosleep(&(struct timespec){0, (long)(seconds * 1e9)}, NULL);
+    return QB_OK;
+}
+
+/* Whether all comes as one chunk or as several: a bar at once, and from a tenth on what is left within 30 %, or a
+ * twentieth of all near the end, although the longest stage comes late and was forecast at half of its time. */
+static void time_left_is_told(void **state) {
+    (void)state;
+    static double read = 0.002, filter = 0.004, project = 0.02, write = 0.1;
+    for (size_t chunks = 1; chunks <= 4; chunks += 3) {
+        qb__stage stages[] = {
+            {.name = "read", .self = &read, .blocking = true, .slots = 2, .slot_bytes = 8, .tasks = forty, .run = doze, .forecast = 0.08},
+            {.name = "filter", .self = &filter, .slots = 2, .slot_bytes = 8, .tasks = forty, .run = doze, .forecast = 0.08},
+            {.name = "project", .self = &project, .slots = 2, .slot_bytes = 8, .tasks = forty, .run = doze, .forecast = 0.4},
+            {.name = "write", .self = &write, .blocking = true, .run = doze, .forecast = 0.1},
+        };
+        bar b = {.count = 0};
+        const qb_env env = {.user = &b, .progress = draw};
+        qb__pool *pool;
+        qb__pipeline *line;
+        assert_ok(qb__pool_create(2, &pool));
+        assert_ok(qb__pipeline_create(stages, 4, chunks, &line));
+        qb__pipeline_call(line, "naps");
+        assert_ok(qb__pipeline_run(line, pool, &env, &report));
+        qb__pipeline_destroy(line);
+        qb__pool_destroy(pool);
+        const double whole = b.at[b.count - 1];
+        assert_true(b.count >= 3 && b.left[b.count - 1] == 0);
+        for (int i = 0; i < b.count; i++) {
+            const double left = whole - b.at[i];
+            if (b.at[i] < 0.1 * whole) continue;
+            if (!(fabs(b.left[i] - left) < 0.3 * left + 0.05 * whole))
+                fail_msg("%zu chunks, after %.2f of %.2f s: %.2f s left, said to be %.2f", chunks, b.at[i], whole, left, b.left[i]);
+        }
+    }
+}
+
+/* Played through: stages that overlap take the slowest, those of one chunk the sum. */
+static void pace_of_stages(void **state) {
+    (void)state;
+    qb__pace stages[] = {{.blocking = true, .chunks = 1, .slots = 2, .seconds = 3},
+                         {.chunks = 1, .slots = 2, .seconds = 8},
+                         {.blocking = true, .chunks = 1, .seconds = 2}};
+    assert_true(fabs(qb__pace_left(stages, 3, 4) - 7) < 1e-9);
+    for (int i = 0; i < 3; i++) stages[i].chunks = 10;
+    assert_true(fabs(qb__pace_left(stages, 3, 4) - (10 * 3 + 2 + 2)) < 1e-9);
+    stages[0].finished = 10;
+    stages[1].finished = 9, stages[1].part = 0.5;
+    stages[2].finished = 9;
+    assert_true(fabs(qb__pace_left(stages, 3, 4) - (1 + 2)) < 1e-9);
+    qb__pace gathering[] = {{.chunks = 8, .slots = 1, .gather = 4, .seconds = 1}, {.blocking = true, .chunks = 2, .seconds = 4}};
+    assert_true(fabs(qb__pace_left(gathering, 2, 1) - (4 + 4 + 4 + 4)) < 1e-9); /* one buffer: no overlap */
+    gathering[0].slots = 2;
+    assert_true(fabs(qb__pace_left(gathering, 2, 1) - (4 + 4 + 4)) < 1e-9);
+    for (int i = 0; i < 2; i++) gathering[i].chunks *= 100000;
+    assert_true(fabs(qb__pace_left(gathering, 2, 1) / 800000 - 1) < 1e-3);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_arrives),
@@ -464,6 +555,8 @@ int main(void) {
         cmocka_unit_test(cuts_of_views),
         cmocka_unit_test(cuts_by_time),
         cmocka_unit_test(smaller_cuts),
+        cmocka_unit_test(time_left_is_told),
+        cmocka_unit_test(pace_of_stages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

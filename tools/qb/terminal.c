@@ -102,10 +102,8 @@ static void print_bar(const char *what, uint64_t done, uint64_t total, double el
     memset(bar, '#', (size_t)filled);
     memset(bar + filled, '.', (size_t)(WIDTH - filled));
     bar[WIDTH] = 0;
-    double left = done ? elapsed * (double)(total - done) / (double)done : 0;
-    fprintf(stderr, "\r\033[K%-12s [%s] %llu/%llu  %.3g/s  %.0f s left", what, bar,
-            (unsigned long long)done, (unsigned long long)total,
-            elapsed > 0 ? (double)done / elapsed : 0.0, left);
+    fprintf(stderr, "\r\033[K%-12s [%s] %3llu %%", what, bar, (unsigned long long)(done * 100 / total));
+    if (done) fprintf(stderr, "  %.*f s left", elapsed < 10 ? 1 : 0, elapsed * (double)(total - done) / (double)done);
     fflush(stderr);
     screen.open = true;
 }
@@ -126,10 +124,10 @@ static void print_progress(void *user, const char *what, uint64_t done, uint64_t
         return;
     }
     int percent = (int)(done * 100 / total);
-    if (percent / 10 == screen.percent / 10) return;
+    if (percent / 10 <= screen.percent / 10) return;
     screen.percent = percent;
-    fprintf(stderr, "%s: %d %% (%llu of %llu, %.1f s)\n", what, percent, (unsigned long long)done,
-            (unsigned long long)total, elapsed);
+    fprintf(stderr, "%s: %d %%, %.1f s, about %.1f s left\n", what, percent, elapsed,
+            elapsed * (double)(total - done) / (double)done);
 }
 
 /* What the command itself reads and writes; to compare it with the rest is the library's. */

@@ -129,14 +129,21 @@ static size_t scratch(void *state, const qb__cut *cut) {
     return qb__fbp_scratch(((on_cpu *)state)->fbp, cut->slices);
 }
 
-/* Rough costs where nothing has been measured on this machine. */
+/* Rough costs of one thread where nothing has been measured on this machine. */
+static double filter_seconds(const qb__fbp *fbp, size_t slices) {
+    return (double)qb__filter_length(fbp->filter) * (double)slices * (double)fbp->info->views / 0.4e9;
+}
+
+static double backproject_seconds(const qb__fbp *fbp, size_t slices) {
+    const double updates = (double)fbp->grid.n[0] * (double)fbp->grid.n[1] * (double)slices * (double)fbp->info->views;
+    return updates / (fbp->variant->head.speed * 1e9);
+}
+
 static double seconds(void *state, const qb__cut *cut) {
     (void)cut;
     const qb__fbp *fbp = ((on_cpu *)state)->fbp;
-    double rows = (double)(fbp->sweep ? fbp->sweep_count : fbp->grid.n[2]) * (double)fbp->info->views;
-    double updates = (double)fbp->grid.n[0] * (double)fbp->grid.n[1] * rows;
-    double padded = (double)qb__filter_length(fbp->filter) * rows;
-    return (updates / (fbp->variant->head.speed * 1e9) + padded / 0.4e9) / fbp->threads;
+    const size_t slices = fbp->sweep ? fbp->sweep_count : fbp->grid.n[2];
+    return (filter_seconds(fbp, slices) + backproject_seconds(fbp, slices)) / fbp->threads;
 }
 
 static void tell(void *state, const qb_env *env) {
@@ -185,6 +192,7 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                             .slots = cut->slots,
                             .slot_bytes = qb__fbp_packed_bytes(fbp, cut->slices),
                             .last_bytes = qb__fbp_packed_bytes(fbp, last),
+                            .forecast = filter_seconds(fbp, cut->slices),
                             .tasks = filter_tasks,
                             .run = filter_run};
     stages[1] = (qb__stage){.name = "back-project",
@@ -192,6 +200,7 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                             .slots = cut->slots,
                             .slot_bytes = cut->slices * slice,
                             .last_bytes = last * slice,
+                            .forecast = backproject_seconds(fbp, cut->slices),
                             .tasks = tile_tasks,
                             .run = backproject_run};
     return 2;

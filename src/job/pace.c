@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/pace.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "job/pipeline.h"
+
+enum { STEPS_MOST = 20000 };
+
+static bool can_move(const qb__pace *stages, int count, int i) {
+    const qb__pace *s = &stages[i];
+    if (s->finished >= s->chunks) return false;
+    if (s->part > 0) return true;
+    if (i > 0 && stages[i - 1].finished / (s[-1].gather ? s[-1].gather : 1) <= s->finished) return false;
+    return i + 1 == count || s->finished / (s->gather ? s->gather : 1) < stages[i + 1].finished + s->slots;
+}
+
+/* Until the next chunk of some stage is done; false when nothing moves any more. */
+static bool step(qb__pace *stages, int count, int threads, double *left) {
+    double soonest = INFINITY, rate[QB__STAGES_MAX] = {0};
+    bool pool_taken = false;
+    int first = -1;
+    for (int i = count - 1; i >= 0; i--) {
+        if (!can_move(stages, count, i) || (!stages[i].blocking && pool_taken)) continue;
+        pool_taken = pool_taken || !stages[i].blocking;
+        rate[i] = (stages[i].blocking ? 1 : threads) / fmax(stages[i].seconds, 1e-12);
+        const double ends = (1 - stages[i].part) / rate[i];
+        if (ends < soonest) soonest = ends, first = i;
+    }
+    if (first < 0) return false;
+    for (int i = 0; i < count; i++) stages[i].part += rate[i] * soonest;
+    stages[first].part = 0;
+    stages[first].finished++;
+    *left += soonest;
+    return true;
+}
+
+/* Of very many chunks: the slowest stage, all computing counted together. */
+static double at_once(const qb__pace *stages, int count, int threads) {
+    double most = 0, computing = 0;
+    for (int i = 0; i < count; i++) {
+        const double rest = ((double)(stages[i].chunks - stages[i].finished) - stages[i].part) * stages[i].seconds;
+        if (stages[i].blocking)
+            most = fmax(most, rest);
+        else
+            computing += rest;
+    }
+    return fmax(most, computing / threads);
+}
+
+double qb__pace_left(const qb__pace *given, int count, int threads) {
+    qb__pace stages[QB__STAGES_MAX];
+    size_t steps = 0;
+    double left = 0;
+    for (int i = 0; i < count; i++) steps += given[i].chunks - given[i].finished;
+    if (threads < 1) threads = 1;
+    if (steps > STEPS_MOST) return at_once(given, count, threads);
+    memcpy(stages, given, (size_t)count * sizeof *stages);
+    while (step(stages, count, threads, &left)) continue;
+    return left;
+}

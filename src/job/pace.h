@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_JOB_PACE_H
+#define QB_JOB_PACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A stage of a pipeline (pipeline.h) in numbers: where it is, and how fast. */
+typedef struct qb__pace {
+    bool blocking;
+    size_t chunks, gather, slots;
+    size_t finished; /* chunks, ... */
+    double part;     /* ... and of the one in hand, 0..1 */
+    double seconds;  /* that a chunk takes: of a blocking stage by itself, of others in one thread */
+} qb__pace;
+
+/* Seconds until all stages are done: played through, chunk by chunk, as the pipeline would run it, later stages
+ * first on the threads that computing ones share. */
+double qb__pace_left(const qb__pace *stages, int count, int threads);
+
+#endif

@@ -78,7 +78,7 @@ const qb__format qb__formats[] = {
     {
         .name = "NPY",
         .extensions = " .npy ",
-        .line = "NPY (.npy): reads versions 1 to 3 in C order; writes, with a .json beside it",
+        .line = "NPY (.npy): reads versions 1 to 3, C and Fortran order; writes, with a .json beside it",
         .begins = begins_npy,
         .open = qb__npy_open,
         .scan = qb__sidecar_scan,
@@ -145,15 +145,22 @@ static const qb__format *named(const char *name) {
     return NULL;
 }
 
+/* HDF5 may have a block of the user's in front of it, as MATLAB's files (v7.3) do: of 512 bytes or a power of two
+ * times that. */
 static const qb__format *by_content(const char *path) {
-    unsigned char head[8] = {0};
+    enum { BLOCK = 512, BLOCK_MOST = 1 << 20 };
+    const qb__format *found = NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return NULL;
-    ssize_t got = pread(fd, head, sizeof head, 0);
+    for (off_t at = 0; !found && at <= BLOCK_MOST; at = at ? 2 * at : BLOCK) {
+        unsigned char head[8] = {0};
+        if (pread(fd, head, sizeof head, at) != (ssize_t)sizeof head) break;
+        for (size_t i = 0; i < qb__format_count && !found; i++)
+            if (qb__formats[i].begins && qb__formats[i].begins(head) && (at == 0 || qb__formats[i].begins == begins_hdf5))
+                found = &qb__formats[i];
+    }
     close(fd);
-    for (size_t i = 0; i < qb__format_count && got == (ssize_t)sizeof head; i++)
-        if (qb__formats[i].begins && qb__formats[i].begins(head)) return &qb__formats[i];
-    return NULL;
+    return found;
 }
 
 /* An output is not there, too, where a run was killed while it exchanged it for a new one. */
@@ -176,7 +183,9 @@ qb_status qb__format_to_read(const char *path, const qb__format **format) {
         if (!S_ISREG(what.st_mode)) /* a pipe would be waited for */
             return qb__fail(QB_BAD_INPUT, "%s is neither a file nor a folder", path);
         *format = by_name(path);
-        if (!*format) *format = by_content(path);
+        /* Names like .dat say little: what begins like HDF5 is no raw data. */
+        const qb__format *other = !*format || *format == named("raw") ? by_content(path) : NULL;
+        if (other && (!*format || other->begins == begins_hdf5)) *format = other;
     }
     if (!*format)
         return qb__fail(QB_UNSUPPORTED,

@@ -23,6 +23,40 @@ static void append_names(char *text, size_t size, const qb__notes *names) {
     }
 }
 
+/* Angles beside a bare array, one for each of its images; and axes that the file names in another order. */
+static void take_beside(hid_t file, const char *name, const char *path, const qb__h5_map *map, qb__scan_parts *parts) {
+    const char *slash = strrchr(path, '/');
+    const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    size_t shape[3];
+    int rank;
+    char first[40];
+    for (size_t i = 0; i < map->angles.count && !parts->angles; i++) {
+        const char *found = map->angles.text[i];
+        if (strncmp(found, path, folder) != 0 || strchr(found + folder, '/')) continue;
+        if (!qb__h5_shape(file, found, &rank, shape) || rank != 1 || shape[2] != parts->data.count) continue;
+        if (qb__h5_angles(file, name, found, parts) != QB_OK)
+            qb__note(&parts->notes, "%s cannot be used: %s", found, qb_detail());
+    }
+    if (qb__h5_text(file, path, "dim0", first, sizeof first) && strcmp(first, "vertical") == 0)
+        qb__note(&parts->notes, "%s calls its first axis vertical: these are sinograms, give --as sinogram", path);
+}
+
+/* An NXtomo entry that does not say what its frames are: all are projections, if there is only one stack. */
+static bool is_lone_stack(const qb__h5_map *map) {
+    return map->arrays.count == 1 && map->keys.count == 0 && map->dangling == 0;
+}
+
+static void take_angles_of_entry(hid_t file, const char *name, const char *entry, qb__scan_parts *parts) {
+    char path[700];
+    size_t shape[3];
+    int rank;
+    snprintf(path, sizeof path, "%.600s/sample/rotation_angle", entry);
+    qb__note(&parts->notes, "%.200s is an NXtomo without image_key: all frames are taken for projections", entry);
+    if (parts->angles || !qb__h5_shape(file, path, &rank, shape) || rank != 1) return;
+    if (qb__h5_angles(file, name, path, parts) != QB_OK)
+        qb__note(&parts->notes, "%s cannot be used: %s", path, qb_detail());
+}
+
 /* A bare array: which one, unless there is only one, the caller must say. */
 static qb_status plain_array(hid_t file, const char *name, const char *path, const qb__h5_map *map,
                              qb__scan_parts *parts) {
@@ -40,6 +74,7 @@ static qb_status plain_array(hid_t file, const char *name, const char *path, con
     parts->format = "HDF5";
     parts->data.count = parts->data.source->shape[0];
     snprintf(parts->quantity, sizeof parts->quantity, "%s", parts->data.source->quantity);
+    take_beside(file, name, path, map, parts);
     return QB_OK;
 }
 
@@ -81,6 +116,11 @@ static qb_status find_scan(hid_t file, const char *name, const qb_scan_options *
     }
     qb_status status = qb__nxtomo_scan(file, name, NULL, map, parts);
     if (status != QB_NOT_FOUND) return status;
+    if (map->entries.count && is_lone_stack(map)) {
+        status = plain_array(file, name, NULL, map, parts);
+        if (status == QB_OK) take_angles_of_entry(file, name, map->entries.text[0], parts);
+        return status;
+    }
     if (map->entries.count)
         return qb__fail(QB_BAD_INPUT,
                         "%s:%s is an NXtomo without image_key beside its data; %zu "

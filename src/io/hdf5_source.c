@@ -163,7 +163,7 @@ static qb_status open_plain(hid_t set, const char *path, qb_dtype dtype, const s
     char file[4096];
     if (H5Fget_name(set, file, sizeof file) < 0)
         return qb__h5_fail(QB_INTERNAL, path, "the name of its file");
-    qb__plain layout = {"HDF5", dtype, {shape[0], shape[1], shape[2]}, offset, false};
+    qb__plain layout = {.format = "HDF5", .dtype = dtype, .shape = {shape[0], shape[1], shape[2]}, .offset = offset};
     qb_status status = qb__plain_open(file, &layout, source);
     if (status != QB_OK) return qb__fail_in(status, "%s", path);
     char *name = qb__strdup(path);

@@ -76,10 +76,7 @@ static qb_status parse_header(const char *path, const char *header, qb__plain *l
     if (status == QB_OK) status = parse_shape(path, value_of(header, "shape"), layout);
     if (status != QB_OK) return status;
     if (!fortran) return qb__fail(QB_BAD_INPUT, "%s: fortran_order is missing", path);
-    if (strncmp(fortran, "True", 4) == 0)
-        return qb__fail(QB_UNSUPPORTED,
-                        "%s is in Fortran order; save numpy.ascontiguousarray(array) instead",
-                        path);
+    layout->fortran = strncmp(fortran, "True", 4) == 0;
     return QB_OK;
 }
 

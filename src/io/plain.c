@@ -114,6 +114,31 @@ static qb_status read_plain(qb__source *source, const qb__region *region, void *
     return qb__share(source->threads, qb__ceil_div(s.bytes, s.piece), read_piece, &s);
 }
 
+/* Fortran order: of each column all images' values of a row lie side by side. Runs of whole rows are read, and what
+ * is wanted picked from them. */
+static qb_status read_fortran(qb__source *source, const qb__region *region, void *out) {
+    const plain_source *plain = (plain_source *)source;
+    const size_t size = qb_dtype_size(source->dtype), images = source->shape[0], columns = source->shape[2];
+    const size_t rows = region->row1 - region->row0, run = rows * images;
+    char *values;
+    if (!run || !region->count) return QB_OK;
+    qb_status status = qb__alloc(run, size, &values);
+    for (size_t column = 0; status == QB_OK && column < columns; column++) {
+        const uint64_t at = (uint64_t)images * (region->row0 + (uint64_t)source->shape[1] * column);
+        status = qb__pread_all(plain->fd, source->path, values, run * size, plain->offset + at * size);
+        if (status != QB_OK) break;
+        if (plain->swap) qb__swap_bytes(values, run, size);
+        for (size_t i = 0; i < region->count; i++) {
+            const size_t image = region->first + i * region->step;
+            for (size_t row = 0; row < rows; row++)
+                memcpy((char *)out + ((i * rows + row) * columns + column) * size, values + (row * images + image) * size,
+                       size);
+        }
+    }
+    qb__free(values);
+    return status;
+}
+
 static void release_plain(qb__source *source) {
     plain_source *plain = (plain_source *)source;
     if (plain->fd >= 0) close(plain->fd);
@@ -148,7 +173,7 @@ qb_status qb__plain_open(const char *path, const qb__plain *layout, qb__source *
     if (status != QB_OK) return status;
     plain->base.dtype = layout->dtype;
     memcpy(plain->base.shape, layout->shape, sizeof layout->shape);
-    plain->base.read = read_plain;
+    plain->base.read = layout->fortran ? read_fortran : read_plain;
     plain->base.release = release_plain;
     plain->offset = layout->offset;
     plain->swap = layout->swap;

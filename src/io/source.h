@@ -60,6 +60,7 @@ typedef struct qb__plain {
     size_t shape[3];
     uint64_t offset; /* of the first value in the file */
     bool swap;       /* the file's byte order is not ours */
+    bool fortran;    /* the first index runs fastest */
 } qb__plain;
 
 /* QB_BAD_INPUT with both numbers when the file is shorter than the layout says. */

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a file means is said by it or by whoever gives it, and never guessed without a word."""
+import json
+
 import h5py
 import numpy as np
 import pytest
@@ -75,3 +77,61 @@ def test_the_words_of_a_shape_mean_what_they_say(tmp_path):
         qb("fbp", f"{name}.raw", "--shape", "20,3,16:float32", "--as", image, "--center", "7.5", *more, "-o", f"{name}.h5",
            cwd=tmp_path)
     assert np.array_equal(read_h5(tmp_path / "views.h5"), read_h5(tmp_path / "rows.h5"))
+
+
+# ---- files of other programs ----
+
+
+LINES = np.random.default_rng(5).random((12, 6, 20)).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", ["m.mat", "m.h5", "m.dat", "m"])
+def test_matlab_files_by_any_name(tmp_path, name):
+    """HDF5 behind a block of 512 bytes of MATLAB's own."""
+    with h5py.File(tmp_path / name, "w", userblock_size=512) as f:
+        f["projections"] = LINES
+    with open(tmp_path / name, "r+b") as f:
+        f.write(b"MATLAB 7.3 MAT-file".ljust(512))
+    told = qb_json("info", name, "--angles", "0:180", cwd=tmp_path)
+    assert told["format"] == "HDF5"
+    write_scan(tmp_path / "s.h5", LINES, np.arange(12) * 15.0, quantity="line_integral")
+    for scan, out in ((name, "a.h5"), ("s.h5", "b.h5")):
+        qb("fbp", scan, "-o", out, "--angles", "0:180", "--center", 9.5, "--quantity", "line_integral", cwd=tmp_path)
+    assert np.array_equal(read_h5(tmp_path / "a.h5"), read_h5(tmp_path / "b.h5"))
+
+
+@pytest.mark.parametrize("dtype", [">f4", "<u2"])
+def test_npy_in_fortran_order(tmp_path, dtype):
+    values = (LINES * 1000).astype(dtype)
+    np.save(tmp_path / "c.npy", values)
+    np.save(tmp_path / "f.npy", np.asfortranarray(values))
+    for name in ("c", "f"):
+        qb("fbp", f"{name}.npy", "-o", f"{name}.h5", "--angles", "0:180", "--center", 9.5, "--slices", "1:5", "--views", "1:12:2",
+           "--quantity", "line_integral", cwd=tmp_path)
+    assert np.array_equal(read_h5(tmp_path / "c.h5"), read_h5(tmp_path / "f.h5"))
+    assert qb_json("compare", "c.npy", "f.npy", cwd=tmp_path)["max_abs"] == 0
+
+
+def test_angles_beside_a_bare_array(tmp_path):
+    """As CIL and Savu leave processed data; a first axis that is called vertical is no view."""
+    with h5py.File(tmp_path / "p.nxs", "w") as f:
+        data = f.create_dataset("entry1/data/data", data=LINES)
+        data.attrs["dim0"] = "angle"
+        f["entry1/data/rotation_angle"] = np.arange(12) * 15.0
+        f["entry1/data/rotation_angle"].attrs["units"] = "degrees"
+    told = qb_json("info", "p.nxs", cwd=tmp_path)
+    assert "rotation_angle" in json.dumps(told) and "no angles" not in json.dumps(told)
+    with h5py.File(tmp_path / "p.nxs", "r+") as f:
+        f["entry1/data/data"].attrs["dim0"] = "vertical"
+    assert "--as sinogram" in json.dumps(qb_json("info", "p.nxs", cwd=tmp_path))
+
+
+def test_nxtomo_without_image_key(tmp_path):
+    with h5py.File(tmp_path / "n.nxs", "w") as f:
+        f["entry/definition"] = "NXtomo"
+        f["entry"].attrs["NX_class"] = "NXentry"
+        f["entry/instrument/detector/data"] = (LINES * 1000).astype("u2")
+        f["entry/sample/rotation_angle"] = np.arange(12) * 15.0
+        f["entry/sample/rotation_angle"].attrs["units"] = "degrees"
+    told = json.dumps(qb_json("info", "n.nxs", cwd=tmp_path))
+    assert "all frames are taken for projections" in told and "no angles" not in told

@@ -190,7 +190,7 @@ static void memory_runs_out(void **state) {
         char *report = NULL;
         qb__fail_allocation(k);
         qb_status status = qb_geometry_report(&g, &usual, &report);
-        if (status == QB_OK) status = qb_geometry_picture(in_folder("g.png"), &g, &usual);
+        if (status == QB_OK) status = qb_geometry_picture(in_folder("g.svg"), &g, &usual);
         qb__fail_allocation(0);
         qb_text_free(report);
         if (status == QB_OK || status == QB_UNSUPPORTED) break;

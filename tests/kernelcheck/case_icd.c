@@ -52,10 +52,12 @@ static void fetch(const qb__icd_problem *p, uint32_t pixel, const qb__icd_column
     memcpy(column->first, t->first + pixel * stride, stride * sizeof(int32_t));
 }
 
+/* As aligned as the kernels want it, and zeroed. */
 static void *some(size_t count, size_t size) {
-    void *block = calloc(count, size);
+    const size_t bytes = (count * size + 63) / 64 * 64 + 64;
+    void *block = aligned_alloc(64, bytes);
     if (!block) abort();
-    return block;
+    return memset(block, 0, bytes);
 }
 
 static void draw(float *out, size_t count, double low, double high, rng *r) {

@@ -12,6 +12,20 @@
 #include "base/status.h"
 #include "io/writer.h"
 
+qb_status qb__grey_window(const float *values, size_t count, double *low, double *high) {
+    float *sorted;
+    qb_status status = qb__alloc(count, sizeof *sorted, &sorted);
+    if (status != QB_OK) return status;
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(values[i])) sorted[n++] = values[i];
+    qb__sort_floats(sorted, n);
+    *low = n ? sorted[(size_t)(0.005 * (double)(n - 1))] : 0.0;
+    *high = n ? sorted[(size_t)(0.995 * (double)(n - 1) + 0.5)] : 0.0;
+    qb__free(sorted);
+    return QB_OK;
+}
+
 #ifdef QB_HAVE_PNG
 #include <png.h>
 
@@ -33,20 +47,6 @@ static void reduce(const float *image, size_t nx, size_t ny, size_t factor, floa
             out[y * columns + x] = n ? (float)(sum / (double)n) : NAN;
         }
     }
-}
-
-static qb_status percentiles(const float *values, size_t count, double *low, double *high) {
-    float *sorted;
-    qb_status status = qb__alloc(count, sizeof *sorted, &sorted);
-    if (status != QB_OK) return status;
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++)
-        if (isfinite(values[i])) sorted[n++] = values[i];
-    qb__sort_floats(sorted, n);
-    *low = n ? sorted[(size_t)(0.005 * (double)(n - 1))] : 0.0;
-    *high = n ? sorted[(size_t)(0.995 * (double)(n - 1) + 0.5)] : 0.0;
-    qb__free(sorted);
-    return QB_OK;
 }
 
 static qb_status write_png(const char *fresh, const char *path, const unsigned char *grey,
@@ -110,7 +110,7 @@ qb_status qb__preview_write(qb__publication *set, const char *path, const float 
     QB__TRY(qb__alloc(rows * columns, sizeof *small, &small));
     QB__TRY(qb__alloc(rows * columns, 1, &grey));
     reduce(image, nx, ny, factor, small);
-    if (!(low < high)) QB__TRY(percentiles(small, rows * columns, &low, &high));
+    if (!(low < high)) QB__TRY(qb__grey_window(small, rows * columns, &low, &high));
     qb_convert_from_float(small, rows * columns, QB_U8, low, high, grey);
     status = publish_png(set, path, grey, columns, rows);
 out:

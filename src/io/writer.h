@@ -86,6 +86,8 @@ qb_status qb__check_space(const char *folder, const char *path, uint64_t bytes);
 
 /* Can a picture be written there? Its folder exists and may be written to, and this build has PNG. */
 qb_status qb__preview_check(const char *path);
+/* The values that a picture shows black and white: 0.5 and 99.5 percentiles of those that are numbers. */
+qb_status qb__grey_window(const float *values, size_t count, double *low, double *high);
 /* qb_preview_write as one of a set. */
 qb_status qb__preview_write(qb__publication *set, const char *path, const float *image, size_t nx,
                             size_t ny, double low, double high);

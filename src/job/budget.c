@@ -17,7 +17,7 @@ size_t qb__held_bytes(const qb__held *held) {
     size_t bytes =
         qb__resident_bytes() + LIBRARY_BYTES + (size_t)(held->threads + 2) * THREAD_BYTES;
     if (scan) bytes += scan->cache_bytes;
-    return bytes + held->prepared + held->preview_pixels * sizeof(float) + held->more;
+    return bytes + held->prepared + held->observers + held->more;
 }
 
 qb_status qb__too_small(const qb__cut_space *space, const qb__cut *least) {

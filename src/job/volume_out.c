@@ -191,11 +191,8 @@ qb_status qb__volume_open(qb__volume_out *out, const qb_env *env) {
     out->stack.scale_low = out->low;
     out->stack.scale_high = out->high;
     atomic_store(&out->outside, 0);
-    if (out->options->preview) {
-        qb_status status = qb__alloc(pixels(out), sizeof *out->preview, &out->preview);
-        if (status != QB_OK) return status;
-    }
-    qb_status status = qb__publication_create(env, &out->set);
+    qb_status status = qb__observers_open(&out->observers, out->options, &out->stack);
+    if (status == QB_OK) status = qb__publication_create(env, &out->set);
     if (status != QB_OK) return status;
     status = qb__output_create(out->options, &out->stack, out->set, &out->writer);
     if (status == QB_OK) qb__writer_limit(out->writer, env);
@@ -203,11 +200,6 @@ qb_status qb__volume_open(qb__volume_out *out, const qb_env *env) {
 }
 
 /* ---- stages ---- */
-
-static void keep(qb__volume_out *out, size_t number, const float *image) {
-    if (out->preview && number == out->shown)
-        memcpy(out->preview, image, pixels(out) * sizeof *image);
-}
 
 static size_t convert_tasks(void *self, size_t chunk) {
     const qb__volume_out *out = self;
@@ -229,7 +221,7 @@ static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, 
     if (out->hu > 0) {
         for (size_t i = 0; i < pixels(out); i++) image[i] -= 1000.0f;
     }
-    keep(out, out->edge[chunk] + task, image);
+    qb__observers_image(&out->observers, out->edge[chunk] + task, image);
     const size_t bytes = qb_dtype_size(dtype);
     char *numbers = (char *)to + task * pixels(out) * bytes;
     uint64_t outside = 0;
@@ -247,9 +239,11 @@ static qb_status write_run(void *self, size_t chunk, size_t task, int worker, co
     (void)task, (void)worker, (void)to;
     qb__volume_out *out = self;
     const size_t first = out->edge[chunk], end = out->edge[chunk + 1];
-    if (!qb__volume_converts(out) && out->shown >= first && out->shown < end)
-        keep(out, out->shown, (const float *)in + (out->shown - first) * pixels(out));
-    return qb__writer_write(out->writer, first, end, out->in_place ? NULL : in);
+    if (out->in_place) return qb__writer_write(out->writer, first, end, NULL);
+    for (size_t i = first; i < end && !qb__volume_converts(out); i++)
+        qb__observers_image(&out->observers, i, (const float *)in + (i - first) * pixels(out));
+    qb_status status = qb__observers_slab(&out->observers, first, end, in);
+    return status == QB_OK ? qb__writer_write(out->writer, first, end, in) : status;
 }
 
 int qb__volume_stages(qb__volume_out *out, size_t images, size_t last, size_t slots,
@@ -289,9 +283,7 @@ void qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env) {
 qb_status qb__volume_commit(qb__volume_out *out, const char *provenance) {
     qb_status status = qb__writer_finish(out->writer, provenance);
     out->writer = NULL;
-    if (status == QB_OK && out->preview)
-        status = qb__preview_write(out->set, out->options->preview, out->preview,
-                                   out->stack.shape[2], out->stack.shape[1], 0, 0);
+    if (status == QB_OK) status = qb__observers_publish(&out->observers, out->set);
     if (status != QB_OK) return status;
     status = qb__publication_commit(out->set);
     out->set = NULL;
@@ -301,8 +293,7 @@ qb_status qb__volume_commit(qb__volume_out *out, const char *provenance) {
 void qb__volume_abort(qb__volume_out *out) {
     qb_writer_abort(out->writer);
     qb__publication_abort(out->set);
-    qb__free(out->preview);
+    qb__observers_close(&out->observers);
     out->writer = NULL;
     out->set = NULL;
-    out->preview = NULL;
 }

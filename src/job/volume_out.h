@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "geometry/seen.h"
 #include "io/publication.h"
+#include "job/observer.h"
 #include "job/pipeline.h"
 #include "quickbeam/recon.h"
 
@@ -21,20 +22,19 @@ typedef struct qb__mask {
 } qb__mask;
 
 /* The last part of every job: images as float32 (slices of a volume, projections) -> Hounsfield
- * units, the dtype asked for, the file, the preview of one of them. */
+ * units, the dtype asked for, the file; observers look at them there. */
 typedef struct qb__volume_out {
     bool in_place;     /* the engine puts images where they belong itself: nothing is left to write */
     const qb_output_options *options;
     qb_stack stack;    /* what it says of itself; dtype and scale are set here */
     double hu;         /* attenuation of water; 0 = none. The caller has scaled by 1000 / hu already */
     const qb__mask *mask; /* of slices; NULL = none */
-    size_t shown;      /* the image that the preview shows */
     const char *beside; /* a file that the method writes as well; NULL = none */
     double low, high;  /* of integer types; set by the caller when the options do not say */
     const size_t *edge; /* images edge[i] .. edge[i + 1] - 1 are chunk i of the stages */
     qb__publication *set; /* file, notes, preview, what is beside: together or not at all */
     qb_writer *writer;
-    float *preview;
+    qb__observers observers;
     _Atomic uint64_t outside; /* values that the file's type cannot hold, of all threads */
 } qb__volume_out;
 
@@ -69,7 +69,7 @@ int qb__volume_stages(qb__volume_out *out, size_t images, size_t last, size_t sl
                       qb__stage *stages);
 /* How many values had to be clamped: into the report, and as a warning. */
 void qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env);
-/* Provenance, preview, and the names of all. */
+/* Provenance, what observers leave, and the names of all. */
 qb_status qb__volume_commit(qb__volume_out *out, const char *provenance);
 void qb__volume_abort(qb__volume_out *out);
 

@@ -144,7 +144,6 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
                                  .stack = d->stack,
                                  .hu = d->hu,
                                  .mask = d->mask,
-                                 .shown = d->shown,
                                  .beside = d->beside};
     QB__TRY(qb__volume_spread(&r->volume, env));
     limit_reading(r);
@@ -155,7 +154,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
         .prepared = r->task.info
                         ? qb__prepare_bytes(r->task.info, &r->prep, d->row1 - d->row0)
                         : 0,
-        .preview_pixels = r->output.preview ? d->stack.shape[1] * d->stack.shape[2] : 0,
+        .observers = qb__observers_bytes(&r->output, d->stack.shape),
         .more = d->more});
     QB__TRY(qb__engines_decide(r, env));
     QB__TRY(qb__engines_choose(r, 0, env));

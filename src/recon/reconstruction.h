@@ -16,7 +16,6 @@ typedef struct qb__decision {
     qb_stack stack;      /* the output; without dtype and scale */
     double hu;           /* as qb__volume_out's */
     const qb__mask *mask; /* likewise; the plan's */
-    size_t shown;        /* the image of the preview */
     bool of_views;       /* the images are projections; else slices */
     const char *beside;  /* a file that end() writes; NULL = none */
     bool instead;        /* the method's instead() does it all */

@@ -4,10 +4,10 @@
 #include "io/scan.h"
 #include "recon/fbp/fbp_device.h"
 
-/* float32 slices go where they belong as they are; the preview is made of what the host sees. */
+/* float32 slices go where they belong as they are; observers look at what the host sees. */
 static bool result_stays(const qb__fbp_devices *gpu) {
     const qb__volume_out *volume = gpu->run->volume;
-    return !qb__volume_converts(volume) && !volume->preview;
+    return !qb__volume_converts(volume) && !qb__observed(volume->options);
 }
 
 bool qb__fbp_device_has(const qb__fbp_devices *gpu, const qb__tensor_device *array) {

@@ -47,7 +47,6 @@ static void describe_output(qb__fbp *fbp, qb__decision *d) {
     const qb_grid *grid = &fbp->grid;
     const bool known = fbp->info->pixel_size > 0;
     d->hu = fbp->options->hu;
-    d->shown = grid->n[2] / 2;
     qb__fbp_window(fbp, fbp->first_row, grid->n[2], &d->row0, &d->row1);
     d->row_step = fbp->level.maps ? 1 : fbp->step;
     d->subject.grid = *grid;

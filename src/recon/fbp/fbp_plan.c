@@ -84,8 +84,10 @@ static qb_status decide_center(qb__fbp *fbp) {
                             "--center %s: a sweep writes a folder of TIFF files, and -o %s looks like "
                             "a file",
                             text, fbp->output->output);
-        if (fbp->output->preview)
-            return qb__fail(QB_BAD_ARGUMENT, "--preview: a sweep makes pictures enough");
+        if (qb__observed(fbp->output))
+            return qb__fail(QB_BAD_ARGUMENT,
+                            "--center %s: a sweep is pictures itself: --preview shows a volume",
+                            text);
         fbp->sweep_count = (size_t)floor((end - fbp->center) / fbp->sweep_step + 1e-6) + 1;
     } else if (*stop) {
         return qb__fail(QB_BAD_ARGUMENT, "--center %s is not a column", text);

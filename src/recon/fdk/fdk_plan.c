@@ -43,7 +43,6 @@ static qb_status decide_grid(qb__fdk *fdk, qb__decision *decision) {
     if (status == QB_OK) status = qb_grid_slices(options->slices, grid, &first);
     if (status != QB_OK) return status;
     decision->hu = options->hu;
-    decision->shown = grid->n[2] / 2;
     decision->row1 = fdk->info->rows;
     decision->subject.grid = *grid;
     decision->mask = &fdk->mask;

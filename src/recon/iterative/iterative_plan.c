@@ -95,7 +95,6 @@ static qb_status decide_grid(qb__iterative *it, qb__decision *decision) {
     if (status == QB_OK) status = qb_geometry_check_grid(it->geometry, grid);
     if (status != QB_OK) return status;
     decision->hu = options->hu;
-    decision->shown = grid->n[2] / 2;
     decision->row1 = it->info->rows;
     decision->subject.grid = *grid;
     decision->subject.units = qb__volume_units(options->hu, in_mm);

@@ -80,7 +80,6 @@ static qb_status decide_grid(qb__mbir *m, const qb_env *env, qb__decision *decis
         return qb__fail(QB_BAD_ARGUMENT, "--slices %s: neighbours count here, so slices must be adjacent: give A:B",
                         options->slices);
     decision->hu = options->hu;
-    decision->shown = grid->n[2] / 2;
     decision->row0 = m->first_row;
     decision->row1 = m->first_row + grid->n[2];
     decision->subject.grid = *grid;

@@ -10,6 +10,12 @@ static void print_remark(void *user, qb_log_level level, const char *text) {
     if (level >= QB_LOG_INFO) fprintf(stderr, "%s\n", text);
 }
 
+static qb_status watch(void *user, const qb_slab *slab) {
+    (void)user;
+    fprintf(stderr, "%zu of %zu slices\n", slab->first + slab->count, slab->shape[0]);
+    return QB_OK;
+}
+
 static qb_status reconstruct(const char *from, const char *to, const qb_env *env) {
     qb_scan_options scan_options;
     qb_prep_options prep;
@@ -20,6 +26,7 @@ static qb_status reconstruct(const char *from, const char *to, const qb_env *env
     qb_params_init(qb_fbp_params, &fbp); /* --center auto, --filter ramp, ... */
     qb_params_init(qb_output_params, &output);
     qb_params_set(qb_output_params, &output, "output", to);
+    output.slab = watch;
 
     qb_scan *scan = NULL;
     qb_job *job = NULL;

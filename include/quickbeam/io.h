@@ -95,19 +95,35 @@ QB_API qb_status qb_preview_write(const char *path, const float *image, size_t n
  * pipe, a device or a folder. */
 QB_API qb_status qb_file_write(const char *path, const char *text);
 
+/* Part of a result, as it is written: images first .. first + count - 1 of shape[0]. */
+typedef struct qb_slab {
+    size_t struct_size; /* of the library that calls: fields are added at the end */
+    const void *data;   /* [count][shape[1]][shape[2]] of dtype, in host memory, until the call returns */
+    qb_dtype dtype;
+    size_t first, count, shape[3];
+    double scale_low, scale_high; /* as qb_stack's */
+    const char *units;
+} qb_slab;
+/* QB_OK to go on; anything else ends the job with it, and nothing is left of its output. */
+typedef qb_status (*qb_slab_fn)(void *user, const qb_slab *slab);
+
 /* Where results go and as what. */
 typedef struct qb_output_options {
     size_t struct_size; /* see qb_params_init */
     char *output;      /* -o */
     qb_dtype dtype;    /* float32, float16, uint16 or uint8 */
     qb_numbers range;  /* LO,HI for integer types */
-    char *preview;     /* PNG of the middle slice */
+    char *preview;     /* PNG of the three slices through the middle, labelled; the middle one of few */
     /* Instead of a file: an array of the result's shape, whose type is the output's. The struct and
      * its data must outlive the job. Slabs appear as they are finished; what a job that failed has
      * written stays. Set it by hand after qb_params_init. */
     const qb_tensor *array;
     /* HDF5: over how many files, "1" to "64"; "auto": from 8 GB on as many as threads that write, else one. */
     char *parts;
+    /* Called with each slab as soon as it is finished, each image once, in order: to show it, to send
+     * it on. From a thread of the job's, which writes when it returns. NULL = nobody; likewise by hand. */
+    qb_slab_fn slab;
+    void *slab_user;
 } qb_output_options;
 enum { QB_PARTS_MOST = 64 };
 QB_API extern const qb_param qb_output_params[];

@@ -1,28 +1,116 @@
 /* SPDX-License-Identifier: MIT */
-/* --preview: a picture of the middle image. */
+/* --preview: one picture of the three slices through the middle, each with what it is and how its axes
+ * lie. Axes that two of them share run side by side:
+ *
+ *     [ z in the middle: x right, y down ] [ x in the middle: z right, y down ]
+ *     [ y in the middle: x right, z down ]
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "io/label.h"
 #include "io/writer.h"
 #include "job/observer.h"
 
+/* Pixels of the picture. */
+enum { LEAST = 512, MOST = 2048, GAP = 8, LINE = 22, GLYPH = QB__LABEL_WIDE };
+
+enum { FEW = 16 }; /* images, of which other slices would be little more than lines */
+
+typedef struct panel {
+    float *slice;  /* [high][wide] */
+    size_t wide, high;
+    size_t x, y;   /* where it is in the picture */
+    char text[96];
+} panel;
+
 typedef struct preview {
     const char *path;
-    const size_t *shape;
-    float *image;
+    const qb_stack *stack;
+    int count;
+    panel panel[3];
+    size_t grow, reduce; /* a pixel is shown as grow x grow, or reduce x reduce as one */
+    size_t wide, high;
+    char window[96];
+    float *picture;      /* NaN beside the panels, until it is grey */
 } preview;
 
 static bool wanted(const qb_output_options *options) {
     return options->preview != NULL;
 }
 
+static size_t largest(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+static size_t shown(const preview *p, size_t count) {
+    return (count * p->grow + p->reduce - 1) / p->reduce;
+}
+
+/* ---- where things are ---- */
+
+static void name_panels(preview *p) {
+    static const char *const volume[3] = {"z", "y", "x"};
+    static const char *const views[3] = {"view", "row", "column"};
+    static const int cut[3] = {0, 2, 1}, right[3] = {2, 0, 2}, down[3] = {1, 1, 0};
+    const char *const *axis = qb__stack_is_projections(p->stack) ? views : volume;
+    const size_t *n = p->stack->shape;
+    p->count = n[0] < FEW ? 1 : 3;
+    for (int i = 0; i < p->count; i++) {
+        panel *one = &p->panel[i];
+        one->wide = n[right[i]];
+        one->high = n[down[i]];
+        qb__print(one->text, sizeof one->text, "%s %zu of %zu, %s right, %s down", axis[cut[i]],
+                  n[cut[i]] / 2, n[cut[i]], axis[right[i]], axis[down[i]]);
+    }
+}
+
+static void place_panels(preview *p) {
+    const size_t *n = p->stack->shape, deep = p->count > 1 ? n[0] : 0;
+    const size_t most = largest(n[1], n[2]) + deep, room = MOST - 8 * LINE;
+    panel *one = p->panel;
+    p->reduce = (most + room - 1) / room;
+    p->grow = most < LEAST ? LEAST / most : 1;
+    for (int i = 0; i < p->count; i++) one[i].x = GAP, one[i].y = GAP + LINE;
+    if (p->count > 1) {
+        one[1].x = 2 * GAP + largest(shown(p, one[0].wide), GLYPH * strlen(one[0].text));
+        one[2].y += shown(p, one[0].high) + GAP + LINE;
+    }
+    p->wide = 44 * GLYPH; /* the last line */
+    p->high = 0;
+    for (int i = 0; i < p->count; i++) {
+        const size_t text = GLYPH * strlen(one[i].text);
+        p->wide = largest(p->wide, one[i].x + largest(shown(p, one[i].wide), text) + GAP);
+        p->high = largest(p->high, one[i].y + shown(p, one[i].high) + GAP + LINE);
+    }
+}
+
+static void layout(preview *p, const qb_stack *stack) {
+    *p = (preview){.stack = stack};
+    name_panels(p);
+    place_panels(p);
+}
+
+/* The picture, and what sorting and writing it take. */
 static size_t bytes(const size_t shape[3]) {
-    return shape[1] * shape[2] * sizeof(float);
+    const qb_stack stack = {.shape = {shape[0], shape[1], shape[2]}};
+    size_t sum = 0;
+    preview p;
+    layout(&p, &stack);
+    for (int i = 0; i < p.count; i++) sum += p.panel[i].wide * p.panel[i].high;
+    return sum * sizeof(float) + p.wide * p.high * (2 * sizeof(float) + 1);
 }
 
 static void release(void *own) {
     preview *p = own;
-    if (p) qb__free(p->image);
+    if (!p) return;
+    for (int i = 0; i < p->count; i++) qb__free(p->panel[i].slice);
+    qb__free(p->picture);
     qb__free(p);
 }
 
@@ -31,19 +119,93 @@ static qb_status prepare(const qb_output_options *options, const qb_stack *stack
     qb_status status = qb__alloc(1, sizeof *p, &p);
     if (status != QB_OK) return status;
     *own = p;
+    layout(p, stack);
     p->path = options->preview;
-    p->shape = stack->shape;
-    return qb__alloc(stack->shape[1] * stack->shape[2], sizeof *p->image, &p->image);
+    for (int i = 0; status == QB_OK && i < p->count; i++)
+        status = qb__alloc(p->panel[i].wide * p->panel[i].high, sizeof(float), &p->panel[i].slice);
+    return status;
 }
 
+/* ---- what is kept of each image ---- */
+
 static void image(void *own, size_t number, const float *from) {
-    const preview *p = own;
-    if (number == p->shape[0] / 2) memcpy(p->image, from, bytes(p->shape));
+    preview *p = own;
+    const size_t *n = p->stack->shape;
+    panel *one = p->panel;
+    if (number == n[0] / 2) memcpy(one[0].slice, from, n[1] * n[2] * sizeof *from);
+    if (p->count == 1) return;
+    for (size_t y = 0; y < n[1]; y++) one[1].slice[y * n[0] + number] = from[y * n[2] + n[2] / 2];
+    memcpy(one[2].slice + number * n[2], from + n[1] / 2 * n[2], n[2] * sizeof *from);
+}
+
+/* ---- the picture ---- */
+
+/* Of the voxels of one pixel; what is no number does not count. */
+static float mean(const preview *p, const panel *one, size_t x, size_t y) {
+    const size_t x0 = x * p->reduce / p->grow, y0 = y * p->reduce / p->grow;
+    double sum = 0;
+    int n = 0;
+    for (size_t j = y0; j < y0 + p->reduce && j < one->high; j++) {
+        for (size_t i = x0; i < x0 + p->reduce && i < one->wide; i++) {
+            const float v = one->slice[j * one->wide + i];
+            if (!isfinite(v)) continue;
+            sum += v;
+            n++;
+        }
+    }
+    return n ? (float)(sum / n) : NAN;
+}
+
+/* Its means, or, once the window is known, their greys: 0 black, 1 white. */
+static void fill(const preview *p, const panel *one, double low, double high) {
+    for (size_t y = 0; y < shown(p, one->high); y++) {
+        for (size_t x = 0; x < shown(p, one->wide); x++) {
+            float *to = &p->picture[(one->y + y) * p->wide + one->x + x];
+            if (!(low < high))
+                *to = mean(p, one, x, y);
+            else
+                *to = isfinite(*to) ? (float)fmin(fmax((*to - low) / (high - low), 0), 1) : 0.0f;
+        }
+    }
+}
+
+static void say_window(preview *p, double low, double high) {
+    const char *units = p->stack->units ? p->stack->units : "";
+    const bool per = strncmp(units, "1/", 2) == 0;
+    qb__print(p->window, sizeof p->window, "black %.4g, white %.4g %s%s", low, high,
+              per ? "per " : "", per ? units + 2 : units);
+    for (char *c = p->window; *c; c++) *c = (char)tolower(*c); /* as labels have letters */
+}
+
+static void label(const preview *p, size_t x, size_t y, const char *text) {
+    qb__label_draw(p->picture, p->wide, x, y + (LINE - QB__LABEL_HIGH) / 2, text);
+}
+
+static qb_status draw(preview *p) {
+    const size_t count = p->wide * p->high;
+    double low, high;
+    qb_status status;
+    QB__TRY(qb__alloc(count, sizeof *p->picture, &p->picture));
+    for (size_t i = 0; i < count; i++) p->picture[i] = NAN;
+    for (int i = 0; i < p->count; i++) fill(p, &p->panel[i], 0, 0);
+    QB__TRY(qb__grey_window(p->picture, count, &low, &high));
+    say_window(p, low, high);
+    if (!(low < high)) high = low + 1; /* all the same: black */
+    for (int i = 0; i < p->count; i++) fill(p, &p->panel[i], low, high);
+    for (size_t i = 0; i < count; i++)
+        if (isnan(p->picture[i])) p->picture[i] = 1;
+    for (int i = 0; i < p->count; i++)
+        label(p, p->panel[i].x, p->panel[i].y - LINE, p->panel[i].text);
+    label(p, GAP, p->high - LINE, p->window);
+out:
+    return status;
 }
 
 static qb_status publish(void *own, qb__publication *set) {
-    const preview *p = own;
-    return qb__preview_write(set, p->path, p->image, p->shape[2], p->shape[1], 0, 0);
+    preview *p = own;
+    qb_status status = draw(p);
+    if (status != QB_OK) return status;
+    return qb__preview_write(set, p->path, p->picture, p->wide, p->high, 0, 1);
 }
 
 const qb__observer qb__observe_preview = {.wanted = wanted,

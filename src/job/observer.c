@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-static const qb__observer *const rows[] = {&qb__observe_preview};
+static const qb__observer *const rows[] = {&qb__observe_preview, &qb__observe_slabs};
 
 enum { ROWS = sizeof rows / sizeof rows[0] };
 static_assert((int)ROWS <= (int)QB__OBSERVERS_MAX, "room for each");

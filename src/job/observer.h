@@ -26,7 +26,7 @@ typedef struct qb__observer {
     void (*close)(void *own); /* NULL-safe */
 } qb__observer;
 
-extern const qb__observer qb__observe_preview;
+extern const qb__observer qb__observe_preview, qb__observe_slabs;
 
 enum { QB__OBSERVERS_MAX = 4 };
 

@@ -2,6 +2,8 @@
 """What is written: every format and type, units and provenance; the grid; sweeps; configuration files."""
 import json
 import shlex
+import struct
+import zlib
 
 import h5py
 import numpy as np
@@ -29,6 +31,28 @@ def volume(scan, tmp_path_factory):
     path = tmp_path_factory.mktemp("volume") / "volume.h5"
     qb("fbp", scan, "-o", path, *GRID)
     return read_h5(path)
+
+
+def read_png(path):
+    """A grey picture of eight bits."""
+    data, at, packed = path.read_bytes(), 8, b""
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        body, at = data[at + 8:at + 8 + length], at + 12 + length
+        if kind == b"IHDR":
+            wide, high, bits, colour = struct.unpack(">IIBB", body[:10])
+            assert (bits, colour) == (8, 0)
+        packed += body if kind == b"IDAT" else b""
+    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(high, wide + 1)
+    out = np.zeros((high + 1, wide + 1), int)  # with a row above and a column before
+    for y, (way, *row) in enumerate(rows.tolist()):
+        above, line = out[y].tolist(), [0] * (wide + 1)
+        for x, v in enumerate(row, 1):
+            a, b, c = line[x - 1], above[x], above[x - 1]
+            near = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
+            line[x] = v + (0, a, b, (a + b) // 2, near)[way] & 255
+        out[y + 1] = line
+    return out[1:, 1:].astype(np.uint8)
 
 
 def test_hdf5_says_what_it_is(scan, volume, tmp_path):
@@ -188,13 +212,46 @@ def test_hounsfield(scan, volume, tmp_path):
     assert np.allclose(found, 1000 * (volume.astype(float) - 0.02) / 0.02, atol=0.01 * 1000 * abs(volume).max())
 
 
-def test_preview(scan, tmp_path):
-    pillow = pytest.importorskip("PIL.Image")
+def panels(picture, rows):
+    """The parts of a preview that are no paper and no text, from the left and from the top: 8 pixels from the left,
+    below a line of 22; side by side lie slices of the volume, magnified by a whole factor."""
+    grow = 512 // (N + rows)
+    one = picture[30:30 + N * grow, 8:8 + N * grow]
+    right = 16 + max(N * grow, 12 * len(f"z {rows // 2} of {rows}, x right, y down"))
+    two = picture[30:30 + N * grow, right:right + rows * grow]
+    three = picture[30 + N * grow + 30:][:rows * grow, 8:8 + N * grow]
+    return [p[grow // 2::grow, grow // 2::grow] for p in (one, two, three)]
+
+
+@pytest.mark.parametrize("more", [[], ["--dtype", "uint8", "--range", "0,0.1"]], ids=["float32", "uint8"])
+def test_preview(tmp_path, more):
+    rows, volume = 20, tmp_path / "v.npy"
+    scan = ["fbp", tmp_path / "s.h5", "--center", "31.5"]
+    qb("simulate", "shepp-logan", "--size", f"{N},{N},{rows}", "--views", "40", "-o", tmp_path / "s.h5", "--attenuation", "0.1")
+    qb(*scan, "-o", volume)
+    volume = np.load(volume)
+    qb(*scan, "-o", tmp_path / "v.h5", *more, "--preview", tmp_path / "p.png")
+    picture = read_png(tmp_path / "p.png").astype(float)
+    cuts = [volume[rows // 2], volume[:, :, N // 2].T, volume[:, N // 2]]
+    low, high = np.percentile(np.concatenate([c.ravel() for c in cuts]), [0.5, 99.5])
+    for found, cut in zip(panels(picture, rows), cuts):
+        assert found.shape == cut.shape
+        assert abs(found / 255 - np.clip((cut - low) / (high - low), 0, 1)).max() < 0.02
+    text = picture[8:28, 8:8 + 12 * 27]
+    assert (text == 0).sum() > 200 and (text == 255).mean() > 0.6
+    assert (picture[-60:, -60:] == 255).all()
+
+
+def test_preview_of_few_slices(scan, tmp_path):
     qb("fbp", scan, "-o", tmp_path / "v.h5", *GRID, "--preview", tmp_path / "p.png")
-    picture = np.asarray(pillow.open(tmp_path / "p.png"), float)
-    assert picture.shape[:2] == (N, N)
-    found = read_h5(tmp_path / "v.h5")[ROWS // 2]
-    assert np.corrcoef(picture.reshape(N, N, -1)[..., 0].ravel(), found.ravel())[0, 1] > 0.97
+    side = 512 // N * N
+    assert read_png(tmp_path / "p.png").shape == (30 + side + 30, 44 * 12)
+
+
+def test_preview_of_a_large_volume_is_reduced(tmp_path):
+    qb("simulate", "disc", "--size", "2200,2200,16", "--views", "2", "--detector", "2200,16", "-o", tmp_path / "s.h5")
+    qb("fbp", tmp_path / "s.h5", "--center", "1099.5", "-o", tmp_path / "v.h5", "--preview", tmp_path / "p.png")
+    assert max(struct.unpack(">II", (tmp_path / "p.png").read_bytes()[16:24])) <= 2048
 
 
 def test_interpolations_agree(scan, volume, tmp_path):

@@ -42,7 +42,7 @@ configure() { # folder, then cmake arguments
 }
 
 bare() {
-    configure build-bare -DQB_WITH_HDF5=OFF -DQB_WITH_TIFF=OFF -DQB_WITH_PNG=OFF -DQB_WITH_ZLIB=OFF -DQB_WITH_EXPAT=OFF -DQB_TESTS=OFF
+    configure build-bare -DQB_WITH_HDF5=OFF -DQB_WITH_TIFF=OFF -DQB_WITH_PNG=OFF -DQB_WITH_ZLIB=OFF -DQB_WITH_EXPAT=OFF -DQB_WITH_XXHASH=OFF -DQB_TESTS=OFF
     build-bare/qb --version
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -57,8 +58,23 @@ static void add(qb__inputs *inputs, const qb__input *seen) {
 }
 
 void qb__input_seen(const char *path, const struct stat *about) {
-    const qb__input seen = {about->st_dev, about->st_ino, (char *)path};
+    const qb__input seen = {.device = about->st_dev, .inode = about->st_ino, .path = (char *)path,
+                            .bytes = (uint64_t)about->st_size};
     for (qb__inputs *inputs = collecting; inputs; inputs = inputs->outer) add(inputs, &seen);
+}
+
+void qb__input_read(const char *path, const void *data, size_t bytes) {
+    if (!collecting || !qb__hash_known()) return;
+    const uint64_t hash = qb__hash(data, bytes, 0);
+    for (qb__inputs *inputs = collecting; inputs; inputs = inputs->outer) {
+        for (size_t i = inputs->count; i-- > 0;) {
+            qb__input *file = &inputs->file[i];
+            if (strcmp(file->path, path) != 0 || file->bytes != bytes) continue;
+            file->hash = hash;
+            file->hashed = true;
+            break;
+        }
+    }
 }
 
 static const qb__input *find(const qb__inputs *inputs, const qb__input *key) {
@@ -79,7 +95,7 @@ qb_status qb__inputs_spare(const qb__inputs *inputs, const char *path) {
     struct stat about;
     if (!whole(inputs)) return qb__fail(QB_NO_MEMORY, "no memory for the names of what is read");
     if (stat(path, &about) != 0) return QB_OK; /* what is not there is nobody's input */
-    const qb__input key = {about.st_dev, about.st_ino, NULL}, *found = find(inputs, &key);
+    const qb__input key = {.device = about.st_dev, .inode = about.st_ino}, *found = find(inputs, &key);
     if (!found) return QB_OK;
     if (strcmp(found->path, path) == 0)
         return qb__fail(QB_BAD_ARGUMENT,

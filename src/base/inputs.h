@@ -4,8 +4,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
+#include "base/json.h"
 #include "quickbeam/env.h"
 
 /* The files that something was read from: a scan, a geometry, a job. They are held by device and
@@ -14,14 +16,16 @@ typedef struct qb__input {
     dev_t device;
     ino_t inode;
     char *path; /* the name it was read by */
+    uint64_t bytes, hash;
+    bool hashed; /* hash is of its contents (base/hash.h) */
 } qb__input;
 
 typedef struct qb__inputs {
     qb__input *file; /* [count], sorted once collecting has ended */
     size_t count, room;
-    bool lost;                         /* some, for want of memory */
-    const struct qb__inputs *also[2];  /* lists of others that count too; not owned, may be NULL */
-    struct qb__inputs *outer;          /* while collecting: whoever collected before */
+    bool lost;                        /* some, for want of memory */
+    const struct qb__inputs *also[2]; /* lists of others that count too; not owned, may be NULL */
+    struct qb__inputs *outer;         /* while collecting: whoever collected before */
 } qb__inputs;
 
 /* Between the two every file that this thread looks at in order to read it joins the list, and the
@@ -33,6 +37,14 @@ void qb__inputs_release(qb__inputs *inputs);
 /* What readers call for each file, with what stat said of it. Nothing happens unless somebody
  * collects. */
 void qb__input_seen(const char *path, const struct stat *about);
+/* All its bytes, where a reader has them at hand: they are hashed. */
+void qb__input_read(const char *path, const void *data, size_t bytes);
+
+/* [{path, bytes, xxh3}] of all of them, sorted, paths whole; of folders with many of them {path, files,
+ * bytes}. xxh3 where the contents were at hand. What lacks memory is remembered (base/json.h). */
+cJSON *qb__inputs_list(const qb__inputs *inputs);
+/* The same name, good from any folder; qb__free it. NULL: no memory. */
+char *qb__absolute(const char *path);
 
 /* QB_BAD_ARGUMENT, with both names, when a file written as `path` would take the place of one of
  * these; QB_NO_MEMORY when the list is not whole. */

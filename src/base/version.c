@@ -23,6 +23,11 @@ const char *qb_build_summary(void) {
 #else
                 LACK("PNG", "libpng-dev")
 #endif
+#ifdef QB_HAVE_XXHASH
+                HAVE("hashes of inputs", "libxxhash-dev")
+#else
+                LACK("hashes of inputs", "libxxhash-dev")
+#endif
 #ifdef QB_HAVE_EXPAT
                     HAVE("RTK geometry XML", "libexpat1-dev");
 #else

@@ -67,6 +67,7 @@ qb_status qb__read_text(const char *path, size_t limit, char **text) {
     status = qb__alloc((size_t)bytes + 1, 1, text);
     if (status == QB_OK) status = qb__pread_all(fd, path, *text, (size_t)bytes, 0);
     close(fd);
+    if (status == QB_OK) qb__input_read(path, *text, (size_t)bytes);
     if (status != QB_OK) {
         qb__free(*text);
         *text = NULL;

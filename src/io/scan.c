@@ -271,6 +271,7 @@ void qb_scan_close(qb_scan *scan) {
     qb__free(scan->flat);
     qb__free(scan->dark);
     qb__free(scan->path);
+    qb__scan_digest_release(&scan->digest);
     qb__inputs_release(&scan->inputs);
     qb__free(scan);
 }
@@ -320,7 +321,9 @@ qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, s
         return qb__fail(QB_BAD_ARGUMENT, "%s: views %zu:%zu, rows %zu:%zu of %zu x %zu", info->path,
                         view0, view1, row0, row1, info->views, info->rows);
     if (view0 == view1 || row0 == row1) return QB_OK;
-    if (scan->sinogram) return read_sinograms(scan, view0, view1, row0, row1, out);
-    qb__region region = {scan->first + view0 * scan->step, view1 - view0, scan->step, row0, row1};
-    return qb__frames_read(&scan->parts.data, &region, out);
+    const qb__region region = {scan->first + view0 * scan->step, view1 - view0, scan->step, row0, row1};
+    qb_status status = scan->sinogram ? read_sinograms(scan, view0, view1, row0, row1, out)
+                                      : qb__frames_read(&scan->parts.data, &region, out);
+    if (status == QB_OK) qb__scan_digest_add(&scan->digest, view0, view1, row0, row1, out);
+    return status;
 }

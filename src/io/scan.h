@@ -3,6 +3,7 @@
 #define QB_IO_SCAN_H
 
 #include "base/inputs.h"
+#include "io/scan_digest.h"
 #include "io/source.h"
 
 struct qb_scan {
@@ -15,6 +16,7 @@ struct qb_scan {
     double *angles;     /* [views] */
     float *flat, *dark; /* [row][column] means, or NULL */
     char quantity_from[200];
+    qb__scan_digest digest;
     qb__inputs inputs; /* every file of it: data, fields, angles, notes beside them */
 };
 

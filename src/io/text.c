@@ -61,6 +61,7 @@ static qb_status read_open(FILE *file, const char *path, size_t most, qb__text *
     text->length = fread(text->data, 1, size, file);
     text->data[text->length] = 0;
     if (ferror(file)) return qb__fail_errno(errno, "reading", path);
+    qb__input_read(path, text->data, text->length);
     return QB_OK;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/scan_digest.h"
 
 size_t qb__memory_cap(const qb_env *env) {
     if (env && env->max_ram) return env->max_ram;
@@ -16,6 +17,7 @@ size_t qb__held_bytes(const qb__held *held) {
     const qb_scan_info *scan = held->scan;
     size_t bytes =
         qb__resident_bytes() + LIBRARY_BYTES + (size_t)(held->threads + 2) * THREAD_BYTES;
+    if (scan) bytes += qb__scan_digest_bytes(scan);
     if (scan) bytes += scan->cache_bytes;
     return bytes + held->prepared + held->observers + held->more;
 }

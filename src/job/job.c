@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/scan.h"
 #include "quickbeam/version.h"
 
 static qb_status print_json(const cJSON *json, char **text) {
@@ -140,16 +142,29 @@ void qb__command_add(char *text, size_t size, const char *word) {
     append(text, size, "'", 1);
 }
 
+/* Arrays have names, too, that are no files. */
+static char *input_name(const qb_job *job, const char *input) {
+    const bool files = job->inputs.count || (job->scan && job->scan->inputs.count);
+    const bool file = files && (access(input, F_OK) == 0 || strpbrk(input, "*?[%/"));
+    return file ? qb__absolute(input) : qb__strdup(input);
+}
+
 qb_status qb__provenance(qb_job *job, const char *command, const char *input, char **text) {
     *text = NULL;
     qb_status status = print_json(job->report, &job->report_text);
     if (status != QB_OK) return status;
     cJSON *root = qb__provenance_begin(command);
-    cJSON_AddStringToObject(root, "input", input);
+    char *name = input_name(job, input);
+    cJSON_AddItemToObject(root, "input", name ? cJSON_CreateString(name) : qb__json_kept(NULL));
+    cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&job->inputs));
+    cJSON *content = job->scan ? qb__scan_digest_tell(job->scan) : NULL;
+    if (content) cJSON_AddItemToObject(root, "content", content);
     cJSON *run = cJSON_GetObjectItem(root, "run");
     cJSON_AddItemToObject(run, "report", cJSON_Duplicate(job->report, true));
     cJSON *plan = cJSON_Duplicate(job->plan, true);
     cJSON_AddItemToObject(run, "memory_bytes", cJSON_DetachItemFromObject(plan, "memory_bytes"));
+    if (name) qb__json_added(cJSON_ReplaceItemInObject(plan, "input", cJSON_CreateString(name)));
+    qb__free(name);
     cJSON_AddItemToObject(root, "plan", plan);
     qb__job_add_warnings(job, root);
     return qb__json_text(root, "the provenance", text);

@@ -17,6 +17,7 @@ struct qb_job {
     cJSON *warnings;              /* [text] all that its caller was warned of, each once */
     qb_env heard;                 /* the caller's, with an ear for that */
     const qb_env *caller;
+    const qb_scan *scan; /* what its provenance tells the contents of; not owned, may be NULL */
     qb__inputs inputs; /* the files it is made from; `also` are its scan's and its geometry's */
 };
 

@@ -263,6 +263,7 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
         .volume = &r->volume, .taken = &r->taken};
     bool anew = false;
     if (r->candidates == 0) QB__TRY(decide_anew(r, env)); /* failed in a run before */
+    if (r->task.scan) QB__TRY(qb__scan_digest_begin(r->task.scan, d->row0, d->row1));
     if (r->method->begin) QB__TRY(r->method->begin(r->plan, env, r->job.report, &anew));
     if (anew) QB__TRY(decide_anew(r, env));
     const qb__candidate *c = qb__chosen(r);
@@ -317,6 +318,7 @@ qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *r
     r->job.run = run;
     r->job.destroy = destroy;
     r->method = method;
+    r->job.scan = request->scan;
     env = qb__job_listen(&r->job, env);
     keep_problems(r, request);
     status = copy_request(r, request, env);

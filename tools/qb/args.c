@@ -86,8 +86,8 @@ static qb_status take_flag(cli *c, int argc, char **argv, int *i) {
         row = find_row(c, name, 0, &target);
         if (!row && strncmp(name, "no-", 3) == 0 && !value) {
             row = find_row(c, name + 3, 0, &target);
-            if (row && row->type == QB_PARAM_FLAG) return qb_param_set(row, target, "false");
-            row = NULL;
+            if (row && row->type != QB_PARAM_FLAG) row = NULL;
+            value = "false";
         }
     } else {
         snprintf(name, sizeof name, "%.1s", word + 1);
@@ -99,6 +99,7 @@ static qb_status take_flag(cli *c, int argc, char **argv, int *i) {
         if (*i + 1 == argc) return complain(QB_BAD_ARGUMENT, "--%s needs a value", row->name);
         value = argv[++*i];
     }
+    command_option(c, row, value);
     return qb_param_set(row, target, value);
 }
 
@@ -124,41 +125,13 @@ qb_status parse_arguments(cli *c, int argc, char **argv) {
                               c->verb->name, c->verb->most, c->verb->most == 1 ? "" : "s", word);
         } else {
             c->argument[c->count++] = word;
+            command_argument(c, word);
         }
     }
+    const qb_status ended = command_end(c);
+    if (status == QB_OK) status = ended;
     if (status == QB_OK && c->count < c->verb->fewest && !c->options.run.help)
         status = complain(QB_BAD_ARGUMENT, "usage: qb %s %s (see qb %s --help)", c->verb->name,
                           c->verb->arguments, c->verb->name);
     return status;
-}
-
-static bool plain(const char *word) {
-    return *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                 "-_=./,:+@%") == strlen(word);
-}
-
-char *quote_command(int argc, char **argv) {
-    size_t bytes = 1;
-    for (int i = 0; i < argc; i++) bytes += 4 * strlen(argv[i]) + 3;
-    char *text = malloc(bytes), *at = text;
-    if (!text) return NULL;
-    for (int i = 0; i < argc; i++) {
-        const char *word = i == 0 ? "qb" : argv[i];
-        if (i) *at++ = ' ';
-        if (plain(word)) {
-            at = stpcpy(at, word);
-            continue;
-        }
-        *at++ = '\'';
-        for (; *word; word++) {
-            if (*word == '\'') {
-                at = stpcpy(at, "'\\''");
-            } else {
-                *at++ = *word;
-            }
-        }
-        *at++ = '\'';
-    }
-    *at = 0;
-    return text;
 }

@@ -90,7 +90,10 @@ struct cli {
     options options;
     int count;
     const char *argument[ARGUMENTS_MAX];
-    char *command; /* what to type to do this again */
+    char *command; /* what to type to do this again; command.c */
+    size_t command_bytes;
+    FILE *words; /* while it is put together */
+    bool lost;   /* some of it, for want of memory */
     char *config; /* what --save-config writes; NULL = it is not given */
     const char *reads[2]; /* of env */
     qb_beside writes[3];
@@ -105,7 +108,11 @@ const verb *find_verb(const char *name);
 qb_status parse_arguments(cli *c, int argc, char **argv);
 qb_status init_options(cli *c);
 void clear_options(cli *c);
-char *quote_command(int argc, char **argv);
+
+/* command.c: what was given joins c->command, by a flag, a configuration file, or as an argument. */
+void command_option(cli *c, const qb_param *row, const char *value);
+void command_argument(cli *c, const char *word);
+qb_status command_end(cli *c);
 
 /* config.c */
 qb_status read_config(cli *c, const char *path);

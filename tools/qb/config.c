@@ -40,6 +40,7 @@ static qb_status take_line(cli *c, char *line, const char *path, int number) {
         if (stays_out(name))
             return complain(QB_BAD_ARGUMENT, "%s line %d: a configuration does not say --%s: give it on the command line",
                             path, number, name);
+        command_option(c, row, value);
         qb_status status = qb_param_set(row, (char *)&c->options + s->offset, value);
         if (status == QB_OK) return status;
         char why[512];

@@ -104,8 +104,7 @@ static int run(int argc, char **argv) {
         print_usage(stderr);
         return 2;
     }
-    c.command = quote_command(argc, argv);
-    qb_status status = c.command ? init_options(&c) : complain(QB_NO_MEMORY, "no memory for the command's words");
+    qb_status status = init_options(&c);
     if (status == QB_OK) status = parse_arguments(&c, argc - first - 1, argv + first + 1);
     if (status == QB_OK && c.options.run.help) {
         print_help(c.verb, stdout);

@@ -67,7 +67,9 @@ def tiff(data):
         strips = [data[o:o + n] for o, n in zip(numbers[273], numbers[279])]
         assert all(len(b) == n for b, n in zip(strips, numbers[279]))
         text = entries.get(270, (2, b""))[1].decode().rstrip("\0")
-        shape = keys(json.loads(text)) if text.startswith("{") else re.sub(r"[0-9.e+-]+", "0", text)
+        begin = text.find("{") if "{" in text else len(text)
+        shape = (re.sub(r"[0-9.e+-]+", "0", text[:begin]),
+                 keys(json.JSONDecoder().raw_decode(text[begin:])[0]) if text[begin:] else None)
         images.append((strips, shape, sorted(entries)))
         at = int.from_bytes(data[at + 2 + 12 * len(entries):][:4], "little")
     return images

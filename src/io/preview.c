@@ -88,12 +88,12 @@ qb_status qb__preview_check(const char *path) {
     if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
     qb_status status = QB_OK;
     const char *dot = strrchr(path, '.');
-    if (!dot || strcasecmp(dot, ".png") != 0)
+    if (stat(path, &what) == 0 && S_ISDIR(what.st_mode))
+        status = qb__fail(QB_BAD_ARGUMENT, "%s is a folder, not the name of a picture", path);
+    else if (!dot || strcasecmp(dot, ".png") != 0)
         status = qb__fail(QB_BAD_ARGUMENT, "%s: a preview is a picture.png", path);
     else if (access(folder, W_OK | X_OK) != 0)
         status = qb__fail_errno(errno, "a picture cannot be put into", folder);
-    else if (stat(path, &what) == 0 && S_ISDIR(what.st_mode))
-        status = qb__fail(QB_BAD_ARGUMENT, "%s is a folder, not the name of a picture", path);
     qb__free(folder);
     return status;
 }

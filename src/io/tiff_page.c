@@ -140,26 +140,36 @@ static qb_status check_kind(TIFF *tiff, const char *path, qb__tiff_shape *shape)
     return QB_OK;
 }
 
-/* libtiff takes a directory whose last bytes are cut off, the way to the next one among them, for
- * the last of the file. */
-static bool directory_is_whole(TIFF *tiff, uint64_t file_bytes) {
-    unsigned char head[4], count[8] = {0};
-    uint64_t at = TIFFCurrentDirOffset(tiff), n = 0;
-    if (pread(TIFFFileno(tiff), head, sizeof head, 0) != sizeof head) return false;
-    bool reversed = head[0] == 'M', big = head[reversed ? 3 : 2] == 43;
-    size_t wide = big ? 8 : 2;
-    if (pread(TIFFFileno(tiff), count, wide, (off_t)at) != (ssize_t)wide) return false;
-    for (size_t i = 0; i < wide; i++) n |= (uint64_t)count[reversed ? wide - 1 - i : i] << (8 * i);
-    return n <= file_bytes / 12 && at + wide + n * (big ? 20 : 12) + (big ? 8 : 4) <= file_bytes;
+static uint64_t number_of(const unsigned char *bytes, size_t count, bool reversed) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < count; i++) n |= (uint64_t)bytes[reversed ? count - 1 - i : i] << (8 * i);
+    return n;
+}
+
+qb_status qb__tiff_chain(TIFF *tiff, const char *path, uint64_t file_bytes) {
+    unsigned char head[4], bytes[8];
+    const uint64_t at = TIFFCurrentDirOffset(tiff);
+    const int fd = TIFFFileno(tiff);
+    qb_status status = qb__pread_all(fd, path, head, sizeof head, 0);
+    if (status != QB_OK) return status;
+    const bool reversed = head[0] == 'M', big = head[reversed ? 3 : 2] == 43;
+    const size_t wide = big ? 8 : 2, last = big ? 8 : 4;
+    status = qb__pread_all(fd, path, bytes, wide, at);
+    if (status != QB_OK) return status;
+    const uint64_t n = number_of(bytes, wide, reversed), end = at + wide + n * (big ? 20 : 12);
+    if (n > file_bytes / 12 || end + last > file_bytes)
+        return qb__fail(QB_BAD_INPUT, "%s ends at byte %llu, within a directory", path,
+                        (unsigned long long)file_bytes);
+    status = qb__pread_all(fd, path, bytes, last, end);
+    if (status == QB_OK && number_of(bytes, last, reversed) && TIFFLastDirectory(tiff))
+        return qb__fail(QB_IO, "reading %s: where its next image is cannot be read", path);
+    return status;
 }
 
 qb_status qb__tiff_look(TIFF *tiff, const char *path, uint64_t file_bytes, qb__tiff_shape *shape,
                         qb__tiff_image *image) {
     qb_status status = check_kind(tiff, path, shape);
     if (status != QB_OK) return status;
-    if (!directory_is_whole(tiff, file_bytes))
-        return qb__fail(QB_BAD_INPUT, "%s ends at byte %llu, within a directory", path,
-                        (unsigned long long)file_bytes);
     uint16_t compression = COMPRESSION_NONE;
     TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
     if (!TIFFIsCODECConfigured(compression))

@@ -196,6 +196,7 @@ static qb_status add_file(tiff_source *tiff, uint32_t file) {
     QB__TRY(qb__file_size(name, &bytes));
     do {
         uint32_t kind = 0;
+        QB__TRY(qb__tiff_chain(handle, name, bytes));
         TIFFGetField(handle, TIFFTAG_SUBFILETYPE, &kind);
         if (kind & FILETYPE_REDUCEDIMAGE) continue;
         QB__TRY(qb__tiff_look(handle, name, bytes, &shape, &image));

@@ -31,6 +31,9 @@ typedef struct qb__tiff_shape {
     size_t piece; /* rows of a compressed strip or tile; 1 when uncompressed */
 } qb__tiff_shape;
 
+/* libtiff takes a directory whose end is cut off, or cannot be read, for the last of the file, as the way to
+ * the next one lies there: QB_BAD_INPUT, QB_IO. */
+qb_status qb__tiff_chain(TIFF *tiff, const char *path, uint64_t file_bytes);
 /* Look at the current directory; everything is checked against the file's size. */
 qb_status qb__tiff_look(TIFF *tiff, const char *path, uint64_t file_bytes, qb__tiff_shape *shape,
                         qb__tiff_image *image);

@@ -73,7 +73,7 @@ static qb_status take(const qb__question *q, qb__choice *choice) {
 
 /* Whether devices compute what the CPU does not. */
 static bool only_devices(const qb__question *q) {
-    const qb__variant *row;
+    const qb__variant *row = NULL;
     for (size_t i = 0; !q->device && (row = qb__variant_at(q->operation, true, i)) != NULL; i++)
         if (is_asked_for(row, q)) break;
     if (q->device || !row) return false;

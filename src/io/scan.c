@@ -324,6 +324,7 @@ qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, s
     const qb__region region = {scan->first + view0 * scan->step, view1 - view0, scan->step, row0, row1};
     qb_status status = scan->sinogram ? read_sinograms(scan, view0, view1, row0, row1, out)
                                       : qb__frames_read(&scan->parts.data, &region, out);
-    if (status == QB_OK) qb__scan_digest_add(&scan->digest, view0, view1, row0, row1, out);
+    if (status == QB_OK)
+        qb__scan_digest_add(&scan->digest, view0, view1, row0, row1, out, scan->parts.data.source->threads);
     return status;
 }

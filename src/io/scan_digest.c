@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/share.h"
 #include "io/scan.h"
 
 size_t qb__scan_digest_bytes(const qb_scan_info *info) {
@@ -30,20 +31,40 @@ qb_status qb__scan_digest_begin(qb_scan *scan, size_t row0, size_t row1) {
     return qb__alloc(info->views * info->rows / 64 + 1, sizeof(uint64_t), &digest->seen);
 }
 
-void qb__scan_digest_add(qb__scan_digest *digest, size_t view0, size_t view1, size_t row0,
-                         size_t row1, const void *data) {
-    const char *line = data;
-    if (!digest->seen) return;
-    for (size_t view = view0; view < view1; view++) {
-        for (size_t row = row0; row < row1; row++, line += digest->bytes) {
-            if (row < digest->row0 || row >= digest->row1) continue;
-            const size_t place = view * digest->rows + row;
-            const uint64_t bit = (uint64_t)1 << place % 64;
-            if (atomic_fetch_or(&digest->seen[place / 64], bit) & bit) continue;
-            atomic_fetch_add(&digest->sum, qb__hash(line, digest->bytes, place));
-            atomic_fetch_sub(&digest->left, 1);
-        }
+/* Lines of one read: those of view0's rows row0 <= row < row1, then of the next view's. */
+typedef struct {
+    qb__scan_digest *digest;
+    size_t view0, row0, rows, count, piece; /* lines; lines a piece */
+    const char *data;
+} lines;
+
+static qb_status add_piece(void *context, size_t piece, size_t worker) {
+    const lines *l = context;
+    qb__scan_digest *digest = l->digest;
+    (void)worker;
+    const size_t end = qb__smaller((piece + 1) * l->piece, l->count);
+    uint64_t sum = 0;
+    size_t added = 0;
+    for (size_t i = piece * l->piece; i < end; i++) {
+        const size_t row = l->row0 + i % l->rows;
+        if (row < digest->row0 || row >= digest->row1) continue;
+        const size_t place = (l->view0 + i / l->rows) * digest->rows + row;
+        const uint64_t bit = (uint64_t)1 << place % 64;
+        if (atomic_fetch_or(&digest->seen[place / 64], bit) & bit) continue;
+        sum += qb__hash(l->data + i * digest->bytes, digest->bytes, place);
+        added++;
     }
+    atomic_fetch_add(&digest->sum, sum);
+    atomic_fetch_sub(&digest->left, added);
+    return QB_OK;
+}
+
+void qb__scan_digest_add(qb__scan_digest *digest, size_t view0, size_t view1, size_t row0,
+                         size_t row1, const void *data, size_t threads) {
+    if (!digest->seen) return;
+    lines l = {digest, view0, row0, row1 - row0, (view1 - view0) * (row1 - row0), 0, data};
+    l.piece = qb__larger(1, ((size_t)1 << 20) / digest->bytes); /* less is not worth a thread */
+    qb__share(threads, qb__ceil_div(l.count, l.piece), add_piece, &l);
 }
 
 static void add_hash(cJSON *to, const char *name, uint64_t hash) {

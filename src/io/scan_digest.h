@@ -21,9 +21,9 @@ typedef struct qb__scan_digest {
 qb_status qb__scan_digest_begin(qb_scan *scan, size_t row0, size_t row1);
 void qb__scan_digest_release(qb__scan_digest *digest);
 size_t qb__scan_digest_bytes(const qb_scan_info *info);
-/* What was just read, as qb_scan_read's. Any number of threads at once. */
+/* What was just read, as qb_scan_read's, on at most so many threads. Any number of callers at once. */
 void qb__scan_digest_add(qb__scan_digest *digest, size_t view0, size_t view1, size_t row0,
-                         size_t row1, const void *data);
+                         size_t row1, const void *data, size_t threads);
 /* {projections: {first_row, last_row, xxh3}, flats, darks, angles} of what was used; projections only when
  * all of it was read. */
 cJSON *qb__scan_digest_tell(const qb_scan *scan);

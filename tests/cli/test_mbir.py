@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """qb mbir: values, a falling cost, what it gains over filtered back-projection, the same bits for any cut, refusals."""
+import re
+
 import numpy as np
 import pytest
 
@@ -28,7 +30,9 @@ def test_values_and_cost(disc, tmp_path):
     assert abs(middle.mean() - 0.02) < 0.0002 and middle.std() < 0.0004
     assert provenance_h5(out)["plan"]["options"]["equits"] == "12"
     hounsfield = tmp_path / "hu.h5"
-    qb("mbir", disc, "-o", hounsfield, "--center", "24.7", "--hu", "0.02", "--slices", "3:5", "--voxel", "0.8", "--size", "32")
+    told = qb("mbir", disc, "-o", hounsfield, "--center", "24.7", "--hu", "0.02", "--slices", "3:5", "--voxel", "0.8", "--size", "32").stderr
+    shares = [int(share) for share in re.findall(r"mbir: (\d+) %", told)]
+    assert shares and max(shares) <= 100 and all(float(s) < 100 for s in re.findall(r"about ([\d.]+) s left", told))
     assert read_h5(hounsfield).shape == (2, 32, 32) and abs(read_h5(hounsfield)[:, 12:20, 12:20].mean()) < 15
 
 

@@ -111,6 +111,7 @@ static void print_bar(const char *what, uint64_t done, uint64_t total, double el
 static void print_progress(void *user, const char *what, uint64_t done, uint64_t total) {
     (void)user;
     if (screen.quiet || total == 0) return;
+    if (done > total) done = total; /* whoever counts may go past what was foreseen */
     if (strcmp(screen.stage, what) != 0) {
         snprintf(screen.stage, sizeof screen.stage, "%s", what);
         clock_gettime(CLOCK_MONOTONIC, &screen.start);

@@ -493,7 +493,8 @@ static qb_status note(qb__icd_stack *s, qb__icd_trace *trace, int turn, const qb
                         "mbir diverges: after %.1f equits the cost is %g; do scan and geometry belong "
                         "together?",
                         trace->equits, trace->cost);
-    qb__progress(env, "mbir", (uint64_t)(100 * trace->equits), (uint64_t)(100 * s->settings.equits));
+    const double all = s->settings.equits;
+    qb__progress(env, "mbir", (uint64_t)(100 * fmin(trace->equits, all)), (uint64_t)(100 * all));
     return qb__check_cancel(env);
 }
 

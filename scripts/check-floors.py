@@ -11,8 +11,6 @@ import sys
 FLOORS = {"base": 1, "geometry": 2, "cpu": 3, "device": 3, "kernels": 4, "io": 4, "dist": 4, "planner": 5, "ops": 6,
           "prep": 7, "job": 7, "center": 8, "simulate": 8, "recon": 9, "bench": 10}
 CIRCLES = [
-    "io/scan io/scan_digest",
-    "job/pace job/pipeline",
     "cpu/bp_cone/bp_cone cpu/bp_cone/bp_cone_variants",
     "cpu/bp_parallel/bp_parallel cpu/bp_parallel/bp_parallel_rows",
     "cpu/icd/icd cpu/icd/icd_rows",

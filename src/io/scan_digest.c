@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/share.h"
-#include "io/scan.h"
 
 size_t qb__scan_digest_bytes(const qb_scan_info *info) {
     return qb__hash_known() ? info->views * info->rows / 8 + sizeof(uint64_t) : 0;
@@ -18,9 +17,7 @@ void qb__scan_digest_release(qb__scan_digest *digest) {
     digest->seen = NULL;
 }
 
-qb_status qb__scan_digest_begin(qb_scan *scan, size_t row0, size_t row1) {
-    const qb_scan_info *info = &scan->info;
-    qb__scan_digest *digest = &scan->digest;
+qb_status qb__scan_digest_begin(qb__scan_digest *digest, const qb_scan_info *info, size_t row0, size_t row1) {
     qb__scan_digest_release(digest);
     if (!qb__hash_known()) return QB_OK;
     digest->views = info->views, digest->rows = info->rows;
@@ -77,9 +74,9 @@ static void add_array(cJSON *to, const char *name, const void *values, size_t by
     if (values) add_hash(to, name, qb__hash(values, bytes, 0));
 }
 
-cJSON *qb__scan_digest_tell(const qb_scan *scan) {
-    const qb__scan_digest *digest = &scan->digest;
-    const size_t pixels = scan->info.rows * scan->info.columns;
+cJSON *qb__scan_digest_tell(const qb__scan_digest *digest, const qb_scan_info *info, const float *flat,
+                            const float *dark, const double *angles) {
+    const size_t pixels = info->rows * info->columns;
     if (!qb__hash_known()) return NULL;
     cJSON *told = cJSON_CreateObject();
     if (digest->seen && digest->left == 0) {
@@ -88,8 +85,8 @@ cJSON *qb__scan_digest_tell(const qb_scan *scan) {
         cJSON_AddNumberToObject(rows, "last_row", (double)digest->row1 - 1);
         add_hash(rows, "xxh3", digest->sum);
     }
-    add_array(told, "flats", scan->flat, pixels * sizeof *scan->flat);
-    add_array(told, "darks", scan->dark, pixels * sizeof *scan->dark);
-    add_array(told, "angles", scan->angles, scan->info.views * sizeof *scan->angles);
+    add_array(told, "flats", flat, pixels * sizeof *flat);
+    add_array(told, "darks", dark, pixels * sizeof *dark);
+    add_array(told, "angles", angles, info->views * sizeof *angles);
     return told;
 }

@@ -18,14 +18,15 @@ typedef struct qb__scan_digest {
 } qb__scan_digest;
 
 /* From now on rows row0 <= row < row1 count, as if nothing had been read. Without xxhash: nothing does. */
-qb_status qb__scan_digest_begin(qb_scan *scan, size_t row0, size_t row1);
+qb_status qb__scan_digest_begin(qb__scan_digest *digest, const qb_scan_info *info, size_t row0, size_t row1);
 void qb__scan_digest_release(qb__scan_digest *digest);
 size_t qb__scan_digest_bytes(const qb_scan_info *info);
 /* What was just read, as qb_scan_read's, on at most so many threads. Any number of callers at once. */
 void qb__scan_digest_add(qb__scan_digest *digest, size_t view0, size_t view1, size_t row0,
                          size_t row1, const void *data, size_t threads);
-/* {projections: {first_row, last_row, xxh3}, flats, darks, angles} of what was used; projections only when
- * all of it was read. */
-cJSON *qb__scan_digest_tell(const qb_scan *scan);
+/* {projections: {first_row, last_row, xxh3}, flats, darks, angles} of what was used, as a scan holds it: flat and
+ * dark [row][column] or NULL, angles [views]; projections only when all of it was read. */
+cJSON *qb__scan_digest_tell(const qb__scan_digest *digest, const qb_scan_info *info, const float *flat,
+                            const float *dark, const double *angles);
 
 #endif

@@ -157,7 +157,8 @@ qb_status qb__provenance(qb_job *job, const char *command, const char *input, ch
     char *name = input_name(job, input);
     cJSON_AddItemToObject(root, "input", name ? cJSON_CreateString(name) : qb__json_kept(NULL));
     cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&job->inputs));
-    cJSON *content = job->scan ? qb__scan_digest_tell(job->scan) : NULL;
+    const qb_scan *scan = job->scan;
+    cJSON *content = scan ? qb__scan_digest_tell(&scan->digest, &scan->info, scan->flat, scan->dark, scan->angles) : NULL;
     if (content) cJSON_AddItemToObject(root, "content", content);
     cJSON *run = cJSON_GetObjectItem(root, "run");
     cJSON_AddItemToObject(run, "report", cJSON_Duplicate(job->report, true));

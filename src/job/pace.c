@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "job/pipeline.h"
-
 enum { STEPS_MOST = 20000 };
 
 static bool can_move(const qb__pace *stages, int count, int i) {

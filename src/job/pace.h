@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { QB__STAGES_MAX = 8 }; /* of a pipeline */
+
 /* A stage of a pipeline (pipeline.h) in numbers: where it is, and how fast. */
 typedef struct qb__pace {
     bool blocking;

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "job/pace.h"
 
 typedef struct station {
     qb__pipeline *line;

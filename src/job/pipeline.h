@@ -2,9 +2,10 @@
 #ifndef QB_JOB_PIPELINE_H
 #define QB_JOB_PIPELINE_H
 
-#include "base/pool.h"
 #include <stdbool.h>
 
+#include "base/pool.h"
+#include "job/pace.h"
 #include "quickbeam/env.h"
 
 /* Who makes the buffers of a ring. A slot is whatever its stage and the next agree on: host memory,
@@ -37,8 +38,6 @@ typedef struct qb__stage {
     /* Processor time so far of threads that run() has work for it; NULL = none but its own. */
     double (*cpu_seconds)(void *self);
 } qb__stage;
-
-enum { QB__STAGES_MAX = 8 };
 
 typedef struct qb__stage_time {
     const char *name;

@@ -263,7 +263,8 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
         .volume = &r->volume, .taken = &r->taken};
     bool anew = false;
     if (r->candidates == 0) QB__TRY(decide_anew(r, env)); /* failed in a run before */
-    if (r->task.scan) QB__TRY(qb__scan_digest_begin(r->task.scan, d->row0, d->row1));
+    qb_scan *scan = r->task.scan;
+    if (scan) QB__TRY(qb__scan_digest_begin(&scan->digest, &scan->info, d->row0, d->row1));
     if (r->method->begin) QB__TRY(r->method->begin(r->plan, env, r->job.report, &anew));
     if (anew) QB__TRY(decide_anew(r, env));
     const qb__candidate *c = qb__chosen(r);

@@ -388,7 +388,9 @@ def test_nothing_that_is_read_is_overwritten(scan, tmp_path):
     np.save(tmp_path / "m.npy", matrices())
     before = (tmp_path / "m.npy").read_bytes()
     fails(2, "fdk", scan, "-g", tmp_path / "m.npy", "-o", tmp_path / "m.npy", says=["overwrite", "m.npy"])
-    fails(2, "fdk", scan, "-g", tmp_path / "m.npy", "-o", tmp_path / "v.h5", "--preview", tmp_path / "m.npy", says=["overwrite"])
-    fails(2, "info", scan, "-g", tmp_path / "m.npy", "--preview", tmp_path / "m.npy", says=["overwrite"])
-    fails(2, "info", scan, "-g", tmp_path / "m.npy", "--preview", scan, says=["overwrite"])
+    for name, what in (("m.png", "m.npy"), ("m.svg", "m.npy"), ("s.svg", scan)):
+        (tmp_path / name).symlink_to(what)
+    fails(2, "fdk", scan, "-g", tmp_path / "m.npy", "-o", tmp_path / "v.h5", "--preview", tmp_path / "m.png", says=["overwrite"])
+    fails(2, "info", scan, "-g", tmp_path / "m.npy", "--preview", tmp_path / "m.svg", says=["overwrite"])
+    fails(2, "info", scan, "-g", tmp_path / "m.npy", "--preview", tmp_path / "s.svg", says=["overwrite"])
     assert (tmp_path / "m.npy").read_bytes() == before

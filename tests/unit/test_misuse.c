@@ -32,10 +32,11 @@ static qb_status plan(qb_scan *scan, const qb_fbp_options *fbp) {
     qb_output_options output;
     qb_job *job;
     assert_ok(qb_params_init(qb_output_params, &output));
-    output.output = (char *)in_folder("v.npy");
+    assert_ok(qb_params_set(qb_output_params, &output, "output", in_folder("v.npy")));
     qb_status status = qb_fbp_plan(scan, NULL, fbp, &output, NULL, NULL, &job);
     assert_true((status == QB_OK) == (job != NULL));
     qb_job_destroy(job);
+    qb_params_clear(qb_output_params, &output);
     return status;
 }
 
@@ -70,7 +71,7 @@ static void values_out_of_range(void **state) {
     assert_refused(plan(scan, &bad), "3 bytes");
     qb_output_options output;
     assert_ok(qb_params_init(qb_output_params, &output));
-    output.output = (char *)in_folder("v.npy");
+    assert_ok(qb_params_set(qb_output_params, &output, "output", in_folder("v.npy")));
     output.dtype = (qb_dtype)77;
     qb_job *job;
     assert_refused(qb_fbp_plan(scan, NULL, NULL, &output, NULL, NULL, &job), "--dtype: 77");
@@ -83,6 +84,7 @@ static void values_out_of_range(void **state) {
     output.dtype = QB_F32;
     assert_refused(qb_fbp_plan(scan, &prep, NULL, &output, NULL, NULL, &job), "--transmission-floor nan");
     qb_scan_close(scan);
+    qb_params_clear(qb_output_params, &output);
     qb_params_clear(qb_fbp_params, &good);
 }
 
@@ -164,7 +166,7 @@ static void a_callback_calls_the_library(void **state) {
     assert_ok(qb_params_init(qb_output_params, &output));
     assert_ok(qb_params_init(qb_fbp_params, &fbp));
     assert_ok(qb_params_set(qb_fbp_params, &fbp, "center", "7.5"));
-    output.output = (char *)in_folder("v.npy");
+    assert_ok(qb_params_set(qb_output_params, &output, "output", in_folder("v.npy")));
     alarm(60); /* a deadlock is a failure */
     assert_ok(qb_fbp_plan(scan, NULL, &fbp, &output, NULL, &env, &job));
     assert_ok(qb_job_run(job, &env, NULL));
@@ -175,6 +177,7 @@ static void a_callback_calls_the_library(void **state) {
     assert_status(c.compute, QB_BAD_ARGUMENT);
     assert_non_null(strstr(c.words, "from within a log or progress callback"));
     qb_params_clear(qb_fbp_params, &fbp);
+    qb_params_clear(qb_output_params, &output);
     qb_scan_close(scan);
 }
 
@@ -205,11 +208,12 @@ static void *run_job(void *user) {
     qb_fbp_options fbp;
     if (qb_params_init(qb_output_params, &output) != QB_OK || qb_params_init(qb_fbp_params, &fbp) != QB_OK) return NULL;
     qb_params_set(qb_fbp_params, &fbp, "center", "7.5");
-    output.output = name;
+    qb_params_set(qb_output_params, &output, "output", name);
     qb_status status = qb_fbp_plan(m->scan, NULL, &fbp, &output, NULL, &env, &job);
     if (status == QB_OK) status = qb_job_run(job, &env, NULL);
     qb_job_destroy(job);
     qb_params_clear(qb_fbp_params, &fbp);
+    qb_params_clear(qb_output_params, &output);
     return status == QB_OK ? m : NULL;
 }
 

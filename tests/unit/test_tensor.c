@@ -197,6 +197,7 @@ static void counts_and_fields_are_arrays_too(void **state) {
         qb_job_destroy(job);
         qb_scan_close(scan);
         qb_params_clear(qb_scan_params, &about);
+        qb_params_clear(qb_output_params, &output);
         qb_params_clear(qb_fbp_params, &options);
     }
     qb_array_destroy(&expected);

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from qbtest import data, fails, qb, qb_json, read_h5, smallest_cap
+from qbtest import data, fails, qb, qb_json, read_h5, slow, smallest_cap
 
 CLASS = {"high": 5e-5, "normal": 1e-3, "fast": 6e-3}
 
@@ -88,7 +88,7 @@ def test_any_memory(opencl, scan, tmp_path):
     assert {(True, 1), (True, 2)} <= seen
 
 
-@pytest.mark.parametrize("pad", ["zero", "edge", "mirror", "taper", "ellipse"])
+@pytest.mark.parametrize("pad", ["edge", *(pytest.param(pad, marks=slow) for pad in ("zero", "mirror", "taper", "ellipse"))])
 def test_padding(opencl, scan, tmp_path, pad):
     more = ("--pad", pad, "--filter", "hann:0.8", "--accuracy", "high", "--slices", "4:6")
     want, _ = reconstruct(scan, tmp_path, "cpu", "--device", "cpu", *more)
@@ -96,6 +96,7 @@ def test_padding(opencl, scan, tmp_path, pad):
     assert rel_l2(got, want) < 5e-5
 
 
+@slow
 @pytest.mark.parametrize("name, center", [("tooth_dxchange/tooth.h5", 295.9),
                                           ("savu24737_nxtomo/24737_nxtomo_repacked.nxs", 85.86)])
 def test_measured(opencl, tmp_path, name, center):
@@ -242,6 +243,7 @@ def split_by_measured(plan):
     return [r for r in rows if "measured_seconds" in r], [r for r in rows if "measured_seconds" not in r]
 
 
+@slow
 def test_tune(opencl, scan, tmp_path):
     kept = tmp_path / "kept" / "tuning.json"
     env = {**os.environ, "QB_TUNING": str(kept)}
@@ -288,6 +290,7 @@ def test_tune(opencl, scan, tmp_path):
     fails(2, "tune", "--device", opencl, "--kernel", "nonsense", says=["nonsense"], env=env)
 
 
+@slow
 def test_tune_measures_what_the_planner_took(opencl, tmp_path):
     """Else a kernel tuned on its own would win by being known."""
     env = {**os.environ, "QB_TUNING": str(tmp_path / "tuning.json")}

@@ -22,6 +22,12 @@ SANITIZED = b"__asan_init" in Path(QB).read_bytes()
 memory_is_ours = pytest.mark.skipif(SANITIZED, reason="the sanitizers take memory of their own")
 
 
+def few(*quick, others):
+    """Cases to parametrize with, of which the quick ones alone run where QUICK. A case of several values is a tuple."""
+    slowly = (case if isinstance(case, tuple) else (case,) for case in others)
+    return [*quick, *(pytest.param(*case, marks=slow) for case in slowly)]
+
+
 def data(name):
     """The path of a measured scan."""
     assert (DATA / name).exists(), f"{name} is not in {DATA}: run tests/data/more.py {DATA}"

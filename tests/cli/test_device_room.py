@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import Shim, eager, fails, leftovers, opencl, qb, qb_json, read_h5, slow, smallest_cap, write_scan  # noqa: F401 (opencl is a fixture)
+from qbtest import Shim, eager, fails, few, leftovers, opencl, qb, qb_json, read_h5, smallest_cap, write_scan  # noqa: F401 (opencl is a fixture)
 
 CENTER = ("--center", 47.5)
 
@@ -53,11 +53,6 @@ def least(scan, folder, most, *more):
     return low, high
 
 
-def all_of(first, *others):
-    """Kernels of which the first do where things must be quick."""
-    return [*first, *(pytest.param(kernel, marks=slow) for kernel in others)]
-
-
 @pytest.mark.parametrize("kernel", ["alu", "texture"])
 def test_smaller_until_nothing_fits(opencl, scan, tmp_path, kernel):
     more = ("--device", opencl, "--kernel", f"bp_parallel_linear.{kernel}")
@@ -81,7 +76,7 @@ def test_smaller_until_nothing_fits(opencl, scan, tmp_path, kernel):
 @pytest.mark.parametrize("orders", [{"error": -5}, {"error": -61}, {"gpu": 1, "deferred": 1},
                                     {"gpu": 1, "deferred": 1, "error": -5}],
                          ids=["resources", "size", "deferred", "deferred-resources"])
-@pytest.mark.parametrize("kernel", all_of(["alu"], "texture"))
+@pytest.mark.parametrize("kernel", few("alu", others=["texture"]))
 def test_however_the_driver_says_so(opencl, scan, tmp_path, orders, kernel):
     """Many drivers say yes and fail when the memory is first used."""
     more = ("--device", opencl, "--kernel", f"bp_parallel_linear.{kernel}")
@@ -93,7 +88,7 @@ def test_however_the_driver_says_so(opencl, scan, tmp_path, orders, kernel):
     assert "even one slice" in refused(scan, tmp_path, Shim(tmp_path, bytes=1000, **orders), *more)
 
 
-@pytest.mark.parametrize("kernel", all_of(["alu", "texture"], "alu_split", "texture_half", "hybrid"))
+@pytest.mark.parametrize("kernel", few("alu", "texture", others=["alu_split", "texture_half", "hybrid"]))
 def test_the_plan_knows_what_is_held(opencl, scan, tmp_path, kernel):
     more = ("--device", opencl, "--kernel", f"bp_parallel_linear.{kernel}")
     for cap in ((), ("--max-vram", "1M")):
@@ -102,7 +97,7 @@ def test_the_plan_knows_what_is_held(opencl, scan, tmp_path, kernel):
         assert abs(plan["device_memory_bytes"] / counted["peak_bytes"] - 1) < 0.05
 
 
-@pytest.mark.parametrize("kernel", all_of(["alu"], "alu_half", "texture", "texture_half", "hybrid", "direct"))
+@pytest.mark.parametrize("kernel", few("alu", others=["alu_half", "texture", "texture_half", "hybrid", "direct"]))
 def test_never_more_than_forecast(opencl, tmp_path, kernel):
     """Of small scans tables, counters and padding are the most."""
     rng = np.random.default_rng(1)

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from qbtest import data, fails, qb, qb_json, read_h5, slow, smallest_cap
+from qbtest import data, fails, few, qb, qb_json, read_h5, slow, smallest_cap
 
 CLASS = {"high": 5e-5, "normal": 1e-3, "fast": 6e-3}
 
@@ -88,7 +88,7 @@ def test_any_memory(opencl, scan, tmp_path):
     assert {(True, 1), (True, 2)} <= seen
 
 
-@pytest.mark.parametrize("pad", ["edge", *(pytest.param(pad, marks=slow) for pad in ("zero", "mirror", "taper", "ellipse"))])
+@pytest.mark.parametrize("pad", few("edge", others=["zero", "mirror", "taper", "ellipse"]))
 def test_padding(opencl, scan, tmp_path, pad):
     more = ("--pad", pad, "--filter", "hann:0.8", "--accuracy", "high", "--slices", "4:6")
     want, _ = reconstruct(scan, tmp_path, "cpu", "--device", "cpu", *more)

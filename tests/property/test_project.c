@@ -76,7 +76,8 @@ static setup make(size_t kind) {
                                     &s.geometry);
     assert_int_equal(status, QB_OK);
     if (kind == 2) disturb(&s.geometry, 0.5, 5);
-    if (kind == 5) disturb(&s.geometry, 0.3, 10);
+    /* By 30 degrees at most: every corner stays before the source. */
+    if (kind == 5) disturb(&s.geometry, 0.15 * pixel, 10);
     if (kind == 8) s.geometry.radius = uniform(200, 900);
     for (size_t i = 0; i < views && kind == 9; i++) {
         qb_view *v = &s.geometry.view[i];

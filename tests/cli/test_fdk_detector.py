@@ -54,6 +54,7 @@ def test_a_leaning_detector(tmp_path, tilt):
     assert mean < 0.003 and rms < 0.015
 
 
+@slow
 def test_a_leaning_detector_may_be_resampled_too(tmp_path):
     circle = Circle(500, 800, 160, 96, 1.0, tilt=(0, 6, 0))
     v, said = fdk(tmp_path, circle, circle.project(OBJECT, ANGLES), ANGLES, *GRID, "--tilt", "0,6,0", "--resample",
@@ -151,6 +152,7 @@ def test_a_detector_on_its_side_or_its_head(tmp_path, turn):
     assert good(read_h5(tmp_path / "v.h5"), 0.625, 16)
 
 
+@slow
 def test_a_calibrated_scan(tmp_path):
     """Source and detector of each view where a calibration found them: by the general kernel, and resampled by the
     fast one."""

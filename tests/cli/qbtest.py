@@ -52,12 +52,17 @@ def qb_json(*args, code=0, **more):
 def smallest_cap(*args):
     """The smallest --max-ram, in whole MiB, under which this can be done: what a process holds before it begins
     differs between builds."""
-    for mib in range(4, 400):
+    def is_enough(mib):
         done = subprocess.run([QB, "plan", *map(str, args), "--max-ram", f"{mib}M"], capture_output=True, text=True,
                               timeout=300)
-        if done.returncode == 0:
-            return f"{mib + 1}M"  # what it holds differs a little from run to run, too
-    raise AssertionError("not even 400 MiB are enough")
+        return done.returncode == 0
+
+    low, high = 3, 400
+    assert is_enough(high), "not even 400 MiB are enough"
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return f"{high + 1}M"  # what it holds differs a little from run to run, too
 
 
 def fails(code, *args, says=(), **more):

@@ -53,7 +53,7 @@ def least(scan, folder, most, *more):
     return low, high
 
 
-@pytest.mark.parametrize("kernel", ["alu", "texture"])
+@pytest.mark.parametrize("kernel", few("alu", others=["texture"]))
 def test_smaller_until_nothing_fits(opencl, scan, tmp_path, kernel):
     more = ("--device", opencl, "--kernel", f"bp_parallel_linear.{kernel}")
     whole, said, counted = run(scan, tmp_path / "all.h5", Shim(tmp_path), *more)
@@ -121,7 +121,7 @@ def test_never_more_than_forecast(opencl, tmp_path, kernel):
             assert 0.8 * forecast <= shim.counted()["peak_bytes"] <= forecast <= cap, (views, rows, cap)
 
 
-@pytest.mark.parametrize("kernel", ["alu", "texture"])
+@pytest.mark.parametrize("kernel", few("alu", others=["texture"]))
 def test_plan_takes_fewer_views(opencl, tmp_path, kernel):
     """Long scans of few rows: the rows filtered at a time are the most, and go down to a view."""
     rng = np.random.default_rng(1)

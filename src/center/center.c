@@ -313,8 +313,8 @@ static qb_status conclude(const qb_scan_info *info, const qb__level *level, qb_c
     qb__center_combine(result);
     if (!(result->confidence >= HOPELESS))
         return qb__fail(QB_BAD_INPUT,
-                        "%s: no rotation axis was found: give its column, --center COLUMN, look for it in "
-                        "a sweep, --center A:B:STEP, or take the detector's middle, --center middle",
+                        "%s: no rotation axis was found: give its column, --center COLUMN, or take the detector's "
+                        "middle, --center middle; a sweep, qb fbp --center A:B:STEP, shows which is right",
                         info->path);
     result->column = qb__level_back(level, result->column);
     for (int i = 0; i < result->count; i++)

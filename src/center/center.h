@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/json.h"
 #include "base/pool.h"
 #include "quickbeam/recon.h"
 
@@ -51,6 +52,12 @@ qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *a
 #define QB__CENTER_FINDERS(between)                                                                \
     "registration" between "overlap" between "sharpness" between "mass"
 bool qb__center_names_method(const char *text);
+
+/* A column that is given, or the middle; NAN where a finder is named, as NULL does: auto. */
+qb_status qb__center_asked(const char *text, size_t columns, double *center);
+/* The axis by a finder, told to the caller and in the report's "center". */
+qb_status qb__center_seek(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *options,
+                          const qb_env *env, cJSON *report, double *center);
 
 /* One answer from those in result->method[0..count): column, confidence, warning. */
 void qb__center_combine(qb_center_result *result);

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/log.h"
 #include "base/status.h"
+#include "center/center.h"
 #include "geometry/grid.h"
 #include "geometry/parallel.h"
 #include "recon/fbp/fbp.h"
@@ -39,20 +39,9 @@ static qb_status find(qb__fbp *fbp, const qb_env *env, cJSON *report) {
     qb_center_options options = {.method = fbp->options->center,
                                  .search = fbp->options->search,
                                  .tilt = fbp->options->tilt};
-    qb_center_result found;
-    /* Preparation says what it did when the reconstruction itself prepares. */
-    qb_env hushed = env ? *env : (qb_env){0};
-    hushed.log = NULL;
-    qb_status status = qb_center_find(fbp->scan, fbp->prep, &options, &hushed, &found);
+    qb_status status = qb__center_seek(fbp->scan, fbp->prep, &options, env, report, &fbp->center);
     if (status != QB_OK) return status;
-    fbp->center = found.column;
     fbp->found = true;
-    if (found.warning[0]) qb__warn(env, "%s", found.warning);
-    qb__info(env, "axis at column %.2f, confidence %.2f (--center %s)", found.column,
-             found.confidence, fbp->options->center);
-    cJSON *center = cJSON_AddObjectToObject(report, "center");
-    cJSON_AddNumberToObject(center, "column", found.column);
-    cJSON_AddNumberToObject(center, "confidence", found.confidence);
     return QB_OK;
 }
 

@@ -5,8 +5,8 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "base/status.h"
+#include "center/center.h"
 #include "geometry/grid.h"
 #include "ops/project.h"
 #include "recon/iterative/iterative.h"
@@ -23,13 +23,9 @@ size_t qb__iterative_equations(const qb__iterative *it) {
 
 /* A column; the middle where a finder is yet to say. */
 static qb_status decide_center(qb__iterative *it) {
-    const char *text = it->options->center ? it->options->center : "auto";
-    const double last = (double)it->info->columns - 1;
-    char *stop;
-    it->center = it->looked ? it->found : qb__strtod(text, &stop);
-    if (!it->looked && (stop == text || *stop)) it->center = NAN;
-    if (isnan(it->center) || (it->center >= 0 && it->center <= last)) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g", text, last);
+    if (!it->looked) return qb__center_asked(it->options->center, it->info->columns, &it->center);
+    it->center = it->found;
+    return QB_OK;
 }
 
 static qb_status make_parallel(qb__iterative *it) {
@@ -62,18 +58,9 @@ static qb_status decide_geometry(qb__iterative *it, const qb_geometry *given) {
 qb_status qb__iterative_begin(void *plan, const qb_env *env, cJSON *report, bool *anew) {
     qb__iterative *it = plan;
     if (!isnan(it->center)) return QB_OK;
-    qb_center_options options = {.method = it->options->center};
-    qb_center_result found;
-    qb_env hushed = env ? *env : (qb_env){0}; /* preparation says what it does when all is prepared */
-    hushed.log = NULL;
-    qb_status status = qb_center_find(it->scan, it->prep, &options, &hushed, &found);
+    const qb_center_options options = {.method = it->options->center};
+    qb_status status = qb__center_seek(it->scan, it->prep, &options, env, report, &it->found);
     if (status != QB_OK) return status;
-    if (found.warning[0]) qb__warn(env, "%s", found.warning);
-    qb__info(env, "axis at column %.2f, confidence %.2f", found.column, found.confidence);
-    cJSON *center = cJSON_AddObjectToObject(report, "center");
-    cJSON_AddNumberToObject(center, "column", found.column);
-    cJSON_AddNumberToObject(center, "confidence", found.confidence);
-    it->found = found.column;
     *anew = it->looked = true;
     return QB_OK;
 }

@@ -23,35 +23,17 @@ static qb_status check_scan(const qb_scan_info *info) {
 /* ---- the axis ---- */
 
 static qb_status decide_center(qb__mbir *m) {
-    const char *text = m->options->center ? m->options->center : "auto";
-    const double last = (double)m->info->columns - 1;
-    char *stop;
-    m->center = m->looked ? m->found : qb__strtod(text, &stop);
-    if (!m->looked && (stop == text || *stop)) {
-        if (!qb__center_names_method(text))
-            return qb__fail(QB_BAD_ARGUMENT,
-                            "--center %s is neither a column nor one of auto, " QB__CENTER_FINDERS(", "), text);
-        m->center = NAN;
-    }
-    if (isnan(m->center) || (m->center >= 0 && m->center <= last)) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g", text, last);
+    if (!m->looked) return qb__center_asked(m->options->center, m->info->columns, &m->center);
+    m->center = m->found;
+    return QB_OK;
 }
 
 qb_status qb__mbir_begin(void *plan, const qb_env *env, cJSON *report, bool *anew) {
     qb__mbir *m = plan;
     if (!isnan(m->center)) return QB_OK;
-    qb_center_options options = {.method = m->options->center};
-    qb_center_result found;
-    qb_env hushed = env ? *env : (qb_env){0}; /* preparation says what it does when all is prepared */
-    hushed.log = NULL;
-    qb_status status = qb_center_find(m->scan, m->prep, &options, &hushed, &found);
+    const qb_center_options options = {.method = m->options->center};
+    qb_status status = qb__center_seek(m->scan, m->prep, &options, env, report, &m->found);
     if (status != QB_OK) return status;
-    if (found.warning[0]) qb__warn(env, "%s", found.warning);
-    qb__info(env, "axis at column %.2f, confidence %.2f", found.column, found.confidence);
-    cJSON *center = cJSON_AddObjectToObject(report, "center");
-    cJSON_AddNumberToObject(center, "column", found.column);
-    cJSON_AddNumberToObject(center, "confidence", found.confidence);
-    m->found = found.column;
     *anew = m->looked = true;
     return QB_OK;
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* --center of a method that finds the axis itself where it is not told. */
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "center/center.h"
+
+qb_status qb__center_asked(const char *text, size_t columns, double *center) {
+    const double last = (double)columns - 1;
+    char *stop;
+    if (!text) text = "auto";
+    *center = strcmp(text, "middle") == 0 ? last / 2 : NAN;
+    if (!isnan(*center) || qb__center_names_method(text)) return QB_OK;
+    *center = qb__strtod(text, &stop);
+    if (stop == text || *stop)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--center %s is neither a column nor one of auto, middle, " QB__CENTER_FINDERS(", "), text);
+    if (*center >= 0 && *center <= last) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g", text, last);
+}
+
+qb_status qb__center_seek(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *options,
+                          const qb_env *env, cJSON *report, double *center) {
+    qb_center_result found;
+    qb_env hushed = env ? *env : (qb_env){0}; /* preparation says what it does when all is prepared */
+    hushed.log = NULL;
+    qb_status status = qb_center_find(scan, prep, options, &hushed, &found);
+    if (status != QB_OK) return status;
+    if (found.warning[0]) qb__warn(env, "%s", found.warning);
+    qb__info(env, "axis at column %.2f, confidence %.2f (--center %s)", found.column, found.confidence,
+             options->method ? options->method : "auto");
+    cJSON *told = cJSON_AddObjectToObject(report, "center");
+    cJSON_AddNumberToObject(told, "column", found.column);
+    cJSON_AddNumberToObject(told, "confidence", found.confidence);
+    *center = found.column;
+    return QB_OK;
+}

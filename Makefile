@@ -4,12 +4,13 @@
 # make check    tests of under a minute, where a release is built
 # make test     every test that needs nothing but this folder and the system's packages
 # make test-peers   beside other programs, and CUDA sources compiled for every chip: fetched into build-peers/
-# make test-faults   tiny runs in which every call fails once (an hour; MOST=20 tries 20 places of each kind)
+# make fuzz     look for inputs that the readers do not survive, by clang's libFuzzer (SECONDS=600 for each)
+# make test-faults   tiny runs in which every call fails once (some hours; MOST=20 tries 20 places of each kind)
 BUILD ?= build
 PREFIX ?= /usr/local
 CMAKE_ARGS ?=
 
-.PHONY: all demo check test test-peers test-faults asan bench install clean packages
+.PHONY: all demo check test test-peers test-faults fuzz asan bench install clean packages
 
 all: packages
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS) >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
@@ -33,6 +34,10 @@ test-peers:
 
 test-faults: all
 	@QB_TUNING= /usr/bin/env python3 tests/faults/walk.py $(BUILD)/qb $(BUILD)/tests/faults/libshim_faults.so --most $(or $(MOST),0)
+
+fuzz:
+	@$(MAKE) all BUILD=build-clang CMAKE_ARGS="-DCMAKE_C_COMPILER=clang -DQB_TESTS=OFF -DQB_FUZZ=ON"
+	@scripts/fuzz.sh build-clang $(or $(SECONDS),600)
 
 asan:
 	@$(MAKE) all BUILD=build-asan CMAKE_ARGS=-DQB_SANITIZE=ON

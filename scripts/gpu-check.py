@@ -30,7 +30,9 @@ BENCHES = {
     "whole-p1": ["resident", *P1, "--accuracy", "normal"],
     "whole-p1-high": ["resident", *P1, "--accuracy", "high"],
     "whole-p2": ["resident", *P2, "--accuracy", "normal"],
+    "ifdk-ladder": ["ifdk", "--ladder", "--problem", "512-512", "--accuracy", "normal", "--repeat", "1"],
 }
+RABBIT = ["--views", "96", "--size", "128"]
 FILE_TO_FILE = ["fbp", "--size", "2048,2048,2048", "--views", "2048", "--accuracy", "normal"]
 FILE_TO_FILE_BYTES = 60 << 30  # 17 GB in, 34 GB out, and room
 
@@ -196,6 +198,11 @@ def speed(check):
                     kind="json", **named)
     for name, words in BENCHES.items():
         bench(name, words)
+    rabbit = check.work / "rabbit.rct"
+    check.alone("simulate rabbitct", [check.program("qb"), "simulate", "rabbitct", "-o", str(rabbit), *RABBIT, "--quiet"])
+    bench("rabbitct", ["rabbitct", str(rabbit), "--size", "512"])
+    bench("rabbitct-ladder", ["rabbitct", str(rabbit), "--size", "256", "--ladder", "--repeat", "1"])
+    rabbit.unlink(missing_ok=True)
     if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > FILE_TO_FILE_BYTES:
         bench("file-to-file", FILE_TO_FILE, env={"TMPDIR": "/dev/shm"})
     else:

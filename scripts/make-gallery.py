@@ -25,8 +25,8 @@ def main(qb, folder):
                 sys.exit(f"{block}{done.stderr}")
         for name in wanted:
             made, kept = Path(work) / name, folder / name
-            if made.stat().st_size > 120_000:
-                sys.exit(f"{name} has {made.stat().st_size} bytes; a page loads a dozen of them: 120,000 at most")
+            if made.stat().st_size > 100_000:
+                sys.exit(f"{name} has {made.stat().st_size} bytes; a page loads a dozen of them: 100,000 at most")
             if not kept.exists() or made.read_bytes() != kept.read_bytes():
                 shutil.copyfile(made, kept)
                 print(kept)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Speed as pictures and as a table, from bench/results: make-plots.py [FOLDER] writes speed-cores.svg and speed-sizes.svg
-(into docs/ unless said) and prints the table at the head of docs/performance.md."""
+"""Speed as pictures and as a table, from bench/results: make-plots.py [FOLDER] writes speed-cores.svg, speed-sizes.svg and
+speed-cluster.svg (into docs/ unless said) and prints the table at the head of docs/performance.md."""
 import json
 import math
 import sys
@@ -9,7 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
-XEON, H200 = "Intel-Xeon-16-cores-avx512fp16.json", "NVIDIA-H200.json"
+XEON, H200, COMMANDS = "Intel-Xeon-16-cores-avx512fp16.json", "NVIDIA-H200.json", "NVIDIA-H200-commands.json"
+CLUSTER = "cluster-abci-v100.json"
 
 
 def results(name):
@@ -49,10 +50,26 @@ RUNS = [  # file, what to pick, columns (= views), slices, counts of 2 bytes and
     (XEON, dict(bench="fbp", kernel="bp_parallel_linear.avx512", threads=2), 1024, 512, True, "2 cores of a Xeon (AVX-512)"),
     (XEON, dict(bench="fbp", kernel="bp_parallel_linear.avx512fp16", threads=2), 1024, 512, True, "the same, `--accuracy normal`"),
     (XEON, dict(bench="fbp", kernel="bp_parallel_linear.avx512", threads=16), 1024, 512, True, "16 cores of it"),
-    (H200, dict(step="bench-file-to-file"), 2048, 2048, True, "one NVIDIA H200 and 16 cores"),
+    (H200, dict(step="bench-file-to-file"), 2048, 2048, True, "one NVIDIA H200 and 16 cores, one file (`--parts 1`)"),
     (H200, dict(step="bench-whole-p1"), 2048, 512, False, "one NVIDIA H200, data on the device"),
     (H200, dict(step="bench-whole-p1-high"), 2048, 512, False, "the same, `--accuracy high`"),
 ]
+
+WHOLE = [  # whole commands, starting counted, each in a process of its own: what to pick; machine
+    (dict(method="fbp", output="float32"), "one NVIDIA H200 and 16 cores, 16 parts"),
+    (dict(method="fbp", output="uint16"), "the same, to uint16"),
+    (dict(method="fdk", device="cpu"), "16 cores of a Xeon"),
+    (dict(method="fdk", device="cuda"), "one NVIDIA H200 and 16 cores"),
+]
+
+
+def command_rows():
+    for fields, machine in WHOLE:
+        run = pick(COMMANDS, bench="command", **fields)[0]
+        views, rows, columns, cone = run["views"], run["rows"], run["columns"], run["method"] == "fdk"
+        read, written = views * rows * columns * run["input_bytes"], rows * columns * columns * run["output_bytes"]
+        yield (f"| {'cone: ' if cone else ''}{views} views, {rows} rows of {columns} | {rows} slices of {columns} x {columns} | {machine} | "
+               f"{read * 1e-9:.1f} | {written * 1e-9:.1f} | {run['seconds']:.3g} |")
 
 
 def table():
@@ -62,13 +79,13 @@ def table():
         gb = [f"{columns * columns * slices * b / 1e9:.1f}" if files else "-" for b in (2, 4)]
         lines.append(f"| {columns} views, {slices} rows of {columns} | {slices} slices of {columns} x {columns} | {machine} | {gb[0]} | {gb[1]} | "
                      f"{run['seconds_median']:.3g} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *command_rows()]) + "\n"
 
 
 # ---- the pictures ----
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 420, 70, 250, 46, 56
-COLORS = ["#1f5fa8", "#c0392b", "#2e7d32", "#8e44ad", "#b9770e", "#117a65", "#555"]
+COLORS = ["#1f5fa8", "#c0392b", "#2e7d32", "#8e44ad", "#b9770e", "#117a65", "#555", "#ad1457"]
 
 
 def ticks(low, high):
@@ -151,8 +168,23 @@ def sizes(path):
         line(XEON, "one core, a single slice", kernel="bp_parallel_linear.avx512_slice", **core)])
 
 
+def cluster(path):
+    """What qb plan fdk --cluster forecasts of the iFDK paper's machine, and what the paper measured there."""
+    measured = pick(CLUSTER, bench="ifdk-table-5")[0]
+    lines = []
+    for volume in (4096, 8192):
+        steps = pick(CLUSTER, bench="cluster", volume=volume)[0]
+        name, paper = f"{volume // 1024}K", measured[str(volume)]
+        lines += [(f"{name}: measured until back-projected", list(zip(paper["ranks"], paper["compute"])), False),
+                  (f"{name}: forecast of that", [(s["ranks"], s["terms"]["compute"]) for s in steps["strong_scaling"]], True),
+                  (f"{name}: forecast, written", [(s["ranks"], s["runtime_seconds"]) for s in steps["strong_scaling"]], True),
+                  (f"{name}: the same, views with the GPUs", [(s["ranks"], s["runtime_seconds"]) for s in steps["weak_scaling"]], True)]
+    plot(path, "On paper: 4096 views of 2048 x 2048 to 4K and 8K, V100s of ABCI", "GPUs", "seconds", lines)
+
+
 if __name__ == "__main__":
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs"
     cores(folder / "speed-cores.svg")
     sizes(folder / "speed-sizes.svg")
+    cluster(folder / "speed-cluster.svg")
     print(table(), end="")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test-summary.py FOLDER: what the *.xml that ctest wrote there and the file `steps` (a line each: passed|failed, name)
+"""test-summary.py FOLDER: what the *.xml that ctest wrote there and the file `steps` (a line each: passed|failed, name; or skipped, name: why)
 come to: the failures, what was skipped and why, and last a line `N passed, N failed, N skipped`. A test program of
 many cases (pytest, cmocka) counts as many. Exit code 1 when something failed."""
 import collections
@@ -68,6 +68,10 @@ for file in sorted(folder.glob("*.xml")):
             failures.append(name)
 for line in (folder / "steps").read_text().splitlines() if (folder / "steps").exists() else []:
     kind, name = line.split(" ", 1)
+    if kind == "skipped":
+        name, _, why = name.partition(": ")
+        skipped[name, why] += 1
+        continue
     passed, failed = passed + (kind == "passed"), failed + (kind == "failed")
     if kind == "failed":
         failures.append(name)

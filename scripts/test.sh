@@ -42,8 +42,28 @@ configure() { # folder, then cmake arguments
 }
 
 bare() {
-    configure build-bare -DQB_WITH_HDF5=OFF -DQB_WITH_TIFF=OFF -DQB_WITH_PNG=OFF -DQB_WITH_ZLIB=OFF -DQB_WITH_EXPAT=OFF -DQB_WITH_XXHASH=OFF -DQB_TESTS=OFF
+    configure build-bare -DCMAKE_BUILD_TYPE=Debug -DQB_WITH_HDF5=OFF -DQB_WITH_TIFF=OFF -DQB_WITH_PNG=OFF -DQB_WITH_ZLIB=OFF -DQB_WITH_EXPAT=OFF -DQB_WITH_XXHASH=OFF -DQB_WITH_MPI=OFF -DQB_TESTS=OFF
     build-bare/qb --version
+}
+
+skip() { # what, why
+    echo "== $1: skipped, $2"
+    echo "skipped $1: $2" >>"$results/steps"
+}
+
+# Compiled by another compiler, which also looks for inputs that the readers do not survive.
+with_clang() {
+    flags="-fsanitize=fuzzer" probe=$results/probe
+    echo 'int LLVMFuzzerTestOneInput(const unsigned char *data, unsigned long size) { return data && size > 9; }' >"$probe.c"
+    if ! command -v clang >/dev/null 2>&1; then
+        skip "build by clang" "clang is not installed"
+    elif ! clang $flags "$probe.c" -o "$probe" 2>/dev/null; then
+        step "build by clang" configure build-clang -DCMAKE_C_COMPILER=clang -DQB_TESTS=OFF -DCMAKE_BUILD_TYPE=Debug
+        skip "libFuzzer" "libFuzzer is not installed (libclang-rt-14-dev)"
+    else
+        step "build by clang" configure build-clang -DCMAKE_C_COMPILER=clang -DQB_TESTS=OFF -DQB_FUZZ=ON
+        step "20 s of libFuzzer for each reader" scripts/fuzz.sh build-clang 20
+    fi
 }
 
 run() { # title, build folder, then ctest's arguments
@@ -51,7 +71,7 @@ run() { # title, build folder, then ctest's arguments
     folder=$2
     echo "== tests: $doing"
     shift 2
-    ctest --test-dir "$folder" --output-on-failure -j "$jobs" --timeout 900 --no-tests=error \
+    ctest --test-dir "$folder" --output-on-failure -j "$jobs" --timeout 1800 --no-tests=error \
         --test-output-size-passed 4000000 --test-output-size-failed 4000000 \
         --output-junit "$results/$doing.xml" "$@" || [ -s "$results/$doing.xml" ] # counted at the end
 }
@@ -69,12 +89,14 @@ all)
     step "release build" configure build
     step "build without optional libraries" bare
     step "build with sanitizers" configure build-asan -DQB_SANITIZE=ON -DQB_TEST_CACHE="$PWD/build/kernel-cache"
-    # The order is left alone: tests preload calls that fail. What tests kernels alone gains nothing here: a
-    # device's driver compiles them, without the sanitizers.
+    with_clang
+    run release build -LE peers
+    # Behind the release: what a driver compiled is kept, and a driver is slow under the sanitizers. The order of
+    # libraries is left alone: tests preload calls that fail. What tests kernels alone, or a device's memory alone,
+    # gains nothing here.
     UBSAN_OPTIONS=print_stacktrace=1 QB_QUICK=1 LSAN_OPTIONS="suppressions=$PWD/tests/leaks:print_suppressions=0" \
         ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:verify_asan_link_order=0 \
         run sanitizers build-asan -LE "peers|kernels"
-    run release build -LE peers
     ;;
 peers)
     scripts/install-packages.sh peers

@@ -9,6 +9,7 @@ extern "C" {
 #endif
 
 typedef struct qb_comparison {
+    size_t struct_size; /* sizeof(qb_comparison), or 0: that of the first version. New fields come at the end */
     double rmse, max_abs; /* of a - b, in the data's unit */
     double rel_l2;        /* |a - b| / |b|; 0 when equal */
     double psnr_db;       /* 10 log10(range(b)^2 / mse); INFINITY when equal */
@@ -17,7 +18,7 @@ typedef struct qb_comparison {
     double slope, correlation; /* least-squares a = slope b + offset; Pearson; NAN for a constant */
 } qb_comparison;
 
-/* b is the reference; both are turned into float. QB_BAD_INPUT when the shapes differ, the arrays
+/* b is the reference; result->struct_size is the caller's to set; both are turned into float. QB_BAD_INPUT when the shapes differ, the arrays
  * are empty, or a value is not finite (says how many and where the first one is); QB_NO_MEMORY. In
  * JSON, which has no infinity, `qb compare` shows what is not finite as null: psnr_db of equal
  * arrays. */

@@ -3,6 +3,7 @@
 #define QUICKBEAM_DEVICE_H
 
 #include "quickbeam/env.h"
+#include "quickbeam/geometry.h"
 #include "quickbeam/param.h"
 
 #ifdef __cplusplus
@@ -31,17 +32,18 @@ typedef enum qb_library {
  * QB_LIBOPENCL) goes before it. Thread-safe. */
 QB_API qb_status qb_library_path_set(qb_library library, const char *path);
 
-/* Find the best parameters of the device kernels by measuring them. */
+/* Find the best parameters of the device kernels by measuring them, and how fast the CPU's are of a cone beam. */
 typedef struct qb_tune_options {
     size_t struct_size; /* see qb_params_init */
     char *kernel;    /* only variants whose id contains this; NULL = all */
     double seconds;  /* time to spend */
     qb_numbers size; /* NX,NY,NZ: NZ slices at a time */
     int views;
+    qb_beam geometry; /* whose kernels */
 } qb_tune_options;
 QB_API extern const qb_param qb_tune_params[];
 
-/* Measures on env->device, checks every candidate's output against the double-precision oracle,
+/* Measures on env->device (the CPU's kernels, of a cone beam alone, on one thread), checks every candidate's output against the double-precision oracle,
  * keeps the best in the user's tuning file, which planners read from then on. Kernels that planners
  * took before are measured once, as they are, where `kernel` leaves them out. QB_BAD_INPUT when
  * that file is there but cannot be used: it is not written over. *json: what was tried and found,

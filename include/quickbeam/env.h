@@ -51,6 +51,8 @@ typedef struct qb_env {
     /* To stop, set it to non-zero: from a signal handler, or from another thread by an atomic store
      * (__atomic_store_n of gcc and clang). The call ends with QB_CANCELLED within a chunk's time. */
     const volatile sig_atomic_t *cancel;
+    /* The processes that share this work (ranks.h); NULL = none. Read where struct_size says that it is there. */
+    struct qb_ranks *ranks;
 } qb_env;
 
 /* For a program that has to end at once, whatever the library is doing in other threads: removes what this process has

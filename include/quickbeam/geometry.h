@@ -149,6 +149,7 @@ typedef enum qb_redundancy {
 
 /* What a geometry is; lengths in mm, angles in degrees. */
 typedef struct qb_geometry_info {
+    size_t struct_size; /* sizeof(qb_geometry_info), or 0: that of the first version. New fields come at the end */
     double sod, sdd, magnification; /* means; sod = 0 and magnification 1 for a parallel beam */
     double pixel_u, pixel_v;        /* on the detector */
     double offset_u, offset_v;      /* of the detector's centre, mean */

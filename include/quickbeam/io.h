@@ -25,6 +25,7 @@ QB_API qb_status qb_array_load_values(const char *path, const char *dataset, qb_
 
 /* What a file says of the array in it. */
 typedef struct qb_array_info {
+    size_t struct_size; /* sizeof(qb_array_info), or 0: that of the first version. New fields come at the end */
     const char *format; /* "NPY" */
     qb_dtype dtype;
     size_t shape[3];            /* slowest first */
@@ -121,9 +122,12 @@ typedef struct qb_output_options {
     /* HDF5: over how many files, "1" to "64"; "auto": from 8 GB on as many as threads that write, else one. */
     char *parts;
     /* Called with each slab as soon as it is finished, each image once, in order: to show it, to send
-     * it on. From a thread of the job's, which writes when it returns. NULL = nobody; likewise by hand. */
+     * it on. From a thread of the job's, which writes when it returns; it may call the library, also to
+     * run another job. NULL = nobody; likewise by hand. */
     qb_slab_fn slab;
     void *slab_user;
+    char *window;      /* of pictures (preview, the sheet of a sweep): "LO,HI", the values that are black and white;
+                          NULL or "auto": all but the least and the greatest 0.5 % of what they show */
 } qb_output_options;
 enum { QB_PARTS_MOST = 64 };
 QB_API extern const qb_param qb_output_params[];

@@ -23,10 +23,11 @@ extern "C" {
 typedef struct qb_projector qb_projector;
 
 /* kernel: a variant's id (qb devices lists them), NULL = the fastest for this CPU. geometry and
- * grid are copied. env's threads count; may be NULL. QB_BAD_INPUT with the view and the number for
+ * grid are copied. env's threads and device count (auto: the CPU; a device that is named computes, in slabs
+ * where the volume is too large for it, within max_vram); may be NULL. QB_BAD_INPUT with the view and the number for
  * a source inside the volume, a part of the volume behind a source, and a volume of which no view's
  * detector sees anything; QB_BAD_ARGUMENT for an empty or too large volume or a kernel that there
- * is not; QB_UNSUPPORTED for one that this CPU cannot run; QB_NO_MEMORY. */
+ * is not; QB_UNSUPPORTED for one that this CPU, or this device, cannot run; QB_NO_DEVICE; QB_NO_MEMORY. */
 QB_API qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid,
                                      const char *kernel, const qb_env *env,
                                      qb_projector **projector);
@@ -40,7 +41,7 @@ QB_API qb_status qb_projector_forward(qb_projector *projector, const float *volu
                                       size_t end, const qb_env *env, float *projections);
 /* volume = A' projections over the views first <= view < end; with `accumulate`, volume += that.
  * The same bits as all views at once come out when blocks of views are accumulated in ascending
- * order. */
+ * order, on a device blocks that begin at a multiple of 32 views. */
 QB_API qb_status qb_projector_adjoint(qb_projector *projector, const float *projections,
                                       size_t first, size_t end, bool accumulate, const qb_env *env,
                                       float *volume);

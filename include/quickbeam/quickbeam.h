@@ -20,11 +20,13 @@
 #include "quickbeam/io.h"
 #include "quickbeam/kernel.h"
 #include "quickbeam/param.h"
+#include "quickbeam/ranks.h"
 #include "quickbeam/recon.h"
 #include "quickbeam/scan.h"
 #include "quickbeam/simulate.h"
 
-/* 3. Operators, for methods of one's own. */
+/* 3. Operators and solvers, for methods of one's own. */
+#include "quickbeam/descent.h"
 #include "quickbeam/project.h"
 
 /* 4. Devices: what there is, how fast, tuned. */

@@ -49,7 +49,7 @@ typedef enum qb_angle_weights {
 /* Filtered back-projection of a parallel-beam scan. */
 typedef struct qb_fbp_options {
     size_t struct_size; /* see qb_params_init */
-    char *center;        /* auto, a method, middle, a column, or A:B:STEP */
+    char *center;        /* auto, a method, middle, stated (by the scan), a column, or A:B:STEP */
     char *slices;        /* A:B[:S] */
     char *filter;        /* NAME[:CUTOFF] or a file */
     qb_pad pad;
@@ -68,6 +68,8 @@ typedef struct qb_fbp_options {
     double tilt;         /* degrees by which the detector is turned in its plane about its middle, right-handed
                             about the rays: rows are resampled between its own, on the CPU */
     char *geometry;      /* a file that says where rays and detector are, in place of angles and center */
+    bool resume;         /* go on with what a run of the same job kept of the output before it was killed or failed */
+    double checkpoint;   /* seconds between two notes of what is done, without which nothing is kept; 0 = none */
 } qb_fbp_options;
 QB_API extern const qb_param qb_fbp_params[];
 
@@ -89,6 +91,12 @@ typedef struct qb_fdk_options {
     bool force;          /* reconstruct although the source's path is no circle; else QB_BAD_INPUT */
     qb_outside outside;  /* voxels that not all views see */
     bool circle;         /* nothing beyond the circle that all views see */
+    char *grid;          /* of ranks (quickbeam/ranks.h): ROWSxCOLUMNS, or auto */
+    char *cluster;       /* the plan also has what it would take on a cluster, on paper: the rates of one, a file of
+                          * qb bench mpi's; ... */
+    int nodes, gpus_per_node; /* ... 0 = 1; grid is that of these ranks then */
+    bool resume;         /* go on with what a run of the same job kept of the output before it was killed or failed */
+    double checkpoint;   /* seconds between two notes of what is done, without which nothing is kept; 0 = none */
 } qb_fdk_options;
 QB_API extern const qb_param qb_fdk_params[];
 
@@ -150,7 +158,7 @@ typedef struct qb_mbir_options {
     qb_numbers neighbours; /* nearest, diagonal, interslice: b, rescaled to 4 + 4 + 2 of them = 1 */
     char *weights;       /* unweighted, transmission, transmission_root, emission, or a file */
     bool positivity;     /* no attenuation below zero */
-    char *start;         /* fbp, or a constant in 1/mm */
+    char *start;         /* fbp, prox, a constant in 1/mm, or a volume's file (the latter on the CPU) */
     int equits;          /* at most; an equit is as many updates as there are voxels */
     double stop;         /* once an equit changes voxels by less than this % of their mean; 0 = never */
     bool zero_skip;      /* leave out voxels that are zero among zeros */
@@ -163,6 +171,17 @@ typedef struct qb_mbir_options {
     double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
     int seed;            /* of the order of voxels */
     char *kernel;        /* a variant id; NULL = the planner chooses */
+    bool resume;         /* go on from OUT.checkpoint, where a run of the same job was killed */
+    double checkpoint;   /* seconds between two of them; 0 = none */
+    char *matrix_cache;  /* a folder where a kept matrix is looked for and left; NULL = none */
+    /* The proximal map of the data term, for methods that alternate between data and a prior of their own (plug and
+     * play): argmin 1/2 |y - A x|_W^2 + 1/(2 sigma_p^2) |x - prox|^2, none of it below zero with positivity, in the
+     * place of the prior. On the CPU. */
+    char *prox;          /* a volume of the output's shape in 1/mm; NULL = none */
+    double sigma_p;      /* 1/mm; 0 = 2 * 2^sharpness of a typical attenuation */
+    /* Instead of files: arrays of the output's shape in 1/mm. Structs and arrays are the caller's and outlive the
+     * job; the result's array may be one of them. */
+    const qb_tensor *prox_array, *start_array;
 } qb_mbir_options;
 QB_API extern const qb_param qb_mbir_params[];
 
@@ -212,9 +231,10 @@ QB_API qb_status qb_project_array_plan(const qb_tensor *volume, const qb_grid *g
  * run they are those it came to: a device may have had less room than was forecast. */
 QB_API const char *qb_job_plan(const qb_job *job);
 /* Do it. *report, when not NULL, becomes a JSON object of what was done, per stage; it lives as long
- * as the job. */
+ * as the job, or until it runs again. Jobs may run at the same time, also of one scan, each in a thread of
+ * its own; one that runs already says QB_BAD_ARGUMENT. */
 QB_API qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report);
-QB_API void qb_job_destroy(qb_job *job); /* NULL-safe */
+QB_API void qb_job_destroy(qb_job *job); /* NULL-safe; does nothing while the job runs */
 
 /* The rotation axis. */
 typedef struct qb_center_options {
@@ -233,6 +253,7 @@ typedef struct qb_center_method {
 } qb_center_method;
 
 typedef struct qb_center_result {
+    size_t struct_size; /* sizeof(qb_center_result), or 0: that of the first version. New fields come at the end */
     double column, confidence;
     int count;
     qb_center_method method[8];

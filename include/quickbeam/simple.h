@@ -31,6 +31,12 @@ QB_API qb_status qb_fbp(const qb_tensor *projections, const double *angles, doub
 QB_API qb_status qb_fdk(const qb_tensor *projections, const qb_geometry *geometry,
                         const qb_tensor *volume, const qb_fdk_options *options, const qb_env *env);
 
+/* Model-based reconstruction of line integrals [view][row][column] into volume [z][y][x], float32 or float16, as qb_fbp
+ * otherwise; with options->prox_array one call is the proximal map of the data, for plug and play: both arrays of the
+ * options may be the volume's. */
+QB_API qb_status qb_mbir(const qb_tensor *projections, const double *angles, double pixel_size,
+                         const qb_tensor *volume, const qb_mbir_options *options, const qb_env *env);
+
 /* Line integrals of volume [z][y][x] in 1/mm along the rays of `geometry`, into projections
  * [view][row][column], float32 or float16. grid says where the voxels are; NULL: as large as pixels
  * appear at the axis, about the origin. */

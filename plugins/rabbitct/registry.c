@@ -60,14 +60,14 @@ int quickbeamBackprojection(global_data *data) {
         good = qb_rabbitct_add(engine, views, n, data->volumeData);
     }
     if (views_in_all == 0 || last->id < 1 || (uint32_t)last->id >= views_in_all)
-        qb_rabbitct_flush(engine, data->volumeData);
+        good = qb_rabbitct_flush(engine, data->volumeData) && good;
     return good;
 }
 
 int quickbeamFinish(global_data *data) {
     if (!engine) return 0;
-    qb_rabbitct_flush(engine, data->volumeData);
+    const bool good = qb_rabbitct_flush(engine, data->volumeData);
     qb_rabbitct_destroy(engine);
     engine = NULL;
-    return 1;
+    return good;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "quickbeam/array.h"
+#include "base/array.h"
 
 #include <string.h>
 
@@ -26,7 +26,7 @@ const char *qb_dtype_name(qb_dtype dtype) { return is_known(dtype) ? dtypes[dtyp
 bool qb_dtype_is_float(qb_dtype dtype) { return is_known(dtype) && dtype >= QB_F16; }
 
 bool qb_dtype_parse(const char *text, qb_dtype *dtype) {
-    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+    for (size_t i = 0; text && dtype && i < sizeof dtypes / sizeof dtypes[0]; i++) {
         if (strcmp(text, dtypes[i].name) == 0) {
             *dtype = (qb_dtype)i;
             return true;
@@ -52,15 +52,23 @@ void qb_array_destroy(qb_array *array) {
 }
 
 size_t qb_array_count(const qb_array *array) {
-    return array->shape[0] * array->shape[1] * array->shape[2];
+    return array ? array->shape[0] * array->shape[1] * array->shape[2] : 0;
+}
+
+qb_status qb__array_check(const qb_array *array, const char *what) {
+    const size_t *n = array->shape;
+    if (!is_known(array->dtype))
+        return qb__fail(QB_BAD_ARGUMENT, "%s: there is no dtype %d", what, (int)array->dtype);
+    if (array->data || qb_array_count(array) == 0) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "%s of %zu x %zu x %zu: data is NULL", what, n[0], n[1], n[2]);
 }
 
 qb_status qb_array_to_float(qb_array *array) {
     QB__NEED(array);
-    if (array->dtype == QB_F32) return QB_OK;
+    qb_status status = qb__array_check(array, "an array");
+    if (status != QB_OK || array->dtype == QB_F32) return status;
     qb_array converted;
-    qb_status status =
-        qb_array_create(QB_F32, array->shape[0], array->shape[1], array->shape[2], &converted);
+    status = qb_array_create(QB_F32, array->shape[0], array->shape[1], array->shape[2], &converted);
     if (status != QB_OK) return status;
     qb_convert_to_float(array->data, array->dtype, qb_array_count(array), converted.data);
     qb_array_destroy(array);
@@ -86,64 +94,5 @@ void qb_convert_to_float(const void *values, qb_dtype dtype, size_t count, float
 #undef WIDEN
     case QB_F16: qb__half_to_float(values, count, out); break;
     case QB_F32: memmove(out, values, count * sizeof *out); break;
-    }
-}
-
-/* Round to nearest even with one addition: exact for 0 <= x < 2^22. Signed, as vectors have that. */
-static inline int quantise(float x, float scale, float low, float top) {
-    float q = (x - low) * scale;
-    q = q > 0.0f ? q : 0.0f; /* NaN too */
-    q = q < top ? q : top;
-    return (int)(q + 8388608.0f - 8388608.0f);
-}
-
-/* Half floats end at 65504; infinity is no value of a volume. NaN stays. */
-static void halve(const float *values, size_t count, unsigned short *out) {
-    enum { BLOCK = 256 };
-    float block[BLOCK];
-    for (size_t at = 0; at < count; at += BLOCK) {
-        size_t n = count - at < BLOCK ? count - at : BLOCK;
-        for (size_t i = 0; i < n; i++) {
-            float v = values[at + i];
-            block[i] = v > 65504.0f ? 65504.0f : v < -65504.0f ? -65504.0f : v;
-        }
-        qb__float_to_half(block, n, out + at);
-    }
-}
-
-size_t qb_count_outside(const float *values, size_t count, qb_dtype dtype, double low,
-                        double high) {
-    double half = 0.5 * (high - low) / (dtype == QB_U8 ? 255 : 65535);
-    float least = (float)(low - half), most = (float)(high + half);
-    size_t outside = 0;
-    if (dtype == QB_F32) return 0;
-    if (dtype == QB_F16) least = -65519.996f, most = 65519.996f; /* beyond it, rounding makes no 65504 */
-    /* Without branches, and counted in what vectors of floats count in. */
-    enum { RUN = 1 << 16 };
-    for (size_t at = 0; at < count; at += RUN) {
-        const size_t n = count - at < RUN ? count - at : RUN;
-        int inside = 0;
-        for (size_t i = 0; i < n; i++) inside += (values[at + i] >= least) & (values[at + i] <= most);
-        outside += n - (size_t)inside;
-    }
-    return outside;
-}
-
-void qb_convert_from_float(const float *values, size_t count, qb_dtype dtype, double low,
-                           double high, void *out) {
-    float top = dtype == QB_U8 ? 255.0f : 65535.0f;
-    float scale = high > low ? (float)(top / (high - low)) : 0.0f, base = (float)low;
-    if (dtype == QB_U8) {
-        unsigned char *bytes = out;
-        for (size_t i = 0; i < count; i++)
-            bytes[i] = (unsigned char)quantise(values[i], scale, base, top);
-    } else if (dtype == QB_U16) {
-        unsigned short *words = out;
-        for (size_t i = 0; i < count; i++)
-            words[i] = (unsigned short)quantise(values[i], scale, base, top);
-    } else if (dtype == QB_F16) {
-        halve(values, count, out);
-    } else if (out != values) {
-        memcpy(out, values, count * sizeof *values);
     }
 }

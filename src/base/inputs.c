@@ -77,6 +77,26 @@ void qb__input_read(const char *path, const void *data, size_t bytes) {
     }
 }
 
+static void tell_hash(const qb__input *seen, uint64_t hash) {
+    for (qb__inputs *outer = collecting; outer; outer = outer->outer)
+        for (size_t i = 0; i < outer->count; i++)
+            if (compare(&outer->file[i], seen) == 0) outer->file[i].hash = hash, outer->file[i].hashed = true;
+}
+
+qb_status qb__inputs_hash(const qb__inputs *inputs, uint64_t most) {
+    uint64_t bytes = 0, hash;
+    qb_status status = QB_OK;
+    for (size_t i = 0; i < inputs->count; i++) bytes += inputs->file[i].bytes;
+    if (!qb__hash_known() || bytes > most) return QB_OK;
+    for (size_t i = 0; status == QB_OK && i < inputs->count; i++) {
+        const qb__input *file = &inputs->file[i];
+        if (i > 0 && compare(file, file - 1) == 0) continue;
+        status = qb__hash_file(file->path, &hash);
+        if (status == QB_OK) tell_hash(file, hash);
+    }
+    return status;
+}
+
 static const qb__input *find(const qb__inputs *inputs, const qb__input *key) {
     const qb__input *found =
         inputs->count ? bsearch(key, inputs->file, inputs->count, sizeof *key, compare) : NULL;

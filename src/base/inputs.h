@@ -40,6 +40,10 @@ void qb__input_seen(const char *path, const struct stat *about);
 /* All its bytes, where a reader has them at hand: they are hashed. */
 void qb__input_read(const char *path, const void *data, size_t bytes);
 
+/* Hash the files of a list that has ended, each read once more, and tell those who collect around it. Nothing
+ * where they are more than `most` bytes together: a large file, of which little was wanted. */
+qb_status qb__inputs_hash(const qb__inputs *inputs, uint64_t most);
+
 /* [{path, bytes, xxh3}] of all of them, sorted, paths whole; of folders with many of them {path, files,
  * bytes}. xxh3 where the contents were at hand. What lacks memory is remembered (base/json.h). */
 cJSON *qb__inputs_list(const qb__inputs *inputs);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/comm.h"
 #include "base/status.h"
 
 /* A callback that runs. Those of one environment wait for each other, also where the library works with a copy of it
@@ -61,6 +62,7 @@ void qb__log(const qb_env *env, qb_log_level level, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    qb__printable(text);
     begin(&one, env);
     env->log(env->user, level, text);
     end(&one);
@@ -82,10 +84,13 @@ qb_status qb__check_callback(void) {
 }
 
 /* Another thread may be setting it. */
-bool qb__cancelled(const qb_env *env) {
+static bool stopped(const qb_env *env) {
     return env && env->cancel && __atomic_load_n(env->cancel, __ATOMIC_RELAXED);
 }
 
+bool qb__cancelled(const qb_env *env) { return stopped(env) || qb__comm_warned(qb__comm_of(env)); }
+
 qb_status qb__check_cancel(const qb_env *env) {
-    return qb__cancelled(env) ? qb__fail(QB_CANCELLED, "interrupted before the end") : QB_OK;
+    if (stopped(env)) return qb__fail(QB_CANCELLED, "interrupted before the end");
+    return qb__cancelled(env) ? qb__fail(QB_CANCELLED, "another rank has failed") : QB_OK;
 }

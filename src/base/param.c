@@ -128,6 +128,8 @@ static qb_status set_choice(const qb_param *row, void *options, const char *valu
 }
 
 qb_status qb_param_set(const qb_param *row, void *options, const char *value) {
+    QB__NEED(row);
+    QB__NEED(options);
     size_t size = *(const size_t *)options;
     if (size && row->offset + field_size(row) > size)
         return refuse(row, value, "the struct of the caller, which is older, has no such field");
@@ -172,13 +174,24 @@ static void print_double(double number, char *text, size_t size) {
     if (qb__strtod(text, NULL) != number) qb__print(text, size, "%.17g", number);
 }
 
+/* A choice by its number, as far as there are so many. */
+static const char *choice_at(const qb_param *row, int number) {
+    const char *at = row->choices;
+    for (int i = number - (int)row->min; i > 0 && at; i--) {
+        at = strchr(at, '|');
+        if (at) at++;
+    }
+    return at && number >= (int)row->min ? at : "";
+}
+
 bool qb_param_get(const qb_param *row, const void *options, char *text, size_t size) {
+    if (!row || !options || !text || size == 0) return false;
     const void *at = (const char *)options + row->offset;
     size_t has = *(const size_t *)options;
     text[0] = 0;
     if (has && row->offset + field_size(row) > has) return false;
     switch (row->type) {
-    case QB_PARAM_FLAG: snprintf(text, size, "%s", *(const bool *)at ? "true" : "false"); break;
+    case QB_PARAM_FLAG: snprintf(text, size, "%s", *(const unsigned char *)at ? "true" : "false"); break;
     case QB_PARAM_INT: snprintf(text, size, "%d", *(const int *)at); break;
     case QB_PARAM_BYTES: snprintf(text, size, "%zu", *(const size_t *)at); break;
     case QB_PARAM_DOUBLE: print_double(*(const double *)at, text, size); break;
@@ -187,9 +200,7 @@ bool qb_param_get(const qb_param *row, const void *options, char *text, size_t s
         snprintf(text, size, "%s", *(char *const *)at);
         break;
     case QB_PARAM_CHOICE: {
-        const char *from = row->choices;
-        for (int i = *(const int *)at - (int)row->min; i > 0 && from; i--)
-            from = strchr(from, '|') + 1;
+        const char *from = choice_at(row, *(const int *)at);
         snprintf(text, size, "%.*s", (int)strcspn(from, "|"), from);
         break;
     }
@@ -197,7 +208,7 @@ bool qb_param_get(const qb_param *row, const void *options, char *text, size_t s
     case QB_PARAM_NUMBERS: {
         const qb_numbers *numbers = at;
         size_t used = 0;
-        for (int i = 0; i < numbers->count && used + 32 < size; i++) {
+        for (int i = 0; i < numbers->count && i < 8 && used + 32 < size; i++) {
             if (i) text[used++] = ',';
             print_double(numbers->value[i], text + used, size - used);
             used += strlen(text + used);
@@ -217,7 +228,7 @@ static const qb_param *end_of(const qb_param *table) {
     return table;
 }
 
-size_t qb_params_size(const qb_param *table) { return end_of(table)->offset; }
+size_t qb_params_size(const qb_param *table) { return table ? end_of(table)->offset : 0; }
 
 static size_t first_size(const qb_param *table) { return (size_t)end_of(table)->min; }
 
@@ -240,7 +251,8 @@ static size_t size_of(const qb_param *table, const void *options) {
 }
 
 void qb_params_clear(const qb_param *table, void *options) {
-    for (const qb_param *row = table; row->name; row++) {
+    if (!options) return;
+    for (const qb_param *row = table; row && row->name; row++) {
         if (row->type != QB_PARAM_TEXT || !reaches(row, size_of(table, options))) continue;
         char **slot = field(row, options);
         qb__free(*slot);
@@ -249,6 +261,8 @@ void qb_params_clear(const qb_param *table, void *options) {
 }
 
 qb_status(qb_params_init)(const qb_param *table, void *options, size_t size) {
+    QB__NEED(table);
+    QB__NEED(options);
     qb_status status = check_size(table, size);
     if (status != QB_OK) return status;
     memset(options, 0, size);
@@ -345,6 +359,8 @@ qb_status qb__params_view(const qb_param *table, const void *from, void *to) {
 }
 
 qb_status qb_params_copy(const qb_param *table, const void *from, void *to) {
+    QB__NEED(table);
+    QB__NEED(to);
     qb_status status = qb__params_view(table, from, to);
     if (status != QB_OK) return status;
     for (const qb_param *row = table; row->name; row++) {
@@ -358,7 +374,7 @@ qb_status qb_params_copy(const qb_param *table, const void *from, void *to) {
 }
 
 const qb_param *qb_param_find(const qb_param *table, const char *name) {
-    for (const qb_param *row = table; row->name; row++) {
+    for (const qb_param *row = table; row && name && row->name; row++) {
         if (strcmp(row->name, name) == 0) return row;
     }
     return NULL;
@@ -366,6 +382,9 @@ const qb_param *qb_param_find(const qb_param *table, const char *name) {
 
 qb_status qb_params_set(const qb_param *table, void *options, const char *name,
                         const char *value) {
+    QB__NEED(table);
+    QB__NEED(options);
+    QB__NEED(name);
     const qb_param *row = qb_param_find(table, name);
     if (row) return qb_param_set(row, options, value);
     return qb__fail(QB_BAD_ARGUMENT, "there is no option %s beside %s, ...", name, table->name);

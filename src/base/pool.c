@@ -3,8 +3,11 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -14,6 +17,7 @@ struct qb__pool {
     pthread_cond_t work;
     qb__batch *queue; /* sorted by priority, first come first served within one */
     bool closing;
+    _Atomic uint64_t nanoseconds; /* of qb__pool_for */
     int threads, started;
     struct worker {
         qb__pool *pool;
@@ -111,6 +115,7 @@ void qb__pool_submit(qb__pool *pool, qb__batch *batch) {
 struct waiter {
     void (*run)(void *context, size_t task, int worker);
     void *context;
+    qb__pool *pool;
     pthread_mutex_t lock;
     pthread_cond_t ready;
     bool done;
@@ -118,7 +123,10 @@ struct waiter {
 
 static void wait_run(void *context, size_t task, int worker) {
     struct waiter *waiter = context;
+    const double from = qb__now_thread();
     waiter->run(waiter->context, task, worker);
+    const uint64_t used = (uint64_t)(1e9 * (qb__now_thread() - from));
+    atomic_fetch_add_explicit(&waiter->pool->nanoseconds, used, memory_order_relaxed);
 }
 
 static void wait_done(void *context) {
@@ -131,7 +139,7 @@ static void wait_done(void *context) {
 
 void qb__pool_for(qb__pool *pool, size_t count, void (*run)(void *context, size_t task, int worker),
                   void *context) {
-    struct waiter waiter = {.run = run, .context = context};
+    struct waiter waiter = {.run = run, .context = context, .pool = pool};
     pthread_mutex_init(&waiter.lock, NULL);
     pthread_cond_init(&waiter.ready, NULL);
     qb__batch batch = {.run = wait_run, .done = wait_done, .context = &waiter, .count = count};
@@ -142,3 +150,5 @@ void qb__pool_for(qb__pool *pool, size_t count, void (*run)(void *context, size_
     pthread_cond_destroy(&waiter.ready);
     pthread_mutex_destroy(&waiter.lock);
 }
+
+double qb__pool_for_seconds(const qb__pool *pool) { return 1e-9 * (double)atomic_load(&pool->nanoseconds); }

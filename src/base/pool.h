@@ -29,5 +29,7 @@ void qb__pool_submit(qb__pool *pool, qb__batch *batch);
 /* Run count tasks and come back when all are done. Not from inside a task. */
 void qb__pool_for(qb__pool *pool, size_t count, void (*run)(void *context, size_t task, int worker),
                   void *context);
+/* Processor time of all tasks so far that were run by qb__pool_for: what stages of a pipeline that block have others do. */
+double qb__pool_for_seconds(const qb__pool *pool);
 
 #endif

@@ -28,6 +28,10 @@ bool qb__is_system_fault(int error);
         if (!(pointer)) return qb__fail(QB_BAD_ARGUMENT, "%s: %s is NULL", __func__, #pointer);    \
     } while (0)
 
+/* Words from files and names may hold anything, and go to terminals: what is no printable character becomes a
+ * blank, in place. */
+void qb__printable(char *text);
+
 /* Leave the function through its out: label when a call fails. */
 #define QB__TRY(call)                                                                              \
     do {                                                                                           \

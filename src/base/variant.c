@@ -5,12 +5,12 @@
 
 const char *qb_accuracy_name(qb_accuracy accuracy) {
     static const char *const names[] = {"high", "normal", "fast"};
-    return names[accuracy];
+    return (unsigned)accuracy < sizeof names / sizeof *names ? names[accuracy] : "unknown";
 }
 
 const char *qb_interp_name(qb_interp interp) {
     static const char *const names[] = {"linear", "nearest", "oversample", "auto"};
-    return names[interp];
+    return (unsigned)interp < sizeof names / sizeof *names ? names[interp] : "unknown";
 }
 
 double qb__accuracy_bound(qb_accuracy accuracy) {

@@ -29,8 +29,13 @@ const char *qb_build_summary(void) {
                 LACK("hashes of inputs", "libxxhash-dev")
 #endif
 #ifdef QB_HAVE_EXPAT
-                    HAVE("RTK geometry XML", "libexpat1-dev");
+                    HAVE("RTK geometry XML", "libexpat1-dev")
 #else
-                    LACK("RTK geometry XML", "libexpat1-dev");
+                    LACK("RTK geometry XML", "libexpat1-dev")
+#endif
+#ifdef QB_HAVE_MPI
+                        HAVE("MPI", "libopenmpi-dev");
+#else
+                        LACK("MPI", "libopenmpi-dev");
 #endif
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "base/params.h"
 #include "base/status.h"
 #include "bench/bench_backproject.h"
@@ -19,7 +20,7 @@ const qb_param qb_bench_params[] = {
     {"geometry", QB_PARAM_CHOICE, offsetof(qb_bench_options, geometry), NULL, "parallel",
      "parallel|cone", QB_BEAM_PARALLEL, 0, "beam", 0},
     {"size", QB_PARAM_NUMBERS, offsetof(qb_bench_options, size), "NX[,NY,NZ]", NULL, NULL, 1, 16384,
-     "voxels of the volume; default: 1024,1024,64, of a cone beam 512,512,512, of rabbitct 256", 0},
+     "voxels of the volume; default: 1024,1024,64, of a cone beam 512,512,512, of rabbitct and mpi 256", 0},
     {"views", QB_PARAM_INT, offsetof(qb_bench_options, views), "N", "1024", NULL, 1, 100000,
      "projections", 0},
     {"detector", QB_PARAM_NUMBERS, offsetof(qb_bench_options, detector), "COLUMNS[,ROWS]", NULL,
@@ -35,7 +36,13 @@ const qb_param qb_bench_params[] = {
      "rabbitct: the volume to compare with, uint16 HU; default: the data set's own", 0},
     {"repeat", QB_PARAM_INT, offsetof(qb_bench_options, repeat), "N", "5", NULL, 1, 64,
      "timed runs; the median counts", 0},
-    QB_PARAMS_END(qb_bench_options, reference),
+    {"ablate", QB_PARAM_FLAG, offsetof(qb_bench_options, ablate), NULL, "false", NULL, 0, 0,
+     "mbir on a device: then each parameter of the kernel is changed by itself, and timed", 0},
+    {"ladder", QB_PARAM_FLAG, offsetof(qb_bench_options, ladder), NULL, "false", NULL, 0, 0,
+     "rabbitct, ifdk on a device: the kernels of the paper's table, one after another", 0},
+    {"problem", QB_PARAM_TEXT, offsetof(qb_bench_options, problem), "NAME", NULL, NULL, 0, 0,
+     "ifdk: one problem, pixels-voxels: 512-128, 512-1k, 512-2k (1k x 1k x 2k), ... 2k-2k; default: all that fit", 0},
+    QB_PARAMS_END(qb_bench_options, problem),
 };
 
 typedef qb_status (*run_bench)(const qb_bench_options *options, const qb_env *env, cJSON *result);
@@ -75,13 +82,15 @@ static const struct {
      NULL},
     {"filter", {bench_filter, true, true, {FLAT}}, {bench_filter, false, false, {CUBE}}, NULL},
     {"fbp", {qb__bench_fbp, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, NULL},
-    {"fdk", {qb__bench_fdk, false, false, {CUBE}}, {qb__bench_fdk, false, false, {CUBE}}, NULL},
+    {"fdk", {qb__bench_fdk, true, false, {CUBE}}, {qb__bench_fdk, true, false, {CUBE}}, NULL},
     {"resident", {qb__bench_resident, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, NULL},
-    {"mbir", {qb__bench_mbir, false, false, {3, {512, 512, 16}}}, {NULL, false, false, {CUBE}}, NULL},
+    {"mbir", {qb__bench_mbir, true, false, {3, {512, 512, 16}}}, {NULL, false, false, {CUBE}}, NULL},
     {"io", {qb__bench_io, false, true, {FLAT}}, {qb__bench_io, false, false, {CUBE}}, NULL},
+    {"ifdk", {qb__bench_ifdk, true, false, {1, {1024}}}, {qb__bench_ifdk, true, false, {1, {1024}}}, NULL},
+    {"mpi", {qb__bench_mpi, false, false, {3, {256, 256, 256}}}, {qb__bench_mpi, false, false, {3, {256, 256, 256}}}, NULL},
     {"rabbitct",
-     {NULL, false, false, {1, {256}}},
-     {NULL, false, false, {1, {256}}},
+     {NULL, true, false, {1, {256}}},
+     {NULL, true, false, {1, {256}}},
      qb__bench_rabbitct},
 };
 enum { BENCHES = sizeof benches / sizeof benches[0] };
@@ -95,13 +104,28 @@ static qb_status check_device(const way *side, const char *name, bool cone, cons
                     device, name, cone ? " of a cone beam" : "");
 }
 
+/* What only the papers' benchmarks know. */
+static qb_status check_papers(const char *name, const qb_bench_options *options) {
+    const bool ifdk = strcmp(name, "ifdk") == 0;
+    if (options->ladder && !ifdk && strcmp(name, "rabbitct") != 0)
+        return qb__fail(QB_BAD_ARGUMENT, "%s takes no --ladder: rabbitct and ifdk have one", name);
+    if (options->ladder && options->kernel)
+        return qb__fail(QB_BAD_ARGUMENT, "--ladder goes through kernels of its own: leave --kernel out");
+    if (options->problem && !ifdk) return qb__fail(QB_BAD_ARGUMENT, "%s takes no --problem: ifdk does", name);
+    return QB_OK;
+}
+
 static qb_status run(size_t bench, const char *file, const qb_bench_options *options,
                      const qb_env *env, cJSON *result) {
     const char *name = benches[bench].name;
     qb_bench_options all = *options;
     const bool cone = options->geometry == QB_BEAM_CONE;
+    if (qb__comm_of(env) && strcmp(name, "mpi") != 0)
+        return qb__fail(QB_UNSUPPORTED, "qb bench %s is no work for %d processes: start it once, without mpirun; mpi is",
+                        name, qb__comm_count(qb__comm_of(env)));
     const way *side = cone ? &benches[bench].cone : &benches[bench].parallel;
     qb_status able = check_device(side, name, cone, env);
+    if (able == QB_OK) able = check_papers(name, options);
     if (able == QB_OK && side->parallel) able = qb__kernel_interp(all.kernel, &all.interp, env);
     if (able != QB_OK) return able;
     if (all.size.count == 0) all.size = side->size;
@@ -118,6 +142,7 @@ static qb_status run(size_t bench, const char *file, const qb_bench_options *opt
 qb_status qb_bench(const char *what, const char *file, const qb_bench_options *given,
                    const qb_env *env, char **json) {
     QB__NEED(what);
+    QB__NEED(json);
     qb_bench_options options;
     *json = NULL;
     qb_status status = qb__params_view(qb_bench_params, given, &options);
@@ -134,7 +159,7 @@ qb_status qb_bench(const char *what, const char *file, const qb_bench_options *g
     }
     return qb__fail(
         QB_BAD_ARGUMENT,
-        "there is no %s; there are backproject, filter, fbp, fdk, resident, mbir, io and rabbitct", what);
+        "there is no %s; there are backproject, filter, fbp, fdk, resident, mbir, io, ifdk, mpi and rabbitct", what);
 }
 
 void qb_text_free(char *text) {

@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "bench/bench_backproject.h"
 #include "bench/bench_ratio.h"
-#include "bench/device_trial.h"
+#include "bench/trial.h"
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "cpu/features.h"
 #include "geometry/parallel.h"
@@ -177,7 +177,7 @@ out:
 
 /* ---- on a device ---- */
 
-static void report_device(const qb__choice *choice, const qb__device_result *result, unsigned slices,
+static void report_device(const qb__choice *choice, const qb__trial_result *result, unsigned slices,
                    const qb__device_info *info, const qb__bp_parallel_problem *problem,
                    cJSON *json) {
     cJSON_AddStringToObject(json, "kernel", choice->variant->id);
@@ -203,31 +203,26 @@ static qb_status bench_device(const qb_bench_options *options, qb__device *devic
     if (options->size.count == 1) n[1] = n[0];
     size_t columns = options->detector.count ? (size_t)options->detector.value[0] : n[0];
     const qb__device_info *info = qb__device_info_of(device);
-    qb__device_trial *trial = NULL;
+    qb__trial *trial = NULL;
     qb__choice choice;
-    qb__device_result result;
+    qb__trial_result result;
     qb_status status;
-    QB__TRY(qb__device_trial_create(device, (size_t)options->views, columns, n[0], n[1],
-                                    (unsigned)n[2], &trial));
-    const qb__bp_parallel_problem *problem = qb__device_trial_problem(trial);
-    QB__TRY(qb__choose(&(qb__question){.operation = QB__BP_PARALLEL,
-                                       .device = info,
-                                       .problem = problem,
-                                       .slices = n[2],
-                                       .interp = options->interp,
-                                       .accuracy = options->accuracy,
-                                       .id = options->kernel},
-                       &choice));
+    const qb__trial_sizes sizes = {(size_t)options->views, columns, 1, n[0], n[1], n[2]};
+    QB__TRY(qb__trial_create(QB__BP_PARALLEL, device, &sizes, &trial));
+    qb__question question = qb__trial_question(trial);
+    question.interp = options->interp;
+    question.accuracy = options->accuracy;
+    question.id = options->kernel;
+    QB__TRY(qb__choose(&question, &choice));
     unsigned slices = (unsigned)n[2], most = choice.variant->most;
     if (most && slices > most) {
         choice.predicted *= (double)most / qb__variant_padded(choice.variant, slices);
         slices = most;
     }
-    QB__TRY(qb__device_trial_run(trial, qb__bp_parallel_on_device(choice.variant), choice.values,
-                                 slices, options->repeat, &result));
-    report_device(&choice, &result, slices, info, problem, json);
+    QB__TRY(qb__trial_run(trial, choice.variant, choice.values, slices, options->repeat, &result));
+    report_device(&choice, &result, slices, info, question.problem, json);
 out:
-    qb__device_trial_destroy(trial);
+    qb__trial_destroy(trial);
     return status;
 }
 

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "bench/bench_backproject.h"
 #include "bench/bench_ratio.h"
-#include "bench/cone_trial.h"
+#include "bench/trial.h"
 #include "cpu/features.h"
 #include "planner/choose.h"
 #include "planner/device_select.h"
@@ -23,11 +23,11 @@
 
 enum { IMAGES = 4, KERNELS = 2, REPEAT_MAX = 64, SAMPLES = 1000 };
 
-typedef struct contestant {
+typedef struct candidate {
     const qb__bp_cone_variant *variant;
     char *packed;
     double seconds[REPEAT_MAX], packing, rel_l2, ratio;
-} contestant;
+} candidate;
 
 typedef struct bench {
     qb__bp_cone_problem problem;
@@ -36,9 +36,9 @@ typedef struct bench {
     float *images; /* [IMAGES][row][column]; view v shows number v % IMAGES */
     float *volume;
     qb__pool *pool;
-    contestant all[KERNELS];
+    candidate all[KERNELS];
     size_t count;
-    contestant *now; /* whom tasks work for */
+    candidate *now; /* whom tasks work for */
     char *scratch;   /* [thread] */
     size_t scratch_bytes, bricks[3];
 } bench;
@@ -79,7 +79,7 @@ static void pack_task(void *context, size_t view, int worker) {
                           b->now->packed + view * bytes);
 }
 
-static qb_status prepare(bench *b, contestant *c) {
+static qb_status prepare(bench *b, candidate *c) {
     const size_t bytes = c->variant->view_bytes(&b->problem, whole(b));
     const size_t scratch = (c->variant->scratch_bytes(&b->problem) + 63) / 64 * 64;
     if (scratch > b->scratch_bytes) b->scratch_bytes = scratch;
@@ -114,7 +114,7 @@ static void brick_task(void *context, size_t task, int worker) {
                          b->scratch + (size_t)worker * b->scratch_bytes);
 }
 
-static double run(bench *b, contestant *c) {
+static double run(bench *b, candidate *c) {
     const size_t n[3] = {b->problem.nx, b->problem.ny, b->problem.nz};
     b->now = c;
     for (int i = 0; i < 3; i++) b->bricks[i] = (n[i] + extent(b, i) - 1) / extent(b, i);
@@ -137,7 +137,7 @@ static double error_of(const bench *b) {
     return sqrt(error / norm);
 }
 
-static qb_status against_scalar(const bench *b, contestant *c) {
+static qb_status against_scalar(const bench *b, candidate *c) {
     const qb__bp_cone_variant *both[] = {c->variant, qb__bench_cone_scalar(c->variant)};
     qb__bp_cone_problem few = b->problem;
     double seconds[2];
@@ -147,7 +147,7 @@ static qb_status against_scalar(const bench *b, contestant *c) {
     return status;
 }
 
-static void describe(const bench *b, contestant *c, int repeat, cJSON *result) {
+static void describe(const bench *b, candidate *c, int repeat, cJSON *result) {
     const qb__bp_cone_problem *p = &b->problem;
     const double seconds = qb__median(c->seconds, (size_t)repeat);
     const double updates = (double)p->nx * (double)p->ny * (double)p->nz * (double)p->views;

@@ -2,10 +2,10 @@
 /* qb bench backproject --geometry cone on a device: data there, back-projection alone. */
 #include "base/status.h"
 #include "bench/bench_backproject.h"
-#include "bench/cone_trial.h"
+#include "bench/trial.h"
 #include "planner/choose.h"
 
-static void report(const qb__choice *choice, const qb__cone_result *r, const qb__bp_cone_problem *p,
+static void report(const qb__choice *choice, const qb__trial_result *r, const qb__bp_cone_problem *p,
                    const qb__device_info *info, cJSON *json) {
     const double updates = (double)(p->nx * p->ny) * (double)p->nz * (double)p->views;
     cJSON_AddStringToObject(json, "kernel", choice->variant->id);
@@ -22,27 +22,30 @@ static void report(const qb__choice *choice, const qb__cone_result *r, const qb_
     cJSON_AddStringToObject(json, "device", info->name);
 }
 
+/* A trial of these sizes, and the kernel that the options mean for it; destroy the trial, also after a failure. */
+static qb_status make_trial(const qb_bench_options *options, qb__device *device, const qb__bp_cone_problem *of,
+                            qb__trial **trial, qb__choice *choice) {
+    const qb__trial_sizes sizes = {of->views, of->columns, of->rows, of->nx, of->ny, of->nz};
+    qb_status status = qb__trial_create(QB__BP_CONE, device, &sizes, trial);
+    if (status != QB_OK) return status;
+    qb__question question = qb__trial_question(*trial);
+    question.accuracy = options->accuracy;
+    question.id = options->kernel;
+    return qb__choose(&question, choice);
+}
+
 qb_status qb__bench_backproject_cone_device(const qb_bench_options *options,
                                             const qb__bp_cone_problem *sizes, qb__device *device,
                                             cJSON *result) {
     const qb__device_info *info = qb__device_info_of(device);
-    qb__cone_trial *trial = NULL;
-    qb__cone_result found;
+    qb__trial *trial = NULL;
+    qb__trial_result found;
     qb__choice choice;
     qb_status status;
-    QB__TRY(qb__cone_trial_create(device, sizes, &trial));
-    const qb__bp_cone_problem *problem = qb__cone_trial_problem(trial);
-    QB__TRY(qb__choose(&(qb__question){.operation = QB__BP_CONE,
-                                       .device = info,
-                                       .problem = problem,
-                                       .slices = 1,
-                                       .accuracy = options->accuracy,
-                                       .id = options->kernel},
-                       &choice));
-    QB__TRY(qb__cone_trial_run(trial, qb__bp_cone_on_device(choice.variant), choice.values,
-                               options->repeat, &found));
-    report(&choice, &found, problem, info, result);
+    QB__TRY(make_trial(options, device, sizes, &trial, &choice));
+    QB__TRY(qb__trial_run(trial, choice.variant, choice.values, 1, options->repeat, &found));
+    report(&choice, &found, sizes, info, result);
 out:
-    qb__cone_trial_destroy(trial);
+    qb__trial_destroy(trial);
     return status;
 }

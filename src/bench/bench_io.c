@@ -22,6 +22,13 @@ qb_status qb__bench_folder_create(qb__bench_folder *folder) {
     return qb__fail_errno(errno, "creating a folder like", folder->path);
 }
 
+qb_status qb__bench_folder_in(const char *folder, qb__bench_folder *made) {
+    const int n = snprintf(made->path, sizeof made->path, "%s/.quickbeam-measure-XXXXXX", folder);
+    if (n >= (int)sizeof made->path) return qb__fail(QB_BAD_ARGUMENT, "%s: the name is too long", folder);
+    if (mkdtemp(made->path)) return QB_OK;
+    return qb__fail_errno(errno, "creating a folder in", folder);
+}
+
 void qb__bench_folder_remove(const qb__bench_folder *folder) {
     DIR *list = opendir(folder->path);
     char path[sizeof folder->path + sizeof ((struct dirent *)0)->d_name + 1];

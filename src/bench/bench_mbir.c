@@ -14,7 +14,9 @@
 #include "geometry/parallel.h"
 #include "geometry/phantom.h"
 #include "planner/choose.h"
-#include "recon/mbir/icd_stack.h"
+#include "ops/matrix_cache.h"
+#include "planner/device_select.h"
+#include "recon/mbir/icd_bands.h"
 #include "recon/mbir/mbir.h"
 
 enum { GOLDEN = 40 };
@@ -24,6 +26,8 @@ static const double water = 0.02, close_enough = 10, photons = 50000, snr_db = 3
 static const double reference_matrix = 1030, reference_slice = 5.1, reference_equit = 0.75;
 
 typedef struct bench {
+    qb__device_set set; /* empty: the CPU descends */
+    qb__choice choice;  /* of the device's kernel */
     qb_geometry geometry;
     qb_grid grid;
     qb__phantom phantom;
@@ -75,6 +79,19 @@ out:
     return status;
 }
 
+/* The CPU's kernel makes the matrix's columns in any case. */
+static qb_status choose(bench *b, const qb__question *asked, qb__choice *cpu) {
+    qb__question question = *asked;
+    if (b->set.count) {
+        question.device = qb__device_info_of(b->set.device[0]);
+        qb_status status = qb__choose(&question, &b->choice);
+        if (status != QB_OK) return status;
+        question.device = NULL;
+        question.id = NULL;
+    }
+    return qb__choose(&question, cpu);
+}
+
 static qb_status make(const qb_bench_options *o, const qb_env *env, bench *b) {
     const size_t nx = (size_t)o->size.value[0], ny = o->size.count > 1 ? (size_t)o->size.value[1] : nx;
     const size_t slices = o->size.count > 2 ? (size_t)o->size.value[2] : 1, views = (size_t)o->views;
@@ -87,7 +104,7 @@ static qb_status make(const qb_bench_options *o, const qb_env *env, bench *b) {
     double *angles = NULL;
     qb_status status;
     b->grid = (qb_grid){{nx, ny, slices}, {voxel, voxel, 1}, {0, 0, 0}};
-    QB__TRY(qb__choose(&question, &choice));
+    QB__TRY(choose(b, &question, &choice));
     QB__TRY(qb__pool_create(env ? env->threads : 0, &b->pool));
     QB__TRY(qb__alloc(views, sizeof *angles, &angles));
     QB__TRY(qb__alloc(views, sizeof *b->theta, &b->theta));
@@ -103,6 +120,7 @@ static qb_status make(const qb_bench_options *o, const qb_env *env, bench *b) {
                                      .weighting = QB__WEIGH_TRANSMISSION,
                                      .positive = true, .skip = true, .seed = 1,
                                      .radius = (double)nx / 2, .equits = GOLDEN};
+    b->settings.supervoxels = !b->set.count && qb__icd_stack_few(&b->settings, slices);
 out:
     qb__free(angles);
     return status;
@@ -134,7 +152,7 @@ static qb_status time_matrix(bench *b, double *seconds) {
     for (size_t i = 0; i < nx * ny; i++)
         pixels[count++] = (uint32_t)((i / nx + 1) * (nx + 2) + i % nx + 1);
     const double begun = qb__now();
-    QB__TRY(qb__system_matrix_keep(&kept, QB_MATRIX_BYTES, pixels, count, b->pool));
+    QB__TRY(qb__matrix_keep(&kept, QB_MATRIX_BYTES, pixels, count, b->pool));
     *seconds = qb__now() - begun;
 out:
     qb__free(pixels);
@@ -142,11 +160,12 @@ out:
     return status;
 }
 
+/* NAN where an image cannot be had. */
 static double distance(const bench *b, const qb__icd_stack *stack, float *image) {
     const size_t pixels = b->grid.n[0] * b->grid.n[1];
     double square = 0;
     for (size_t s = 0; s < b->grid.n[2]; s++) {
-        qb__icd_stack_image(stack, s, 1, image);
+        if (qb__icd_stack_image(stack, s, 1, image) != QB_OK) return NAN;
         for (size_t i = 0; i < pixels; i++) {
             const double d = (double)image[i] - (double)b->golden[s * pixels + i];
             square += d * d;
@@ -183,15 +202,19 @@ static qb_status descend(bench *b, bool golden, const qb_env *env, double *start
     qb_status status;
     QB__TRY(qb__alloc((size_t)qb__icd_turns(b->settings.equits), sizeof *trace, &trace));
     QB__TRY(qb__alloc(pixels, sizeof *w.image, &w.image));
-    QB__TRY(qb__icd_stack_create(&b->matrix, QB_MATRIX_FLY, &b->settings, slices, b->pool, &stack));
+    QB__TRY(b->set.count
+                ? qb__icd_stack_create_on(b->set.device[0], qb__icd_device_of(b->choice.variant), b->choice.values,
+                                          &b->matrix, &b->settings, slices, slices, b->pool, &stack)
+                : qb__icd_stack_create(&b->matrix, QB_MATRIX_FLY, &b->settings, slices, b->pool, &stack));
     const double begun = qb__now();
-    QB__TRY(qb__icd_stack_start(stack, b->lines, NULL, b->filter, b->theta, 0));
+    QB__TRY(qb__icd_stack_start(stack, &(qb__icd_given){.lines = b->lines, .filter = b->filter, .theta = b->theta}));
     *start_seconds = qb__now() - begun;
     b->begun = qb__now();
     b->watched = 0;
     const qb__icd_watch see = {watch, &w};
     QB__TRY(qb__icd_stack_run(stack, env, golden ? NULL : &see, trace, &turns, &stopped));
-    for (size_t s = 0; golden && s < slices; s++) qb__icd_stack_image(stack, s, 1, b->golden + s * pixels);
+    for (size_t s = 0; golden && s < slices; s++)
+        QB__TRY(qb__icd_stack_image(stack, s, 1, b->golden + s * pixels));
 out:
     qb__icd_stack_destroy(stack);
     qb__free(trace);
@@ -214,24 +237,89 @@ static void release(bench *b) {
     qb__phantom_destroy(&b->phantom);
     qb_geometry_destroy(&b->geometry);
     qb__pool_destroy(b->pool);
+    qb__device_set_close(&b->set);
+}
+
+/* ---- what each parameter is worth ---- */
+
+/* To the same image with other values of the kernel's parameters. */
+static qb_status descend_with(bench *b, const int *values, const qb_env *env, cJSON *list) {
+    qb__choice kept = b->choice;
+    double start;
+    memcpy(b->choice.values, values, sizeof b->choice.values);
+    qb_status status = descend(b, false, env, &start);
+    cJSON *one = cJSON_CreateObject();
+    cJSON_AddItemToArray(list, one);
+    cJSON_AddItemToObject(one, "kernel_parameters", qb__parameters_json(b->choice.variant, values));
+    if (status == QB_OK) {
+        cJSON_AddNumberToObject(one, "start_seconds", start);
+        cJSON_AddNumberToObject(one, "seconds", b->seconds);
+        cJSON_AddNumberToObject(one, "equits", b->equits);
+        cJSON_AddNumberToObject(one, "equit_seconds_per_slice", b->seconds / b->equits / (double)b->grid.n[2]);
+        cJSON_AddNumberToObject(one, "slices_per_second", (double)b->grid.n[2] / (start + b->seconds));
+    } else {
+        cJSON_AddStringToObject(one, "failed", qb_detail());
+    }
+    b->choice = kept;
+    return status == QB_CANCELLED ? status : QB_OK;
+}
+
+static qb_status ablate(bench *b, const qb_env *env, cJSON *result) {
+    const qb__variant *v = b->choice.variant;
+    cJSON *list = cJSON_AddArrayToObject(result, "ablation");
+    qb_status status = QB_OK;
+    for (int i = 0; i < qb__parameter_count(v); i++)
+        for (int n = 0; n < v->parameters[i].count && status == QB_OK; n++) {
+            int values[QB__PARAMETERS_MAX];
+            memcpy(values, b->choice.values, sizeof values);
+            values[i] = v->parameters[i].values[n];
+            if (values[i] != b->choice.values[i]) status = descend_with(b, values, env, list);
+        }
+    return status;
+}
+
+static void add_device(const bench *b, cJSON *result) {
+    const qb__device_info *info = qb__device_info_of(b->set.device[0]);
+    cJSON_AddStringToObject(result, "device", info->name);
+    cJSON_AddItemToObject(result, "kernel_parameters", qb__parameters_json(b->choice.variant, b->choice.values));
+    cJSON_AddNumberToObject(result, "equit_seconds_per_slice", b->seconds / b->equits / (double)b->grid.n[2]);
+}
+
+/* By core, and how often what the reference does. */
+static void add_cores(const bench *b, const qb_bench_options *options, double all, double matrix, cJSON *result) {
+    const size_t slices = b->grid.n[2];
+    const int threads = qb__pool_threads(b->pool);
+    const bool few = b->settings.supervoxels;
+    const double parts = few ? (double)qb__icd_few_at_once(b->grid.n[0], b->grid.n[1]) : ceil((double)slices / QB__ICD_LANES);
+    const double busy = fmin(threads, parts), each = (double)slices / busy;
+    const bool usual = b->grid.n[0] == 512 && b->grid.n[1] == 512 && options->views == 720 && b->geometry.columns == 1024;
+    cJSON_AddStringToObject(result, "threads_share", few ? "supervoxels" : "slices");
+    cJSON_AddNumberToObject(result, "equit_seconds_per_slice_and_core", b->seconds / b->equits / each);
+    cJSON_AddNumberToObject(result, "slices_per_second_and_core", each / all);
+    cJSON_AddNumberToObject(result, "slices_per_second_and_core_of_iterations", each / b->seconds);
+    cJSON_AddNumberToObject(result, "matrix_seconds", matrix);
+    if (!usual) return;
+    cJSON_AddNumberToObject(result, "matrix_times_reference", reference_matrix / (matrix * threads));
+    cJSON_AddNumberToObject(result, "slices_times_reference", each / b->seconds * reference_slice);
+    cJSON_AddNumberToObject(result, "equit_times_reference", reference_equit * b->equits / b->seconds * each);
 }
 
 qb_status qb__bench_mbir(const qb_bench_options *options, const qb_env *env, cJSON *result) {
     bench b = {0};
     double matrix = 0, start = 0;
     qb_status status;
+    QB__TRY(qb__device_set_open(env, &b.set));
     QB__TRY(make(options, env, &b));
     QB__TRY(sigmas(&b));
     const size_t slices = b.grid.n[2], pixels = b.grid.n[0] * b.grid.n[1];
     const int threads = qb__pool_threads(b.pool);
     QB__TRY(qb__alloc(slices * pixels, sizeof *b.golden, &b.golden));
-    QB__TRY(time_matrix(&b, &matrix));
+    if (!b.set.count) QB__TRY(time_matrix(&b, &matrix));
     qb__info(env, "%zu slices to %d equits, to compare with", slices, GOLDEN);
     QB__TRY(descend(&b, true, env, &start));
     QB__TRY(descend(&b, false, env, &start));
-    const double all = start + b.seconds, busy = fmin(threads, ceil((double)slices / QB__ICD_LANES));
-    const bool usual = b.grid.n[0] == 512 && b.grid.n[1] == 512 && options->views == 720 && b.geometry.columns == 1024;
-    cJSON_AddStringToObject(result, "kernel", b.matrix.variant->head.id);
+    const double all = start + b.seconds;
+    cJSON_AddStringToObject(result, "kernel", b.set.count ? b.choice.variant->id : b.matrix.variant->head.id);
     cJSON_AddStringToObject(result, "cpu", qb__cpu_name());
     cJSON_AddNumberToObject(result, "threads", threads);
     cJSON_AddNumberToObject(result, "slices", (double)slices);
@@ -240,16 +328,14 @@ qb_status qb__bench_mbir(const qb_bench_options *options, const qb_env *env, cJS
     cJSON_AddBoolToObject(result, "converged", b.rmse < close_enough);
     cJSON_AddNumberToObject(result, "start_seconds", start);
     cJSON_AddNumberToObject(result, "iteration_seconds", b.seconds);
-    cJSON_AddNumberToObject(result, "equit_seconds_per_slice_and_core", b.seconds / b.equits * busy / (double)slices);
     cJSON_AddNumberToObject(result, "slices_per_second", (double)slices / all);
-    cJSON_AddNumberToObject(result, "slices_per_second_and_core", (double)slices / all / busy);
-    cJSON_AddNumberToObject(result, "slices_per_second_and_core_of_iterations", (double)slices / b.seconds / busy);
-    cJSON_AddNumberToObject(result, "matrix_seconds", matrix);
-    if (usual) {
-        cJSON_AddNumberToObject(result, "matrix_times_reference", reference_matrix / (matrix * threads));
-        cJSON_AddNumberToObject(result, "slices_times_reference", (double)slices / b.seconds / busy * reference_slice);
-        cJSON_AddNumberToObject(result, "equit_times_reference", reference_equit * b.equits / b.seconds / busy * (double)slices);
-    }
+    if (b.set.count)
+        add_device(&b, result);
+    else
+        add_cores(&b, options, all, matrix, result);
+    if (options->ablate && b.set.count) QB__TRY(ablate(&b, env, result));
+    if (options->ablate && !b.set.count)
+        status = qb__fail(QB_BAD_ARGUMENT, "--ablate changes the parameters of a device's kernel: give --device cuda or opencl");
 out:
     release(&b);
     return status;

@@ -41,6 +41,8 @@ static qb_status read_group(bench *b, size_t first, size_t count) {
 
 /* Once through the data set; *seconds of adding alone. */
 static qb_status run(bench *b, bool sampling, const qb_env *env, double *seconds) {
+    qb_status begun = qb__rabbitct_engine_begin(b->engine);
+    if (begun != QB_OK) return begun;
     memset(b->volume, 0, b->voxels * sizeof *b->volume);
     *seconds = 0;
     for (size_t v = 0; v < b->set.views; v += GROUP) {
@@ -57,7 +59,7 @@ static qb_status run(bench *b, bool sampling, const qb_env *env, double *seconds
                 (qb__rabbitct_input){b->world[i], b->images + i * b->set.columns * b->set.rows};
         const double from = qb__now();
         status = qb__rabbitct_engine_add(b->engine, views, n, b->volume);
-        if (v + n == b->set.views) qb__rabbitct_engine_flush(b->engine, b->volume);
+        if (status == QB_OK && v + n == b->set.views) status = qb__rabbitct_engine_flush(b->engine, b->volume);
         *seconds += qb__now() - from;
         if (status != QB_OK) return status;
         qb__progress(env, "views", v + n, b->set.views);
@@ -87,16 +89,23 @@ static qb_status against_scalar(bench *b, double *ratio) {
                                          .nz = b->size,
                                          .matrix = (const double(*)[12])matrix,
                                          .largest = largest};
-    const qb__bp_cone_variant *kernel = qb__rabbitct_engine_kernel(b->engine);
+    const qb__bp_cone_variant *kernel = (const qb__bp_cone_variant *)qb__rabbitct_engine_kernel(b->engine);
     const qb__bp_cone_variant *both[] = {kernel, qb__bench_cone_scalar(kernel)};
     status = qb__bench_cone_block(&problem, b->images, both, 2, seconds);
     *ratio = seconds[1] / seconds[0];
     return status;
 }
 
+/* Named, or NULL: the CPU computes. */
+static const char *device_of(const qb_env *env) {
+    const char *device = env ? env->device : NULL;
+    return device && strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0 ? device : NULL;
+}
+
+/* ratio: 0 where a device computed. */
 static void describe(const bench *b, double seconds, const qb__rabbitct_quality *q, double ratio,
                      cJSON *result) {
-    const qb__bp_cone_variant *kernel = qb__rabbitct_engine_kernel(b->engine);
+    const qb__variant *kernel = qb__rabbitct_engine_kernel(b->engine);
     const int threads = qb__rabbitct_engine_threads(b->engine);
     const double updates = (double)b->voxels * (double)b->set.views,
                  gups = updates / seconds / 0x1p30;
@@ -111,15 +120,13 @@ static void describe(const bench *b, double seconds, const qb__rabbitct_quality 
                 {"seconds_median", seconds},
                 {"giga_updates_per_second", updates / seconds * 1e-9},
                 {"gups", gups},
-                {"gups_per_thread", gups / threads},
-                {"ratio_to_scalar", ratio},
                 {"rel_l2", q->rel_l2},
                 {"rmse_hu", q->rmse},
                 {"max_error_hu", q->largest},
                 {"psnr_db", 20 * log10(MOST_HU / q->rmse)}, /* null when there is no error */
                 {"voxels_compared", (double)q->compared}};
-    cJSON_AddStringToObject(result, "kernel", kernel->head.id);
-    cJSON_AddStringToObject(result, "accuracy", qb_accuracy_name(kernel->head.accuracy));
+    cJSON_AddStringToObject(result, "kernel", kernel->id);
+    cJSON_AddStringToObject(result, "accuracy", qb_accuracy_name(kernel->accuracy));
     cJSON_AddStringToObject(result, "layout", b->set.original ? "original" : "newer");
     cJSON_AddBoolToObject(result, "reference_present", b->reference != NULL);
     cJSON_AddStringToObject(result, "compared_with",
@@ -127,30 +134,16 @@ static void describe(const bench *b, double seconds, const qb__rabbitct_quality 
                                          : "double precision, at voxels drawn at random");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         cJSON_AddNumberToObject(result, rows[i].name, rows[i].value);
+    if (ratio > 0) cJSON_AddNumberToObject(result, "gups_per_thread", gups / threads);
+    if (ratio > 0) cJSON_AddNumberToObject(result, "ratio_to_scalar", ratio);
     cJSON_AddStringToObject(result, "cpu", qb__cpu_name());
-}
-
-static qb_status load_reference(bench *b, const char *path) {
-    qb_status status = qb__alloc(b->voxels, sizeof *b->reference, &b->reference);
-    if (status != QB_OK) return status;
-    status = path ? qb__rabbitct_volume(path, b->size, b->reference)
-                  : qb__rabbitct_reference(&b->set, b->size, b->reference);
-    if (status != QB_NOT_FOUND || path) return status;
-    qb__free(b->reference);
-    b->reference = NULL;
-    return QB_OK;
 }
 
 static qb_status set_up(bench *b, const char *file, const qb_bench_options *options,
                         const qb_env *env) {
-    const double n = options->size.value[0], voxel = 256 / n;
-    qb_status status;
-    if (options->size.count != 1 || n != floor(n) || !qb__rabbitct_is_size((size_t)n))
-        return qb__fail(QB_BAD_ARGUMENT,
-                        "--size %g: RabbitCT's cubes have 128, 256, 512 or 1024 voxels "
-                        "on a side; give one number",
-                        n);
-    b->size = (size_t)n;
+    qb_status status = qb__rabbitct_check_size(&options->size, &b->size);
+    if (status != QB_OK) return status;
+    const double n = (double)b->size, voxel = 256 / n;
     b->voxels = b->size * b->size * b->size;
     QB__TRY(qb__rabbitct_open(file, &b->set));
     QB__TRY(qb__rabbitct_check_matrices(&b->set, b->size));
@@ -160,6 +153,7 @@ static qb_status set_up(bench *b, const char *file, const qb_bench_options *opti
                                       .voxel = voxel,
                                       .origin = -voxel * (n - 1) / 2,
                                       .threads = env ? env->threads : 0,
+                                      .device = device_of(env),
                                       .accuracy = options->accuracy,
                                       .kernel = options->kernel};
     const double image = (double)(b->set.columns * b->set.rows) * sizeof(float);
@@ -173,22 +167,23 @@ static qb_status set_up(bench *b, const char *file, const qb_bench_options *opti
     QB__TRY(qb__alloc(b->voxels, sizeof *b->volume, &b->volume));
     QB__TRY(qb__alloc(QB__RABBITCT_SAMPLES, sizeof *b->samples, &b->samples));
     qb__rabbitct_draw_samples(b->size, b->samples);
-    QB__TRY(load_reference(b, options->reference));
+    QB__TRY(qb__rabbitct_load_reference(&b->set, b->size, options->reference, &b->reference));
 out:
     return status;
 }
 
 qb_status qb__bench_rabbitct(const char *file, const qb_bench_options *options, const qb_env *env,
                              cJSON *result) {
+    if (options->ladder) return qb__bench_rabbitct_ladder(file, options, env, result);
     bench b = {.set.fd = -1};
     const int repeat = options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat;
-    double seconds[REPEAT_MAX], ratio;
+    double seconds[REPEAT_MAX], ratio = 0;
     qb_status status;
     QB__TRY(set_up(&b, file, options, env));
     for (int i = 0; i < repeat; i++) QB__TRY(run(&b, i == 0, env, &seconds[i]));
     const qb__rabbitct_quality q =
         qb__rabbitct_measure(&b.set, b.size, b.volume, b.reference, b.samples);
-    QB__TRY(against_scalar(&b, &ratio));
+    if (!device_of(env)) QB__TRY(against_scalar(&b, &ratio));
     describe(&b, qb__median(seconds, (size_t)repeat), &q, ratio, result);
 out:
     qb__rabbitct_engine_destroy(b.engine);

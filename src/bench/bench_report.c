@@ -13,12 +13,21 @@ static bool is_one_of(const char *name, const char *const *list) {
     return *list != NULL;
 }
 
-/* What a device does costs its stage's thread next to nothing: it waits. */
+static bool has_stage(const cJSON *report, const char *name) {
+    const cJSON *stage;
+    cJSON_ArrayForEach(stage, cJSON_GetObjectItem(report, "stages"))
+        if (strcmp(cJSON_GetObjectItem(stage, "name")->valuestring, name) == 0) return true;
+    return false;
+}
+
+/* What a device does costs its stage's thread next to nothing: it waits. Back-projection of a cone beam is the
+ * CPU's stage, or a device's where there is an upload. */
 static double alone(const cJSON *report, const cJSON *stage) {
     static const char *const io[] = {"read", "write", NULL},
                              *const device[] = {"upload", "reconstruct", "download", NULL};
     const char *name = cJSON_GetObjectItem(stage, "name")->valuestring;
-    if (is_one_of(name, device)) return qb__bench_number(stage, "busy_seconds");
+    const bool waits = strcmp(name, "back-project") == 0 && has_stage(report, "upload");
+    if (waits || is_one_of(name, device)) return qb__bench_number(stage, "busy_seconds");
     return qb__bench_number(stage, "cpu_seconds") /
            (is_one_of(name, io) ? 1 : qb__bench_number(report, "threads"));
 }

@@ -12,7 +12,7 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "bench/bench_parts.h"
-#include "bench/device_trial.h"
+#include "bench/trial.h"
 #include "cpu/bp_parallel/bp_parallel.h"
 #include "geometry/parallel.h"
 #include "kernels/bp_parallel/device_pass.h"
@@ -204,8 +204,8 @@ static qb_status time_it(const qb_bench_options *options, bench *b, const qb_env
     int repeat = options->repeat < REPEAT_MAX ? options->repeat : REPEAT_MAX;
     qb_status status;
     QB__TRY(run_all(b, &seconds[0])); /* compiles, touches memory */
-    QB__TRY(qb__device_error(b->queue, b->out, &b->problem, b->choice.variant->interp, b->slices,
-                             filter_slice, b, &found->rel_l2));
+    QB__TRY(qb__parallel_error(b->queue, b->out, &b->problem, b->choice.variant->interp, b->slices,
+                               filter_slice, b, &found->rel_l2));
     for (int i = 0; i < repeat; i++) {
         QB__TRY(qb__check_cancel(env));
         QB__TRY(run_all(b, &seconds[i]));

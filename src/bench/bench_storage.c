@@ -2,6 +2,7 @@
 /* qb bench io: what the storage of the temporary folder gives to 1, 2, 4, ... threads. */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -92,6 +93,38 @@ static qb_status measure(sweep *s, size_t threads, double *write, double *read) 
     return QB_OK;
 }
 
+/* Time is over: what more threads would give is not known, and what fewer gave stands for it. */
+static qb_status measure_all(sweep *s, double seconds, qb__storage *storage) {
+    const double end = qb__now() + seconds;
+    for (int i = 0; i < QB__STORAGE_STEPS; i++) {
+        if (i > 0 && qb__now() > end) {
+            storage->write[i] = storage->write[i - 1];
+            storage->read[i] = storage->read[i - 1];
+            continue;
+        }
+        qb_status status = measure(s, (size_t)1 << i, &storage->write[i], &storage->read[i]);
+        if (status != QB_OK) return status;
+    }
+    return QB_OK;
+}
+
+qb_status qb__storage_measure(const char *folder, size_t bytes, double seconds) {
+    qb__bench_folder at;
+    sweep s = {.folder = &at, .bytes = bytes};
+    qb__storage storage;
+    const size_t most = (size_t)1 << (QB__STORAGE_STEPS - 1);
+    qb_status status = qb__bench_folder_in(folder, &at);
+    if (status != QB_OK) return status;
+    QB__TRY(qb__alloc(most, BLOCK, &s.data));
+    memset(s.data, 1, most * BLOCK);
+    QB__TRY(measure_all(&s, seconds, &storage));
+    status = qb__storage_store(folder, &storage);
+out:
+    qb__free(s.data);
+    qb__bench_folder_remove(&at);
+    return status;
+}
+
 qb_status qb__bench_storage(const qb__bench_folder *folder, size_t bytes, const qb_env *env, cJSON *result) {
     sweep s = {.folder = folder, .bytes = bytes};
     qb__storage storage;
@@ -100,8 +133,8 @@ qb_status qb__bench_storage(const qb__bench_folder *folder, size_t bytes, const 
     if (status != QB_OK) return status;
     memset(s.data, 1, most * BLOCK);
     cJSON *list = cJSON_AddArrayToObject(result, "storage");
+    QB__TRY(measure_all(&s, INFINITY, &storage));
     for (int i = 0; i < QB__STORAGE_STEPS; i++) {
-        QB__TRY(measure(&s, (size_t)1 << i, &storage.write[i], &storage.read[i]));
         cJSON *row = cJSON_CreateObject();
         cJSON_AddNumberToObject(row, "threads", (double)(1 << i));
         cJSON_AddNumberToObject(row, "write_files_gigabytes_per_second", storage.write[i] * 1e-9);

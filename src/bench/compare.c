@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/array.h"
+#include "base/caller.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "bench/ssim.h"
@@ -113,14 +115,10 @@ static qb_status check_shapes(const qb_array *a, const qb_array *b) {
     return QB_OK;
 }
 
-qb_status qb_compare(const qb_array *a, const qb_array *b, qb_comparison *result) {
-    QB__NEED(a);
-    QB__NEED(b);
-    QB__NEED(result);
+static qb_status compare(const qb_array *a, const qb_array *b, qb_comparison *result) {
     pair two = {.array = {a, b}, .images = a->shape[0], .ny = a->shape[1], .nx = a->shape[2]};
     double *scratch = NULL;
     qb_status status;
-    *result = (qb_comparison){0};
     QB__TRY(check_shapes(a, b));
     for (int i = 0; i < 2; i++) {
         if (two.array[i]->dtype != QB_F32)
@@ -135,5 +133,21 @@ out:
     qb__free(two.buffer[0]);
     qb__free(two.buffer[1]);
     qb__free(scratch);
+    return status;
+}
+
+enum { FIRST_RESULT = sizeof(qb_comparison) }; /* the first version's bytes */
+
+qb_status qb_compare(const qb_array *a, const qb_array *b, qb_comparison *result) {
+    QB__NEED(a);
+    QB__NEED(b);
+    QB__NEED(result);
+    qb_comparison found = {0};
+    qb_status status = qb__result_check(result, FIRST_RESULT, "qb_comparison");
+    if (status == QB_OK) status = qb__array_check(a, "the first array");
+    if (status == QB_OK) status = qb__array_check(b, "the second array");
+    if (status != QB_OK) return status;
+    status = compare(a, b, &found);
+    qb__result_give(&found, sizeof found, FIRST_RESULT, result);
     return status;
 }

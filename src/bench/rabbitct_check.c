@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 #include "base/status.h"
 #include "cpu/bp_cone/bp_cone.h"
@@ -60,6 +61,30 @@ qb_status qb__rabbitct_check_matrices(const qb__rabbitct *set, size_t size) {
         QB_BAD_INPUT,
         "%s: none of the %zu views sees the cube: its shadow misses the %zu x %zu pixels",
         set->path, set->views, set->columns, set->rows);
+}
+
+qb_status qb__rabbitct_check_size(const qb_numbers *given, size_t *size) {
+    const double n = given->value[0];
+    if (given->count != 1 || n != floor(n) || !qb__rabbitct_is_size((size_t)n))
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--size %g: RabbitCT's cubes have 128, 256, 512 or 1024 voxels "
+                        "on a side; give one number",
+                        n);
+    *size = (size_t)n;
+    return QB_OK;
+}
+
+qb_status qb__rabbitct_load_reference(const qb__rabbitct *set, size_t size, const char *path, uint16_t **reference) {
+    uint16_t *values;
+    *reference = NULL;
+    qb_status status = qb__alloc(size * size * size, sizeof *values, &values);
+    if (status != QB_OK) return status;
+    status = path ? qb__rabbitct_volume(path, size, values) : qb__rabbitct_reference(set, size, values);
+    if (status == QB_OK)
+        *reference = values;
+    else
+        qb__free(values);
+    return status == QB_NOT_FOUND && !path ? QB_OK : status;
 }
 
 void qb__rabbitct_draw_samples(size_t size, qb__rabbitct_sample *samples) {

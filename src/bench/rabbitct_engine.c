@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/status.h"
+#include "bench/rabbitct_device.h"
+#include "cpu/bp_cone/bp_cone.h"
 #include "io/rabbitct.h"
 #include "planner/choose.h"
 
@@ -28,6 +30,7 @@ struct qb__rabbitct_engine {
     size_t parts;                       /* that a view is cut into while it is packed */
     float largest_of_part[GROUP * MOST_PARTS];
     float *volume;
+    qb__rabbitct_device *device; /* computes; NULL = the CPU, with all of the above but problem and matrix */
 };
 
 static qb__bp_cone_window whole(const qb__rabbitct_engine *e) {
@@ -87,6 +90,14 @@ qb_status qb__rabbitct_engine_create(const qb__rabbitct_setup *setup,
                                        .matrix = (const double(*)[12])e->matrix,
                                        .largest = e->largest};
     e->voxel = setup->voxel, e->origin = setup->origin;
+    if (setup->device) {
+        status = qb__rabbitct_device_create(setup, &e->device);
+        if (status == QB_OK)
+            *engine = e;
+        else
+            qb__rabbitct_engine_destroy(e);
+        return status;
+    }
     status = choose(setup, &e->problem, &e->variant);
     if (status == QB_OK) status = allocate(e, setup->threads);
     if (status != QB_OK) {
@@ -100,6 +111,7 @@ qb_status qb__rabbitct_engine_create(const qb__rabbitct_setup *setup,
 
 void qb__rabbitct_engine_destroy(qb__rabbitct_engine *e) {
     if (!e) return;
+    qb__rabbitct_device_destroy(e->device);
     qb__pool_destroy(e->pool);
     qb__free(e->packed);
     qb__free(e->scratch);
@@ -165,11 +177,22 @@ static void brick_task(void *context, size_t task, int worker) {
                     true, e->scratch + (size_t)worker * e->scratch_bytes);
 }
 
-void qb__rabbitct_engine_flush(qb__rabbitct_engine *e, float *volume) {
+qb_status qb__rabbitct_engine_begin(qb__rabbitct_engine *e) {
+    e->waiting = e->seen = 0;
+    return e->device ? qb__rabbitct_device_begin(e->device) : QB_OK;
+}
+
+static void add_waiting(qb__rabbitct_engine *e, float *volume) {
     if (e->waiting == 0) return;
     e->volume = volume;
     qb__pool_for(e->pool, e->bricks[0] * e->bricks[1] * e->bricks[2], brick_task, e);
     e->waiting = 0;
+}
+
+qb_status qb__rabbitct_engine_flush(qb__rabbitct_engine *e, float *volume) {
+    if (e->device) return qb__rabbitct_device_flush(e->device, volume);
+    add_waiting(e, volume);
+    return QB_OK;
 }
 
 static qb_status check(const qb__rabbitct_engine *e, size_t slot, size_t view) {
@@ -184,8 +207,20 @@ static qb_status check(const qb__rabbitct_engine *e, size_t slot, size_t view) {
                     view, w);
 }
 
+static qb_status add_on_device(qb__rabbitct_engine *e, const qb__rabbitct_input *views, size_t count) {
+    qb_status status = QB_OK;
+    for (size_t i = 0; i < count && status == QB_OK; i++) {
+        qb__rabbitct_to_indices(views[i].matrix, e->voxel, e->origin, e->matrix[0]);
+        status = check(e, 0, e->seen);
+        if (status == QB_OK) status = qb__rabbitct_device_add(e->device, e->matrix[0], views[i].image);
+        e->seen += status == QB_OK;
+    }
+    return status;
+}
+
 qb_status qb__rabbitct_engine_add(qb__rabbitct_engine *e, const qb__rabbitct_input *views,
                                   size_t count, float *volume) {
+    if (e->device) return add_on_device(e, views, count);
     while (count > 0) {
         size_t n = 0;
         qb_status status = QB_OK;
@@ -200,17 +235,17 @@ qb_status qb__rabbitct_engine_add(qb__rabbitct_engine *e, const qb__rabbitct_inp
         e->waiting += n;
         e->seen += n;
         if (status != QB_OK) return status;
-        if (e->waiting == GROUP) qb__rabbitct_engine_flush(e, volume);
+        if (e->waiting == GROUP) add_waiting(e, volume);
         views += n;
         count -= n;
     }
     return QB_OK;
 }
 
-const qb__bp_cone_variant *qb__rabbitct_engine_kernel(const qb__rabbitct_engine *e) {
-    return e->variant;
+const qb__variant *qb__rabbitct_engine_kernel(const qb__rabbitct_engine *e) {
+    return e->device ? qb__rabbitct_device_kernel(e->device) : &e->variant->head;
 }
 
 int qb__rabbitct_engine_threads(const qb__rabbitct_engine *e) {
-    return qb__pool_threads(e->pool);
+    return e->device ? qb__rabbitct_device_threads(e->device) : qb__pool_threads(e->pool);
 }

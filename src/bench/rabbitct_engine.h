@@ -2,7 +2,8 @@
 #ifndef QB_BENCH_RABBITCT_ENGINE_H
 #define QB_BENCH_RABBITCT_ENGINE_H
 
-#include "cpu/bp_cone/bp_cone.h"
+#include "base/variant.h"
+#include "bench/rabbitct_setup.h"
 #include "quickbeam/status.h"
 
 /* RabbitCT's problem over the shipped kernels: a cube of size^3 voxels, views that come one by one
@@ -10,36 +11,28 @@
  * the volume passes through memory once a group. */
 typedef struct qb__rabbitct_engine qb__rabbitct_engine;
 
-typedef struct qb__rabbitct_setup {
-    size_t size, columns, rows;
-    double voxel, origin; /* mm: voxel (i, j, k) lies at origin + voxel (i, j, k) */
-    int threads;          /* 0 = one a CPU */
-    qb_accuracy accuracy;
-    const char *kernel; /* a variant's id; NULL = the fastest that keeps the accuracy */
-} qb__rabbitct_setup;
-
 /* matrix: 12 doubles, column by column, of world coordinates in mm; image[rows][columns]. */
 typedef struct qb__rabbitct_input {
     const double *matrix;
     const float *image;
 } qb__rabbitct_input;
 
-enum { QB__RABBITCT_GROUP = 32 }; /* views that are added together */
-
 /* QB_BAD_ARGUMENT for sizes of zero or a kernel that is none, QB_UNSUPPORTED when no kernel takes
- * the problem, QB_NO_MEMORY. */
+ * the problem, QB_NO_MEMORY, QB_NO_DEVICE. */
 qb_status qb__rabbitct_engine_create(const qb__rabbitct_setup *setup, qb__rabbitct_engine **engine);
 void qb__rabbitct_engine_destroy(qb__rabbitct_engine *engine); /* NULL-safe */
 
+/* Forgets the views so far: the next is the first of a volume. */
+qb_status qb__rabbitct_engine_begin(qb__rabbitct_engine *engine);
 /* Adds views to volume[size][size][size]; images and matrices are not needed after the call, but
  * what they add may still be missing until the flush. QB_BAD_INPUT, with the number, when a matrix
- * puts the source into or before the cube; nothing of that call's views from it on is added then.
- */
+ * puts the source into or before the cube; nothing of that call's views from it on is added then. What is
+ * on a device begins at zero, whatever volume held, and overwrites it in the flush. */
 qb_status qb__rabbitct_engine_add(qb__rabbitct_engine *engine, const qb__rabbitct_input *views,
                                   size_t count, float *volume);
-void qb__rabbitct_engine_flush(qb__rabbitct_engine *engine, float *volume);
+qb_status qb__rabbitct_engine_flush(qb__rabbitct_engine *engine, float *volume);
 
-const qb__bp_cone_variant *qb__rabbitct_engine_kernel(const qb__rabbitct_engine *engine);
+const qb__variant *qb__rabbitct_engine_kernel(const qb__rabbitct_engine *engine);
 int qb__rabbitct_engine_threads(const qb__rabbitct_engine *engine);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* qb tune: the best parameters of every device kernel, found by measuring. */
+/* qb tune: the best parameters of every kernel, found by measuring. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,16 +15,20 @@
 #include "planner/tuning.h"
 #include "quickbeam/device.h"
 
+static_assert(sizeof(qb_beam) == sizeof(int), "a choice is written as an int");
+
 const qb_param qb_tune_params[] = {
+    {"geometry", QB_PARAM_CHOICE, offsetof(qb_tune_options, geometry), NULL, "parallel", "parallel|cone",
+     QB_BEAM_PARALLEL, 0, "whose kernels; the CPU's are measured of a cone beam", 0},
     {"kernel", QB_PARAM_TEXT, offsetof(qb_tune_options, kernel), "TEXT", NULL, NULL, 0, 0,
      "only kernels whose id contains TEXT, and what the planner would take instead, once", 0},
     {"seconds", QB_PARAM_DOUBLE, offsetof(qb_tune_options, seconds), "S", "60", NULL, 0.1, 86400,
-     "time to spend on the device", 0},
+     "time to spend", 0},
     {"size", QB_PARAM_NUMBERS, offsetof(qb_tune_options, size), "NX[,NY,NZ]", "1024,1024,64", NULL,
      1, 16384, "voxels of the problem: NZ slices at a time", 0},
     {"views", QB_PARAM_INT, offsetof(qb_tune_options, views), "N", "1024", NULL, 1, 100000,
      "projections of the problem", 0},
-    QB_PARAMS_END(qb_tune_options, views),
+    QB_PARAMS_END(qb_tune_options, geometry),
 };
 
 typedef qb__variant variant;
@@ -40,9 +45,9 @@ typedef struct tuner {
     const variant *planned[INTERPS][CLASSES];
 } tuner;
 
-/* The kernels that there are trials of. */
-static const variant *candidate(size_t i) {
-    return qb__variant_at(QB__BP_PARALLEL, true, i);
+static const variant *candidate(const tuner *t, size_t i) {
+    const qb__question *q = &t->place.question;
+    return qb__variant_at(q->operation, q->device, i);
 }
 
 static bool is_wanted(const tuner *t, const variant *row) {
@@ -67,7 +72,7 @@ static bool is_listed(const tuner *t, const variant *row) {
 /* Compiling takes its time too: what comes too late is not half done. */
 static void add_unreached(const tuner *t) {
     const variant *row;
-    for (size_t i = 0; (row = candidate(i)) != NULL; i++) {
+    for (size_t i = 0; (row = candidate(t, i)) != NULL; i++) {
         if (!is_wanted(t, row) || is_listed(t, row)) continue;
         qb__choice start;
         cJSON *entry = new_row(t);
@@ -98,8 +103,9 @@ static const variant *choice_of(const tuner *t, qb_interp interp, qb_accuracy ac
 static void note_planned(tuner *t) {
     bool measured;
     const variant *row;
-    for (size_t i = 0; (row = candidate(i)) != NULL; i++) {
-        if (!is_wanted(t, row) || !(row->apis & (unsigned)t->place.question.device->api)) continue;
+    for (size_t i = 0; (row = candidate(t, i)) != NULL; i++) {
+        const qb__device_info *device = t->place.question.device;
+        if (!is_wanted(t, row) || (device && !(row->apis & (unsigned)device->api))) continue;
         const qb_interp interp = row->interp;
         for (qb_accuracy a = row->accuracy; a <= QB_ACCURACY_FAST; a++)
             if (!t->planned[interp][a]) t->planned[interp][a] = choice_of(t, interp, a, &measured);
@@ -156,10 +162,11 @@ static qb_status measure_until_settled(tuner *t) {
 static qb_status search_all(tuner *t) {
     const variant *row;
     size_t done = 0;
-    for (size_t i = 0; (row = candidate(i)) != NULL; i++) {
+    for (size_t i = 0; (row = candidate(t, i)) != NULL; i++) {
         if (!is_wanted(t, row)) continue;
         const double now = qb__now();
-        if (now <= t->end) {
+        /* What the planner would take may have cost all the time: the first that is asked for is measured once all the same. */
+        if (now <= t->end || (t->text && done == 0)) {
             const double deadline = now + (t->end - now) / (double)(t->wanted - done);
             qb_status status = qb__tune_variant(&t->place, row, deadline, new_row(t));
             if (status != QB_OK) return status;
@@ -171,21 +178,21 @@ static qb_status search_all(tuner *t) {
 
 static qb_status count_wanted(tuner *t) {
     const variant *row;
-    for (size_t i = 0; (row = candidate(i)) != NULL; i++) t->wanted += is_wanted(t, row);
+    for (size_t i = 0; (row = candidate(t, i)) != NULL; i++) t->wanted += is_wanted(t, row);
     if (t->wanted) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "--kernel %s: no device kernel's id contains that", t->text);
+    return qb__fail(QB_BAD_ARGUMENT, "--kernel %s: no such kernel's id contains that (--geometry, --device)", t->text);
 }
 
 static qb_status tune_all(tuner *t, const qb_tune_options *options, qb__device *device) {
+    const qb__operation operation = t->place.question.operation;
     size_t n[3] = {1024, 1024, 64};
     for (int i = 0; i < options->size.count && i < 3; i++) n[i] = (size_t)options->size.value[i];
     if (options->size.count == 1) n[1] = n[0];
-    t->place.question.slices = n[2];
+    const qb__trial_sizes sizes = {(size_t)options->views, n[0], n[2], n[0], n[1], n[2]};
     qb_status status;
     QB__TRY(count_wanted(t));
-    QB__TRY(qb__device_trial_create(device, (size_t)options->views, n[0], n[0], n[1],
-                                    (unsigned)n[2], &t->place.trial));
-    t->place.question.problem = qb__device_trial_problem(t->place.trial);
+    QB__TRY(qb__trial_create(operation, device, &sizes, &t->place.trial));
+    t->place.question = qb__trial_question(t->place.trial);
     t->end = qb__now() + options->seconds;
     note_planned(t);
     QB__TRY(measure_others(t));
@@ -194,7 +201,7 @@ static qb_status tune_all(tuner *t, const qb_tune_options *options, qb__device *
     add_unreached(t);
     qb__progress(t->place.env, "tuning", t->wanted + 1, t->wanted + 1);
 out:
-    qb__device_trial_destroy(t->place.trial);
+    qb__trial_destroy(t->place.trial);
     return status;
 }
 
@@ -202,9 +209,8 @@ out:
 static qb_status no_device(bool named) {
     return qb__fail(
         QB_NO_DEVICE,
-        "%s: qb tune measures the kernels of CUDA and OpenCL devices, and the CPU's have "
-        "no parameters; a device is named by --device cuda or opencl, and qb devices "
-        "lists them",
+        "%s: qb tune measures the kernels of CUDA and OpenCL devices, and the CPU's of a cone beam "
+        "(--geometry cone); a device is named by --device cuda or opencl, and qb devices lists them",
         named ? "--device cpu" : "there is no GPU to tune");
 }
 
@@ -224,20 +230,22 @@ qb_status qb_tune(const qb_tune_options *given, const qb_env *env, char **json) 
     qb_status status = qb__params_view(qb_tune_params, given, &options);
     if (status == QB_OK) status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;
-    if (set.count == 0) return no_device(set.named);
+    const qb__operation operation = options.geometry == QB_BEAM_CONE ? QB__BP_CONE : QB__BP_PARALLEL;
+    if (!qb__trial_can(operation, set.count > 0)) return no_device(set.named);
+    qb__device *device = set.count > 0 ? set.device[0] : NULL;
+    char name[QB__TUNING_NAME];
     cJSON *root = cJSON_CreateObject();
-    tuner t = {.place = {.question = {.operation = QB__BP_PARALLEL,
-                                      .device = qb__device_info_of(set.device[0])},
+    tuner t = {.place = {.question = {.operation = operation, .device = device ? qb__device_info_of(device) : NULL},
                          .env = env},
                .text = options.kernel};
-    cJSON_AddStringToObject(root, "device", t.place.question.device->name);
+    cJSON_AddStringToObject(root, "device", qb__tuning_device(t.place.question.device, name, sizeof name));
     cJSON_AddStringToObject(root, "file", qb__tuning_path());
     t.list = cJSON_AddArrayToObject(root, "kernels");
     status = qb__tuning_check();
     qb__compile_watch(&set, env);
-    const qb__builds before = qb__device_builds(set.device[0]);
-    if (status == QB_OK) status = tune_all(&t, &options, set.device[0]);
-    if (status == QB_OK) status = measure_costs(&set, &before);
+    const qb__builds before = device ? qb__device_builds(device) : (qb__builds){0};
+    if (status == QB_OK) status = tune_all(&t, &options, device);
+    if (status == QB_OK && device) status = measure_costs(&set, &before);
     qb__compile_done(&set, root);
     if (status == QB_OK) *json = cJSON_Print(root);
     if (status == QB_OK && !*json) status = qb__fail(QB_NO_MEMORY, "no memory for the result");

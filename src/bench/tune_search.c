@@ -23,13 +23,12 @@ typedef struct search {
  * compile or run on this device is passed over. */
 static qb_status try_values(search *s, const int *values) {
     const qb__question *q = &s->place->question;
-    if (s->variant->unusable(q->device, q->problem, values)) return QB_OK;
-    qb__device_result result;
+    if (s->variant->unusable && s->variant->unusable(q->device, q->problem, values)) return QB_OK;
+    qb__trial_result result;
     qb_status status = qb__check_cancel(s->place->env);
     if (status != QB_OK) return status;
     s->tried++;
-    status = qb__device_trial_run(s->place->trial, qb__bp_parallel_on_device(s->variant), values,
-                                  (unsigned)q->slices, 3, &result);
+    status = qb__trial_run(s->place->trial, s->variant, values, (unsigned)q->slices, 3, &result);
     if (status == QB_NO_DEVICE) return status; /* lost */
     if (status != QB_OK || !(result.rel_l2 < qb__accuracy_bound(s->variant->accuracy))) {
         s->wrong++;
@@ -77,7 +76,7 @@ static qb_status keep(const search *s, cJSON *row) {
     char name[QB__TUNING_NAME];
     const qb__question *q = &place->question;
     qb__tuning_key key = {qb__tuning_device(q->device, name, sizeof name), s->variant->id,
-                          q->slices, qb__operation_of(q->operation)->columns(q->problem)};
+                          q->slices, qb__columns_of(q->operation, q->problem)};
     return qb__tuning_store(&key, &s->best);
 }
 

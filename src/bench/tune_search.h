@@ -3,13 +3,13 @@
 #define QB_BENCH_TUNE_SEARCH_H
 
 #include "base/json.h"
-#include "bench/device_trial.h"
+#include "bench/trial.h"
 #include "planner/choose.h"
 #include "quickbeam/env.h"
 
 /* Where a search measures. */
 typedef struct qb__tune_place {
-    qb__device_trial *trial;
+    qb__trial *trial;
     qb__question question; /* of the trial's problem, without accuracy and interpolation */
     const qb_env *env;
 } qb__tune_place;

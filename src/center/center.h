@@ -6,10 +6,18 @@
 
 #include "base/json.h"
 #include "base/pool.h"
+#include "geometry/level.h"
 #include "quickbeam/recon.h"
 
 /* Bytes that qb_center_find holds at most with default options. */
 size_t qb__center_bytes(const qb_scan_info *info, const qb_env *env);
+
+/* Seconds that it is forecast to take on so many threads; method as in qb_center_options. */
+double qb__center_seconds(const qb_scan_info *info, const char *method, int threads);
+/* That in updates of a trial slice. */
+double qb__center_work(const qb_scan_info *info, const char *method);
+/* The part of trial slices in it, of so many rows. */
+double qb__center_sharpness_work(size_t rows, size_t views, size_t columns, bool full_turn);
 
 /* What every finder of the rotation axis works on: a few detector rows as line integrals. */
 typedef struct qb__center_rows {
@@ -53,8 +61,10 @@ qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *a
     "registration" between "overlap" between "sharpness" between "mass"
 bool qb__center_names_method(const char *text);
 
-/* A column that is given, or the middle; NAN where a finder is named, as NULL does: auto. */
-qb_status qb__center_asked(const char *text, size_t columns, double *center);
+/* The column of `middle` and `stated`, by the scan; NAN for other words. QB_BAD_INPUT where it states none. */
+qb_status qb__center_named(const char *text, const qb_scan_info *info, double *center);
+/* A column that is given or named; NAN where a finder is named, as NULL does: auto. */
+qb_status qb__center_asked(const char *text, const qb_scan_info *info, double *center);
 /* The axis by a finder, told to the caller and in the report's "center". */
 qb_status qb__center_seek(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *options,
                           const qb_env *env, cJSON *report, double *center);
@@ -70,5 +80,39 @@ void qb__center_bin(const float *row, size_t columns, size_t bin, float *out);
 /* Where the parabola through three neighbouring values has its extremum: -1..1 from the middle one.
  */
 double qb__center_vertex(double before, double at, double after);
+
+/* ---- what qb_center_find is made of ---- */
+
+/* center_rows.c */
+enum { QB__CENTER_ROWS = 64 };
+
+/* The detector rows that are looked at, ascending. */
+typedef struct qb__center_chosen {
+    size_t row[QB__CENTER_ROWS], rows;
+} qb__center_chosen;
+
+/* Those of --rows; NULL: five, spread. QB_BAD_ARGUMENT for a range that is none, or empty. */
+qb_status qb__center_choose(const char *text, const qb_scan_info *info, qb__center_chosen *chosen);
+/* Rows are dropped, evenly, until all fits into half of what the process may take. */
+void qb__center_fit(qb__center_chosen *chosen, const qb_scan_info *info, const qb_env *env);
+/* Their line integrals, level and clean: sinograms[row][view][column], for as many as are chosen. Rows of next to
+ * nothing beside others are dropped. */
+qb_status qb__center_load(qb_scan *scan, const qb_prep_options *prep, const qb_env *env, qb__pool *pool,
+                          const qb__level *level, qb__center_chosen *chosen, float *sinograms);
+
+/* center_tilt.c */
+
+/* A scan whose rows have been asked for the axis. */
+typedef struct qb__center_leaning {
+    qb_scan *scan;
+    const qb_scan_info *info;
+    const qb_prep_options *steps;
+    const qb__center_rows *rows; /* its sinograms are overwritten */
+    const qb__center_chosen *chosen;
+} qb__center_leaning;
+
+/* From each chosen row's own column (NAN: none), at the tilt that is known: result->tilt in degrees, NAN where they
+ * show none, and a warning of a lean that nobody took out. result->column is there already. */
+qb_status qb__center_tilt(const qb__center_leaning *leaning, const double *each, double known, qb_center_result *result);
 
 #endif

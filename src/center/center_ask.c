@@ -3,31 +3,46 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "base/log.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "center/center.h"
 
-qb_status qb__center_asked(const char *text, size_t columns, double *center) {
-    const double last = (double)columns - 1;
+qb_status qb__center_named(const char *text, const qb_scan_info *info, double *center) {
+    const double last = (double)info->columns - 1;
+    *center = strcmp(text, "middle") == 0 ? last / 2 : NAN;
+    if (strcmp(text, "stated") != 0) return QB_OK;
+    if (!(info->center >= 0 && info->center <= last))
+        return qb__fail(QB_BAD_INPUT, "--center stated: %s does not state where the axis is, from 0 to %g; give --center auto or a column",
+                        info->path, last);
+    *center = info->center;
+    return QB_OK;
+}
+
+qb_status qb__center_asked(const char *text, const qb_scan_info *info, double *center) {
+    const double last = (double)info->columns - 1;
     char *stop;
     if (!text) text = "auto";
-    *center = strcmp(text, "middle") == 0 ? last / 2 : NAN;
-    if (!isnan(*center) || qb__center_names_method(text)) return QB_OK;
+    qb_status status = qb__center_named(text, info, center);
+    if (status != QB_OK || !isnan(*center) || qb__center_names_method(text)) return status;
     *center = qb__strtod(text, &stop);
     if (stop == text || *stop)
         return qb__fail(QB_BAD_ARGUMENT,
-                        "--center %s is neither a column nor one of auto, middle, " QB__CENTER_FINDERS(", "), text);
+                        "--center %s is neither a column nor one of auto, middle, stated, " QB__CENTER_FINDERS(", "), text);
     if (*center >= 0 && *center <= last) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g", text, last);
 }
 
 qb_status qb__center_seek(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *options,
                           const qb_env *env, cJSON *report, double *center) {
-    qb_center_result found;
-    qb_env hushed = env ? *env : (qb_env){0}; /* preparation says what it does when all is prepared */
+    qb_center_result found = {0};
+    qb_status status = QB_OK;
+    qb_env hushed = qb__comm_alone(env); /* preparation says what it does when all is prepared */
     hushed.log = NULL;
-    qb_status status = qb_center_find(scan, prep, options, &hushed, &found);
+    qb__comm *ranks = qb__comm_of(env);
+    if (qb__comm_rank(ranks) == 0) status = qb_center_find(scan, prep, options, &hushed, &found);
+    status = qb__comm_bcast(ranks, status, 0, &found, sizeof found);
     if (status != QB_OK) return status;
     if (found.warning[0]) qb__warn(env, "%s", found.warning);
     qb__info(env, "axis at column %.2f, confidence %.2f (--center %s)", found.column, found.confidence,

@@ -197,6 +197,17 @@ static qb_status turns_fully(const qb__center_rows *rows, bool *full_turn) {
     return status;
 }
 
+double qb__center_sharpness_work(size_t rows, size_t views, size_t columns, bool full_turn) {
+    const double disc = 0.64, turn = full_turn ? 2 : 1;
+    const double coarse = (double)(columns / bin_for(columns, COARSE_COLUMNS));
+    const double fine = (double)(columns / bin_for(columns, FINE_COLUMNS));
+    const double coarse_axes = 2 * (0.54 * coarse + 12) + 6, fine_axes = 10 + 25 + 10;
+    const qb__center_rows asked = {.rows = rows, .views = views, .columns = columns};
+    const double picked = (double)affordable(&asked, bin_for(columns, FINE_COLUMNS));
+    return disc * (coarse * coarse * coarse_axes * (double)rows * fmin((double)views, turn * coarse) +
+                   fine * fine * fine_axes * picked * fmin((double)views, 1.5 * turn * fine));
+}
+
 qb_status qb__center_sharpness(const qb__center_rows *rows, qb__center_answer *answer) {
     *answer = (qb__center_answer){NAN, 0};
     if (rows->columns < 16 || rows->views < 2 || rows->rows == 0) return QB_OK;

@@ -21,27 +21,34 @@ typedef struct qb__pinned {
     void *buffer; /* OpenCL: whose mapping it is */
 } qb__pinned;
 
+/* A device in parts, by who writes them: what it is, whoever lists the devices and finds this one; */
 struct qb__device {
     const qb__backend *backend;
     qb__device_info info;
-    int opened;        /* how many times; the slot stays in the list, guarded by device.c */
+    int opened;        /* how many times; the slot stays in the list, guarded by device_list.c */
     atomic_int lost;   /* set once, by the first error that the device does not survive ... */
     atomic_int losing; /* ... which one thread writes down */
     char lost_to[256];
-    pthread_mutex_t lock; /* programs, builds, listener, pinned, and whatever the api keeps */
-    qb__program *programs;
-    qb__builds builds;
-    qb__build_listener listener;
-    void *listener_user;
-    char compiler[64];  /* identity for the cache's key */
-    int number;         /* CUdevice */
-    void *id;           /* cl_device_id */
-    void *context;      /* CUcontext, cl_context */
-    bool nvidia;        /* OpenCL: NVIDIA's */
-    bool lesser_arch;   /* CUDA: treated as an older chip (QB_CUDA_ARCH) */
-    void *service;      /* OpenCL: a queue of the device's own, for mapping */
-    qb__pinned *pinned; /* host memory: memory.c */
-    size_t used_bytes;  /* OpenCL: what we took of its memory */
+    pthread_mutex_t lock;  /* all of the parts below, and whatever the api keeps */
+    char compiler[64];     /* identity for the cache's key */
+    int number;            /* CUdevice */
+    void *id;              /* cl_device_id */
+    bool nvidia;           /* OpenCL: NVIDIA's */
+    bool lesser_arch;      /* CUDA: treated as an older chip (QB_CUDA_ARCH) */
+    struct {               /* what opening it made: the api's device and memory */
+        void *context;     /* CUcontext, cl_context */
+        void *service;     /* OpenCL: a queue of the device's own, for mapping */
+        size_t used_bytes; /* OpenCL: what we took of its memory */
+    } open;
+    struct { /* program.c */
+        qb__program *programs;
+        qb__builds builds;
+        qb__build_listener listener;
+        void *listener_user;
+    } made;
+    struct { /* memory.c */
+        qb__pinned *first;
+    } pinned;
     struct { /* OpenCL: how an image of [half][channels] is stored; no channels = not at all */
         unsigned channels;
         bool half;

@@ -61,7 +61,7 @@ qb_status qb__cuda_status(qb__device *device, qb__cu_result result, const char *
 }
 
 qb_status qb__cuda_enter(qb__device *device) {
-    qb__cu_result result = qb__cuda.context_push(device->context);
+    qb__cu_result result = qb__cuda.context_push(device->open.context);
     return result ? qb__cuda_status(device, result, "taking up the context") : QB_OK;
 }
 
@@ -72,13 +72,13 @@ void qb__cuda_leave(qb__device *device) {
 }
 
 static qb_status open_device(qb__device *device) {
-    qb__cu_result result = qb__cuda.context_retain(&device->context, device->number);
+    qb__cu_result result = qb__cuda.context_retain(&device->open.context, device->number);
     return qb__cuda_status(device, result, "opening the device");
 }
 
 static void close_device(qb__device *device) {
     qb__cuda.context_release(device->number);
-    device->context = NULL;
+    device->open.context = NULL;
 }
 
 static qb_status free_bytes(qb__device *device, size_t *bytes) {

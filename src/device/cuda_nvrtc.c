@@ -41,6 +41,9 @@ static bool try_file(const char *path, int driver, int *newest) {
         if (version > *newest) *newest = version;
         return false;
     }
+    char builtins[48];
+    snprintf(builtins, sizeof builtins, "libnvrtc-builtins.so.%d.%d", api.major, api.minor);
+    qb__library_beside(library, builtins);
     qb__nvrtc = api;
     return true;
 }

@@ -85,6 +85,9 @@ qb_status qb__queue_create(qb__device *device, qb__queue **queue);
 void qb__queue_destroy(qb__queue *queue); /* NULL-safe; finishes first */
 qb_status qb__queue_finish(
     qb__queue *queue); /* a failed kernel shows here: QB_NO_DEVICE when the device is lost */
+/* Wait, after a failure as well: what is still on its way uses buffers that are about to go. The first
+ * failure's words stay. */
+qb_status qb__queue_finish_after(qb__queue *queue, qb_status status);
 uint64_t qb__queue_native(const qb__queue *queue); /* CUstream or cl_command_queue */
 /* `host` must stay as it is until the queue has passed; page-locked memory makes it asynchronous.
  */

@@ -95,6 +95,11 @@ void *qb__library_open(const char *override, const char *const *names, char *why
     return library;
 }
 
+void qb__library_beside(void *library, const char *name) {
+    char folder[4096];
+    if (dlinfo(library, RTLD_DI_ORIGIN, folder) == 0) open_in(folder, name);
+}
+
 bool qb__library_symbols(void *library, const char *const *names, size_t count, void *table,
                          const char **missing) {
     char *slots = table;

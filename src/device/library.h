@@ -13,6 +13,10 @@
  * without. NULL when none opens, the reason in `why`. */
 void *qb__library_open(const char *override, const char *const *names, char *why, size_t why_size);
 
+/* A file beside the library that it will ask for by name alone, which the loader then finds: a wheel's libraries do not
+ * say that their own folder is where to look. Nothing where there is none. */
+void qb__library_beside(void *library, const char *name);
+
 /* Fills a table of function pointers, one per name, in order. False when one is missing; its name
  * in *missing. Names that begin with '?' may be missing and leave NULL. */
 bool qb__library_symbols(void *library, const char *const *names, size_t count, void *table,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/memory.h"
 
+#include <stdio.h>
+
+#include "base/status.h"
 #include "device/backend.h"
 
 /* Linear memory, queues, events, textures: the checks that all apis share. */
@@ -42,7 +45,8 @@ static qb_status check_sharing(const qb__device *device) {
                     device->info.spec);
 }
 
-qb_status qb__memory_borrow(qb__device *device, uint64_t native, size_t bytes, qb__memory **memory) {
+qb_status qb__memory_borrow(qb__device *device, uint64_t native, size_t bytes,
+                            qb__memory **memory) {
     *memory = NULL;
     qb_status status = check_sharing(device);
     if (status != QB_OK) return status;
@@ -80,14 +84,14 @@ void qb__host_destroy(qb__device *device, void *host) {
 
 void qb__pinned_keep(qb__device *device, qb__pinned *pinned) {
     pthread_mutex_lock(&device->lock);
-    pinned->next = device->pinned;
-    device->pinned = pinned;
+    pinned->next = device->pinned.first;
+    device->pinned.first = pinned;
     pthread_mutex_unlock(&device->lock);
 }
 
 qb__pinned *qb__pinned_take(qb__device *device, const void *host) {
     pthread_mutex_lock(&device->lock);
-    qb__pinned **slot = &device->pinned;
+    qb__pinned **slot = &device->pinned.first;
     while (*slot && (*slot)->host != host) slot = &(*slot)->next;
     qb__pinned *pinned = *slot;
     if (pinned) *slot = pinned->next;
@@ -112,6 +116,14 @@ qb_status qb__queue_finish(qb__queue *queue) {
     const qb_status before = qb__device_check(queue->device);
     const qb_status status = queue->device->backend->queue_finish(queue);
     return before == QB_OK ? status : qb__device_check(queue->device);
+}
+
+qb_status qb__queue_finish_after(qb__queue *queue, qb_status status) {
+    char said[1024];
+    if (status == QB_OK) return qb__queue_finish(queue);
+    snprintf(said, sizeof said, "%s", qb_detail());
+    qb__queue_finish(queue);
+    return qb__fail(status, "%s", said);
 }
 
 uint64_t qb__queue_native(const qb__queue *queue) {

@@ -7,18 +7,19 @@
 /* Contexts, queues and events. */
 
 static void close_device(qb__device *device) {
-    if (device->service) qb__opencl.queue_release(device->service);
-    if (device->context) qb__opencl.context_release(device->context);
-    device->service = device->context = NULL;
+    if (device->open.service) qb__opencl.queue_release(device->open.service);
+    if (device->open.context) qb__opencl.context_release(device->open.context);
+    device->open.service = device->open.context = NULL;
 }
 
 static qb_status open_device(qb__device *device) {
     qb__cl_result result;
-    device->context = qb__opencl.context_create(NULL, 1, &device->id, NULL, NULL, &result);
-    if (device->context) {
-        device->service = qb__opencl.queue_create(device->context, device->id, 0, &result);
+    device->open.context = qb__opencl.context_create(NULL, 1, &device->id, NULL, NULL, &result);
+    if (device->open.context) {
+        device->open.service =
+            qb__opencl.queue_create(device->open.context, device->id, 0, &result);
     }
-    if (device->service) {
+    if (device->open.service) {
         if (device->info.images) qb__opencl_choose_images(device);
         return QB_OK;
     }
@@ -37,7 +38,7 @@ static void leave(qb__device *device) {
 /* OpenCL does not say what others hold: all but what was taken here. */
 static qb_status free_bytes(qb__device *device, size_t *bytes) {
     pthread_mutex_lock(&device->lock);
-    size_t used = device->used_bytes, all = device->info.memory_bytes;
+    size_t used = device->open.used_bytes, all = device->info.memory_bytes;
     pthread_mutex_unlock(&device->lock);
     *bytes = used < all ? all - used : 0;
     size_t host = device->info.in_host_memory ? qb__available_bytes() : 0;
@@ -49,7 +50,7 @@ static qb_status queue_create(qb__queue *queue) {
     qb__device *device = queue->device;
     qb__cl_result result;
     queue->native =
-        qb__opencl.queue_create(device->context, device->id, QB__CL_QUEUE_TIMES, &result);
+        qb__opencl.queue_create(device->open.context, device->id, QB__CL_QUEUE_TIMES, &result);
     return qb__opencl_status(device, result, QB__CL_ALLOCATES, "making a queue");
 }
 

@@ -12,7 +12,7 @@ static void *buffer_of(const qb__memory *memory) {
 
 static void count(qb__device *device, size_t more, size_t less) {
     pthread_mutex_lock(&device->lock);
-    device->used_bytes += more - less;
+    device->open.used_bytes += more - less;
     pthread_mutex_unlock(&device->lock);
 }
 
@@ -20,8 +20,9 @@ static void count(qb__device *device, size_t more, size_t less) {
  * hard to tell from others: so one byte is used at once. */
 static qb__cl_result touch(qb__device *device, void *buffer) {
     unsigned char zero = 0;
-    qb__cl_result result = qb__opencl.fill(device->service, buffer, &zero, 1, 0, 1, 0, NULL, NULL);
-    return result ? result : qb__opencl.finish(device->service);
+    qb__cl_result result =
+        qb__opencl.fill(device->open.service, buffer, &zero, 1, 0, 1, 0, NULL, NULL);
+    return result ? result : qb__opencl.finish(device->open.service);
 }
 
 qb_status qb__opencl_memory_create(qb__memory *memory) {
@@ -30,8 +31,8 @@ qb_status qb__opencl_memory_create(qb__memory *memory) {
     void *buffer = NULL;
     char doing[64];
     if (memory->bytes <= device->info.memory_bytes) {
-        buffer = qb__opencl.buffer_create(device->context, QB__CL_MEMORY_READ_WRITE, memory->bytes,
-                                          NULL, &result);
+        buffer = qb__opencl.buffer_create(device->open.context, QB__CL_MEMORY_READ_WRITE,
+                                          memory->bytes, NULL, &result);
     }
     if (buffer && !device->info.is_cpu) {
         result = touch(device, buffer);
@@ -58,10 +59,10 @@ qb_status qb__opencl_host_create(qb__device *device, size_t bytes, void **host) 
     qb_status status = qb__alloc(1, sizeof *pinned, &pinned);
     if (status != QB_OK) return status;
     pinned->buffer = qb__opencl.buffer_create(
-        device->context, QB__CL_MEMORY_READ_WRITE | QB__CL_MEMORY_HOST, bytes, NULL, &result);
+        device->open.context, QB__CL_MEMORY_READ_WRITE | QB__CL_MEMORY_HOST, bytes, NULL, &result);
     if (pinned->buffer) {
-        pinned->host = qb__opencl.map(device->service, pinned->buffer, 1, QB__CL_MAP_READ_WRITE, 0,
-                                      bytes, 0, NULL, NULL, &result);
+        pinned->host = qb__opencl.map(device->open.service, pinned->buffer, 1,
+                                      QB__CL_MAP_READ_WRITE, 0, bytes, 0, NULL, NULL, &result);
         if (!pinned->host) qb__opencl.memory_release(pinned->buffer);
     }
     if (!pinned->host) {
@@ -77,8 +78,8 @@ qb_status qb__opencl_host_create(qb__device *device, size_t bytes, void **host) 
 void qb__opencl_host_destroy(qb__device *device, void *host) {
     qb__pinned *pinned = qb__pinned_take(device, host);
     if (!pinned) return;
-    qb__opencl.unmap(device->service, pinned->buffer, pinned->host, 0, NULL, NULL);
-    qb__opencl.finish(device->service);
+    qb__opencl.unmap(device->open.service, pinned->buffer, pinned->host, 0, NULL, NULL);
+    qb__opencl.finish(device->open.service);
     qb__opencl.memory_release(pinned->buffer);
     qb__free(pinned);
 }

@@ -42,18 +42,22 @@ static qb_status complain(qb__program *program, void *native, qb__cl_result resu
     return QB_INTERNAL;
 }
 
-/* What the driver would load again; without it nothing is cached. */
-static void take_binary(void *native, qb__binary *binary) {
-    size_t count = 0;
+/* What the driver would load again; without it nothing is cached. PoCL keeps what it compiles itself, once a kernel is
+ * launched, and to hand it out compiles it a second time, for groups of any size: of it a byte is kept, as a note. */
+static void take_binary(const qb__device *device, void *native, qb__binary *binary) {
+    size_t count = 1;
     unsigned char *bytes = NULL;
-    if (qb__opencl.program_info(native, QB__CL_PROGRAM_SIZES, sizeof count, &count, NULL)) return;
-    if (!count || qb__alloc(count, 1, &bytes) != QB_OK) return;
-    if (qb__opencl.program_info(native, QB__CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL)) {
-        qb__free(bytes);
+    if (!device->info.is_cpu &&
+        qb__opencl.program_info(native, QB__CL_PROGRAM_SIZES, sizeof count, &count, NULL))
         return;
-    }
+    if (!count || qb__alloc(count, 1, &bytes) != QB_OK) return;
     binary->bytes = bytes;
     binary->count = count;
+    if (device->info.is_cpu) return;
+    if (qb__opencl.program_info(native, QB__CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL)) {
+        qb__free(bytes);
+        *binary = (qb__binary){0};
+    }
 }
 
 qb_status qb__opencl_build(qb__program *program, const char *text, const char *const *macros,
@@ -64,14 +68,14 @@ qb_status qb__opencl_build(qb__program *program, const char *text, const char *c
     void *native = NULL;
     qb_status status;
     QB__TRY(options_of(device, macros, &options));
-    native = qb__opencl.program_create(device->context, 1, &text, NULL, &result);
+    native = qb__opencl.program_create(device->open.context, 1, &text, NULL, &result);
     QB__TRY(qb__opencl_status(device, result, QB__CL_ALLOCATES, program->name));
     result = qb__opencl.program_build(native, 1, &device->id, options, NULL, NULL);
     if (result) {
         status = complain(program, native, result);
         goto out;
     }
-    take_binary(native, binary);
+    take_binary(device, native, binary);
     program->native = native;
 out:
     if (status != QB_OK && native) qb__opencl.program_release(native);
@@ -83,7 +87,7 @@ qb_status qb__opencl_load(qb__program *program, const qb__binary *binary) {
     qb__device *device = program->device;
     const unsigned char *bytes = binary->bytes;
     qb__cl_result each = 0, result;
-    void *native = qb__opencl.program_binary(device->context, 1, &device->id, &binary->count,
+    void *native = qb__opencl.program_binary(device->open.context, 1, &device->id, &binary->count,
                                              &bytes, &each, &result);
     if (!result) result = each;
     if (!result) result = qb__opencl.program_build(native, 1, &device->id, "", NULL, NULL);

@@ -42,7 +42,7 @@ static const struct {
 /* Drivers also answer "out of resources" to everything once the device is gone: then the device's
  * own queue, where nothing can fail, fails too. */
 static bool is_gone(const qb__device *device) {
-    return device->service && qb__opencl.finish(device->service);
+    return device->open.service && qb__opencl.finish(device->open.service);
 }
 
 qb_status qb__opencl_status(qb__device *device, qb__cl_result result, qb__cl_call call,

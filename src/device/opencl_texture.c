@@ -33,7 +33,7 @@ static unsigned fewest(const qb__cl_format *formats, uint32_t count, bool half, 
 void qb__opencl_choose_images(qb__device *device) {
     qb__cl_format formats[FORMATS_MAX];
     uint32_t count = 0;
-    if (qb__opencl.formats(device->context, QB__CL_MEMORY_READ_ONLY, QB__CL_IMAGE_2D_ARRAY,
+    if (qb__opencl.formats(device->open.context, QB__CL_MEMORY_READ_ONLY, QB__CL_IMAGE_2D_ARRAY,
                            FORMATS_MAX, formats, &count)) {
         return;
     }
@@ -65,12 +65,12 @@ static qb__cl_result touch(qb__device *device, void *image) {
     enum { TEXEL_BYTES = 16 };
     const size_t origin[3] = {0, 0, 0}, region[3] = {1, 1, 1};
     qb__cl_result result;
-    void *texel = qb__opencl.buffer_create(device->context, QB__CL_MEMORY_READ_WRITE, TEXEL_BYTES,
-                                           NULL, &result);
+    void *texel = qb__opencl.buffer_create(device->open.context, QB__CL_MEMORY_READ_WRITE,
+                                           TEXEL_BYTES, NULL, &result);
     if (!texel) return result;
-    result =
-        qb__opencl.copy_to_image(device->service, texel, image, 0, origin, region, 0, NULL, NULL);
-    if (!result) result = qb__opencl.finish(device->service);
+    result = qb__opencl.copy_to_image(device->open.service, texel, image, 0, origin, region, 0,
+                                      NULL, NULL);
+    if (!result) result = qb__opencl.finish(device->open.service);
     qb__opencl.memory_release(texel);
     return result;
 }
@@ -92,12 +92,12 @@ qb_status qb__opencl_texture_create(qb__texture *texture) {
         .layers = shape->layers,
     };
     qb__cl_result result;
-    texture->array = qb__opencl.image_create(device->context, QB__CL_MEMORY_READ_ONLY, &format,
+    texture->array = qb__opencl.image_create(device->open.context, QB__CL_MEMORY_READ_ONLY, &format,
                                              &image, NULL, &result);
     if (!result && !device->info.is_cpu) result = touch(device, texture->array);
     if (!result) {
         void *sampler = qb__opencl.sampler_create(
-            device->context, 0, QB__CL_ADDRESS_CLAMP,
+            device->open.context, 0, QB__CL_ADDRESS_CLAMP,
             shape->linear ? QB__CL_FILTER_LINEAR : QB__CL_FILTER_NEAREST, &result);
         texture->object = (uint64_t)(uintptr_t)sampler;
     }

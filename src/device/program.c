@@ -43,7 +43,7 @@ static qb_status check_macros(const char *const *macros) {
 
 /* The program of that key that is there already, counted once more. */
 static qb__program *share(qb__device *device, const uint64_t key[2]) {
-    for (qb__program *p = device->programs; p; p = p->next) {
+    for (qb__program *p = device->made.programs; p; p = p->next) {
         if (memcmp(p->key, key, sizeof p->key) != 0) continue;
         p->references++;
         return p;
@@ -56,45 +56,45 @@ static qb_status build(qb__program *program, const char *text, const char *const
                        qb__binary *binary) {
     qb__device *device = program->device;
     pthread_mutex_lock(&device->lock);
-    if (device->listener) device->listener(device->listener_user, &device->info);
+    if (device->made.listener) device->made.listener(device->made.listener_user, &device->info);
     pthread_mutex_unlock(&device->lock);
     const double from = qb__now();
     qb_status status = device->backend->build(program, text, macros, binary);
     pthread_mutex_lock(&device->lock);
-    device->builds.programs += status == QB_OK;
-    device->builds.seconds += qb__now() - from;
+    device->made.builds.programs += status == QB_OK;
+    device->made.builds.seconds += qb__now() - from;
     pthread_mutex_unlock(&device->lock);
     return status;
 }
 
 qb__builds qb__device_builds(qb__device *device) {
     pthread_mutex_lock(&device->lock);
-    qb__builds builds = device->builds;
+    qb__builds builds = device->made.builds;
     pthread_mutex_unlock(&device->lock);
     return builds;
 }
 
 void qb__device_listen(qb__device *device, qb__build_listener say, void *user) {
     pthread_mutex_lock(&device->lock);
-    if (!device->listener) {
-        device->listener = say;
-        device->listener_user = user;
+    if (!device->made.listener) {
+        device->made.listener = say;
+        device->made.listener_user = user;
     }
     pthread_mutex_unlock(&device->lock);
 }
 
 void qb__device_unlisten(qb__device *device, const void *user) {
     pthread_mutex_lock(&device->lock);
-    if (device->listener_user == user) {
-        device->listener = NULL;
-        device->listener_user = NULL;
+    if (device->made.listener_user == user) {
+        device->made.listener = NULL;
+        device->made.listener_user = NULL;
     }
     pthread_mutex_unlock(&device->lock);
 }
 
 static void count_kept(qb__device *device) {
     pthread_mutex_lock(&device->lock);
-    device->builds.kept++;
+    device->made.builds.kept++;
     pthread_mutex_unlock(&device->lock);
 }
 
@@ -103,7 +103,12 @@ static qb_status load_or_build(qb__program *program, const char *text, const cha
     qb__binary binary = {0};
     qb_status status = QB_INTERNAL;
     if (qb__cache_read(program->key, &binary)) {
-        status = backend->load(program, &binary);
+        qb__binary again = {0};
+        if (program->device->info.is_cpu) /* the driver finds it in its own cache */
+            status = backend->build(program, text, macros, &again);
+        else
+            status = backend->load(program, &binary);
+        qb__free(again.bytes);
         qb__free(binary.bytes);
         binary = (qb__binary){0};
         if (status == QB_OK || program->device->lost) return status;
@@ -189,8 +194,8 @@ qb_status qb__program_build(qb__device *device, const char *source, const char *
     pthread_mutex_lock(&device->lock);
     *program = share(device, key);
     if (!*program) {
-        made->next = device->programs;
-        device->programs = *program = made;
+        made->next = device->made.programs;
+        device->made.programs = *program = made;
         made = NULL;
     }
     pthread_mutex_unlock(&device->lock);
@@ -206,7 +211,7 @@ void qb__program_release(qb__program *program) {
     pthread_mutex_lock(&device->lock);
     bool last = --program->references == 0;
     if (last) {
-        qb__program **slot = &device->programs;
+        qb__program **slot = &device->made.programs;
         while (*slot != program) slot = &(*slot)->next;
         *slot = program->next;
     }

@@ -113,9 +113,9 @@ static void find_gaps(const qb__direction *list, const group *groups, size_t cou
 }
 
 static void describe(size_t views, qb__angle_report *report) {
-    char repeated[64] = "", limited[96] = "";
+    char repeated[96] = "", limited[96] = "";
     if (report->repeated)
-        snprintf(repeated, sizeof repeated, ", %zu repeated views share weights", report->repeated);
+        snprintf(repeated, sizeof repeated, ", %zu views seen before, from either side, share weights", report->repeated);
     if (report->limited)
         snprintf(limited, sizeof limited, "; limited angle: %.4g degrees missing from %.4g to %.4g",
                  report->missing, report->gap_from, report->gap_to);

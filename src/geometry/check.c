@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "geometry/matrix.h"
+#include "geometry/vector.h"
 
 static qb_status check_shape(size_t views, size_t rows, size_t columns) {
     if (views < 1 || views > QB__GEOMETRY_MOST_VIEWS)
@@ -36,6 +37,14 @@ static qb_status check_numbers(const qb_view *view) {
     return QB_OK;
 }
 
+/* Pixels lie side by side along an arc: less than a circle. */
+static qb_status check_bend(const qb_geometry *geometry, const qb_view *view) {
+    const double arc = (double)geometry->columns * qb__norm(view->u), radius = geometry->radius;
+    if (radius == 0 || arc < 2 * M_PI * radius) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "a detector bent to a radius of %g mm has no room for %zu columns of %g mm", radius,
+                    geometry->columns, qb__norm(view->u));
+}
+
 qb_status qb__geometry_check(const qb_geometry *geometry) {
     qb_status status = check_shape(geometry->views, geometry->rows, geometry->columns);
     if (status == QB_OK && !(geometry->radius >= 0 && isfinite(geometry->radius)))
@@ -48,6 +57,7 @@ qb_status qb__geometry_check(const qb_geometry *geometry) {
         status = check_numbers(&geometry->view[i]);
         if (status == QB_OK)
             status = qb__matrix_of_view(geometry->beam, &geometry->view[i], &matrix);
+        if (status == QB_OK) status = check_bend(geometry, &geometry->view[i]);
         if (status != QB_OK) return qb__fail_in(status, "view %zu", i);
     }
     return QB_OK;

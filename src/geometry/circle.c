@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/status.h"
+#include "geometry/check.h"
 #include "geometry/matrix.h"
 #include "geometry/vector.h"
 
@@ -72,6 +73,8 @@ static double view_error(const qb__circle *circle, const qb_geometry *geometry, 
 
 qb_status qb__circle_fit(const qb_geometry *geometry, qb__circle *circle) {
     *circle = (qb__circle){.beam = geometry->beam};
+    const qb_status sound = qb__geometry_check(geometry);
+    if (sound != QB_OK) return sound;
     double views = (double)geometry->views;
     for (size_t i = 0; i < geometry->views; i++) {
         const qb_view *view = &geometry->view[i];

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/caller.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "geometry/check.h"
@@ -150,14 +151,25 @@ qb_status qb__geometry_describe(const qb_geometry *geometry, double field, qb_ge
                                           : describe_parallel(geometry, info);
 }
 
+enum { FIRST_INFO = sizeof(qb_geometry_info) }; /* the first version's bytes */
+
 qb_status qb_geometry_describe(const qb_geometry *geometry, qb_geometry_info *info) {
     QB__NEED(geometry);
     QB__NEED(info);
-    return qb__geometry_describe(geometry, 0, info);
+    qb_geometry_info found = {0};
+    qb_status status = qb__result_check(info, FIRST_INFO, "qb_geometry_info");
+    if (status == QB_OK) status = qb__geometry_describe(geometry, 0, &found);
+    if (status == QB_OK) qb__result_give(&found, sizeof found, FIRST_INFO, info);
+    return status;
 }
 
 void qb_grid_default(const qb_geometry *geometry, qb_grid *grid) {
     qb__circle circle;
+    if (!grid) return;
+    if (!geometry) {
+        *grid = (qb_grid){0};
+        return;
+    }
     *grid = (qb_grid){.n = {geometry->columns, geometry->columns, geometry->rows}};
     if (qb__circle_fit(geometry, &circle) != QB_OK) return;
     double shrink = geometry->beam == QB_BEAM_CONE ? circle.sod / circle.sdd : 1;

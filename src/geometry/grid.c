@@ -2,14 +2,44 @@
 #include "geometry/grid.h"
 
 #include <math.h>
+#include <stdio.h>
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "geometry/bend.h"
+#include "geometry/check.h"
 #include "geometry/matrix.h"
+#include "geometry/units.h"
+
+qb_status qb__grid_check(const qb_grid *grid) {
+    size_t voxels;
+    for (int j = 0; j < 3; j++) {
+        if (grid->n[j] == 0)
+            return qb__fail(QB_BAD_ARGUMENT, "an empty volume: %zu x %zu x %zu voxels", grid->n[0],
+                            grid->n[1], grid->n[2]);
+        if (!(grid->voxel[j] > 0 && isfinite(grid->voxel[j]) && isfinite(grid->offset[j])))
+            return qb__fail(QB_BAD_ARGUMENT, "a voxel of %g mm, the volume %g mm off the middle",
+                            grid->voxel[j], grid->offset[j]);
+    }
+    if (!qb__mul(grid->n[0], grid->n[1], grid->n[2], &voxels) || voxels > SIZE_MAX / 64)
+        return qb__fail(QB_BAD_ARGUMENT, "a volume of %zu x %zu x %zu voxels is too large",
+                        grid->n[0], grid->n[1], grid->n[2]);
+    return QB_OK;
+}
 
 double qb__grid_field(const qb_grid *grid) {
     double side = fmin((double)grid->n[0] * grid->voxel[0], (double)grid->n[1] * grid->voxel[1]);
     return 0.5 * side + hypot(grid->offset[0], grid->offset[1]);
+}
+
+bool qb__grid_narrow(const qb_geometry_info *info, const qb_grid *grid, char *text, size_t size) {
+    const double field = qb__grid_field(grid);
+    if (info->weights != QB_REDUNDANCY_WANG || !(field < 0.99 * info->field_radius)) return false;
+    snprintf(text, size,
+             "the volume, as wide as the detector, reaches %.4g mm from the axis; with the "
+             "detector to one side the full turn covers %.4g mm: --size %.0f takes it all in",
+             field, info->field_radius, ceil(2 * info->field_radius / grid->voxel[0]));
+    return true;
 }
 
 /* The columns and rows on which the box of a grid falls. */
@@ -95,4 +125,61 @@ qb_status qb__grid_check_seen(const qb_geometry *geometry, const qb_grid *grid) 
         "units of the geometry",
         first.column[0], first.column[1], first.row[0], first.row[1], geometry->columns,
         geometry->rows);
+}
+
+/* How far, in mm, a point is outside the box of the whole voxels; negative inside. */
+static double outside(const qb_grid *grid, const double point[3]) {
+    double most = -INFINITY;
+    for (int j = 0; j < 3; j++) {
+        double half = 0.5 * (double)grid->n[j] * grid->voxel[j];
+        most = fmax(most, fabs(point[j] - grid->offset[j]) - half);
+    }
+    return most;
+}
+
+static qb_status check_view(const qb_view *view, size_t number, const qb_grid *grid,
+                            const qb__matrix *on_grid) {
+    double depth = outside(grid, view->source);
+    if (depth <= 0)
+        return qb__fail(QB_BAD_INPUT, "view %zu: the source is %.6g mm inside the volume", number,
+                        -depth);
+    for (int corner = 0; corner < 8; corner++) {
+        double p[3];
+        qb__matrix_at_corner(on_grid, grid, corner, p);
+        if (!(p[2] > 0))
+            return qb__fail(QB_BAD_INPUT,
+                            "view %zu: a corner of the volume is behind the source (w = %.6g)",
+                            number, p[2]);
+    }
+    return QB_OK;
+}
+
+static qb_status matrix_checked(const qb_geometry *geometry, size_t view, const qb_grid *grid,
+                                qb__matrix *matrix) {
+    qb__matrix world;
+    qb_status status = qb__matrix_of_view(geometry->beam, &geometry->view[view], &world);
+    if (status != QB_OK) return qb__fail_in(status, "view %zu", view);
+    qb__matrix_on_grid(&world, grid, matrix);
+    if (geometry->beam == QB_BEAM_PARALLEL) return QB_OK;
+    return check_view(&geometry->view[view], view, grid, matrix);
+}
+
+qb_status qb__matrices_on_grid(const qb_geometry *geometry, const qb_grid *grid,
+                               qb__matrix *matrices) {
+    qb_status status = QB_OK;
+    for (size_t i = 0; i < geometry->views && status == QB_OK; i++)
+        status = matrix_checked(geometry, i, grid, &matrices[i]);
+    return status;
+}
+
+qb_status qb_geometry_check_grid(const qb_geometry *geometry, const qb_grid *grid) {
+    QB__NEED(geometry);
+    QB__NEED(grid);
+    qb_status status = qb__geometry_check(geometry);
+    if (status == QB_OK) status = qb__grid_check(grid);
+    if (status == QB_OK) status = qb__geometry_check_units(geometry);
+    qb__matrix matrix;
+    for (size_t i = 0; i < geometry->views && status == QB_OK; i++)
+        status = matrix_checked(geometry, i, grid, &matrix);
+    return status == QB_OK ? qb__grid_check_seen(geometry, grid) : status;
 }

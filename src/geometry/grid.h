@@ -2,15 +2,26 @@
 #ifndef QB_GEOMETRY_GRID_H
 #define QB_GEOMETRY_GRID_H
 
-#include "quickbeam/geometry.h"
+#include "geometry/matrix.h"
+
+/* QB_BAD_ARGUMENT with the number for what is no grid: without voxels, of too many, of lengths that are none. */
+qb_status qb__grid_check(const qb_grid *grid);
 
 /* How far from the axis the circle that fits into a grid's slices reaches, in mm: what views have
  * to cover. */
 double qb__grid_field(const qb_grid *grid);
 
+/* That a full turn with the detector to one side sees farther than a grid about the axis reaches, and which --size takes it
+ * all in; false where it does not. Of a cone. */
+bool qb__grid_narrow(const qb_geometry_info *info, const qb_grid *grid, char *text, size_t size);
+
 /* QB_BAD_INPUT when in no view any of the grid falls on the detector, with where it falls, or when all
  * of it is farther from the axis than any ray. The grid is in front of all sources
  * (qb_geometry_check_grid). */
 qb_status qb__grid_check_seen(const qb_geometry *geometry, const qb_grid *grid);
+
+/* All views on a grid, checked as by qb_geometry_check_grid: matrices[geometry->views]. */
+qb_status qb__matrices_on_grid(const qb_geometry *geometry, const qb_grid *grid,
+                               qb__matrix *matrices);
 
 #endif

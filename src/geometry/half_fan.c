@@ -2,6 +2,7 @@
 #include "geometry/half_fan.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -51,6 +52,23 @@ qb__half_fan qb__half_fan_of(size_t columns, double first, double last) {
     fan.before = left > 0 ? (size_t)ceil(left - 1e-6) : 0;
     fan.after = right > 0 ? (size_t)ceil(right - 1e-6) : 0;
     return fan;
+}
+
+qb_status qb__half_fan_of_views(size_t views, const double *radians, size_t columns, double first, double last,
+                                qb__half_fan *fan) {
+    bool full = false;
+    *fan = (qb__half_fan){.columns = columns};
+    if (isnan(first)) return QB_OK;
+    const qb_status status = qb__turns_fully(views, radians, &full);
+    if (status == QB_OK && full) *fan = qb__half_fan_of(columns, first, last);
+    return status;
+}
+
+size_t qb__half_fan_width(const qb__half_fan *fan) { return fan->before + fan->columns + fan->after; }
+
+void qb__half_fan_tell(const qb__half_fan *fan, double center, char *text, size_t size) {
+    snprintf(text, size, "full turn, the axis at column %.2f of %zu: slices are %zu voxels wide, as far as the wide side sees", center,
+             fan->columns, qb__half_fan_width(fan));
 }
 
 static double rising(double x) {

@@ -33,6 +33,14 @@ qb_status qb__turn_weights(qb_angle_weights rule, size_t views, const double *ra
  * far off the middle that one side is wider than the other by 5 % of the columns and by more than
  * two of them. */
 qb__half_fan qb__half_fan_of(size_t columns, double first, double last);
+/* The same of views in radians: used only where they cover a full turn, as what one side cuts off is seen nowhere else. For
+ * an axis that is yet to be found (NAN) rows end where they were measured. QB_NO_MEMORY, QB_BAD_INPUT as qb__turns_fully. */
+qb_status qb__half_fan_of_views(size_t views, const double *radians, size_t columns, double first, double last,
+                                qb__half_fan *fan);
+/* Columns of the rows that go on, and so pixels of a slice as wide as what was seen. */
+size_t qb__half_fan_width(const qb__half_fan *fan);
+/* That slices are as wide as that; text for a remark, of an axis at `center`. */
+void qb__half_fan_tell(const qb__half_fan *fan, double center, char *text, size_t size);
 /* share[columns] for an axis at `center`, 0 <= center <= columns - 1. */
 void qb__half_fan_shares(size_t columns, double center, float *share);
 

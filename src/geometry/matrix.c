@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "geometry/grid.h"
-#include "geometry/units.h"
 #include "geometry/vector.h"
 
 /* A ray from S through X meets the detector's plane where S + (X - S) / l = D + a u + b v. With f =
@@ -68,61 +66,6 @@ void qb__matrix_on_grid(const qb__matrix *world, const qb_grid *grid, qb__matrix
         }
     }
     *matrix = out;
-}
-
-/* How far, in mm, a point is outside the box of the whole voxels; negative inside. */
-static double outside(const qb_grid *grid, const double point[3]) {
-    double most = -INFINITY;
-    for (int j = 0; j < 3; j++) {
-        double half = 0.5 * (double)grid->n[j] * grid->voxel[j];
-        most = fmax(most, fabs(point[j] - grid->offset[j]) - half);
-    }
-    return most;
-}
-
-static qb_status check_view(const qb_view *view, size_t number, const qb_grid *grid,
-                            const qb__matrix *on_grid) {
-    double depth = outside(grid, view->source);
-    if (depth <= 0)
-        return qb__fail(QB_BAD_INPUT, "view %zu: the source is %.6g mm inside the volume", number,
-                        -depth);
-    for (int corner = 0; corner < 8; corner++) {
-        double p[3];
-        qb__matrix_at_corner(on_grid, grid, corner, p);
-        if (!(p[2] > 0))
-            return qb__fail(QB_BAD_INPUT,
-                            "view %zu: a corner of the volume is behind the source (w = %.6g)",
-                            number, p[2]);
-    }
-    return QB_OK;
-}
-
-static qb_status matrix_checked(const qb_geometry *geometry, size_t view, const qb_grid *grid,
-                                qb__matrix *matrix) {
-    qb__matrix world;
-    qb_status status = qb__matrix_of_view(geometry->beam, &geometry->view[view], &world);
-    if (status != QB_OK) return qb__fail_in(status, "view %zu", view);
-    qb__matrix_on_grid(&world, grid, matrix);
-    if (geometry->beam == QB_BEAM_PARALLEL) return QB_OK;
-    return check_view(&geometry->view[view], view, grid, matrix);
-}
-
-qb_status qb__matrices_on_grid(const qb_geometry *geometry, const qb_grid *grid,
-                               qb__matrix *matrices) {
-    qb_status status = QB_OK;
-    for (size_t i = 0; i < geometry->views && status == QB_OK; i++)
-        status = matrix_checked(geometry, i, grid, &matrices[i]);
-    return status;
-}
-
-qb_status qb_geometry_check_grid(const qb_geometry *geometry, const qb_grid *grid) {
-    QB__NEED(geometry);
-    QB__NEED(grid);
-    qb_status status = qb__geometry_check_units(geometry);
-    qb__matrix matrix;
-    for (size_t i = 0; i < geometry->views && status == QB_OK; i++)
-        status = matrix_checked(geometry, i, grid, &matrix);
-    return status == QB_OK ? qb__grid_check_seen(geometry, grid) : status;
 }
 
 /* Read from right to left, dual_basis says A^-1 = (u | v | f) / c for the left 3x3 block A of c

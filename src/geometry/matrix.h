@@ -18,10 +18,6 @@ qb_status qb__matrix_of_view(qb_beam beam, const qb_view *view, qb__matrix *matr
 /* The same for voxel indices (ix, iy, iz, 1). */
 void qb__matrix_on_grid(const qb__matrix *world, const qb_grid *grid, qb__matrix *matrix);
 
-/* All views on a grid, checked as by qb_geometry_check_grid: matrices[geometry->views]. */
-qb_status qb__matrices_on_grid(const qb_geometry *geometry, const qb_grid *grid,
-                               qb__matrix *matrices);
-
 /* A view whose matrix is a multiple, of either sign, of this one, with columns pixel_u apart. A
  * matrix fixes the rays but not how far away the detector is: the pitch does. pixel_v is checked
  * against it to 1 %; 0 = take what follows. Parallel when the last row is (0, 0, 0, c). */

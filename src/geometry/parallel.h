@@ -24,7 +24,7 @@ typedef struct qb__angle_report {
     double capped;           /* of the half turn what the cap took from weights, 0..1 */
     bool even;               /* the directions are evenly spaced over the half turn */
     bool limited;            /* some range of angles was not measured */
-    char text[320];          /* all that in one line */
+    char text[384];          /* all that in one line */
 } qb__angle_report;
 
 /* The weights that turn a sum over views into the integral over half a turn: parallel rays at t and

@@ -20,6 +20,23 @@ size_t qb__cut_slabs(const qb__layers *layers, size_t nz, size_t thickness, size
     return n;
 }
 
+/* Shares that lie on one side of where layers begin have all of them going one way, from the first that begins in
+ * the share, or from the last that ends in it. */
+qb__layers qb__layers_from(const qb__layers *layers, size_t first, size_t slices) {
+    const size_t step = layers->thickness, end = first + slices;
+    qb__layers own = {.thickness = step};
+    if (first >= layers->above) {
+        own.above = (step - (first - layers->above) % step) % step;
+    } else if (end <= layers->below) {
+        const size_t beyond = qb__round_up(layers->below - end, step);
+        own.above = own.below = layers->below - first > beyond ? layers->below - first - beyond : 0;
+    } else {
+        own.above = layers->above - first;
+        own.below = layers->below - first;
+    }
+    return own;
+}
+
 /* ---- ways to become thinner ---- */
 
 size_t qb__thinner_slab(const qb__layers *layers, size_t nz, size_t thickness) {
@@ -59,19 +76,43 @@ size_t qb__thinner_single(const qb__cut_space *space, size_t thickness) {
     return thickness > step ? step : 0;
 }
 
+size_t qb__thinner_never(const qb__cut_space *space, size_t thickness) {
+    (void)space, (void)thickness;
+    return 0;
+}
+
 /* ---- the search ---- */
 
+/* As many slabs for all rows as one of them needs, those of this rank's; counted from its first slice. */
+static void cut_rows(const qb__cut_grid *grid, size_t *edge, qb__cut *cut) {
+    cut->slabs = 1;
+    for (int row = 0; row < grid->rows; row++)
+        cut->slabs = qb__larger(cut->slabs, qb__cut_row(grid, row, cut->thickness, 0, edge));
+    qb__cut_row(grid, grid->row, cut->thickness, cut->slabs, edge);
+    for (size_t i = cut->slabs + 1; i-- > 0;) edge[i] -= edge[0];
+}
+
 void qb__cut_edges(const qb__cut_space *space, size_t *edge, qb__cut *cut) {
-    cut->slabs = qb__cut_slabs(&space->layers, space->slices, cut->thickness, edge);
+    if (space->grid)
+        cut_rows(space->grid, edge, cut);
+    else
+        cut->slabs = qb__cut_slabs(&space->layers, space->slices, cut->thickness, edge);
     cut->slices = 0;
     for (size_t i = 0; i < cut->slabs; i++)
         if (edge[i + 1] - edge[i] > cut->slices) cut->slices = edge[i + 1] - edge[i];
+    for (size_t i = 0; i <= cut->slabs; i++) edge[i] += space->first;
+    cut->first = space->first;
+    cut->count = space->slices;
     if (space->slabs) space->slabs(space->context, cut, edge);
 }
 
-static void take_views(const qb__cut_space *space, size_t views, qb__cut *cut) {
+static size_t turns_of(const qb__cut_space *space) { return space->turns ? space->turns : 1; }
+
+void qb__cut_views(const qb__cut_space *space, size_t views, qb__cut *cut) {
     cut->views = views;
     cut->blocks = qb__ceil_div(space->views, views);
+    cut->view0 = space->view0;
+    cut->view1 = space->view0 + space->views;
 }
 
 typedef struct search {
@@ -100,7 +141,7 @@ static void try_slabs(search *s, qb__cut *cut) {
         if (cut->slots == 2 && cut->slabs == 1 && !space->views_stream) continue;
         size_t views = space->views_after ? space->views_after(space->engine, cut, 0) : space->views;
         while (views > 0) {
-            take_views(space, views, cut);
+            qb__cut_views(space, views, cut);
             try_cut(s, cut);
             if (s->found && !space->seconds) return;
             views = space->views_after ? space->views_after(space->engine, cut, views) : 0;
@@ -119,11 +160,12 @@ qb_status qb__cut_search(const qb__cut_space *space, qb__cut *cut, bool *fits) {
     search s = {.space = space};
     size_t *edge;
     int idle = 0;
-    qb_status status = qb__alloc(space->slices + 2, sizeof *edge, &edge);
+    qb_status status = qb__alloc(space->grid ? qb__cut_room(space->grid) : space->slices + 2, sizeof *edge, &edge);
     if (status != QB_OK) return status;
     size_t first = space->thinner == qb__thinner_even ? even(space, space->most) : space->most;
     for (size_t t = first; t > 0; t = space->thinner(space, t)) {
-        qb__cut now = {.thickness = t, .parts = space->parts ? space->parts : 1, .ranks = {1, 1}};
+        qb__cut now = {
+            .thickness = t, .turns = turns_of(space), .parts = space->parts ? space->parts : 1, .grid = space->grid};
         qb__cut_edges(space, edge, &now);
         try_slabs(&s, &now);
         if (is_idle(&s, t, &idle)) break;
@@ -147,8 +189,8 @@ bool qb__cut_less(const qb__cut_space *space, qb__cut *cut) {
         cut->thickness = thickness;
     else if (cut->slots > 1)
         cut->slots = 1;
-    else if (space->views_after && cut->views > 1)
-        take_views(space, (cut->views + 1) / 2, cut);
+    else if (space->views_after && cut->views > turns_of(space))
+        qb__cut_views(space, qb__round_up((cut->views + 1) / 2, turns_of(space)), cut);
     else
         return false;
     return true;
@@ -157,4 +199,38 @@ bool qb__cut_less(const qb__cut_space *space, qb__cut *cut) {
 size_t qb__cut_last(const qb__cut *cut, size_t slices) {
     const size_t before = (cut->slabs - 1) * cut->slices;
     return slices > before ? slices - before : 0;
+}
+
+/* ---- ranks ---- */
+
+void qb__cut_rank(size_t slices, size_t grain, int ranks, int rank, size_t *first, size_t *count) {
+    const size_t grains = qb__ceil_div(slices, grain), n = (size_t)ranks, i = (size_t)rank;
+    const size_t each = grains / n, more = grains % n; /* the first ranks have one more */
+    const size_t end = qb__smaller(((i + 1) * each + qb__smaller(i + 1, more)) * grain, slices);
+    *first = qb__smaller((i * each + qb__smaller(i, more)) * grain, slices);
+    *count = end - *first;
+}
+
+size_t qb__cut_row(const qb__cut_grid *grid, int row, size_t thickness, size_t slabs, size_t *edge) {
+    size_t first, count;
+    qb__cut_rank(grid->slices, grid->grain, grid->rows, row, &first, &count);
+    const qb__layers layers = qb__layers_from(&grid->layers, first, count);
+    const size_t own = qb__cut_slabs(&layers, count, thickness, edge);
+    for (size_t i = own + 1; i <= slabs; i++) edge[i] = count;
+    for (size_t i = 0; i <= qb__larger(own, slabs); i++) edge[i] += first;
+    return own;
+}
+
+size_t qb__cut_tallest(const qb__cut_grid *grid) {
+    size_t first, count;
+    qb__cut_rank(grid->slices, grid->grain, grid->rows, 0, &first, &count);
+    return count;
+}
+
+int qb__cut_owner(size_t slices, size_t grain, int ranks, size_t slice) {
+    size_t first, count;
+    for (int rank = 0;; rank++) {
+        qb__cut_rank(slices, grain, ranks, rank, &first, &count);
+        if (slice < first + count) return rank;
+    }
 }

@@ -15,29 +15,44 @@ typedef struct qb__room {
     size_t host, device; /* bytes, of each device */
 } qb__room;
 
-typedef struct qb__cut {
-    size_t thickness;     /* what slabs are cut to */
-    size_t slices, slabs; /* of the thickest slab; how many there are */
-    size_t views, blocks; /* of a block but for the last; how many there are */
-    unsigned slots;       /* buffers in each ring of the pipeline */
-    size_t parts;         /* devices that share each slab's slices */
-    size_t ranks[2];      /* R x C of a cluster: groups that share the views, ranks of each */
-    qb__room need;        /* what need() said */
-    double seconds;       /* what seconds() said; 0 where nobody was asked */
-} qb__cut;
-
 /* Slices that a kernel works on together: layers of `thickness` that begin at slice `above` and go
  * up, and ones that end before slice `below` (above or one more) and go down. Thickness 1: any. */
 typedef struct qb__layers {
     size_t thickness, above, below;
 } qb__layers;
 
+/* Ranks that share slabs and views: those of a row make the same slabs, each of its column's views. */
+typedef struct qb__cut_grid {
+    int rows, columns, row, column; /* how many; of this rank */
+    size_t slices, grain;           /* of the whole volume; as qb__cut_rank's */
+    qb__layers layers;              /* of the whole volume */
+} qb__cut_grid;
+
+typedef struct qb__cut {
+    size_t thickness;     /* what slabs are cut to */
+    size_t slices, slabs; /* of the thickest slab; how many there are */
+    size_t first, count;  /* slices of the whole volume: the first of slab 0, those of all slabs */
+    size_t views, blocks; /* of a block but for the last; how many there are */
+    size_t view0, view1;  /* of the whole scan: the first of block 0, so many behind it as all blocks have */
+    const qb__cut_grid *grid; /* NULL: this rank has all views. Else slabs are as many as those of the row that has most,
+                             * at the end empty ones */
+    size_t turns;         /* ranges of views in a block, equally long and far apart */
+    unsigned slots;       /* buffers in each ring of the pipeline */
+    size_t parts;         /* devices that share each slab's slices */
+    qb__room need;        /* what need() said */
+    double seconds;       /* what seconds() said; 0 where nobody was asked */
+} qb__cut;
+
 typedef struct qb__cut_space qb__cut_space;
 struct qb__cut_space {
-    size_t slices, views; /* of the whole job */
+    size_t first;         /* slice of the whole volume that this begins with; 0 unless ranks share it */
+    size_t slices, views; /* of the whole job, or of a rank's share */
+    bool shared;          /* it is one */
+    const qb__cut_grid *grid; /* as the cut's */
+    size_t view0;         /* of the whole scan: where `views` begin */
     qb__layers layers;    /* slabs are whole numbers of these while they can be */
     size_t most;          /* slices of the thickest slab to try */
-    size_t parts;         /* as the cut's; 0 = 1 */
+    size_t parts, turns;  /* as the cut's; 0 = 1. turns divides views, and what views_after() says */
     /* The next thickness to try after `thickness`, 0 = none; one of those below. */
     size_t (*thinner)(const qb__cut_space *space, size_t thickness);
     /* Views a block to try after `before` (0: the first), 0 = none; the cut's slabs and slots are set.
@@ -46,7 +61,7 @@ struct qb__cut_space {
     const void *engine;
     bool views_stream;    /* blocks pass the pipeline one by one */
     qb__room cap;
-    /* Slabs are cut anew, at edge[0] = 0 .. edge[slabs]; NULL = nobody wants to know. */
+    /* Slabs are cut anew, as qb__cut_edges has them; NULL = nobody wants to know. */
     void (*slabs)(void *context, const qb__cut *cut, const size_t *edge);
     qb__room (*need)(void *context, const qb__cut *cut);
     /* NULL: the first that fits is taken, else the fastest. */
@@ -60,12 +75,29 @@ qb_status qb__cut_search(const qb__cut_space *space, qb__cut *cut, bool *fits);
 /* The next smaller cut, for when a forecast was wrong: fewer slices, then one buffer, then fewer
  * views. False when nothing is left to take away. */
 bool qb__cut_less(const qb__cut_space *space, qb__cut *cut);
-/* Where the slabs begin, edge[0] = 0 .. edge[slabs] = slices, room for slices + 2; sets how many
- * there are and the thickest one's slices, and tells slabs(). */
+/* Where the slabs begin, edge[0] = space->first .. edge[slabs] = first + slices, room for slices + 2; sets
+ * how many there are and the thickest one's slices, and tells slabs(). */
 void qb__cut_edges(const qb__cut_space *space, size_t *edge, qb__cut *cut);
+
+/* So many views a block. */
+void qb__cut_views(const qb__cut_space *space, size_t views, qb__cut *cut);
 
 /* Of `slices` in even slabs, or in two: those of the last one. */
 size_t qb__cut_last(const qb__cut *cut, size_t slices);
+
+/* ---- ranks ---- */
+
+/* Rank `rank` of `ranks` has slices *first .. *first + *count - 1 of `slices`: whole grains of `grain`, as many
+ * as the others' or one fewer; the last ranks have none where there are more than grains. */
+void qb__cut_rank(size_t slices, size_t grain, int ranks, int rank, size_t *first, size_t *count);
+/* Where the slabs of a row of ranks begin, edge[0] .. edge[slabs], of the whole volume; the last ones are empty where
+ * it has fewer than `slabs`. Room for qb__cut_room(). Returns how many are its own. */
+size_t qb__cut_row(const qb__cut_grid *grid, int row, size_t thickness, size_t slabs, size_t *edge);
+/* The most slices of a row of ranks; edges that any cut of a row's may have. */
+size_t qb__cut_tallest(const qb__cut_grid *grid);
+static inline size_t qb__cut_room(const qb__cut_grid *grid) { return qb__cut_tallest(grid) + 3; }
+/* The rank that has a slice. */
+int qb__cut_owner(size_t slices, size_t grain, int ranks, size_t slice);
 
 /* ---- ways to become thinner ---- */
 
@@ -77,6 +109,11 @@ size_t qb__thinner_layers(const qb__cut_space *space, size_t thickness);
 size_t qb__thinner_half(const qb__cut_space *space, size_t thickness);
 /* All slices, then single layers. */
 size_t qb__thinner_single(const qb__cut_space *space, size_t thickness);
+/* All slices at once: their voxels depend on each other. */
+size_t qb__thinner_never(const qb__cut_space *space, size_t thickness);
+
+/* The same layers of `slices` slices alone, the first of which is `first`. */
+qb__layers qb__layers_from(const qb__layers *layers, size_t first, size_t slices);
 
 /* Cut nz slices into slabs of at most `thickness`, counted from the layers' beginning: with a
  * multiple of theirs no layer is cut in two. cut[0] = 0 .. cut[n] = nz, room for nz + 2; returns n.

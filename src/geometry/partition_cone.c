@@ -11,23 +11,27 @@ static double at(const double *row, double x, double y, double z) {
     return row[0] * x + row[1] * y + row[2] * z + row[3];
 }
 
-static void rows_of_view(const qb__rows_problem *p, const double *m, size_t z0, size_t z1,
-                         double *low, double *high) {
-    for (int corner = 0; corner < 8; corner++) {
-        double x = corner & 1 ? (double)p->nx - 1 : 0, y = corner & 2 ? (double)p->ny - 1 : 0;
-        double z = (double)(corner & 4 ? z1 - 1 : z0);
-        double row = at(m + 4, x, y, z) / at(m + 8, x, y, z);
-        *low = fmin(*low, row);
-        *high = fmax(*high, row);
+qb__reach qb__reach_of_slice(const qb__rows_problem *p, size_t z) {
+    qb__reach reach = {INFINITY, -INFINITY};
+    for (size_t i = 0; i < 4 * p->views; i++) {
+        const double *m = p->matrix[i / 4];
+        const double x = i & 1 ? (double)p->nx - 1 : 0, y = i & 2 ? (double)p->ny - 1 : 0;
+        const double row = at(m + 4, x, y, (double)z) / at(m + 8, x, y, (double)z);
+        if (row < reach.low) reach.low = row;
+        if (row > reach.high) reach.high = row;
     }
+    return reach;
+}
+
+qb__rows qb__rows_between(const qb__rows_problem *p, qb__reach first, qb__reach last) {
+    const double most = (double)p->rows;
+    const double low = floor(fmin(first.low, last.low) - slack);
+    const double high = floor(fmax(first.high, last.high) + slack) + 2;
+    if (!(low < most && high > 0)) return (qb__rows){0, 0};
+    return (qb__rows){low > 0 ? (size_t)low : 0, high < most ? (size_t)high : p->rows};
 }
 
 qb__rows qb__rows_of_slab(const qb__rows_problem *p, size_t z0, size_t z1) {
-    double low = INFINITY, high = -INFINITY, most = (double)p->rows;
-    for (size_t i = 0; i < p->views && z0 < z1; i++)
-        rows_of_view(p, p->matrix[i], z0, z1, &low, &high);
-    low = floor(low - slack);
-    high = floor(high + slack) + 2;
-    if (!(low < most && high > 0)) return (qb__rows){0, 0};
-    return (qb__rows){low > 0 ? (size_t)low : 0, high < most ? (size_t)high : p->rows};
+    if (z0 >= z1) return (qb__rows){0, 0};
+    return qb__rows_between(p, qb__reach_of_slice(p, z0), qb__reach_of_slice(p, z1 - 1));
 }

@@ -22,4 +22,12 @@ typedef struct qb__rows_problem {
  * it. */
 qb__rows qb__rows_of_slab(const qb__rows_problem *problem, size_t z0, size_t z1);
 
+/* In two steps, for who asks of many slabs that begin or end with the same slices: where the images of a slice lie, in
+ * rows, over all views; and the rows of a slab by its first slice and its last. */
+typedef struct qb__reach {
+    double low, high;
+} qb__reach;
+qb__reach qb__reach_of_slice(const qb__rows_problem *problem, size_t z);
+qb__rows qb__rows_between(const qb__rows_problem *problem, qb__reach first, qb__reach last);
+
 #endif

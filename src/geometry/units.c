@@ -97,6 +97,21 @@ bool qb__path_unfit(const qb_geometry *geometry, const qb_geometry_info *info, c
     return true;
 }
 
+bool qb__path_steep(const qb_geometry *geometry, const double middle[3], char *text, size_t size) {
+    const double STEEP = 10;
+    double most = 0;
+    for (size_t i = 0; i < geometry->views && geometry->beam == QB_BEAM_CONE; i++) {
+        const double *s = geometry->view[i].source;
+        most = fmax(most, atan2(fabs(s[2] - middle[2]), hypot(s[0] - middle[0], s[1] - middle[1])));
+    }
+    if (!(most > STEEP * degree)) return false;
+    snprintf(text, size,
+             "rays reach the volume's middle at %.3g degrees off the plane in which the source turns "
+             "(laminography?): FDK holds near it, values are blurred along the axis",
+             most / degree);
+    return true;
+}
+
 const char *qb__unit_hint(double ratio) {
     static const struct {
         double ratio;

@@ -22,6 +22,9 @@ bool qb__geometry_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
 bool qb__path_unfit(const qb_geometry *geometry, const qb_geometry_info *info, char *text,
                     size_t size);
 
+/* Whether rays reach `middle` (mm) at more than 10 degrees off the plane in which the source turns, in one sentence. */
+bool qb__path_steep(const qb_geometry *geometry, const double middle[3], char *text, size_t size);
+
 /* "; they differ by a factor of 1000: ..." where two lengths differ by a power of ten, else "". */
 const char *qb__unit_hint(double ratio);
 

@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/inputs.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
@@ -175,15 +176,25 @@ static bool split_choice(const char *rest, size_t *column, const char **lines) {
 }
 
 /* More than eight numbers within a little over 2 pi may be either. */
-static qb_status check_unit(const table *t, const char *text) {
+static bool may_be_either(size_t count, double low, double high) {
     enum { FEW = 8 };
     const double TURN = 6.5;
+    return count > FEW && high != low && fabs(high - low) < TURN;
+}
+
+bool qb__angles_doubtful(const char *text, size_t views) {
+    double from, to;
+    size_t n;
+    return parse_span(text, &from, &to, &n) && may_be_either(views, from, to);
+}
+
+static qb_status check_unit(const table *t, const char *text) {
     double low = t->values[0], high = t->values[0];
     for (size_t i = 1; i < t->count; i++) {
         low = fmin(low, t->values[i]);
         high = fmax(high, t->values[i]);
     }
-    if (t->unit > 0 || t->count <= FEW || high - low >= TURN || high == low) return QB_OK;
+    if (t->unit > 0 || !may_be_either(t->count, low, high)) return QB_OK;
     return qb__fail(QB_BAD_INPUT,
                     "--angles %s: %zu numbers from %g to %g without a unit: degrees or radians? Give "
                     "--angle-unit deg or rad, or put :deg or :rad behind",
@@ -202,7 +213,13 @@ static qb_status read_numbers(table *t, const char *rest, const char **lines) {
         memcpy(dataset, rest, n);
         dataset[n] = 0;
         *lines = rest[n] ? rest + n + 1 : NULL;
+        qb__inputs files = {0};
+        qb__inputs_begin(&files);
         status = qb__hdf5_angles(t->path, dataset, MOST, &t->values, &t->count, &unit);
+        qb__inputs_end(&files);
+        if (status == QB_OK) /* not a whole scan */
+            status = qb__inputs_hash(&files, 2 * t->count * sizeof *t->values + (1 << 20));
+        qb__inputs_release(&files);
         if (!(t->unit > 0)) t->unit = unit;
         if (status == QB_OK && !t->count)
             status = qb__fail(QB_BAD_INPUT, "%s:%s is empty", t->path, dataset);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/caller.h"
 #include "base/status.h"
 #include "io/formats.h"
 #include "quickbeam/io.h"
@@ -30,22 +31,26 @@ qb_status qb_array_load(const char *path, const char *dataset, qb_array *array, 
     return load(path, dataset, array, voxel, NULL);
 }
 
+enum { FIRST_INFO = sizeof(qb_array_info) }; /* the first version's bytes */
+
 qb_status qb_array_describe(const char *path, const char *dataset, qb_array_info *info) {
     QB__NEED(path);
     QB__NEED(info);
     qb__source *source;
-    *info = (qb_array_info){0};
-    qb_status status = qb__source_open(path, dataset, &source);
+    qb_array_info found = {0};
+    qb_status status = qb__result_check(info, FIRST_INFO, "qb_array_info");
+    if (status == QB_OK) status = qb__source_open(path, dataset, &source);
     if (status != QB_OK) return status;
-    info->format = source->format;
-    info->dtype = source->dtype;
-    memcpy(info->shape, source->shape, sizeof info->shape);
-    memcpy(info->voxel, source->voxel, sizeof info->voxel);
-    memcpy(info->offset, source->offset, sizeof info->offset);
-    memcpy(info->scale, source->scale, sizeof info->scale);
-    memcpy(info->quantity, source->quantity, sizeof info->quantity);
-    memcpy(info->units, source->units, sizeof info->units);
+    found.format = source->format;
+    found.dtype = source->dtype;
+    memcpy(found.shape, source->shape, sizeof found.shape);
+    memcpy(found.voxel, source->voxel, sizeof found.voxel);
+    memcpy(found.offset, source->offset, sizeof found.offset);
+    memcpy(found.scale, source->scale, sizeof found.scale);
+    memcpy(found.quantity, source->quantity, sizeof found.quantity);
+    memcpy(found.units, source->units, sizeof found.units);
     qb__source_close(source);
+    qb__result_give(&found, sizeof found, FIRST_INFO, info);
     return QB_OK;
 }
 

@@ -8,8 +8,6 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/hidden.h"
-#include "quickbeam/env.h"
 
 /* Of the process, as the signals are that end it. */
 static struct {
@@ -72,7 +70,7 @@ void qb__aside_published(void) {
     pthread_mutex_unlock(&aside.lock);
 }
 
-void qb_abandon(void) {
+void qb__aside_abandon(void (*remove)(const char *name)) {
     enum { PATIENCE = 5 }; /* seconds, for renames on a disk that has stopped */
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -81,6 +79,6 @@ void qb_abandon(void) {
     aside.abandoned = true;
     for (int error = 0; aside.publishing && !error;)
         error = pthread_cond_timedwait(&aside.idle, &aside.lock, &until);
-    for (size_t i = 0; i < aside.count && !aside.publishing; i++) qb__hidden_remove(aside.name[i]);
+    for (size_t i = 0; i < aside.count && !aside.publishing; i++) remove(aside.name[i]);
     pthread_mutex_unlock(&aside.lock);
 }

@@ -15,4 +15,7 @@ void qb__aside_drop(const char *name); /* as often as it was added; NULL-safe */
 qb_status qb__aside_publish(void);
 void qb__aside_published(void);
 
+/* Waits, not for ever, until no more renames are under way, lets none begin any more, and has all removed. */
+void qb__aside_abandon(void (*remove)(const char *name));
+
 #endif

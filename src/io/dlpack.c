@@ -38,6 +38,7 @@ static bool find_type(const dl_tensor *t, qb_dtype *dtype) {
 
 qb_status qb_tensor_from_dlpack(const void *dltensor, void *stream, qb_tensor *tensor) {
     const dl_tensor *t = dltensor;
+    QB__NEED(tensor);
     *tensor = (qb_tensor){0};
     if (!t) return qb__fail(QB_BAD_ARGUMENT, "there is no DLTensor");
     if (t->device.type < QB_MEMORY_CPU || t->device.type > QB_MEMORY_CUDA_HOST)

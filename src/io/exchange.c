@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/place.h"
 
 static bool is_there(const char *path) {
     struct stat about;
@@ -91,6 +92,16 @@ qb_status qb__member_install(qb__member *member) {
     const qb__hidden *s = &member->hidden;
     if (s->kind != QB__HIDDEN_MEMBERS) return rename_to(s->fresh, s->target, s->target);
     return move_all(&member->names, s->fresh, s->target);
+}
+
+qb_status qb__member_flush(const qb__member *member) {
+    const qb__hidden *s = &member->hidden;
+    if (s->kind == QB__HIDDEN_MEMBERS) return qb__flush_names(s->target, s->target);
+    char *folder = qb__folder_of(s->target);
+    if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", s->target);
+    qb_status status = qb__flush_names(folder, s->target);
+    qb__free(folder);
+    return status;
 }
 
 void qb__member_withdraw(qb__member *member) {

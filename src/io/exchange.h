@@ -15,6 +15,8 @@ typedef struct qb__member {
 qb_status qb__member_list(qb__member *member); /* names and count, from what is in `fresh` */
 qb_status qb__member_retire(qb__member *member);  /* target -> old */
 qb_status qb__member_install(qb__member *member); /* fresh -> target */
+/* The names that were given are on the disk. */
+qb_status qb__member_flush(const qb__member *member);
 /* The opposites do what they can. They, and installing with `anew`, never take the place of a file:
  * what somebody put there since stays. */
 void qb__member_withdraw(qb__member *member); /* target -> fresh, of what was installed */

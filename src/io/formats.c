@@ -88,11 +88,21 @@ const qb__format qb__formats[] = {
     {
         .name = "raw",
         .extensions = " .raw .bin .dat .img ",
-        .line = "raw (.raw .bin .dat .img): reads with --shape or our .json beside it; writes, "
+        .line = "raw (.raw .bin .dat .img, folders, patterns): reads with --shape or our .json beside it; writes, "
                 "with a .json beside it",
         .open = qb__raw_open,
         .scan = qb__sidecar_scan,
         .writer = &qb__raw_writer,
+        .provenance = qb__sidecar_provenance,
+    },
+    {
+        .name = "sv-mbirct",
+        .extensions = " .sinoparams .imgparams .2dsinodata .2dweightdata .2dprojection .2dimgdata ",
+        .line = "sv-mbirct (.sinoparams .imgparams, slices beside them): reads parallel scans, weights and images; writes "
+                "images, as BASE_slice%04d.2Dimgdata",
+        .open = qb__mbirct_open,
+        .scan = qb__mbirct_scan,
+        .writer = &qb__mbirct_writer,
         .provenance = qb__sidecar_provenance,
     },
     {
@@ -114,22 +124,11 @@ const char *qb_format_line(size_t index) {
     return index < qb__format_count ? qb__formats[index].line : "";
 }
 
-bool qb__is_folder(const char *path) {
-    struct stat about;
-    size_t n = strlen(path);
-    if (n && path[n - 1] == '/') return true;
-    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
-}
-
-bool qb__is_pattern(const char *path) {
-    return strpbrk(path, "*?[%") != NULL && access(path, F_OK) != 0;
-}
-
 /* By the letters after the last dot. */
 static const qb__format *by_name(const char *path) {
     char key[16] = " ";
     const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
-    if (!dot || (slash && slash > dot) || strlen(dot) > 10) return NULL;
+    if (!dot || (slash && slash > dot) || strlen(dot) > 13) return NULL;
     size_t n = 1;
     for (; *dot; dot++) key[n++] = (char)tolower((unsigned char)*dot);
     key[n++] = ' ';
@@ -176,7 +175,8 @@ static bool find(const char *path, struct stat *what) {
 qb_status qb__format_to_read(const char *path, const qb__format **format) {
     *format = NULL;
     if (qb__is_folder(path) || qb__is_pattern(path)) {
-        *format = named("TIFF");
+        const bool raw = !qb__is_folder(path) && by_name(path) == named("raw");
+        *format = named(raw ? "raw" : "TIFF");
     } else {
         struct stat what;
         if (!find(path, &what)) return qb__fail_errno(errno, "opening", path);
@@ -223,7 +223,11 @@ qb_status qb__source_open(const char *path, const char *how, qb__source **source
     const qb__format *format;
     *source = NULL;
     qb_status status = qb__format_to_read(path, &format);
-    return status == QB_OK ? format->open(path, how, source) : status;
+    if (status == QB_OK) status = format->open(path, how, source);
+    if (status != QB_OK) return status;
+    qb__printable((*source)->quantity);
+    qb__printable((*source)->units);
+    return QB_OK;
 }
 
 qb_status qb_provenance_load(const char *path, char **json) {
@@ -233,8 +237,8 @@ qb_status qb_provenance_load(const char *path, char **json) {
     *json = NULL;
     qb_status status = qb__format_to_read(path, &format);
     if (status != QB_OK) return status;
-    cJSON *object;
-    status = format->provenance(path, &object);
+    cJSON *object = NULL;
+    if (format->provenance) status = format->provenance(path, &object);
     if (status == QB_OK && cJSON_IsObject(object)) *json = cJSON_Print(object);
     if (status == QB_OK && cJSON_IsObject(object) && !*json)
         status = qb__fail(QB_NO_MEMORY, "%s: no memory for its provenance", path);

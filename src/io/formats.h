@@ -3,8 +3,9 @@
 #define QB_IO_FORMATS_H
 
 #include "base/json.h"
+#include "io/place.h"
 #include "io/source.h"
-#include "io/writer.h"
+#include "io/writer_kind.h"
 #include "quickbeam/scan.h"
 
 /* One row per format: what its name looks like and who reads and writes it. */
@@ -20,7 +21,7 @@ typedef struct qb__format {
     /* What open() cannot say: angles, flats, darks. NULL when the format knows only images. */
     qb_status (*scan)(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
     const qb__writer_kind *writer; /* NULL = cannot */
-    /* What the writer was told of a file's making; *object NULL when the file does not say. */
+    /* What the writer was told of a file's making; *object NULL when the file does not say. NULL: it never does. */
     qb_status (*provenance)(const char *path, cJSON **object);
 } qb__format;
 
@@ -46,16 +47,23 @@ qb_status qb__tiff_open(const char *path, const char *how, qb__source **source);
 qb_status qb__npy_open(const char *path, const char *how, qb__source **source);
 qb_status qb__mha_open(const char *path, const char *how, qb__source **source);
 qb_status qb__raw_open(const char *path, const char *how, qb__source **source);
+qb_status qb__mbirct_open(const char *path, const char *how, qb__source **source);
+qb_status qb__mbirct_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 /* The shape is VIEWS,ROWS,COLUMNS; of sinograms, which lie [row][view][column], too. */
 qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__source **source);
 
-/* Several names at once: a folder, a pattern with * ? [ or a %05d. */
-bool qb__is_pattern(const char *path);
-bool qb__is_folder(const char *path);
+/* Flats or darks beside raw data of that shape: as many images as there are, in one file or a series; as its notes say
+ * where it has them. */
+qb_status qb__raw_open_like(const char *path, const char *how, qb__source **source);
+/* Many such files, by a pattern or in a folder; the layout is that of all of them. */
+qb_status qb__raw_series_open(const char *path, const struct qb__plain *layout, qb__source **source);
 
 /* The files a folder, pattern or name stands for, in natural order. QB_NOT_FOUND when none;
  * QB_BAD_INPUT when a folder mixes several series of names. */
 qb_status qb__list_images(const char *path, const char *extensions, qb__notes *files);
+/* The images of the source's path, sorted, for a reader of several files. Numbers that are missing among them are the
+ * source's trouble; of a pattern NAME_%d they are an error. Released by qb__notes_release, also on failure. */
+qb_status qb__source_files(qb__source *source, const char *extensions, qb__notes *files);
 /* strcmp that knows that 10 comes after 9. */
 int qb__natural_compare(const char *a, const char *b);
 

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "base/params.h"
 #include "base/status.h"
+#include "geometry/check.h"
 #include "geometry/circular.h"
 #include "quickbeam/geometry.h"
 
@@ -34,6 +35,8 @@ const qb_param qb_geometry_params[] = {
 
 qb_status qb_detector_offset_parse(const char *text, double pixel_u, double pixel_v,
                                    double *offset_u, double *offset_v) {
+    QB__NEED(offset_u);
+    QB__NEED(offset_v);
     char *end;
     *offset_u = *offset_v = 0;
     if (!text) return QB_OK;
@@ -87,7 +90,9 @@ static qb_status circle(const qb_geometry_options *options, size_t views, const 
                                        nth(jitter, 1, 0), nth(jitter, 2, 1),
                                        nth(jitter, 3, 0) * degree});
     geometry->radius = options->radius;
-    return QB_OK;
+    status = qb__geometry_check(geometry);
+    if (status != QB_OK) qb_geometry_destroy(geometry);
+    return status;
 }
 
 /* What a file says must not be said again. */

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/status.h"
+#include "geometry/grid.h"
 #include "geometry/bend.h"
 #include "io/text.h"
 #include "quickbeam/geometry.h"
@@ -238,12 +239,13 @@ static bool is_svg(const char *path) {
 qb_status qb_geometry_picture(const char *path, const qb_geometry *geometry, const qb_grid *grid) {
     QB__NEED(path);
     QB__NEED(geometry);
-    qb_geometry_info info;
+    qb_geometry_info info = {.struct_size = sizeof info};
     qb_grid usual;
     picture c = {.geometry = geometry};
     if (!is_svg(path))
         return qb__fail(QB_BAD_ARGUMENT, "%s: a geometry is drawn as SVG; give a name that ends in .svg", path);
     qb_status status = qb_geometry_describe(geometry, &info);
+    if (status == QB_OK && grid) status = qb__grid_check(grid);
     if (status != QB_OK) return status;
     if (!grid) qb_grid_default(geometry, &usual);
     const qb_grid *volume = grid ? grid : &usual;

@@ -125,6 +125,8 @@ static void find_cone_problems(const qb_geometry *geometry, const qb_geometry_in
 static void find_volume_problems(const qb_geometry *geometry, const qb_geometry_info *info,
                                  const qb_grid *grid, bool asked, cJSON *list) {
     double reach = qb__grid_field(grid);
+    char steep[256];
+    if (qb__path_steep(geometry, grid->offset, steep, sizeof steep)) add_problem(list, "%s", steep);
     if (qb_geometry_check_grid(geometry, grid) != QB_OK)
         add_problem(list, "%s", qb_detail());
     else if (asked && reach > 1.01 * info->field_radius)
@@ -137,11 +139,13 @@ static void find_volume_problems(const qb_geometry *geometry, const qb_geometry_
 qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *grid, char **json) {
     QB__NEED(geometry);
     QB__NEED(json);
-    qb_geometry_info info;
+    qb_geometry_info info = {.struct_size = sizeof info};
     qb_grid usual;
     *json = NULL;
+    qb_status status = grid ? qb__grid_check(grid) : QB_OK;
+    if (status != QB_OK) return status;
     if (!grid) qb_grid_default(geometry, &usual);
-    qb_status status = qb__geometry_describe(geometry, grid ? qb__grid_field(grid) : 0, &info);
+    status = qb__geometry_describe(geometry, grid ? qb__grid_field(grid) : 0, &info);
     if (status != QB_OK) return status;
     cJSON *root = cJSON_CreateObject();
     add_info(root, geometry, &info);

@@ -23,6 +23,8 @@ qb_status qb__h5_judge(qb_status status, const char *path);
 
 /* `status` with "path: what: HDF5's own words about its last failure". */
 qb_status qb__h5_fail(qb_status status, const char *path, const char *what);
+/* For reading. Of where things lie in the file at most QB__H5_INDEX bytes are held. */
+enum { QB__H5_INDEX = 2 << 20 };
 qb_status qb__h5_open(const char *path, hid_t *file);
 /* Does the path, from a file or a group on, lead to an object, through any links? 1 = yes, 0 = nothing is there, -1 =
  * a link is, but leads nowhere, or it cannot be told. Takes time with the path's length, not with its square. */

@@ -161,6 +161,7 @@ static void read_little(const qb__frames *frames) {
 }
 
 qb_status qb_hdf5_try(const char *path, const char *dataset) {
+    QB__NEED(path);
     const qb_scan_options options = {.dataset = (char *)dataset};
     qb__scan_parts parts = {0};
     qb__source *source = NULL;
@@ -184,6 +185,7 @@ void qb_hdf5_guard(const char *program, const char *argument) {
 }
 
 qb_status qb_hdf5_try(const char *path, const char *dataset) {
+    QB__NEED(path);
     (void)dataset;
     return qb__fail(QB_UNSUPPORTED, "%s: this build cannot read HDF5", path);
 }

@@ -94,26 +94,53 @@ static qb_status begin_part(const qb_writer *writer, const char *fresh, qb__h5_p
     return status;
 }
 
-qb_status qb__h5_parts_begin(qb_writer *writer, qb__h5_parts *parts) {
-    char *folder = NULL;
-    const char *fresh;
+static qb_status allocate(qb__h5_parts *parts, size_t count) {
     qb_status status;
-    const size_t count = parts->count = qb__smaller(writer->stack.parts, writer->stack.shape[0]);
-    QB__TRY(qb__parts_folder(writer->path, &folder));
-    QB__TRY(check_older(folder, count));
+    parts->count = count;
     QB__TRY(qb__alloc(count, sizeof *parts->offset, &parts->offset));
     QB__TRY(qb__alloc(count, sizeof *parts->fd, &parts->fd));
     for (size_t i = 0; i < count; i++) parts->fd[i] = -1;
+out:
+    return status;
+}
+
+qb_status qb__h5_parts_begin(qb_writer *writer, qb__h5_parts *parts) {
+    char *folder = NULL;
+    qb_status status;
+    const size_t count = qb__smaller(writer->stack.parts, writer->stack.shape[0]);
+    QB__TRY(qb__parts_folder(writer->path, &folder));
+    QB__TRY(check_older(folder, count));
+    QB__TRY(allocate(parts, count));
     const char *slash = strrchr(folder, '/');
     parts->folder = qb__strdup(slash ? slash + 1 : folder);
     if (!parts->folder) {
         status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
         goto out;
     }
-    QB__TRY(qb__publication_folder(writer->set, folder, &fresh));
-    for (size_t i = 0; i < count; i++) QB__TRY(begin_part(writer, fresh, parts, i));
+    QB__TRY(qb__publication_folder(writer->set, folder, &parts->fresh));
+    for (size_t i = 0; i < count; i++) QB__TRY(begin_part(writer, parts->fresh, parts, i));
 out:
     qb__free(folder);
+    return status;
+}
+
+void qb__h5_parts_place(const qb__h5_parts *parts, qb__place *place) {
+    place->files = parts->count;
+    for (size_t i = 0; i < parts->count; i++) place->offset[i] = parts->offset[i];
+}
+
+qb_status qb__h5_parts_join(qb__h5_parts *parts, const qb__place *place) {
+    char name[NAME];
+    qb_status status = allocate(parts, place->files);
+    for (size_t i = 0; status == QB_OK && i < parts->count; i++) {
+        parts->offset[i] = place->offset[i];
+        name_of(i, name);
+        char *path = qb__join(place->fresh, name);
+        if (!path) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", place->fresh);
+        parts->fd[i] = open(path, O_RDWR | O_CLOEXEC);
+        if (parts->fd[i] < 0) status = qb__fail_errno(errno, "opening", path);
+        qb__free(path);
+    }
     return status;
 }
 

@@ -16,11 +16,15 @@ typedef struct qb__h5_parts {
     int *fd;          /* [count] */
     uint64_t *offset; /* [count] of the images in each file */
     char *folder;     /* NAME.h5.parts as NAME.h5 has to call it: without what is before the last / */
+    const char *fresh; /* the folder until then; the set's */
 } qb__h5_parts;
 
 /* The folder, as one of the writer's set, and its files; no images yet. QB_BAD_ARGUMENT when it is there
  * and holds what would stay beside the new parts. Release it also on failure. */
 qb_status qb__h5_parts_begin(qb_writer *writer, qb__h5_parts *parts);
+/* Where they are, for another process; there, open instead of begun. */
+void qb__h5_parts_place(const qb__h5_parts *parts, qb__place *place);
+qb_status qb__h5_parts_join(qb__h5_parts *parts, const qb__place *place);
 qb_status qb__h5_parts_write(const qb_writer *writer, const qb__h5_parts *parts, size_t first,
                              size_t end, const void *data);
 /* On the disk, and closed. */

@@ -121,18 +121,24 @@ static void release_h5(qb__source *source) {
     qb__h5_leave();
 }
 
-/* What HDF5 holds while it reads chunks: its cache of 1 MiB, 2 MiB of metadata, and a chunk packed and
+/* What HDF5 holds to find chunks: of each where it lies, until its cache is full (qb__h5_open). */
+static size_t index_memory(uint64_t chunks) {
+    enum { LEAST = 64 << 10, EACH = 400, MOST = QB__H5_INDEX };
+    return chunks < (MOST - LEAST) / EACH ? LEAST + (size_t)chunks * EACH : MOST;
+}
+
+/* What it holds besides where it is to unpack them itself: its cache of 1 MiB, and a chunk packed and
  * unpacked. A larger cache was tried: it held up to five times what it was allowed, so whoever needs
  * chunks again reads more rows at once instead. */
-enum { METADATA = 3 << 20 };
 static size_t chunk_memory(const size_t chunk[3], size_t size) {
-    return METADATA + 2 * chunk[0] * chunk[1] * chunk[2] * size;
+    enum { CACHE = 1 << 20 };
+    return CACHE + 2 * chunk[0] * chunk[1] * chunk[2] * size;
 }
 
 /* Every chunk there? A shape that vastly exceeds what was ever written is an attack or an accident.
  */
 static qb_status check_chunks(hid_t set, const char *path, const size_t chunk[3],
-                              const size_t shape[3], uint64_t *missing) {
+                              const size_t shape[3], uint64_t *there, uint64_t *missing) {
     hsize_t written = 0;
     hid_t space = H5Dget_space(set);
     herr_t failed = H5Dget_num_chunks(set, space, &written);
@@ -146,6 +152,7 @@ static qb_status check_chunks(hid_t set, const char *path, const size_t chunk[3]
     if (written == 0)
         return qb__fail(QB_BAD_INPUT, "%s: none of its %llu chunks was ever written", path,
                         (unsigned long long)wanted);
+    *there = written;
     *missing = wanted > written ? wanted - written : 0;
     if (*missing / 1000 > written)
         return qb__fail(QB_BAD_INPUT, "%s: only %llu of its %llu chunks were written", path,
@@ -193,7 +200,7 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
     hid_t plist = H5Dget_create_plist(h5->set), stored = H5Dget_type(h5->set);
     H5D_layout_t layout = H5Pget_layout(plist);
     size_t *shape = h5->base.shape, *chunk = h5->base.chunk;
-    uint64_t missing = 0;
+    uint64_t there = 0, missing = 0;
     size_t cache = 0, each = 0;
     qb_status status = QB_OK;
     for (int i = 0; i < 3; i++) chunk[i] = 1;
@@ -229,11 +236,11 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
         hsize_t n[3];
         if (H5Pget_chunk(plist, h5->rank, n) != h5->rank) n[0] = n[1] = n[2] = 1;
         for (int i = 3 - h5->rank; i < 3; i++) chunk[i] = (size_t)n[i - 3 + h5->rank];
-        QB__TRY(check_chunks(h5->set, label, chunk, shape, &missing));
+        QB__TRY(check_chunks(h5->set, label, chunk, shape, &there, &missing));
         /* What was never written reads as the fill value, which HDF5 knows. */
         h5->ours = !missing && same_bytes(stored, h5->type) &&
                    qb__h5_chunks_known(plist, chunk, size, &h5->chunks);
-        cache = h5->ours ? METADATA : chunk_memory(chunk, size);
+        cache = index_memory(there) + (h5->ours ? 0 : chunk_memory(chunk, size));
         each = h5->ours ? qb__h5_chunks_memory(&h5->chunks) : 0;
     }
     QB__TRY(open_h5(h5, label, source));

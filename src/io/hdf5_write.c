@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "io/hdf5.h"
 #include "io/hdf5_parts.h"
+#include "io/hidden.h"
 #include "io/writer.h"
 #include "quickbeam/geometry.h"
 
@@ -201,12 +202,38 @@ qb_status qb__h5_reserve(int fd, const char *path, uint64_t images, uint64_t roo
     return QB_OK;
 }
 
-static qb_status begin_parts(qb_writer *writer) {
+/* NULL: no memory. */
+static qb__h5_parts *new_parts(qb_writer *writer) {
     qb__h5_parts *parts;
-    qb_status status = qb__alloc(1, sizeof *parts, &parts);
-    if (status != QB_OK) return status;
-    writer->own = parts;
-    return qb__h5_parts_begin(writer, parts);
+    if (qb__alloc(1, sizeof *parts, &parts) == QB_OK) writer->own = parts;
+    return parts;
+}
+
+static qb_status begin_parts(qb_writer *writer) {
+    qb__h5_parts *parts = new_parts(writer);
+    return parts ? qb__h5_parts_begin(writer, parts) : QB_NO_MEMORY;
+}
+
+/* As HDF5 has closed it: where the data go. */
+static qb_status find_data(qb_writer *writer) {
+    const size_t *shape = writer->stack.shape;
+    hsize_t n[3] = {0};
+    qb__h5_enter();
+    hid_t file = H5Fopen(writer->part, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t set = file < 0 ? H5I_INVALID_HID : H5Dopen2(file, "/exchange/data", H5P_DEFAULT);
+    hid_t space = set < 0 ? H5I_INVALID_HID : H5Dget_space(set), type = set < 0 ? H5I_INVALID_HID : H5Dget_type(set);
+    bool good = space >= 0 && H5Sget_simple_extent_ndims(space) == 3 && H5Sget_simple_extent_dims(space, n, NULL) == 3 &&
+                n[0] == shape[0] && n[1] == shape[1] && n[2] == shape[2] &&
+                H5Tget_size(type) == qb_dtype_size(writer->stack.dtype);
+    const haddr_t offset = good ? H5Dget_offset(set) : HADDR_UNDEF;
+    if (type >= 0) H5Tclose(type);
+    if (space >= 0) H5Sclose(space);
+    if (set >= 0) H5Dclose(set);
+    if (file >= 0) H5Fclose(file);
+    qb__h5_leave();
+    writer->data_offset = offset;
+    if (offset != HADDR_UNDEF) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s is kept and is no such HDF5 file: remove it to start anew", writer->part);
 }
 
 /* HDF5 makes the file and says where the data go; then it is closed, and they go there by pwrite.
@@ -215,6 +242,7 @@ static qb_status begin_hdf5(qb_writer *writer) {
     const qb_stack *stack = &writer->stack;
     double *degrees = NULL;
     const bool spread = stack->parts > 1 && stack->shape[0] > 1 && writer->set;
+    if (writer->taken_up) return find_data(writer);
     uint64_t images = spread ? 0 : (uint64_t)stack->shape[0] * writer->image_bytes;
     uint64_t fields = bytes_of(stack->flats) + bytes_of(stack->darks);
     qb_status status = spread ? begin_parts(writer) : QB_OK;
@@ -233,6 +261,7 @@ static qb_status begin_hdf5(qb_writer *writer) {
 static qb_status finish_hdf5(qb_writer *writer, const char *provenance) {
     qb_status status = writer->own ? qb__h5_parts_finish(writer, writer->own) : QB_OK;
     if (status != QB_OK || !*provenance) return status;
+    qb__hidden_forget(writer->part); /* who is killed while HDF5 changes the file leaves one that nobody can trust */
     status = qb__h5_reserve(writer->fd, writer->path, 0, 65536 + strlen(provenance));
     if (status != QB_OK) return status;
     qb__h5_enter();
@@ -250,6 +279,17 @@ static qb_status write_hdf5(qb_writer *writer, size_t first, size_t end, const v
     return qb__write_images(writer, first, end, data);
 }
 
+static const char *place_hdf5(const qb_writer *writer, qb__place *place) {
+    const qb__h5_parts *parts = writer->own;
+    if (parts) qb__h5_parts_place(parts, place);
+    return parts ? parts->fresh : NULL;
+}
+
+static qb_status join_hdf5(qb_writer *writer, const qb__place *place) {
+    qb__h5_parts *parts = new_parts(writer);
+    return parts ? qb__h5_parts_join(parts, place) : QB_NO_MEMORY;
+}
+
 static void release_hdf5(qb_writer *writer) {
     if (writer->own) qb__h5_parts_release(writer->own);
     qb__free(writer->own);
@@ -259,9 +299,12 @@ const qb__writer_kind qb__hdf5_writer = {.begin = begin_hdf5,
                                          .write = write_hdf5,
                                          .release = release_hdf5,
                                          .finish = finish_hdf5,
+                                         .place = place_hdf5,
+                                         .join = join_hdf5,
                                          .overhead = overhead_hdf5,
                                          .keeps_fields = true,
                                          .parts = true,
+                                         .resumes = true,
                                          .keeps_angles = true};
 #else
 typedef int qb__no_hdf5;

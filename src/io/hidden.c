@@ -8,46 +8,62 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/aside.h"
-#include "io/writer.h"
+#include "io/place.h"
+#include "quickbeam/env.h"
 
 /* How much of a long name goes into that of the hidden folder: names end at 255 bytes. */
 enum { NAME_MOST = 180, TRIES = 20 };
 static const char mark[] = ".part-";
 
-char *qb__join(const char *a, const char *b) {
-    size_t room = strlen(a) + strlen(b) + 2;
-    char *path;
-    if (qb__alloc(room, 1, &path) != QB_OK) return NULL;
-    snprintf(path, room, "%s/%s", a, b);
-    return path;
-}
-
 /* PID-CLOCK in hexadecimal, as qb__part_tag makes it. */
-bool qb__hidden_named(const char *name) {
-    const char *tag = NULL;
-    for (const char *at = name; (at = strstr(at, mark)); at++) tag = at + sizeof mark - 1;
-    if (name[0] != '.' || !tag) return false;
+static bool is_tag(const char *tag) {
     size_t n = strspn(tag, "0123456789");
     const char *clock = tag + n + 1;
     return n && tag[n] == '-' && *clock && strspn(clock, "0123456789abcdef") == strlen(clock);
 }
 
+bool qb__hidden_named(const char *name) {
+    const char *tag = NULL;
+    for (const char *at = name; (at = strstr(at, mark)); at++) tag = at + sizeof mark - 1;
+    return name[0] == '.' && tag && is_tag(tag);
+}
+
+bool qb__hidden_for(const char *name, const char *prefix) {
+    const size_t n = strlen(prefix);
+    return strncmp(name, prefix, n) == 0 && is_tag(name + n);
+}
+
+qb_status qb__hidden_prefix(qb__hidden_kind kind, const char *target, char **prefix) {
+    const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
+    char text[NAME_MOST + 80];
+    snprintf(text, sizeof text, ".%.*s%s", NAME_MOST, kind == QB__HIDDEN_MEMBERS ? "quickbeam" : name, mark);
+    *prefix = qb__strdup(text);
+    return *prefix ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", name);
+}
+
+/* Where hidden folders of that kind lie. */
+static char *folder_beside(qb__hidden_kind kind, const char *target) {
+    return kind == QB__HIDDEN_MEMBERS ? qb__strdup(target) : qb__folder_of(target);
+}
+
 static qb_status name_folder(qb__hidden *hidden) {
-    const char *slash = strrchr(hidden->target, '/'), *name = slash ? slash + 1 : hidden->target;
-    char tag[48], label[NAME_MOST + 80];
-    bool members = hidden->kind == QB__HIDDEN_MEMBERS;
+    char tag[48], label[NAME_MOST + 128], *prefix;
+    qb_status status = qb__hidden_prefix(hidden->kind, hidden->target, &prefix);
+    if (status != QB_OK) return status;
     qb__part_tag(tag, sizeof tag);
-    snprintf(label, sizeof label, ".%.*s%s%s", NAME_MOST, members ? "quickbeam" : name, mark, tag);
-    char *beside = members ? qb__strdup(hidden->target) : qb__folder_of(hidden->target);
+    snprintf(label, sizeof label, "%s%s", prefix, tag);
+    char *beside = folder_beside(hidden->kind, hidden->target);
     qb__free(hidden->folder);
     hidden->folder = beside ? qb__join(beside, label) : NULL;
     qb__free(beside);
-    return hidden->folder ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", name);
+    qb__free(prefix);
+    return hidden->folder ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", hidden->target);
 }
 
 static qb_status name_parts(qb__hidden *hidden) {
@@ -136,6 +152,94 @@ int qb__hidden_claim(const char *folder) {
     return lock;
 }
 
+/* ---- what a run that is over has left to go on with ---- */
+
+static bool has(const char *folder, const char *name, struct stat *about) {
+    char *path = qb__join(folder, name);
+    const bool there = path && lstat(path, about) == 0;
+    qb__free(path);
+    return there;
+}
+
+bool qb__hidden_kept(const char *folder) {
+    struct stat about;
+    return has(folder, "done", &about) && has(folder, "new", &about);
+}
+
+/* One of them. QB_OK without a lock: it is not what is wanted. */
+static qb_status take_up(const char *folder, qb__hidden *hidden) {
+    struct stat about;
+    if (!qb__hidden_kept(folder) || !has(folder, "new", &about)) return QB_OK;
+    if (S_ISDIR(about.st_mode) != (hidden->kind != QB__HIDDEN_FILE)) return QB_OK;
+    const int lock = qb__hidden_claim(folder);
+    if (lock < 0 && access(folder, F_OK) != 0) return QB_OK; /* gone meanwhile */
+    if (lock < 0)
+        return qb__fail(QB_BAD_ARGUMENT, "%s cannot be locked: another run that writes %s is at work; wait for it, or give another -o",
+                        folder, hidden->target);
+    hidden->lock = lock;
+    hidden->folder = qb__strdup(folder);
+    if (!hidden->folder || !qb__aside_add(folder)) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", hidden->target);
+    return name_parts(hidden);
+}
+
+qb_status qb__hidden_take_up(qb__hidden_kind kind, const char *target, qb__hidden *hidden) {
+    *hidden = (qb__hidden){.kind = kind, .lock = -1, .target = qb__strdup(target)};
+    char *beside = folder_beside(kind, target), *prefix = NULL;
+    qb_status status = hidden->target && beside ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
+    if (status == QB_OK) status = qb__hidden_prefix(kind, target, &prefix);
+    DIR *list = status == QB_OK ? opendir(beside) : NULL;
+    for (struct dirent *entry; status == QB_OK && hidden->lock < 0 && list && (entry = readdir(list));) {
+        if (!qb__hidden_for(entry->d_name, prefix)) continue;
+        char *folder = qb__join(beside, entry->d_name);
+        status = folder ? take_up(folder, hidden) : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
+        qb__free(folder);
+    }
+    if (list) closedir(list);
+    qb__free(prefix);
+    qb__free(beside);
+    return status;
+}
+
+/* What the lock file says, at most. */
+enum { JOB_MOST = 80, TURNS = 100 };
+
+static bool is_of(int lock, const char *job) {
+    char then[JOB_MOST];
+    const ssize_t n = pread(lock, then, sizeof then, 0);
+    return n >= 0 && (size_t)n == strlen(job) && memcmp(then, job, (size_t)n) == 0;
+}
+
+/* Whoever has it alone writes whose it is; then all of that job have it together. Changing one lock for the other lets go
+ * of it for a moment, in which a fellow may have it alone, and finds his own job there, or a stranger, who writes his. */
+static bool share(int lock, const char *job, bool *first) {
+    const size_t bytes = strlen(job);
+    if (lock_is_ours(lock) && !is_of(lock, job)) {
+        if (ftruncate(lock, 0) != 0 || pwrite(lock, job, bytes, 0) != (ssize_t)bytes) return false;
+        *first = true;
+    }
+    struct stat about;
+    return flock(lock, LOCK_SH | LOCK_NB) == 0 && is_of(lock, job) && fstat(lock, &about) == 0 && about.st_nlink > 0;
+}
+
+/* A fellow who has it alone is done with that in no time. */
+int qb__hidden_share(const char *folder, const char *job, bool *first) {
+    const struct timespec moment = {.tv_nsec = 10000000};
+    char *name = qb__join(folder, "lock");
+    int lock = -1;
+    bool ours = false;
+    *first = false;
+    for (int i = 0; name && !ours && i < TURNS; i++) {
+        if (i > 0) nanosleep(&moment, NULL);
+        lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        ours = lock >= 0 && share(lock, job, first);
+        if (!ours && lock >= 0) close(lock);
+    }
+    qb__free(name);
+    return ours ? lock : -1;
+}
+
+static void remove_parts(int folder, const char *name);
+
 static void remove_files(int folder, const char *name) {
     int inside = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     DIR *list = inside < 0 ? NULL : fdopendir(inside);
@@ -145,17 +249,37 @@ static void remove_files(int folder, const char *name) {
         return;
     }
     for (struct dirent *entry; (entry = readdir(list));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+        if (qb__hidden_named(entry->d_name)) /* of what was put together in here */
+            remove_parts(inside, entry->d_name);
+        else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             unlinkat(inside, entry->d_name, 0);
     closedir(list);
     unlinkat(folder, name, AT_REMOVEDIR);
 }
 
-void qb__hidden_remove(const char *folder) {
-    static const char *const parts[] = {"set", "new", "old", "first", "lock"};
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+static void remove_parts(int folder, const char *name) {
+    static const char *const parts[] = {"set", "done", "new", "old", "first", "lock"};
+    int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) return;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) remove_files(fd, parts[i]);
     close(fd);
-    rmdir(folder);
+    unlinkat(folder, name, AT_REMOVEDIR);
 }
+
+void qb__hidden_remove(const char *folder) {
+    remove_parts(AT_FDCWD, folder);
+}
+
+void qb__hidden_forget(const char *fresh) {
+    char *folder = qb__folder_of(fresh);
+    const int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd >= 0) remove_files(fd, "done");
+    if (fd >= 0) close(fd);
+    qb__free(folder);
+}
+
+static void abandon(const char *folder) {
+    if (!qb__hidden_kept(folder)) qb__hidden_remove(folder);
+}
+
+void qb_abandon(void) { qb__aside_abandon(abandon); }

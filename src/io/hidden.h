@@ -9,9 +9,10 @@
 
 /* A hidden folder on the disk of an output, in which the output is made until it is whole:
  *   new    what gets the name: a file, or a folder of files
- *   old    what had it before, while a set is exchanged
+ *   old    what had it before, until the new has it for good
  *   lock   locked as long as the process lives that works here
  *   set    what belongs together (publication.c): only there while it gets its names
+ *   done   what of the new is on the disk (journal.h), so that another run can go on with it
  *   first  instead of that a link to the hidden folder that has it
  * It is called .NAME.part-TAG and lies beside the output; that of files that join a folder,
  * .quickbeam.part-TAG, lies inside. */
@@ -29,17 +30,27 @@ typedef struct qb__hidden {
 
 /* Make one for a name; `target` is as qb__target_of gave it. Release it also after a failure. */
 qb_status qb__hidden_make(qb__hidden_kind kind, const char *target, qb__hidden *hidden);
+/* The one that a run which is over left for the same name with something `done`, locked, as it is; none: lock < 0.
+ * QB_BAD_ARGUMENT when that run lives. Release it also after a failure. */
+qb_status qb__hidden_take_up(qb__hidden_kind kind, const char *target, qb__hidden *hidden);
+/* Whether there is something `done` in it, of something new. */
+bool qb__hidden_kept(const char *folder);
+/* Another run cannot go on with it from now on. `fresh` is FOLDER/new. */
+void qb__hidden_forget(const char *fresh);
+/* What begins the names of hidden folders for that name; QB_NO_MEMORY. qb__free it. */
+qb_status qb__hidden_prefix(qb__hidden_kind kind, const char *target, char **prefix);
 /* The names in it, from the hidden folder's and the target's, for one of a kind that is set. */
 qb_status qb__hidden_names(const char *folder, const char *target, qb__hidden *hidden);
 void qb__hidden_release(qb__hidden *hidden);
-/* Whether a name is one that qb__hidden_make gives. */
+/* Whether a name is one that qb__hidden_make gives; and with that prefix. */
 bool qb__hidden_named(const char *name);
+bool qb__hidden_for(const char *name, const char *prefix);
 /* Take over a folder whose owner has died: its lock, or -1 when somebody lives. */
 int qb__hidden_claim(const char *folder);
+/* The same for several processes of one job, each with a lock of its own on the same file: `job` is what they all say, and
+ * nobody else. *first: this one found it left by another job, or by none. -1 when anybody else lives there. */
+int qb__hidden_share(const char *folder, const char *job, bool *first);
 /* Remove the folder and all in it, the lock last. */
 void qb__hidden_remove(const char *folder);
-
-/* "A/B"; release with qb__free, NULL when memory is out. */
-char *qb__join(const char *a, const char *b);
 
 #endif

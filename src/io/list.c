@@ -161,3 +161,44 @@ out:
     if (status != QB_OK) qb__notes_release(files);
     return status;
 }
+
+/* The number that stands last in a name, behind its folder; false where there is none, or too long a one. */
+static bool last_number(const char *path, unsigned long long *number) {
+    const char *name = strrchr(path, '/'), *end;
+    name = name ? name + 1 : path;
+    end = strrchr(name, '.');
+    if (!end) end = name + strlen(name);
+    while (end > name && !isdigit((unsigned char)end[-1])) end--;
+    const char *at = end;
+    while (at > name && isdigit((unsigned char)at[-1])) at--;
+    if (at == end || end - at > 18) return false;
+    *number = strtoull(at, NULL, 10);
+    return true;
+}
+
+static qb_status check_numbers(const char *path, const qb__notes *files, char *trouble, size_t size) {
+    unsigned long long first, last, next, step = 0;
+    if (files->count < 3 || !last_number(files->text[0], &first)) return QB_OK;
+    last = first;
+    for (size_t i = 1; i < files->count; i++) {
+        if (!last_number(files->text[i], &next) || next <= last) return QB_OK; /* no numbering that we know */
+        if (!step || next - last < step) step = next - last;
+        last = next;
+    }
+    if ((last - first) / step + 1 == files->count) return QB_OK;
+    const size_t missing = (size_t)((last - first) / step + 1) - files->count;
+    unsigned long long hole = first;
+    for (size_t i = 0; i < files->count && last_number(files->text[i], &next) && next == hole; i++) hole += step;
+    if (strchr(path, '%'))
+        return qb__fail(QB_BAD_INPUT,
+                        "%s: number %llu is missing, %zu in all: views lie evenly only where none is; give a glob such as name_*.tif "
+                        "to take those that are there, and their angles",
+                        path, hole, missing);
+    snprintf(trouble, size, "number %llu is missing among its files, %zu in all: FROM:TO spreads the others evenly", hole, missing);
+    return QB_OK;
+}
+
+qb_status qb__source_files(qb__source *source, const char *extensions, qb__notes *files) {
+    qb_status status = qb__list_images(source->path, extensions, files);
+    return status == QB_OK ? check_numbers(source->path, files, source->trouble, sizeof source->trouble) : status;
+}

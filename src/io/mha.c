@@ -15,6 +15,7 @@
 #include "io/external.h"
 #include "io/formats.h"
 #include "io/text.h"
+#include "io/writer.h"
 #include "quickbeam/geometry.h"
 
 /* MetaImage: lines of "Key = value", the last of them ElementDataFile, then the data. */
@@ -346,7 +347,7 @@ static qb_status begin_mha(qb_writer *writer) {
         return qb__fail(QB_UNSUPPORTED, "%s: MetaImages are written as .mha, in one file",
                         writer->path);
     writer->data_offset = HEADER_ROOM;
-    return put_header(writer, "");
+    return writer->taken_up ? QB_OK : put_header(writer, "");
 }
 
 static qb_status finish_mha(qb_writer *writer, const char *provenance) {
@@ -361,4 +362,4 @@ static qb_status finish_mha(qb_writer *writer, const char *provenance) {
     return status;
 }
 
-const qb__writer_kind qb__mha_writer = {.begin = begin_mha, .finish = finish_mha};
+const qb__writer_kind qb__mha_writer = {.begin = begin_mha, .finish = finish_mha, .resumes = true};

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/formats.h"
+#include "io/writer.h"
 
 /* A header is a Python dictionary of three keys; nothing real comes near this length. */
 enum { HEADER_MOST = 65536 };
@@ -134,8 +135,8 @@ static qb_status begin_npy(qb_writer *writer) {
     memset(text + 10 + n, ' ', total - 10 - (size_t)n);
     text[total - 1] = '\n';
     writer->data_offset = total;
-    return qb__pwrite_all(writer->fd, writer->path, text, total, 0);
+    return writer->taken_up ? QB_OK : qb__pwrite_all(writer->fd, writer->path, text, total, 0);
 }
 
 const qb__writer_kind qb__npy_writer = {
-    .begin = begin_npy, .finish = qb__write_sidecar, .keeps_angles = true};
+    .begin = begin_npy, .finish = qb__write_sidecar, .resumes = true, .keeps_angles = true};

@@ -37,7 +37,12 @@ static qb_status takes(const qb__output *output, const char *path, bool *taken) 
     qb_status status = qb__same_place(output->path, path, taken);
     if (status != QB_OK || *taken || !output->images) return status;
     status = beside(output->path, name);
-    return status == QB_OK ? qb__same_place(name, path, taken) : status;
+    if (status == QB_OK) status = qb__same_place(name, path, taken);
+    for (size_t i = 0; i < output->parts && output->parts > 1 && status == QB_OK && !*taken; i++) {
+        status = qb__part_name(output->path, i, name, sizeof name);
+        if (status == QB_OK) status = qb__same_place(name, path, taken);
+    }
+    return status;
 }
 
 static qb_status spare_inputs(const qb__output *output, const qb__inputs *inputs) {
@@ -86,6 +91,8 @@ static qb_status check_callers(const qb__inputs *inputs, const qb_env *env) {
 static qb_status check_pair(const qb__output *a, const qb__output *b) {
     bool taken = false;
     qb_status status = QB_OK;
+    if (is_series(a) && is_series(b))
+        status = qb__series_meet(a->path, word_of(a), b->path, word_of(b), &taken);
     if (!is_series(b)) status = takes(a, b->path, &taken);
     if (status == QB_OK && !taken && !is_series(a)) status = takes(b, a->path, &taken);
     if (status != QB_OK) return status;

@@ -1,15 +1,36 @@
 /* SPDX-License-Identifier: MIT */
+#include "io/place.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/writer.h"
+
+char *qb__join(const char *a, const char *b) {
+    size_t room = strlen(a) + strlen(b) + 2;
+    char *path;
+    if (qb__alloc(room, 1, &path) != QB_OK) return NULL;
+    snprintf(path, room, "%s/%s", a, b);
+    return path;
+}
+
+bool qb__is_folder(const char *path) {
+    struct stat about;
+    size_t n = strlen(path);
+    if (n && path[n - 1] == '/') return true;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+bool qb__is_pattern(const char *path) {
+    return strpbrk(path, "*?[%") != NULL && access(path, F_OK) != 0;
+}
 
 char *qb__folder_of(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -75,6 +96,17 @@ qb_status qb__pwrite_all(int fd, const char *path, const void *data, size_t byte
         done += (size_t)put;
     }
     return QB_OK;
+}
+
+qb_status qb__flush_names(const char *folder, const char *path) {
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES) return QB_OK;
+    if (fd < 0) return qb__fail_errno(errno, "giving its name to", path);
+    qb_status status = QB_OK;
+    if (fsync(fd) != 0 && errno != EINVAL && errno != EOPNOTSUPP && errno != ENOSYS)
+        status = qb__fail_errno(errno, "giving its name to", path);
+    close(fd);
+    return status;
 }
 
 void qb__start_writeback(int fd, uint64_t offset, size_t bytes) {

@@ -102,7 +102,8 @@ qb_status qb__preview_write(qb__publication *set, const char *path, const float 
                             size_t ny, double low, double high) {
     size_t side = nx > ny ? nx : ny, factor = (side + SIDE_MOST - 1) / SIDE_MOST;
     size_t columns = factor ? nx / factor : 0, rows = factor ? ny / factor : 0;
-    if (!columns || !rows)
+    size_t bytes;
+    if (!columns || !rows || !qb__mul(nx, ny, sizeof *image, &bytes))
         return qb__fail(QB_BAD_ARGUMENT, "%s: a picture of %zu x %zu", path, nx, ny);
     float *small = NULL;
     unsigned char *grey = NULL;

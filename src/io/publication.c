@@ -11,16 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/aside.h"
 #include "io/exchange.h"
-#include "io/formats.h"
-#include "io/writer.h"
+#include "io/place.h"
 #include "quickbeam/io.h"
 
 struct qb__publication {
     const qb_env *env;
+    bool take_up, taken; /* the first is to be, is one of a run that is over */
+    bool published;      /* nothing of it is left to go on with */
     size_t count;
     qb__member member[QB__SET_MOST];
 };
@@ -51,21 +53,46 @@ static qb_status link_to_first(const qb__publication *p, const qb__hidden *hidde
 /* A folder that is there now was made by a run that may have left something beside it. */
 static qb_status recover_around(const qb__publication *p, qb__hidden_kind kind,
                                 const char *target) {
-    char *folder = qb__folder_of(target);
-    if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
-    qb__recover(folder, true, p->env);
-    if (kind == QB__HIDDEN_MEMBERS) qb__recover(target, true, p->env);
+    char *folder = qb__folder_of(target), *prefix = NULL;
+    qb_status status = folder ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
+    if (status == QB_OK) status = qb__hidden_prefix(QB__HIDDEN_FILE, target, &prefix);
+    if (status == QB_OK) qb__recover_for(folder, prefix, false, p->count == 0, p->env);
+    qb__free(prefix);
+    prefix = NULL;
+    if (status == QB_OK && kind == QB__HIDDEN_MEMBERS) status = qb__hidden_prefix(kind, target, &prefix);
+    if (prefix) qb__recover_for(target, prefix, false, p->count == 0, p->env);
+    qb__free(prefix);
     qb__free(folder);
-    return QB_OK;
+    return status;
 }
+
+/* What is half exchanged is settled before, as it is whole, and what belonged to it goes while nobody holds it. */
+static qb_status take_up(qb__publication *p, qb__hidden_kind kind, const char *target, qb__hidden *hidden) {
+    char *folder = kind == QB__HIDDEN_MEMBERS ? qb__strdup(target) : qb__folder_of(target), *prefix = NULL;
+    qb_status status = folder ? qb__hidden_prefix(kind, target, &prefix) : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
+    if (status == QB_OK) qb__recover_for(folder, prefix, true, false, p->env);
+    qb__free(prefix);
+    qb__free(folder);
+    if (status == QB_OK) status = qb__hidden_take_up(kind, target, hidden);
+    p->taken = status == QB_OK && hidden->lock >= 0;
+    if (status == QB_OK && !p->taken) qb__hidden_release(hidden);
+    return status;
+}
+
+void qb__publication_take_up(qb__publication *p) { p->take_up = true; }
+bool qb__publication_takes_up(const qb__publication *p) { return p && p->take_up; }
+bool qb__publication_taken_up(const qb__publication *p) { return p && p->taken; }
 
 static qb_status add(qb__publication *p, qb__hidden_kind kind, const char *target,
                      const char **fresh) {
     if (p->count == QB__SET_MOST)
         return qb__fail(QB_INTERNAL, "%s: more than %d outputs", target, QB__SET_MOST);
     qb__hidden *hidden = &p->member[p->count].hidden;
-    qb_status status = recover_around(p, kind, target);
-    if (status == QB_OK) status = qb__hidden_make(kind, target, hidden);
+    const bool first = p->take_up && p->count == 0;
+    *hidden = (qb__hidden){.lock = -1};
+    qb_status status = first ? take_up(p, kind, target, hidden) : QB_OK;
+    if (status == QB_OK) status = recover_around(p, kind, target);
+    if (status == QB_OK && !(first && p->taken)) status = qb__hidden_make(kind, target, hidden);
     if (status == QB_OK && p->count > 0) {
         status = link_to_first(p, hidden);
         if (status != QB_OK) qb__hidden_remove(hidden->folder);
@@ -111,10 +138,22 @@ static void destroy(qb__publication *p) {
     qb__free(p);
 }
 
+/* Of a set that did not get its names nobody is to finish the exchange. */
+static bool keep(const qb__publication *p) {
+    const char *folder = p->member[0].hidden.folder;
+    if (!qb__hidden_kept(folder)) return false;
+    char *name = qb__join(folder, "set");
+    if (name) unlink(name);
+    qb__free(name);
+    qb__info(p->env, "%s keeps what is done: the same command with --resume goes on from there", folder);
+    return true;
+}
+
 /* The first hidden goes last: it knows of the others. */
 void qb__publication_abort(qb__publication *p) {
     if (!p) return;
-    for (size_t i = p->count; i-- > 0;) qb__hidden_remove(p->member[i].hidden.folder);
+    for (size_t i = p->count; i-- > 0;)
+        if (i > 0 || p->published || !keep(p)) qb__hidden_remove(p->member[i].hidden.folder);
     destroy(p);
 }
 
@@ -138,12 +177,21 @@ static int take_turn(const qb__hidden *hidden) {
     return fd;
 }
 
+/* What the exchange goes by is on the disk before it begins: the new, and the file `set`. */
+static qb_status flush_hidden(const qb__publication *p) {
+    qb_status status = QB_OK;
+    for (size_t i = 0; status == QB_OK && i < p->count; i++)
+        status = qb__flush_names(p->member[i].hidden.folder, p->member[i].hidden.target);
+    return status;
+}
+
 /* All older away, the first before the others; all new in, the first last. What fails is undone. */
 static qb_status exchange(qb__publication *p) {
     size_t i;
     qb_status status = QB_OK;
     for (i = 0; status == QB_OK && i < p->count; i++) status = qb__member_retire(&p->member[i]);
     for (i = p->count; status == QB_OK && i-- > 0;) status = qb__member_install(&p->member[i]);
+    for (i = 0; status == QB_OK && i < p->count; i++) status = qb__member_flush(&p->member[i]);
     if (status == QB_OK) return QB_OK;
     for (i = 0; i < p->count; i++)
         if (qb__member_begun(&p->member[i])) qb__member_withdraw(&p->member[i]);
@@ -156,6 +204,7 @@ static qb_status publish_set(qb__publication *p) {
     for (size_t i = 0; status == QB_OK && i < p->count; i++)
         status = qb__member_list(&p->member[i]);
     if (status == QB_OK) status = qb__set_write(p->member, p->count);
+    if (status == QB_OK) status = flush_hidden(p);
     if (status != QB_OK) return status;
     int turn = take_turn(&p->member[0].hidden);
     status = exchange(p);
@@ -163,9 +212,17 @@ static qb_status publish_set(qb__publication *p) {
     return status;
 }
 
-static qb_status publish_one(const qb__hidden *hidden) {
-    if (rename(hidden->fresh, hidden->target) == 0) return QB_OK;
-    return qb__fail_errno(errno, "giving its name to", hidden->target);
+/* A second name keeps what is older until the new one's is on the disk. Where it cannot have one (a file system
+ * without, somebody else's file), the new stays under its name even if the disk then fails. */
+static qb_status publish_one(const qb__member *member) {
+    const qb__hidden *hidden = &member->hidden;
+    const bool kept = link(hidden->target, hidden->old) == 0, none = !kept && errno == ENOENT;
+    if (rename(hidden->fresh, hidden->target) != 0)
+        return qb__fail_errno(errno, "giving its name to", hidden->target);
+    qb_status status = qb__member_flush(member);
+    if (status != QB_OK && none) rename(hidden->target, hidden->fresh);
+    if (status != QB_OK && kept) rename(hidden->old, hidden->target);
+    return status;
 }
 
 /* What the caller wants beside the outputs. */
@@ -184,7 +241,7 @@ out:
 /* Whoever ends the process meanwhile waits until all have their names (aside.h). */
 static qb_status publish(qb__publication *p) {
     bool one = p->count == 1 && p->member[0].hidden.kind != QB__HIDDEN_MEMBERS;
-    return one ? publish_one(&p->member[0].hidden) : publish_set(p);
+    return one ? publish_one(&p->member[0]) : publish_set(p);
 }
 
 qb_status qb__publication_commit(qb__publication *p) {
@@ -194,6 +251,7 @@ qb_status qb__publication_commit(qb__publication *p) {
             status = flush_folder(&p->member[i].hidden);
     bool begun = status == QB_OK && p->count && (status = qb__aside_publish()) == QB_OK;
     if (begun) status = publish(p);
+    p->published = begun && status == QB_OK;
     qb__publication_abort(p); /* what is left of it */
     if (begun) qb__aside_published();
     return status;
@@ -221,6 +279,8 @@ qb_status qb__publish_bytes(const char *path, const void *data, size_t bytes) {
 }
 
 qb_status qb_file_write(const char *path, const char *text) {
+    QB__NEED(path);
+    QB__NEED(text);
     qb_status status = qb__publish_bytes(path, text, strlen(text));
     return status == QB_NOT_FOUND ? QB_IO : status;
 }

@@ -27,15 +27,24 @@ qb_status qb__publication_file(qb__publication *publication, const char *path, c
  * they join the others in it where there is one. */
 qb_status qb__publication_folder(qb__publication *publication, const char *folder,
                                  const char **fresh);
+/* The first file or folder that is asked for next is, where a run that is over left it with something done (hidden.h),
+ * that one: *fresh is there then. */
+void qb__publication_take_up(qb__publication *publication);
+bool qb__publication_takes_up(const qb__publication *publication); /* that was said; NULL-safe */
+bool qb__publication_taken_up(const qb__publication *publication); /* and there was one; NULL-safe */
 /* Give all their names; what was written to files is on the disk already (fsync), folders are
  * flushed here. Destroys the publication, also on failure: then nothing has changed. */
 qb_status qb__publication_commit(qb__publication *publication);
-/* Remove what was made; NULL-safe. */
+/* Remove what was made, but the first of which something is done; NULL-safe. */
 void qb__publication_abort(qb__publication *publication);
 
 /* Finish or undo the sets whose process died while it gave their names to files in `folder`. With
- * `leftovers`, other hidden folders that nobody owns any more are removed, and named to env. */
+ * `leftovers`, other hidden folders that nobody owns any more are removed, and named to env, but for those in which
+ * something is done. */
 void qb__recover(const char *folder, bool leftovers, const qb_env *env);
+/* The same with leftovers, also done ones of names that begin so (qb__hidden_prefix); or, to take one of these up, but for
+ * them. `tell`: of those that stay. */
+void qb__recover_for(const char *folder, const char *prefix, bool spare, bool tell, const qb_env *env);
 
 /* A whole file, as a set of its own. */
 qb_status qb__publish_bytes(const char *path, const void *data, size_t bytes);

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "io/formats.h"
+#include "io/writer.h"
 
 /* VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]; "big" after the type, as in uint16big, is the other byte
  * order. */
@@ -56,6 +58,8 @@ qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__
         layout.shape[0] = layout.shape[1];
         layout.shape[1] = views;
     }
+    if (status == QB_OK && (qb__is_pattern(path) || qb__is_folder(path)))
+        return qb__raw_series_open(path, &layout, source); /* nobody writes notes beside one */
     if (status == QB_OK) status = qb__plain_open(path, &layout, source);
     if (status == QB_OK) status = qb__sidecar_apply(path, *source);
     if (status == QB_OK) return QB_OK;
@@ -64,4 +68,30 @@ qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__
     return status;
 }
 
-const qb__writer_kind qb__raw_writer = {.finish = qb__write_sidecar, .keeps_angles = true};
+qb_status qb__raw_open_like(const char *path, const char *how, qb__source **source) {
+    qb__plain layout = {.format = "raw"};
+    qb__notes files = {0};
+    char noted[128] = "";
+    uint64_t bytes = 0;
+    qb_status status;
+    const bool many = qb__is_pattern(path) || qb__is_folder(path);
+    *source = NULL;
+    if (!many) QB__TRY(qb__sidecar_shape(path, noted, sizeof noted));
+    if (*noted) return qb__raw_open(path, NULL, source);
+    QB__TRY(parse_shape(how, &layout));
+    QB__TRY(qb__list_images(path, " .raw .bin .dat .img ", &files));
+    QB__TRY(qb__file_size(files.text[0], &bytes));
+    size_t image = 0;
+    if (!qb__mul(layout.shape[1], layout.shape[2], qb_dtype_size(layout.dtype), &image) || !image || bytes < layout.offset + image) {
+        status = qb__fail(QB_BAD_INPUT, "%s has %llu bytes: no image of %zu x %zu %s as --shape says", files.text[0],
+                          (unsigned long long)bytes, layout.shape[1], layout.shape[2], qb_dtype_name(layout.dtype));
+        goto out;
+    }
+    layout.shape[0] = (size_t)((bytes - layout.offset) / image) * files.count;
+    status = many ? qb__raw_series_open(path, &layout, source) : qb__plain_open(path, &layout, source);
+out:
+    qb__notes_release(&files);
+    return status;
+}
+
+const qb__writer_kind qb__raw_writer = {.finish = qb__write_sidecar, .resumes = true, .keeps_angles = true};

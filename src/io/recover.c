@@ -18,8 +18,8 @@
 #include "io/writer.h"
 
 /* Nothing new in place: everything older comes back. Else the rest of the new gets its names; all
- * that is older is out of the way by then. */
-static void settle(const char *folder, qb__member *members, size_t count, const qb_env *env) {
+ * that is older is out of the way by then. False when the disk does not take the names: the set stays. */
+static bool settle(const char *folder, qb__member *members, size_t count, const qb_env *env) {
     bool begun = false;
     for (size_t i = 0; i < count; i++) begun = begun || qb__member_begun(&members[i]);
     for (size_t i = count; i-- > 0;) {
@@ -30,7 +30,10 @@ static void settle(const char *folder, qb__member *members, size_t count, const 
     }
     qb__info(env, "%s: a run was killed while it gave names to %zu outputs: %s", folder, count,
              begun ? "they have them now" : "what was there before is there again");
+    for (size_t i = 0; i < count; i++)
+        if (qb__member_flush(&members[i]) != QB_OK) return false;
     for (size_t i = count; i-- > 1;) qb__hidden_remove(members[i].hidden.folder);
+    return true;
 }
 
 /* Of a folder that was taken over. False when it must stay: it holds what cannot be judged. */
@@ -39,10 +42,10 @@ static bool finish_set(const char *folder, bool *was_set, const qb_env *env) {
     size_t count;
     qb_status status = qb__set_read(folder, members, &count);
     *was_set = count > 0;
-    if (count) settle(folder, members, count, env);
+    bool settled = !count || settle(folder, members, count, env);
     for (size_t i = 0; i < count; i++) qb__member_release(&members[i]);
-    if (count) qb__hidden_remove(folder);
-    return status == QB_OK;
+    if (count && settled) qb__hidden_remove(folder);
+    return settled && status == QB_OK;
 }
 
 /* The first hidden folder of the same set, if it is still there, is finished before. */
@@ -77,13 +80,25 @@ static double bytes_in(const char *folder) {
     return bytes;
 }
 
-static void recover_one(const char *folder, bool leftovers, const qb_env *env) {
+/* Somebody may want to go on with it: it goes with the next run that writes the same. */
+static void tell_kept(const char *folder, const qb_env *env) {
+    qb__info(env, "%s (%.1f MB) is kept of a run that was killed: its command with --resume goes on from there, without it begins anew",
+             folder, bytes_in(folder) / 1e6);
+}
+
+/* What becomes of those in which something is done. */
+typedef enum kept { REMOVE, SPARE, SPARE_AND_TELL } kept;
+
+static void recover_one(const char *folder, bool leftovers, kept how, const qb_env *env) {
     bool was_set = false;
     int lock = qb__hidden_claim(folder);
     if (lock < 0) return; /* somebody works there */
     bool good = finish_set(folder, &was_set, env);
     if (good && !was_set) good = finish_first(folder, env);
-    if (good && !was_set && leftovers && access(folder, F_OK) == 0) {
+    const bool there = good && !was_set && leftovers && access(folder, F_OK) == 0;
+    const bool spared = there && how != REMOVE && qb__hidden_kept(folder);
+    if (spared && how == SPARE_AND_TELL) tell_kept(folder, env);
+    if (there && !spared) {
         qb__info(env, "removing %s (%.1f MB): left behind by a run that was killed", folder,
                  bytes_in(folder) / 1e6);
         qb__hidden_remove(folder);
@@ -100,7 +115,7 @@ static bool has_hidden(const char *folder) {
     return found;
 }
 
-void qb__recover(const char *folder, bool leftovers, const qb_env *env) {
+static void recover(const char *folder, bool leftovers, const char *prefix, kept own, kept others, const qb_env *env) {
     if (!has_hidden(folder)) return;
     int turn = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (turn >= 0 && flock(turn, LOCK_EX) != 0 && errno == EINTR) continue;
@@ -108,9 +123,16 @@ void qb__recover(const char *folder, bool leftovers, const qb_env *env) {
     for (struct dirent *entry; list && (entry = readdir(list));) {
         if (!qb__hidden_named(entry->d_name)) continue;
         char *path = qb__join(folder, entry->d_name);
-        if (path) recover_one(path, leftovers, env);
+        const kept how = prefix && qb__hidden_for(entry->d_name, prefix) ? own : others;
+        if (path) recover_one(path, leftovers, how, env);
         qb__free(path);
     }
     if (list) closedir(list);
     if (turn >= 0) close(turn);
+}
+
+void qb__recover(const char *folder, bool leftovers, const qb_env *env) { recover(folder, leftovers, NULL, SPARE, SPARE_AND_TELL, env); }
+
+void qb__recover_for(const char *folder, const char *prefix, bool spare, bool tell, const qb_env *env) {
+    recover(folder, true, prefix, spare ? SPARE : REMOVE, tell ? SPARE_AND_TELL : SPARE, env);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/comm.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -96,6 +97,10 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
         if (status != QB_OK) return status;
         parts->angle_count = scan->stored;
         snprintf(parts->angles_from, sizeof parts->angles_from, "--angles %.140s", options->angles);
+        if (options->angle_unit == QB_ANGLE_AUTO && qb__angles_doubtful(options->angles, scan->stored))
+            qb__note(&parts->notes,
+                     "--angles %.140s is taken as degrees, %zu views within so few; if they are radians, give --angle-unit rad", options->angles,
+                     scan->stored);
     }
     if (!options->angles && parts->angles) judge_unit(parts, options->angle_unit);
     if (!parts->angles) {
@@ -202,6 +207,9 @@ static void judge_fields(qb_scan *scan) {
 
 qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
     qb_status status;
+    char *const words[] = {scan->parts.angles_from, scan->parts.pixel_from, scan->parts.data.source->quantity,
+                           scan->parts.data.source->units};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) qb__printable(words[i]); /* a file's own */
     QB__TRY(set_shape(scan, options));
     QB__TRY(set_angles(scan, options));
     set_quantity(scan, options);
@@ -245,7 +253,8 @@ qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_
     qb_scan_options options;
     qb_scan *scan;
     *out = NULL;
-    qb_status status = qb__params_view(qb_scan_params, given, &options);
+    qb_status status = qb__env_check(env);
+    if (status == QB_OK) status = qb__params_view(qb_scan_params, given, &options);
     if (status == QB_OK) status = qb__alloc(1, sizeof *scan, &scan);
     if (status != QB_OK) return status;
     qb__inputs_begin(&scan->inputs);
@@ -271,26 +280,25 @@ void qb_scan_close(qb_scan *scan) {
     qb__free(scan->flat);
     qb__free(scan->dark);
     qb__free(scan->path);
-    qb__scan_digest_release(&scan->digest);
     qb__inputs_release(&scan->inputs);
     qb__free(scan);
 }
 
 const qb_scan_info *qb_scan_describe(const qb_scan *scan) {
-    return &scan->info;
+    return scan ? &scan->info : NULL;
 }
 
 const char *qb_scan_problem(const qb_scan *scan, size_t index) {
-    return index < scan->parts.notes.count ? scan->parts.notes.text[index] : "";
+    return scan && index < scan->parts.notes.count ? scan->parts.notes.text[index] : "";
 }
 
 qb_problem qb_scan_problem_kind(const qb_scan *scan, size_t index) {
-    return index < scan->parts.notes.count ? scan->parts.notes.kind[index] : QB_PROBLEM_OTHER;
+    return scan && index < scan->parts.notes.count ? scan->parts.notes.kind[index] : QB_PROBLEM_OTHER;
 }
 
 const char *qb_problem_name(qb_problem problem) {
     static const char *const names[] = {"other", "angles", "fields", "pixels"};
-    return names[problem];
+    return (unsigned)problem < sizeof names / sizeof *names ? names[problem] : "unknown";
 }
 
 /* Row by row: stored [view][column], wanted [view][row][column]. */
@@ -325,6 +333,6 @@ qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, s
     qb_status status = scan->sinogram ? read_sinograms(scan, view0, view1, row0, row1, out)
                                       : qb__frames_read(&scan->parts.data, &region, out);
     if (status == QB_OK)
-        qb__scan_digest_add(&scan->digest, view0, view1, row0, row1, out, scan->parts.data.source->threads);
+        qb__digests_add(&scan->digests, view0, view1, row0, row1, out, scan->parts.data.source->threads);
     return status;
 }

@@ -3,7 +3,7 @@
 #define QB_IO_SCAN_H
 
 #include "base/inputs.h"
-#include "io/scan_digest.h"
+#include "io/digest.h"
 #include "io/source.h"
 
 struct qb_scan {
@@ -16,7 +16,7 @@ struct qb_scan {
     double *angles;     /* [views] */
     float *flat, *dark; /* [row][column] means, or NULL */
     char quantity_from[200];
-    qb__scan_digest digest;
+    qb__digest *digests; /* of the jobs that read it */
     qb__inputs inputs; /* every file of it: data, fields, angles, notes beside them */
 };
 
@@ -32,5 +32,7 @@ ptrdiff_t qb__scan_place(const qb_scan *scan, size_t view, size_t row, ptrdiff_t
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* Notes on angles: missing, uneven, repeated ends. */
 void qb__scan_judge_angles(qb_scan *scan);
+/* --angles FROM:TO[:N] of many views within a little over 2 pi, without a unit: degrees are meant, or radians were given. */
+bool qb__angles_doubtful(const char *text, size_t views);
 
 #endif

@@ -2,8 +2,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/inputs.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/share.h"
 #include "base/status.h"
 #include "io/formats.h"
 #include "io/scan.h"
@@ -13,7 +15,13 @@
 typedef struct kind {
     const char *option, *path;
     bool dark;
+    const char *shape; /* the scan's --shape; NULL = none */
 } kind;
+
+/* Raw data beside raw data: rows, columns and type as the scan's, as many images as there are. */
+static qb_status open_raw(const kind *k, qb__frames *frames) {
+    return qb__raw_open_like(k->path, k->shape, &frames->source);
+}
 
 /* From another scan file its own fields are meant, from anything else all images. */
 static qb_status open_given(const kind *k, qb__frames *frames) {
@@ -21,7 +29,9 @@ static qb_status open_given(const kind *k, qb__frames *frames) {
     qb__scan_parts parts = {0};
     qb_status status = qb__format_to_read(k->path, &format);
     if (status != QB_OK) return qb__fail_in(status, "--%s", k->option);
-    if (!format->scan) {
+    if (k->shape && format->open == qb__raw_open) {
+        status = open_raw(k, frames);
+    } else if (!format->scan) {
         status = format->open(k->path, NULL, &frames->source);
     } else {
         /* The other kind is not asked for. */
@@ -40,34 +50,46 @@ static qb_status open_given(const kind *k, qb__frames *frames) {
 }
 
 /* sum += frame, in double so that many frames of large counts stay exact. */
-static qb_status add_frame(const qb__frames *frames, size_t frame, size_t row0, size_t row1,
-                           void *raw, float *values, double *sum) {
-    qb__region region = {frame, 1, 1, row0, row1};
-    qb_status status = qb__frames_read(frames, &region, raw);
-    if (status != QB_OK) return status;
-    size_t n = (row1 - row0) * frames->source->shape[2];
-    qb_convert_to_float(raw, frames->source->dtype, n, values);
-    for (size_t i = 0; i < n; i++) sum[i] += values[i];
+typedef struct adding {
+    const void *raw;
+    qb_dtype dtype;
+    size_t n;
+    double *sum;
+} adding;
+
+enum { PIECE = 1 << 16 }; /* values: a thread's turn */
+
+static qb_status add_piece(void *context, size_t piece, size_t worker) {
+    (void)worker;
+    enum { RUN = 4096 }; /* values that stay in a core's own memory from converting to adding */
+    const adding *a = context;
+    const size_t end = qb__smaller(a->n, (piece + 1) * PIECE);
+    float values[RUN];
+    for (size_t at = piece * PIECE; at < end; at += RUN) {
+        const size_t n = qb__smaller(RUN, end - at);
+        qb_convert_to_float((const char *)a->raw + at * qb_dtype_size(a->dtype), a->dtype, n, values);
+        for (size_t i = 0; i < n; i++) a->sum[at + i] += values[i];
+    }
     return QB_OK;
 }
 
 static qb_status mean_of(const qb__frames *frames, size_t n, const qb_env *env, float *mean) {
     const qb__source *source = frames->source;
     void *raw = NULL;
-    float *values = NULL;
     double *sum = NULL;
     qb_status status;
     QB__TRY(qb__alloc(n, qb_dtype_size(source->dtype), &raw));
-    QB__TRY(qb__alloc(n, sizeof *values, &values));
     QB__TRY(qb__alloc(n, sizeof *sum, &sum));
+    adding a = {raw, source->dtype, n, sum};
     for (size_t f = 0; f < frames->count; f++) {
+        const qb__region region = {f, 1, 1, 0, source->shape[1]};
         QB__TRY(qb__check_cancel(env));
-        QB__TRY(add_frame(frames, f, 0, source->shape[1], raw, values, sum));
+        QB__TRY(qb__frames_read(frames, &region, raw));
+        QB__TRY(qb__share(source->threads, qb__ceil_div(n, PIECE), add_piece, &a));
     }
     for (size_t i = 0; i < n; i++) mean[i] = (float)(sum[i] / (double)frames->count);
 out:
     qb__free(raw);
-    qb__free(values);
     qb__free(sum);
     return status;
 }
@@ -89,13 +111,22 @@ static qb_status mean_of_lines(const qb__frames *frames, const qb_env *env, size
     return status;
 }
 
+/* Beyond which a file of such images is mainly something else, as a scan is that was named for its flats. */
+static uint64_t most_bytes(const qb__frames *frames) {
+    return 2 * frames->count * frames->source->shape[1] * qb__source_row_bytes(frames->source) + (1 << 20);
+}
+
 static qb_status load(qb_scan *scan, const kind *k, const qb_env *env, float **mean,
                       size_t *count) {
     const qb_scan_info *info = &scan->info;
     qb__frames given = {0}, *frames = k->dark ? &scan->parts.darks : &scan->parts.flats;
+    qb__inputs files = {0}; /* their own */
     qb_status status = QB_OK;
     if (k->path) {
-        QB__TRY(open_given(k, &given));
+        qb__inputs_begin(&files);
+        status = open_given(k, &given);
+        qb__inputs_end(&files);
+        if (status != QB_OK) goto out;
         frames = &given;
     }
     *count = frames->source ? frames->count : 0;
@@ -110,13 +141,15 @@ static qb_status load(qb_scan *scan, const kind *k, const qb_env *env, float **m
     QB__TRY(qb__alloc(info->rows * info->columns, sizeof **mean, mean));
     status = lines ? mean_of_lines(frames, env, info->columns, *mean, count)
                    : mean_of(frames, info->rows * info->columns, env, *mean);
+    if (status == QB_OK) status = qb__inputs_hash(&files, most_bytes(frames));
 out:
+    qb__inputs_release(&files);
     qb__frames_release(&given);
     return status;
 }
 
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env) {
-    const kind flats = {"flats", options->flats, false}, darks = {"darks", options->darks, true};
+    const kind flats = {"flats", options->flats, false, options->shape}, darks = {"darks", options->darks, true, options->shape};
     qb_status status = load(scan, &flats, env, &scan->flat, &scan->info.flats);
     if (status == QB_OK) status = load(scan, &darks, env, &scan->dark, &scan->info.darks);
     return status;

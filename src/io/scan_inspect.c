@@ -114,10 +114,7 @@ static qb_status check_memory(const qb_scan *scan, const qb_env *env) {
     double need = view + (double)info->cache_bytes + (info->flats || info->darks ? pixels * 8 : 0) +
                   (1 << 20);
     if (!env || !env->max_ram || need <= (double)env->max_ram) return QB_OK;
-    return qb__fail(
-        QB_BAD_ARGUMENT,
-        "--max-ram of %.1f MiB is too small: to look at %s one view at a time needs %.1f MiB",
-        (double)env->max_ram / 1048576.0, info->path, need / 1048576.0);
+    return qb__fail_ram((double)env->max_ram, need, "to look at %s one view at a time needs", info->path);
 }
 
 qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env) {

@@ -74,7 +74,7 @@ const qb_param qb_scan_params[] = {
      .initial = "auto",
      .choices = "auto|deg|rad",
      .help = "of --angles, and of the scan's own where it states none (auto: as a file's header or "
-             "attribute says, else degrees; a file that could be either is refused)"},
+             "attribute says, else degrees; a file that could be either is refused, FROM:TO is warned of)"},
     QB_PARAMS_END(qb_scan_options, angle_unit),
 };
 
@@ -101,6 +101,13 @@ const qb_param qb_output_params[] = {
      .offset = OUTPUT(preview),
      .meta = "FILE.png",
      .help = "a picture of the three slices through the middle (of fewer than 16 images: of the middle one)"},
+    {.name = "window",
+     .type = QB_PARAM_TEXT,
+     .offset = OUTPUT(window),
+     .meta = "LO,HI|auto",
+     .initial = "auto",
+     .help = "the values that are black and white in pictures (--preview, the sheet of a sweep; of no effect without); "
+             "auto: 0.5 and 99.5 percentiles"},
     {.name = "parts",
      .type = QB_PARAM_TEXT,
      .offset = OUTPUT(parts),

@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "base/memory.h"
 #include "base/params.h"
 #include "base/status.h"
 #include "io/scan.h"
 #include "io/tensor_device.h"
+#include "io/tensor_stack.h"
 
 static qb_status take_angles(qb__scan_parts *parts, const double *angles, size_t views) {
     if (!angles) return QB_OK;
@@ -54,9 +56,11 @@ qb_status qb_scan_from_tensor(const qb_tensor *projections, const double *angles
                               const qb_scan_options *given, const qb_env *env, qb_scan **out) {
     qb_scan_options options;
     qb_scan *scan;
+    QB__NEED(out);
     *out = NULL;
     size_t failed = qb__allocations_failed();
-    qb_status status = qb__params_view(qb_scan_params, given, &options);
+    qb_status status = qb__env_check(env);
+    if (status == QB_OK) status = qb__params_view(qb_scan_params, given, &options);
     if (status == QB_OK) status = qb__alloc(1, sizeof *scan, &scan);
     if (status != QB_OK) return status;
     qb__inputs_begin(&scan->inputs); /* angles and fields may be files yet */

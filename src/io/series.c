@@ -78,23 +78,32 @@ static qb_status check_folder(const qb__series *series) {
     return status;
 }
 
+/* What else has the name of an image would go with the older images when new ones take their place. */
+static qb_status check_member(const qb__series *series, const char *name) {
+    char path[QB__NAME_ROOM];
+    const bool fits = (size_t)snprintf(path, sizeof path, "%s/%s", series->folder, name) < sizeof path;
+    return fits ? qb__member_check(path) : QB_OK;
+}
+
 /* Pieces of one series may be written one after another, so images beside these are welcome; but
  * what replaces some images of an older, longer series must replace all. */
 static qb_status check_older(const qb__series *series, size_t first, size_t count) {
     DIR *folder = opendir(series->folder);
     char stale[256] = "";
     size_t replaced = 0, kept = 0;
+    qb_status status = QB_OK;
     if (!folder) return qb__fail_errno(errno, "opening the folder", series->folder);
-    for (struct dirent *entry; (entry = readdir(folder));) {
+    for (struct dirent *entry; status == QB_OK && (entry = readdir(folder));) {
         const char *name = entry->d_name;
         if (!is_ours(series, name)) continue;
         bool ours = in_range(series, name, first, count);
+        if (ours) status = check_member(series, name);
         replaced += ours;
         kept += !ours;
         if (!ours) snprintf(stale, sizeof stale, "%s", name);
     }
     closedir(folder);
-    if (!replaced || !kept) return QB_OK;
+    if (status != QB_OK || !replaced || !kept) return status;
     return qb__fail(QB_BAD_ARGUMENT,
                     "%s holds %zu images of an older series that would stay among the new ones, like "
                     "%s (the new are %zu to %zu): remove them, or give another name",
@@ -120,25 +129,47 @@ qb_status qb__series_spare(const char *path, const char *word, size_t first, siz
             continue;
         if ((size_t)snprintf(name, sizeof name, "%s/%s", series.folder, entry->d_name) < sizeof name)
             status = qb__inputs_spare(inputs, name);
+        if (status == QB_OK) status = check_member(&series, entry->d_name);
     }
     if (folder) closedir(folder);
     qb__series_release(&series);
     return status;
 }
 
+/* `file` is known by where it leads, there or not. */
+static qb_status holds_target(const qb__series *series, size_t first, size_t count, const char *target,
+                              bool *holds) {
+    const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
+    if (!is_ours(series, name) || !in_range(series, name, first, count)) return QB_OK;
+    char *folder = qb__folder_of(target);
+    if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
+    qb_status status = qb__same_place(folder, series->folder, holds);
+    qb__free(folder);
+    return status;
+}
+
 qb_status qb__series_holds(const char *path, const char *word, size_t first, size_t count,
                            const char *file, bool *holds) {
     qb__series series = {0};
-    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    char *target = NULL;
     *holds = false;
     qb_status status = split(path, word, &series);
-    char *folder = qb__folder_of(file);
-    if (status == QB_OK && !folder)
-        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", file);
-    if (status == QB_OK && is_ours(&series, name) && in_range(&series, name, first, count))
-        status = qb__same_place(folder, series.folder, holds);
-    qb__free(folder);
+    if (status == QB_OK) status = qb__target_of(file, &target);
+    if (status == QB_OK) status = holds_target(&series, first, count, target, holds);
+    qb__free(target);
     qb__series_release(&series);
+    return status;
+}
+
+qb_status qb__series_meet(const char *a, const char *word_a, const char *b, const char *word_b, bool *meet) {
+    qb__series x = {0}, y = {0};
+    *meet = false;
+    qb_status status = split(a, word_a, &x);
+    if (status == QB_OK) status = split(b, word_b, &y);
+    if (status == QB_OK && strcmp(x.prefix, y.prefix) == 0 && strcmp(x.suffix, y.suffix) == 0)
+        status = qb__same_place(x.folder, y.folder, meet);
+    qb__series_release(&x);
+    qb__series_release(&y);
     return status;
 }
 
@@ -153,6 +184,12 @@ qb_status qb__series_begin(const char *path, const char *word, size_t first, siz
     if (there && !pattern) status = check_folder(series);
     if (there && status == QB_OK) status = check_older(series, first, count);
     return status == QB_OK ? qb__publication_folder(set, series->folder, &series->part) : status;
+}
+
+qb_status qb__series_join(const char *path, const char *word, const char *part, qb__series *series) {
+    const qb_status status = split(path, word, series);
+    series->part = part;
+    return status;
 }
 
 void qb__series_name(const qb__series *series, size_t number, char name[QB__NAME_ROOM]) {

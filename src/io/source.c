@@ -41,7 +41,9 @@ size_t qb__source_row_bytes(const qb__source *source) {
 
 void qb__source_limit(qb__source *source, const qb_env *env) {
     const size_t ample = (size_t)256 << 20, cpus = env && env->threads > 0 ? (size_t)env->threads : SIZE_MAX;
-    const size_t room = env && env->max_ram ? env->max_ram / 16 : ample;
+    /* Small caps are for one: what is then told to be needed is enough. */
+    const size_t cap = env && env->max_ram ? env->max_ram : SIZE_MAX;
+    const size_t room = cap < (size_t)64 << 20 ? 0 : cap / 16;
     source->threads = qb__smaller(source->threads, cpus);
     if (source->cache_each)
         source->threads = qb__smaller(source->threads, qb__smaller(room, ample) / source->cache_each);
@@ -119,6 +121,7 @@ void qb__note_of(qb__notes *notes, qb_problem kind, const char *format, ...) {
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    qb__printable(line);
     char *copy = notes->count < notes->room || widen(notes) ? qb__strdup(line) : NULL;
     if (!copy) {
         notes->lost = true;

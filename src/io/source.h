@@ -45,7 +45,7 @@ qb_status qb__source_create(size_t bytes, const char *format, const char *path, 
 void qb__source_close(qb__source *source); /* NULL-safe */
 size_t qb__source_row_bytes(const qb__source *source);
 /* Threads as many as `env` computes with, and no more than may hold what each needs in 1/16 of its
- * memory. What reading holds then: qb__source_held. */
+ * memory; one, where that is below 64 MiB. What reading holds then: qb__source_held. */
 void qb__source_limit(qb__source *source, const qb_env *env);
 size_t qb__source_held(const qb__source *source);
 /* In how many pieces to read or write so many bytes, none below `least`: several for each thread, as they

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/writer.h"
+#include "io/place.h"
 
 enum { MOST_LINKS = 40 };
 
@@ -91,6 +91,14 @@ qb_status qb__target_check(const char *path) {
     return qb__fail(QB_BAD_ARGUMENT,
                     "%s is %s: the output is a file that gets its name when it is whole, which "
                     "nothing else can be; give the name of a file",
+                    path, kind ? kind : "no regular file");
+}
+
+qb_status qb__member_check(const char *path) {
+    struct stat what;
+    if (lstat(path, &what) != 0 || S_ISREG(what.st_mode)) return QB_OK;
+    const char *kind = S_ISLNK(what.st_mode) ? "a link" : kind_of(what.st_mode);
+    return qb__fail(QB_BAD_ARGUMENT, "%s is %s: images of a series take the place of files alone; remove it, or give another name",
                     path, kind ? kind : "no regular file");
 }
 

@@ -2,9 +2,7 @@
 #ifndef QB_IO_TENSOR_H
 #define QB_IO_TENSOR_H
 
-#include "io/source.h"
-#include "io/writer.h"
-#include "quickbeam/io.h"
+#include "base/status.h"
 #include "quickbeam/tensor.h"
 
 /* A caller's array as a stack of images, checked. */
@@ -32,23 +30,5 @@ void qb__tensor_name(const qb__tensor *tensor, char name[QB__TENSOR_NAME]);
 bool qb__tensor_reach(const qb__tensor *tensor, size_t *before, size_t *behind);
 /* Do the bytes of two arrays overlap, from each one's first to its last? */
 bool qb__tensors_meet(const qb__tensor *a, const qb__tensor *b);
-
-typedef struct qb__tensor_device qb__tensor_device; /* tensor_device.h */
-
-/* The array as a source of images; borrowed until that is closed. */
-qb_status qb__tensor_open(const qb_tensor *given, const char *what, qb__missing missing,
-                          qb__source **source);
-/* Where a source's numbers are: NULL = not in a device's memory. */
-qb__tensor_device *qb__tensor_device_of(qb__source *source);
-qb__tensor_device *qb__tensor_device_written(qb_writer *writer); /* likewise of a writer's */
-/* A writer into `given`, of the stack's shape and dtype. What was written stays there, also after
- * qb_writer_abort. Images written from NULL are in their place already. */
-qb_status qb__tensor_create(const qb_tensor *given, const qb_stack *stack, qb_writer **writer);
-/* Can it take that result? The array of it. */
-qb_status qb__tensor_check_result(const qb_tensor *given, const qb_stack *stack,
-                                  qb__tensor *tensor);
-/* A writer to where the options say: a file, one of `set`, or an array. */
-qb_status qb__output_create(const qb_output_options *options, const qb_stack *stack,
-                            qb__publication *set, qb_writer **writer);
 
 #endif

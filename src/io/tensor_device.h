@@ -3,10 +3,12 @@
 #define QB_IO_TENSOR_DEVICE_H
 
 #include "device/device.h"
+#include "io/source.h"
 #include "io/tensor.h"
 
 /* qb__tensor_device is a caller's array in the memory of a CUDA device. Its stream is the caller's: what
  * is queued there when a copy is asked for comes first. QB_NO_DEVICE without the device, QB_BAD_ARGUMENT for an address that is not there. */
+typedef struct qb__tensor_device qb__tensor_device;
 qb_status qb__tensor_device_open(const qb__tensor *tensor, qb__tensor_device **array);
 void qb__tensor_device_close(qb__tensor_device *array); /* NULL-safe */
 const qb__tensor *qb__tensor_of(const qb__tensor_device *array);

@@ -236,7 +236,7 @@ qb_status qb__tiff_open(const char *path, const char *how, qb__source **source) 
     if (status != QB_OK) return status;
     tiff->base.read = read_tiff;
     tiff->base.release = release_tiff;
-    QB__TRY(qb__list_images(path, " .tif .tiff .btf ", &tiff->files));
+    QB__TRY(qb__source_files(&tiff->base, " .tif .tiff .btf ", &tiff->files));
     errno = 0;
     for (size_t i = 0; i < tiff->files.count; i++) QB__TRY(add_file(tiff, (uint32_t)i));
     tiff->base.shape[0] = tiff->count;

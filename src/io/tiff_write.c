@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -41,7 +42,10 @@ static bool is_series(const qb_writer *writer) {
     return writer->set && (qb__is_folder(writer->path) || qb__has_number(writer->path));
 }
 
-static qb_status begin_tiff(qb_writer *writer) {
+static const char *word_of(const qb_stack *stack) { return qb__stack_is_projections(stack) ? "view_" : "slice_"; }
+
+/* All but the files. */
+static qb_status prepare(qb_writer *writer, bool series) {
     const qb_stack *s = &writer->stack;
     tiff_writer *tiff;
     qb_status status = qb__alloc(1, sizeof *tiff, &tiff);
@@ -50,17 +54,36 @@ static qb_status begin_tiff(qb_writer *writer) {
     if (s->shape[1] > UINT32_MAX || s->shape[2] > UINT32_MAX)
         return qb__fail(QB_BAD_ARGUMENT, "%s: a TIFF image cannot be %zu x %zu", writer->path,
                         s->shape[1], s->shape[2]);
-    tiff->series = is_series(writer);
+    tiff->series = series;
     size_t images = tiff->series ? 1 : s->shape[0];
     double bytes = (double)images * (double)writer->image_bytes + 1024.0 * (double)images;
     tiff->layout =
         (qb__tiff_layout){bytes > 4.0e9, s->dtype, s->shape[1], s->shape[2], s->voxel[0]};
     write_note(s, tiff->note, sizeof tiff->note);
     writer->data_offset = QB__TIFF_DATA;
-    if (tiff->series)
-        return qb__series_begin(writer->path, qb__stack_is_projections(s) ? "view_" : "slice_",
-                                s->first, s->shape[0], writer->set, &tiff->files);
     return QB_OK;
+}
+
+static qb_status begin_tiff(qb_writer *writer) {
+    const qb_stack *s = &writer->stack;
+    const bool series = is_series(writer);
+    qb_status status = prepare(writer, series);
+    if (status != QB_OK || !series) return status;
+    tiff_writer *tiff = writer->own;
+    return qb__series_begin(writer->path, word_of(s), s->first, s->shape[0], writer->set, &tiff->files);
+}
+
+static const char *place_tiff(const qb_writer *writer, qb__place *place) {
+    const tiff_writer *tiff = writer->own;
+    place->files = tiff->series ? writer->stack.shape[0] : 0;
+    return tiff->series ? tiff->files.part : NULL;
+}
+
+static qb_status join_tiff(qb_writer *writer, const qb__place *place) {
+    qb_status status = prepare(writer, true);
+    if (status != QB_OK) return status;
+    tiff_writer *tiff = writer->own;
+    return qb__series_join(writer->path, word_of(&writer->stack), place->fresh, &tiff->files);
 }
 
 /* Header, image, directory, description: one file. */
@@ -106,7 +129,7 @@ static qb_status write_piece(void *context, size_t piece, size_t worker) {
 
 static qb_status write_tiff(qb_writer *writer, size_t first, size_t end, const void *data) {
     const tiff_writer *tiff = writer->own;
-    if (!tiff->series) return qb__write_images(writer, first, end, data);
+    if (!tiff || !tiff->series) return qb__write_images(writer, first, end, data); /* joined: one file */
     sweep s = {writer, first, end, 0, data};
     s.images = qb__ceil_div(end - first,
                             qb__pieces(writer->threads, (end - first) * writer->image_bytes, QB__PIECE_LEAST));
@@ -189,11 +212,29 @@ static size_t overhead_tiff(const qb_writer *writer) {
     return 65536 + 1024 * writer->stack.shape[0];
 }
 
+/* Of a series: a file each, which was closed when it was noted. */
+static bool has_tiff(const qb_writer *writer, const unsigned char *images) {
+    const tiff_writer *tiff = writer->own;
+    char name[QB__NAME_ROOM];
+    struct stat about;
+    for (size_t i = 0; i < writer->stack.shape[0]; i++) {
+        if (!(images[i / 8] >> i % 8 & 1)) continue;
+        qb__series_name(&tiff->files, writer->stack.first + i, name);
+        if (stat(name, &about) != 0 || !S_ISREG(about.st_mode) || (uint64_t)about.st_size < QB__TIFF_DATA + writer->image_bytes)
+            return false;
+    }
+    return true;
+}
+
 const qb__writer_kind qb__tiff_writer = {
     .spread = is_series,
     .begin = begin_tiff,
     .write = write_tiff,
     .finish = finish_tiff,
     .release = release_tiff,
+    .place = place_tiff,
+    .join = join_tiff,
     .overhead = overhead_tiff,
+    .has = has_tiff,
+    .resumes = true,
 };

@@ -23,10 +23,14 @@ qb_status qb__series_begin(const char *path, const char *word, size_t first, siz
 /* QB_BAD_ARGUMENT when one of those images would take the place of an input. */
 qb_status qb__series_spare(const char *path, const char *word, size_t first, size_t count,
                            const qb__inputs *inputs);
-/* Whether `file` is the name of one of those images. */
+/* Whether `file` is, or leads to, the name of one of those images. */
 qb_status qb__series_holds(const char *path, const char *word, size_t first, size_t count,
                            const char *file, bool *holds);
+/* Whether two series name their images alike in one folder. */
+qb_status qb__series_meet(const char *a, const char *word_a, const char *b, const char *word_b, bool *meet);
 enum { QB__NAME_ROOM = 4096 };
+/* As the same series in another process, which writes into `part`. */
+qb_status qb__series_join(const char *path, const char *word, const char *part, qb__series *series);
 /* The name of image `number` until it has its own. */
 void qb__series_name(const qb__series *series, size_t number, char name[QB__NAME_ROOM]);
 void qb__series_release(qb__series *series);

@@ -3,9 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/inputs.h"
 #include "base/memory.h"
 #include "base/share.h"
 #include "base/status.h"
@@ -25,6 +29,7 @@ static void destroy(qb_writer *writer) {
     qb__free((char *)writer->stack.description);
     qb__free(writer->angles);
     qb__free(writer->written);
+    qb__free(writer->joined);
     qb__free(writer->path);
     qb__free(writer);
 }
@@ -52,6 +57,16 @@ static qb_status copy_stack(qb_writer *writer, const qb_stack *stack) {
     return status;
 }
 
+static qb_status check_fields(const qb_stack *stack, const qb_array *fields, const char *what) {
+    if (!fields) return QB_OK;
+    const size_t *n = fields->shape, *of = stack->shape;
+    qb_status status = qb__array_check(fields, what);
+    if (status == QB_OK && (n[0] == 0 || n[1] != of[1] || n[2] != of[2] || fields->dtype != stack->dtype))
+        status = qb__fail(QB_BAD_ARGUMENT, "%s of %zu x %zu x %zu %s do not go with images of %zu x %zu %s", what, n[0], n[1],
+                          n[2], qb_dtype_name(fields->dtype), of[1], of[2], qb_dtype_name(stack->dtype));
+    return status;
+}
+
 static qb_status check_stack(const char *path, const qb_stack *stack, size_t *image,
                              size_t *bytes) {
     const size_t *n = stack->shape;
@@ -62,6 +77,9 @@ static qb_status check_stack(const char *path, const qb_stack *stack, size_t *im
     if (!n[0] || !n[1] || !n[2])
         return qb__fail(QB_BAD_ARGUMENT, "%s: nothing to write, its shape is %zu x %zu x %zu", path,
                         n[0], n[1], n[2]);
+    qb_status status = check_fields(stack, stack->flats, "flats");
+    if (status == QB_OK) status = check_fields(stack, stack->darks, "darks");
+    if (status != QB_OK) return qb__fail_in(status, "%s", path);
     if (qb__mul(n[1], n[2], qb_dtype_size(stack->dtype), image) && qb__mul(*image, n[0], 1, bytes))
         return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "%s: %zu x %zu x %zu values are too many for a file", path,
@@ -83,6 +101,7 @@ static size_t field_bytes(const qb_array *fields) {
 static qb_status check_space(const qb_writer *writer, const qb_stack *stack, size_t bytes) {
     char *folder = qb__folder_of(writer->path);
     if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
+    if (qb__publication_takes_up(writer->set)) bytes = 0; /* who knows how much of it is there */
     size_t more = writer->kind->overhead ? writer->kind->overhead(writer) : 4096;
     more += field_bytes(stack->flats) + field_bytes(stack->darks);
     qb_status status = qb__check_space(folder, writer->path, (uint64_t)bytes + more);
@@ -94,7 +113,8 @@ static qb_status open_part(qb_writer *writer) {
     qb_status status = QB_OK;
     if (!writer->part) status = qb__publication_file(writer->set, writer->path, &writer->part);
     if (status != QB_OK) return status;
-    writer->fd = open(writer->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    writer->taken_up = qb__publication_taken_up(writer->set);
+    writer->fd = open(writer->part, O_RDWR | O_CREAT | (writer->taken_up ? 0 : O_TRUNC) | O_CLOEXEC, 0666);
     return writer->fd < 0 ? qb__fail_errno(errno, "creating", writer->path) : QB_OK;
 }
 
@@ -104,7 +124,7 @@ static qb_status begin(qb_writer *writer, const qb_stack *stack, size_t bytes) {
     qb_status status;
     QB__TRY(copy_stack(writer, stack));
     QB__TRY(check_space(writer, stack, bytes));
-    QB__TRY(qb__alloc(stack->shape[0] / 8 + 1, 1, &writer->written));
+    QB__TRY(qb__alloc(qb__writer_marks(writer), 1, &writer->written));
     if (!writer->set && !writer->part) {
         QB__TRY(qb__publication_create(NULL, &writer->set));
         writer->own_set = true;
@@ -113,32 +133,40 @@ static qb_status begin(qb_writer *writer, const qb_stack *stack, size_t bytes) {
     writer->stack.darks = stack->darks;
     if (!kind->spread || !kind->spread(writer)) QB__TRY(open_part(writer));
     if (kind->begin) QB__TRY(kind->begin(writer));
+    writer->taken_up = qb__publication_taken_up(writer->set);
 out:
     writer->stack.flats = writer->stack.darks = NULL;
     return status;
 }
 
-qb_status qb__writer_create(qb__publication *set, const char *part, const char *path,
-                            const qb_stack *stack, qb_writer **out) {
+/* Nothing made yet. */
+static qb_status make(const char *path, const qb_stack *stack, size_t *bytes, qb_writer **out) {
     const qb__format *format;
-    size_t image, bytes;
+    qb_writer *writer;
+    size_t image;
     *out = NULL;
     qb_status status = qb__format_to_write(path, &format);
-    if (status == QB_OK) status = check_stack(path, stack, &image, &bytes);
+    if (status == QB_OK) status = check_stack(path, stack, &image, bytes);
     if (status == QB_OK) status = check_parts(path, stack, format->writer);
-    if (status != QB_OK) return status;
-    qb_writer *writer;
-    status = qb__alloc(1, sizeof *writer, &writer);
+    if (status == QB_OK) status = qb__alloc(1, sizeof *writer, &writer);
     if (status != QB_OK) return status;
     writer->kind = format->writer;
     writer->fd = -1;
     writer->image_bytes = image;
-    writer->set = set;
-    writer->part = part;
     writer->threads = qb__share_threads();
+    *out = writer;
     writer->path = qb__strdup(path);
-    status = writer->path ? begin(writer, stack, bytes)
-                          : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    return writer->path ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+}
+
+qb_status qb__writer_create(qb__publication *set, const char *part, const char *path,
+                            const qb_stack *stack, qb_writer **out) {
+    qb_writer *writer;
+    size_t bytes;
+    *out = NULL;
+    qb_status status = make(path, stack, &bytes, &writer);
+    if (writer) writer->set = set, writer->part = part;
+    if (status == QB_OK) status = begin(writer, stack, bytes);
     /* A folder that is missing is no bad input: it is the output that cannot be written. */
     if (status == QB_NOT_FOUND) status = QB_IO;
     if (status == QB_OK)
@@ -187,8 +215,7 @@ qb_status qb__writer_write(qb_writer *writer, size_t first, size_t end, const vo
                             writer->path, i);
     qb_status status = writer->kind->write ? writer->kind->write(writer, first, end, data)
                                            : qb__write_images(writer, first, end, data);
-    for (size_t i = first; status == QB_OK && i < end; i++)
-        writer->written[i / 8] |= (unsigned char)(1 << i % 8);
+    if (status == QB_OK) qb__writer_count(writer, first, end);
     return status;
 }
 
@@ -220,6 +247,108 @@ static qb_status flush(qb_writer *writer) {
         status = qb__fail_errno(errno, "writing", writer->path);
     writer->fd = -1;
     return status;
+}
+
+/* ---- going on with what a run that is over has begun ---- */
+
+const char *qb__writer_for_good(const char *path, const qb_stack *stack) {
+    const qb__format *format;
+    if (qb__format_to_write(path, &format) != QB_OK || !format->writer->resumes)
+        return "files of that kind cannot be gone on with: give .h5, .npy, .raw, .mha, .tif or a folder";
+    return stack->parts > 1 ? "HDF5 in parts cannot be gone on with: give --parts 1, also to the run that begins it" : NULL;
+}
+
+static bool is_long_enough(const qb_writer *writer, const unsigned char *images) {
+    struct stat about;
+    size_t n = writer->stack.shape[0];
+    while (n > 0 && !(images[(n - 1) / 8] >> (n - 1) % 8 & 1)) n--;
+    return fstat(writer->fd, &about) == 0 && (uint64_t)about.st_size >= writer->data_offset + (uint64_t)n * writer->image_bytes;
+}
+
+qb_status qb__writer_has(const qb_writer *writer, const unsigned char *images) {
+    if (writer->kind->has && writer->fd < 0 ? writer->kind->has(writer, images) : is_long_enough(writer, images)) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s is kept and ends too early: remove it to start anew", writer->part ? writer->part : writer->path);
+}
+
+void qb__writer_count(qb_writer *writer, size_t first, size_t end) {
+    for (size_t i = first; i < end; i++) writer->written[i / 8] |= (unsigned char)(1 << i % 8);
+}
+
+/* ---- ranks ---- */
+
+size_t qb__writer_marks(const qb_writer *writer) { return writer->stack.shape[0] / 8 + 1; }
+
+/* Whole names: others may stand in another folder. */
+qb_status qb__writer_place(const qb_writer *writer, qb__place *place) {
+    *place = (qb__place){.data_offset = writer->data_offset};
+    const char *fresh = writer->kind->place ? writer->kind->place(writer, place) : NULL;
+    char *name = qb__absolute(fresh ? fresh : writer->part);
+    if (!name) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
+    const int n = snprintf(place->fresh, sizeof place->fresh, "%s", name);
+    qb__free(name);
+    if ((size_t)n < sizeof place->fresh) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "%s is too long a name", writer->path);
+}
+
+static qb_status join(qb_writer *writer, const qb__place *place, const qb_stack *stack) {
+    qb_status status;
+    QB__TRY(copy_stack(writer, stack));
+    QB__TRY(qb__alloc(qb__writer_marks(writer), 1, &writer->written));
+    QB__TRY(qb__alloc(1, sizeof *place, &writer->joined));
+    *writer->joined = *place;
+    writer->data_offset = place->data_offset;
+    if (place->files) return writer->kind->join(writer, writer->joined);
+    writer->fd = open(place->fresh, O_RDWR | O_CLOEXEC);
+    if (writer->fd < 0) status = qb__fail_errno(errno, "opening", place->fresh);
+out:
+    return status;
+}
+
+qb_status qb__writer_join(const qb__place *place, const char *path, const qb_stack *stack, qb_writer **out) {
+    size_t bytes;
+    *out = NULL;
+    qb_writer *writer;
+    qb_status status = make(path, stack, &bytes, &writer);
+    if (status == QB_OK) status = join(writer, place, stack);
+    if (status == QB_NOT_FOUND)
+        status = qb__fail_in(QB_IO, "all ranks write to %s, which must lie on a file system that all of them see", path);
+    if (status == QB_OK)
+        *out = writer;
+    else
+        qb_writer_abort(writer);
+    return status;
+}
+
+/* Files of a folder: with all that is on their disk. */
+static qb_status flush_folder(const qb_writer *writer, const char *fresh) {
+    const int fd = open(fresh, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int error = fd < 0 || syncfs(fd) != 0 ? errno : 0;
+    if (fd >= 0) close(fd);
+    return error ? qb__fail_errno(error, "writing into", writer->path) : QB_OK;
+}
+
+qb_status qb__writer_flush(qb_writer *writer) {
+    if (!writer->joined || !writer->joined->files) return flush(writer);
+    return flush_folder(writer, writer->joined->fresh);
+}
+
+/* The file, or the folder of files, that gets the name. */
+static const char *fresh_of(const qb_writer *writer) {
+    qb__place place;
+    if (writer->joined) return writer->joined->fresh;
+    return writer->fd >= 0 ? writer->part : writer->kind->place(writer, &place);
+}
+
+qb_status qb__writer_sync(const qb_writer *writer) {
+    if (writer->fd < 0) return flush_folder(writer, fresh_of(writer));
+    return fdatasync(writer->fd) == 0 ? QB_OK : qb__fail_errno(errno, "writing", writer->path);
+}
+
+qb_status qb__writer_hidden(const qb_writer *writer, char **folder) {
+    char *name = qb__absolute(fresh_of(writer));
+    *folder = name ? qb__folder_of(name) : NULL;
+    qb__free(name);
+    return *folder ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
 }
 
 static qb_status finish(qb_writer *writer, const char *provenance) {

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "io/scan_digest.h"
+#include "io/digest.h"
 
 size_t qb__memory_cap(const qb_env *env) {
     if (env && env->max_ram) return env->max_ram;
@@ -13,11 +13,11 @@ size_t qb__memory_cap(const qb_env *env) {
 }
 
 size_t qb__held_bytes(const qb__held *held) {
-    enum { THREAD_BYTES = 48 << 10, LIBRARY_BYTES = 1 << 20 };
+    enum { THREAD_BYTES = 48 << 10, LIBRARY_BYTES = 768 << 10 };
     const qb_scan_info *scan = held->scan;
     size_t bytes =
         qb__resident_bytes() + LIBRARY_BYTES + (size_t)(held->threads + 2) * THREAD_BYTES;
-    if (scan) bytes += qb__scan_digest_bytes(scan);
+    if (scan) bytes += qb__digest_bytes(scan->views, scan->rows);
     if (scan) bytes += scan->cache_bytes;
     return bytes + held->prepared + held->observers + held->more;
 }
@@ -28,9 +28,6 @@ qb_status qb__too_small(const qb__cut_space *space, const qb__cut *least) {
         snprintf(views, sizeof views, "%zu view%s and ", least->views,
                  least->views == 1 ? "" : "s");
     if (least->slices != 1) snprintf(slices, sizeof slices, "%zu slices", least->slices);
-    return qb__fail(QB_BAD_ARGUMENT,
-                    "--max-ram of %.1f MiB is too small: even %s%s at a time need%s %.1f MiB",
-                    (double)space->cap.host / 1048576.0, views, slices,
-                    *views || least->slices != 1 ? "" : "s",
-                    (double)least->need.host / 1048576.0);
+    return qb__fail_ram((double)space->cap.host, (double)least->need.host, "even %s%s at a time need%s", views, slices,
+                        *views || least->slices != 1 ? "" : "s");
 }

@@ -7,10 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/comm.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "cpu/features.h"
 #include "io/scan.h"
+#include "job/content.h"
 #include "quickbeam/version.h"
 
 static qb_status print_json(const cJSON *json, char **text) {
@@ -19,7 +22,7 @@ static qb_status print_json(const cJSON *json, char **text) {
     return *text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for a report");
 }
 
-const char *qb_job_plan(const qb_job *job) { return job->plan_text; }
+const char *qb_job_plan(const qb_job *job) { return job ? job->plan_text : NULL; }
 
 void qb__job_warned(qb_job *job, const char *text) {
     const cJSON *said;
@@ -41,9 +44,18 @@ static void pass_on(void *user, const char *what, uint64_t done, uint64_t total)
     qb__progress(job->caller, what, done, total);
 }
 
+void qb__job_share(qb_env *env) {
+    const qb__comm *comm = env->ranks;
+    if (!comm) return;
+    if (!env->device || strcmp(env->device, "auto") == 0) env->device = "cpu"; /* of which each has its own */
+    if (env->threads <= 0) env->threads = (int)qb__larger(1, (size_t)(qb__cpu_count() / comm->sharing));
+    if (!env->max_ram) env->max_ram = qb__resident_bytes() + qb__available_bytes() / 4 * 3 / (size_t)comm->here;
+}
+
 const qb_env *qb__job_listen(qb_job *job, const qb_env *env) {
     job->caller = env;
-    job->heard = env ? *env : (qb_env){0};
+    job->heard = qb__env_whole(env);
+    qb__job_share(&job->heard);
     job->heard.user = job;
     job->heard.log = hear;
     job->heard.progress = env && env->progress ? pass_on : NULL;
@@ -55,16 +67,15 @@ void qb__job_add_warnings(const qb_job *job, cJSON *object) {
                                                             : cJSON_CreateArray());
 }
 
-qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report) {
-    QB__NEED(job);
-    qb_status status = qb__check_callback();
-    if (status != QB_OK) return status;
+static qb_status run_once(qb_job *job, const qb_env *env, const char **report) {
     cJSON_Delete(job->report);
+    cJSON_Delete(job->content);
     cJSON_free(job->report_text);
     qb__json_forget();
     job->report = cJSON_CreateObject();
+    job->content = cJSON_CreateObject();
     job->report_text = NULL;
-    status = job->run(job, qb__job_listen(job, env));
+    const qb_status status = job->run(job, qb__job_listen(job, env));
     qb__job_add_warnings(job, job->report);
     if (status != QB_OK) return status;
     /* Where there is no memory for it now, what was printed before the output got its name serves. */
@@ -78,10 +89,25 @@ qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report) {
     return status;
 }
 
+qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report) {
+    QB__NEED(job);
+    qb_status status = qb__check_callback();
+    if (status == QB_OK) status = qb__env_check(env);
+    if (status != QB_OK) return status;
+    if (atomic_exchange(&job->running, true))
+        return qb__fail(QB_BAD_ARGUMENT, "this job runs already, in another thread or in what called this from its slabs: "
+                                         "make another of the same options");
+    status = run_once(job, env, report);
+    atomic_store(&job->running, false);
+    return status;
+}
+
 void qb_job_destroy(qb_job *job) {
-    if (!job) return;
+    if (!job || atomic_load(&job->running)) return;
+    qb__digest_release(&job->digest);
     cJSON_Delete(job->plan);
     cJSON_Delete(job->report);
+    cJSON_Delete(job->content);
     cJSON_Delete(job->warnings);
     cJSON_free(job->plan_text);
     cJSON_free(job->report_text);
@@ -157,14 +183,14 @@ qb_status qb__provenance(qb_job *job, const char *command, const char *input, ch
     char *name = input_name(job, input);
     cJSON_AddItemToObject(root, "input", name ? cJSON_CreateString(name) : qb__json_kept(NULL));
     cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&job->inputs));
-    const qb_scan *scan = job->scan;
-    cJSON *content = scan ? qb__scan_digest_tell(&scan->digest, &scan->info, scan->flat, scan->dark, scan->angles) : NULL;
+    cJSON *content = qb__content(job->content, job->scan, &job->digest);
     if (content) cJSON_AddItemToObject(root, "content", content);
     cJSON *run = cJSON_GetObjectItem(root, "run");
     cJSON_AddItemToObject(run, "report", cJSON_Duplicate(job->report, true));
     cJSON *plan = cJSON_Duplicate(job->plan, true);
     cJSON_AddItemToObject(run, "memory_bytes", cJSON_DetachItemFromObject(plan, "memory_bytes"));
-    if (name) qb__json_added(cJSON_ReplaceItemInObject(plan, "input", cJSON_CreateString(name)));
+    if (name) cJSON_ReplaceItemInObject(plan, "input", cJSON_CreateString(name));
+    qb__json_kept(cJSON_GetObjectItem(plan, "input")); /* without memory cJSON puts it there without its key */
     qb__free(name);
     cJSON_AddItemToObject(root, "plan", plan);
     qb__job_add_warnings(job, root);

@@ -4,6 +4,7 @@
 
 #include "base/inputs.h"
 #include "base/json.h"
+#include "io/digest.h"
 #include "job/pipeline.h"
 #include "quickbeam/recon.h"
 
@@ -17,13 +18,18 @@ struct qb_job {
     cJSON *warnings;              /* [text] all that its caller was warned of, each once */
     qb_env heard;                 /* the caller's, with an ear for that */
     const qb_env *caller;
-    const qb_scan *scan; /* what its provenance tells the contents of; not owned, may be NULL */
+    cJSON *content;      /* of what was read, besides the scan's (job/content.h); made by run */
+    const qb_scan *scan; /* not owned, may be NULL */
+    qb__digest digest;   /* of its numbers; made by run */
+    atomic_bool running;
     qb__inputs inputs; /* the files it is made from; `also` are its scan's and its geometry's */
 };
 
 /* The caller's env for what a job does now; its warnings are kept, and passed on. It lasts as long as
  * the job, or until this is called again. */
 const qb_env *qb__job_listen(qb_job *job, const qb_env *env);
+/* Of a machine's threads and memory a rank takes its share, where the caller names none. */
+void qb__job_share(qb_env *env);
 /* Keep a warning that the caller has heard already. */
 void qb__job_warned(qb_job *job, const char *text);
 /* Add {warnings: [...]} of what was said until now. */

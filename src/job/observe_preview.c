@@ -2,10 +2,11 @@
 /* --preview: one picture of the three slices through the middle, each with what it is and how its axes
  * lie. Axes that two of them share run side by side:
  *
- *     [ z in the middle: x right, y down ] [ x in the middle: z right, y down ]
- *     [ y in the middle: x right, z down ]
- */
-#include <ctype.h>
+ *     [ z in the middle: x right, y up ] [ x in the middle: z right, y up ]
+ *     [ y in the middle: x right, z up ]
+ *
+ * Volumes stand as textbooks and `qb info --preview` show them, y and z up; views as detectors are read, rows
+ * down. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "io/label.h"
 #include "io/writer.h"
 #include "job/observer.h"
+#include "job/greys.h"
 
 /* Pixels of the picture. */
 enum { LEAST = 512, MOST = 2048, GAP = 8, LINE = 22, GLYPH = QB__LABEL_WIDE };
@@ -30,13 +32,13 @@ typedef struct panel {
 } panel;
 
 typedef struct preview {
-    const char *path;
+    const char *path, *asked; /* --window */
     const qb_stack *stack;
     int count;
     panel panel[3];
     size_t grow, reduce; /* a pixel is shown as grow x grow, or reduce x reduce as one */
     size_t wide, high;
-    char window[96];
+    bool up;             /* the first row of a slice is at the bottom */
     float *picture;      /* NaN beside the panels, until it is grey */
 } preview;
 
@@ -58,15 +60,16 @@ static void name_panels(preview *p) {
     static const char *const volume[3] = {"z", "y", "x"};
     static const char *const views[3] = {"view", "row", "column"};
     static const int cut[3] = {0, 2, 1}, right[3] = {2, 0, 2}, down[3] = {1, 1, 0};
-    const char *const *axis = qb__stack_is_projections(p->stack) ? views : volume;
+    p->up = !qb__stack_is_projections(p->stack);
+    const char *const *axis = p->up ? volume : views;
     const size_t *n = p->stack->shape;
     p->count = n[0] < FEW ? 1 : 3;
     for (int i = 0; i < p->count; i++) {
         panel *one = &p->panel[i];
         one->wide = n[right[i]];
         one->high = n[down[i]];
-        qb__print(one->text, sizeof one->text, "%s %zu of %zu, %s right, %s down", axis[cut[i]],
-                  n[cut[i]] / 2, n[cut[i]], axis[right[i]], axis[down[i]]);
+        qb__print(one->text, sizeof one->text, "%s %zu of %zu, %s right, %s %s", axis[cut[i]],
+                  n[cut[i]] / 2, n[cut[i]], axis[right[i]], axis[down[i]], p->up ? "up" : "down");
     }
 }
 
@@ -121,6 +124,7 @@ static qb_status prepare(const qb_output_options *options, const qb_stack *stack
     *own = p;
     layout(p, stack);
     p->path = options->preview;
+    p->asked = options->window;
     for (int i = 0; status == QB_OK && i < p->count; i++)
         status = qb__alloc(p->panel[i].wide * p->panel[i].high, sizeof(float), &p->panel[i].slice);
     return status;
@@ -136,6 +140,55 @@ static void image(void *own, size_t number, const float *from) {
     if (p->count == 1) return;
     for (size_t y = 0; y < n[1]; y++) one[1].slice[y * n[0] + number] = from[y * n[2] + n[2] / 2];
     memcpy(one[2].slice + number * n[2], from + n[1] / 2 * n[2], n[2] * sizeof *from);
+}
+
+/* What a rank has seen, as it is sent: the numbers of images, and of each its line in both other panels; the middle one
+ * whole behind them, where it is among them. */
+typedef struct parcel {
+    size_t first, count;
+    float values[];
+} parcel;
+
+static size_t lines_of(const preview *p) { return p->count > 1 ? p->stack->shape[1] + p->stack->shape[2] : 0; }
+
+static bool has_middle(const preview *p, size_t first, size_t count) {
+    const size_t middle = p->stack->shape[0] / 2;
+    return middle >= first && middle < first + count;
+}
+
+/* Between the panels and a parcel's values; `take`: out of it. */
+static void pass(preview *p, parcel *of, bool take) {
+    const size_t *n = p->stack->shape;
+    float *at = of->values, *slice = p->panel[0].slice;
+    for (size_t i = of->first; lines_of(p) && i < of->first + of->count; i++, at += lines_of(p)) {
+        float *column = p->panel[1].slice + i, *line = p->panel[2].slice + i * n[2];
+        for (size_t y = 0; y < n[1]; y++) *(take ? &column[y * n[0]] : &at[y]) = take ? at[y] : column[y * n[0]];
+        memcpy(take ? line : at + n[1], take ? at + n[1] : line, n[2] * sizeof *at);
+    }
+    if (has_middle(p, of->first, of->count))
+        memcpy(take ? slice : at, take ? at : slice, n[1] * n[2] * sizeof *at);
+}
+
+static qb_status take(void *own, int from, const void *data, size_t bytes) {
+    (void)from, (void)bytes;
+    pass(own, (parcel *)data, true);
+    return QB_OK;
+}
+
+static qb_status gather(void *own, qb__comm *comm, size_t first, size_t count, qb_status status) {
+    preview *p = own;
+    const size_t *n = p->stack->shape, whole = has_middle(p, first, count) ? n[1] * n[2] : 0;
+    const size_t bytes = sizeof(parcel) + (count * lines_of(p) + whole) * sizeof(float);
+    parcel *mine = NULL;
+    if (status == QB_OK && comm->rank > 0) status = qb__alloc(bytes, 1, &mine);
+    if (mine) {
+        mine->first = first;
+        mine->count = count;
+        pass(p, mine, false);
+    }
+    status = qb__comm_collect(comm, status, mine, mine ? bytes : 0, take, p);
+    qb__free(mine);
+    return status;
 }
 
 /* ---- the picture ---- */
@@ -156,55 +209,48 @@ static float mean(const preview *p, const panel *one, size_t x, size_t y) {
     return n ? (float)(sum / n) : NAN;
 }
 
-/* Its means, or, once the window is known, their greys: 0 black, 1 white. */
-static void fill(const preview *p, const panel *one, double low, double high) {
-    for (size_t y = 0; y < shown(p, one->high); y++) {
+/* Its means, or, once the window is known, their greys. */
+static void fill(const preview *p, const panel *one, const qb__greys *window) {
+    const size_t high = shown(p, one->high);
+    for (size_t y = 0; y < high; y++) {
         for (size_t x = 0; x < shown(p, one->wide); x++) {
-            float *to = &p->picture[(one->y + y) * p->wide + one->x + x];
-            if (!(low < high))
-                *to = mean(p, one, x, y);
-            else
-                *to = isfinite(*to) ? (float)fmin(fmax((*to - low) / (high - low), 0), 1) : 0.0f;
+            float *to = &p->picture[(one->y + (p->up ? high - 1 - y : y)) * p->wide + one->x + x];
+            *to = window ? qb__greys_grey(window, *to) : mean(p, one, x, y);
         }
     }
-}
-
-static void say_window(preview *p, double low, double high) {
-    const char *units = p->stack->units ? p->stack->units : "";
-    const bool per = strncmp(units, "1/", 2) == 0;
-    qb__print(p->window, sizeof p->window, "black %.4g, white %.4g %s%s", low, high,
-              per ? "per " : "", per ? units + 2 : units);
-    for (char *c = p->window; *c; c++) *c = (char)tolower(*c); /* as labels have letters */
 }
 
 static void label(const preview *p, size_t x, size_t y, const char *text) {
     qb__label_draw(p->picture, p->wide, x, y + (LINE - QB__LABEL_HIGH) / 2, text);
 }
 
-static qb_status draw(preview *p) {
+static qb_status draw(preview *p, qb__greys *window) {
     const size_t count = p->wide * p->high;
-    double low, high;
+    char text[96];
     qb_status status;
     QB__TRY(qb__alloc(count, sizeof *p->picture, &p->picture));
     for (size_t i = 0; i < count; i++) p->picture[i] = NAN;
-    for (int i = 0; i < p->count; i++) fill(p, &p->panel[i], 0, 0);
-    QB__TRY(qb__grey_window(p->picture, count, &low, &high));
-    say_window(p, low, high);
-    if (!(low < high)) high = low + 1; /* all the same: black */
-    for (int i = 0; i < p->count; i++) fill(p, &p->panel[i], low, high);
+    for (int i = 0; i < p->count; i++) fill(p, &p->panel[i], NULL);
+    QB__TRY(qb__greys_choose(p->asked, p->picture, count, window));
+    for (int i = 0; i < p->count; i++) fill(p, &p->panel[i], window);
     for (size_t i = 0; i < count; i++)
         if (isnan(p->picture[i])) p->picture[i] = 1;
     for (int i = 0; i < p->count; i++)
         label(p, p->panel[i].x, p->panel[i].y - LINE, p->panel[i].text);
-    label(p, GAP, p->high - LINE, p->window);
+    qb__greys_say(window, p->stack->units, text, sizeof text);
+    label(p, GAP, p->high - LINE, text);
 out:
     return status;
 }
 
-static qb_status publish(void *own, qb__publication *set) {
+static qb_status publish(void *own, qb__publication *set, cJSON *report) {
     preview *p = own;
-    qb_status status = draw(p);
+    qb__greys window;
+    qb_status status = draw(p, &window);
     if (status != QB_OK) return status;
+    cJSON *json = cJSON_AddObjectToObject(report, "preview");
+    cJSON_AddStringToObject(json, "file", p->path);
+    qb__greys_report(&window, json);
     return qb__preview_write(set, p->path, p->picture, p->wide, p->high, 0, 1);
 }
 
@@ -212,5 +258,6 @@ const qb__observer qb__observe_preview = {.wanted = wanted,
                                           .bytes = bytes,
                                           .open = prepare,
                                           .image = image,
+                                          .gather = gather,
                                           .publish = publish,
                                           .close = release};

@@ -41,10 +41,17 @@ qb_status qb__observers_slab(const qb__observers *all, size_t first, size_t end,
     return status;
 }
 
-qb_status qb__observers_publish(const qb__observers *all, qb__publication *set) {
+qb_status qb__observers_gather(const qb__observers *all, qb__comm *comm, size_t first, size_t count,
+                               qb_status status) {
+    for (int i = 0; i < ROWS; i++)
+        if (all->own[i] && rows[i]->gather) status = rows[i]->gather(all->own[i], comm, first, count, status);
+    return status;
+}
+
+qb_status qb__observers_publish(const qb__observers *all, qb__publication *set, cJSON *report) {
     qb_status status = QB_OK;
     for (int i = 0; status == QB_OK && i < ROWS; i++)
-        if (all->own[i] && rows[i]->publish) status = rows[i]->publish(all->own[i], set);
+        if (all->own[i] && rows[i]->publish) status = rows[i]->publish(all->own[i], set, report);
     return status;
 }
 

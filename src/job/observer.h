@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "base/comm.h"
+#include "base/json.h"
 #include "io/publication.h"
 #include "quickbeam/io.h"
 
@@ -21,8 +23,11 @@ typedef struct qb__observer {
     /* Images first .. end - 1 as they are written, before they are: from one thread at a time. What it
      * returns but QB_OK ends the job. */
     qb_status (*slab)(void *own, size_t first, size_t end, const void *data);
-    /* All is written: what it leaves is of the output's set. */
-    qb_status (*publish)(void *own, qb__publication *set);
+    /* Of several ranks each has seen its own `count` images from `first` on: what rank 0, which publishes, has to see
+     * of the others', by qb__comm_collect with this status. NULL: nothing. */
+    qb_status (*gather)(void *own, qb__comm *comm, size_t first, size_t count, qb_status status);
+    /* All is written: what it leaves is of the output's set, what it tells goes into the report. */
+    qb_status (*publish)(void *own, qb__publication *set, cJSON *report);
     void (*close)(void *own); /* NULL-safe */
 } qb__observer;
 
@@ -43,7 +48,9 @@ qb_status qb__observers_open(qb__observers *all, const qb_output_options *option
                              const qb_stack *stack);
 void qb__observers_image(const qb__observers *all, size_t number, const float *image);
 qb_status qb__observers_slab(const qb__observers *all, size_t first, size_t end, const void *data);
-qb_status qb__observers_publish(const qb__observers *all, qb__publication *set);
+qb_status qb__observers_gather(const qb__observers *all, qb__comm *comm, size_t first, size_t count,
+                               qb_status status);
+qb_status qb__observers_publish(const qb__observers *all, qb__publication *set, cJSON *report);
 void qb__observers_close(qb__observers *all);
 
 #endif

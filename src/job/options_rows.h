@@ -19,9 +19,10 @@ static_assert(sizeof(qb_pad) == sizeof(int) && sizeof(qb_interp) == sizeof(int) 
     {#name, kind, offsetof(type, name), meta, initial, choices, min, max, help, 0}
 
 #define QB__FILTER_ROWS(type)                                                                      \
-    QB__ROW(type, filter, QB_PARAM_TEXT, "NAME[:CUTOFF]|FILE", "ramp", NULL, 0, 0,                 \
-            "ramp, shepp-logan, cosine, hann, hamming, blackman, parzen, butterworth, none or a "  \
-            "file; cut-off as a fraction of Nyquist"),                                             \
+    QB__ROW(type, filter, QB_PARAM_TEXT,                                                           \
+            "ramp|shepp-logan|cosine|hann|hamming|blackman|parzen|butterworth|none|NAME:CUTOFF|FILE", \
+            "ramp", NULL, 0, 0,                                                                    \
+            "what rows are filtered by; with its cut-off as a fraction of Nyquist, or a file"),    \
         QB__ROW(type, pad, QB_PARAM_CHOICE, NULL, "edge", "zero|edge|mirror|taper|ellipse", 0, 0,  \
                 "what continues a row beyond the detector; for an object wider than it, taper "    \
                 "(fades over half the width) or ellipse (as an ellipse of the row's own "          \
@@ -36,7 +37,8 @@ static_assert(sizeof(qb_pad) == sizeof(int) && sizeof(qb_interp) == sizeof(int) 
 
 #define QB__SIZE_ROW(type)                                                                         \
     QB__ROW(type, size, QB_PARAM_NUMBERS, "NX[,NY[,NZ]]", NULL, NULL, 1, 65536,                    \
-            "voxels of the volume; default: detector columns, columns, rows")
+            "voxels of the volume; default: detector columns, columns, rows; of parallel views over a "  \
+            "full turn about an axis to one side, as wide as they saw")
 
 #define QB__LIKE_ROW(type)                                                                         \
     QB__ROW(type, like, QB_PARAM_TEXT, "FILE", NULL, NULL, 0, 0,                                   \
@@ -51,5 +53,11 @@ static_assert(sizeof(qb_pad) == sizeof(int) && sizeof(qb_interp) == sizeof(int) 
 #define QB__HU_ROW(type)                                                                           \
     QB__ROW(type, hu, QB_PARAM_DOUBLE, "MU_WATER", NULL, NULL, 1e-12, 1e6,                             \
             "write Hounsfield units; the attenuation of water in 1/mm")
+
+#define QB__KEEP_ROWS(type)                                                                        \
+    QB__ROW(type, resume, QB_PARAM_FLAG, NULL, NULL, NULL, 0, 0,                                   \
+            "go on where a run of the same job was killed or failed, with the slices that it kept"),         \
+        QB__ROW(type, checkpoint, QB_PARAM_DOUBLE, "SECONDS", "300", NULL, 0, 1e9,                 \
+                "note so often what is done, in the hidden folder of the output, for --resume; 0: never")
 
 #endif

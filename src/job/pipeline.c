@@ -17,6 +17,7 @@ typedef struct station {
     int index;
     void **ring; /* [slots] */
     size_t chunks, started, finished;
+    size_t share;             /* chunks that become one output of the last stage */
     double cpu, busy, since;  /* seconds */
     size_t tasks, ended;      /* of the chunk in hand */
     double spent;             /* seconds within tasks, of all threads */
@@ -33,6 +34,7 @@ struct qb__pipeline {
     int count;
     qb__pool *pool;
     const qb_env *env;
+    const size_t *only; /* outputs that are made; NULL: all */
     int in_hand; /* stages with a chunk in hand */
     const char *name;
     double from, told; /* when it began, when progress was told last */
@@ -48,6 +50,12 @@ static void fail(qb__pipeline *line, qb_status status) {
 }
 
 static size_t gathered(const station *s) { return s->stage.gather ? s->stage.gather : 1; }
+
+/* Of a chunk that is to be made, its number among all. */
+static size_t number(const station *s, size_t chunk) {
+    const size_t *only = s->line->only;
+    return only ? only[chunk / s->share] * s->share + chunk % s->share : chunk;
+}
 
 static void *slot(const station *s, size_t output) {
     return s->ring ? s->ring[output % s->stage.slots] : NULL;
@@ -118,7 +126,7 @@ void qb__pipeline_call(qb__pipeline *line, const char *name) { line->name = name
 static void begin(qb__pipeline *line, station *s) {
     s->started++;
     s->ended = 0;
-    s->tasks = s->stage.tasks ? s->stage.tasks(s->stage.self, s->started - 1) : 1;
+    s->tasks = s->stage.tasks ? s->stage.tasks(s->stage.self, number(s, s->started - 1)) : 1;
     s->since = qb__now();
     line->in_hand++;
 }
@@ -144,7 +152,7 @@ static void run_task(station *s, size_t chunk, size_t task, int worker) {
     pthread_mutex_unlock(&line->lock);
     qb_status status = QB_OK;
     void *out = slot(s, chunk / gathered(s));
-    if (!stop) status = s->stage.run(s->stage.self, chunk, task, worker, in, out);
+    if (!stop) status = s->stage.run(s->stage.self, number(s, chunk), task, worker, in, out);
     double used = qb__now_thread() - from;
     const double spent = qb__now() - entered;
     pthread_mutex_lock(&line->lock);
@@ -196,6 +204,22 @@ static void submit(qb__pipeline *line, station *list[], int n) {
     }
 }
 
+/* Without the lock: others may take their time. */
+static void leave(station *s) {
+    qb__pipeline *line = s->line;
+    qb_status status = QB_OK;
+    if (s->stage.leave) {
+        pthread_mutex_lock(&line->lock);
+        if (line->status != QB_OK) status = qb__fail(line->status, "%s", line->detail);
+        pthread_mutex_unlock(&line->lock);
+        status = s->stage.leave(s->stage.self, status);
+    }
+    pthread_mutex_lock(&line->lock);
+    if (status != QB_OK) fail(line, status);
+    pthread_cond_broadcast(&line->moved);
+    pthread_mutex_unlock(&line->lock);
+}
+
 static void *blocking_stage(void *context) {
     station *s = context, *list[QB__STAGES_MAX];
     qb__pipeline *line = s->line;
@@ -215,8 +239,8 @@ static void *blocking_stage(void *context) {
         submit(line, list, n);
         pthread_mutex_lock(&line->lock);
     }
-    pthread_cond_broadcast(&line->moved);
     pthread_mutex_unlock(&line->lock);
+    leave(s);
     return NULL;
 }
 
@@ -279,6 +303,16 @@ qb_status qb__pipeline_create(const qb__stage *stages, int count, size_t chunks,
     return QB_OK;
 }
 
+void qb__pipeline_only(qb__pipeline *line, const size_t *outputs, size_t count) {
+    const size_t all = line->station[line->count - 1].chunks;
+    for (int i = 0; i < line->count; i++) {
+        station *s = &line->station[i];
+        s->share = all ? s->chunks / all : 1;
+        s->chunks = count * s->share;
+    }
+    line->only = outputs;
+}
+
 void qb__pipeline_destroy(qb__pipeline *line) {
     if (!line) return;
     for (int i = 0; i < line->count; i++) free_ring(&line->station[i]);
@@ -310,6 +344,10 @@ static void finish(qb__pipeline *line) {
     while (line->in_hand > 0 || (line->status == QB_OK && last->finished < last->chunks))
         pthread_cond_wait(&line->moved, &line->lock);
     pthread_mutex_unlock(&line->lock);
+    for (int i = 0; i < line->count; i++) {
+        station *s = &line->station[i];
+        if (!s->has_thread) leave(s); /* where it could not be started */
+    }
     for (int i = 0; i < line->count; i++) {
         if (line->station[i].has_thread) pthread_join(line->station[i].thread, NULL);
     }

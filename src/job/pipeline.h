@@ -34,6 +34,9 @@ typedef struct qb__stage {
     size_t (*tasks)(void *self, size_t chunk);
     /* in: the previous stage's slot of this chunk (NULL for the first); out: this stage's. */
     qb_status (*run)(void *self, size_t chunk, size_t task, int worker, const void *in, void *out);
+    /* A blocking stage's thread has done all its chunks, or will do no more of them: `status` says which, and is the
+     * detail. What it returns but QB_OK fails the pipeline. NULL = nobody waits for it. */
+    qb_status (*leave)(void *self, qb_status status);
     double forecast; /* seconds that a chunk is expected to take, in one thread; 0 = not known */
     /* Processor time so far of threads that run() has work for it; NULL = none but its own. */
     double (*cpu_seconds)(void *self);
@@ -63,6 +66,9 @@ qb_status qb__pipeline_create(const qb__stage *stages, int count, size_t chunks,
  * of the time that all will take, as far as can be told from what is done: at the beginning, after every chunk of
  * the last stage, and some times a second. */
 void qb__pipeline_call(qb__pipeline *line, const char *name);
+/* Of the outputs of the last stage only these `count` are made, in that order; calls are given the numbers that the chunks
+ * have among all. Before it runs; the list must stay. */
+void qb__pipeline_only(qb__pipeline *line, const size_t *outputs, size_t count);
 /* Once: run to the end, to the first failure (its status and detail come back here) or to
  * cancellation. `pool` may be NULL when all stages block. */
 qb_status qb__pipeline_run(qb__pipeline *line, qb__pool *pool, const qb_env *env,

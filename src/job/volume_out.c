@@ -15,8 +15,19 @@
 #include "base/status.h"
 #include "io/formats.h"
 #include "io/outputs.h"
+#include "io/place.h"
 #include "io/tensor.h"
+#include "io/tensor_stack.h"
+#include "io/writer.h"
+#include "job/greys.h"
+#include "planner/rates.h"
 #include "planner/storage.h"
+
+void qb__volume_chunks(qb__volume_out *out, const size_t *begin, const size_t *end, size_t apart) {
+    out->begin = begin;
+    out->end = end;
+    out->apart = apart;
+}
 
 qb_dtype qb__volume_dtype(const qb__volume_out *out) {
     return out->options->dtype;
@@ -60,6 +71,8 @@ qb_status qb__volume_check(const qb_output_options *options, const char *input) 
     if (!options->output) return qb__fail(QB_BAD_ARGUMENT, "where to? give -o OUTPUT");
     qb_status status = check_folder(options->output, input);
     if (status == QB_OK && options->preview) status = qb__preview_check(options->preview);
+    qb__greys window;
+    if (status == QB_OK) status = qb__greys_parse(options->window, &window);
     if (status != QB_OK) return status;
     if (range->count == 0) return QB_OK;
     if (range->count != 2 || range->value[0] >= range->value[1])
@@ -99,6 +112,16 @@ static size_t threads_that_write(const qb_env *env) {
     return env && env->threads > 0 ? qb__smaller(all, (size_t)env->threads) : all;
 }
 
+/* One file in the place of one with parts leaves these, and nothing would say what they are. */
+static qb_status tell_older_parts(const char *output, const qb_env *env) {
+    char *folder;
+    qb_status status = qb__parts_folder(output, &folder);
+    if (status == QB_OK && access(folder, F_OK) == 0)
+        qb__warn(env, "%s holds parts of an older volume, which the new one does not use: it can be removed", folder);
+    qb__free(folder);
+    return status;
+}
+
 qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
     const char *text = out->options->parts ? out->options->parts : "auto";
     const size_t *n = out->stack.shape;
@@ -115,7 +138,7 @@ qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
         if (end == text || *end || number < 1 || number > QB_PARTS_MOST)
             return qb__fail(QB_BAD_ARGUMENT, "--parts %s: give auto or a number from 1 to %d", text, QB_PARTS_MOST);
         parts = (size_t)number;
-    } else if (able && (double)n[0] * (double)n[1] * (double)n[2] *
+    } else if (able && !out->keep.resume && (double)n[0] * (double)n[1] * (double)n[2] *
                                (double)qb_dtype_size(qb__volume_dtype(out)) >= one_file) {
         parts = threads_that_write(env);
         if (qb__storage_find(out->options->output, &storage))
@@ -124,14 +147,15 @@ qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
     if (parts > 1 && !able)
         return qb__fail(QB_BAD_ARGUMENT, "--parts %s: only an HDF5 file (-o NAME.h5) can have parts", text);
     out->stack.parts = qb__smaller(parts, n[0]);
-    return QB_OK;
+    return able && out->stack.parts == 1 ? tell_older_parts(out->options->output, env) : QB_OK;
 }
 
 double qb__volume_write_seconds(const qb__volume_out *out, size_t threads) {
     const char *path = out->options->output;
     const double bytes = (double)pixels(out) * (double)out->stack.shape[0] * (double)qb_dtype_size(qb__volume_dtype(out));
-    qb__storage storage;
-    if (out->options->array || !qb__storage_find(path, &storage)) return 0;
+    qb__storage storage = {.write = {1e9, 1e9, 1e9, 1e9, 1e9}};
+    if (out->options->array) return bytes / 5e9;
+    qb__storage_find(path, &storage);
     const bool series = qb__is_folder(path) || qb__has_number(path);
     return bytes / qb__storage_rate(storage.write, series ? threads : out->stack.parts);
 }
@@ -160,7 +184,7 @@ static qb_status check_name(const char *path) {
 
 qb_status qb__volume_room(const qb__volume_out *out) {
     const size_t *n = out->stack.shape, image = n[1] * n[2] * qb_dtype_size(qb__volume_dtype(out));
-    if (out->options->array) return QB_OK;
+    if (out->options->array || out->keep.resume) return QB_OK;
     char *folder = qb__folder_of(out->options->output);
     if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", out->options->output);
     qb_status status = qb__check_space(folder, out->options->output, (uint64_t)n[0] * image);
@@ -182,6 +206,22 @@ qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, 
     return status == QB_OK ? qb__outputs_check(outputs, 3, inputs, env) : status;
 }
 
+static qb_status create(qb__volume_out *out, const qb_env *env) {
+    qb_status status = qb__publication_create(env, &out->set);
+    if (status == QB_OK && out->keep.resume) qb__publication_take_up(out->set);
+    return status == QB_OK ? qb__output_create(out->options, &out->stack, out->set, &out->writer) : status;
+}
+
+/* Rank 0 has made the file, or has failed to; the others open it. */
+static qb_status join(qb__volume_out *out, qb_status status) {
+    qb__place place = {.files = 0};
+    const bool first = out->comm->rank == 0;
+    if (first && status == QB_OK) status = qb__writer_place(out->writer, &place);
+    status = qb__comm_bcast(out->comm, status, 0, &place, sizeof place);
+    if (first || status != QB_OK) return status;
+    return qb__writer_join(&place, out->options->output, &out->stack, &out->writer);
+}
+
 qb_status qb__volume_open(qb__volume_out *out, const qb_env *env) {
     if (out->options->range.count == 2) {
         out->low = out->options->range.value[0];
@@ -192,9 +232,9 @@ qb_status qb__volume_open(qb__volume_out *out, const qb_env *env) {
     out->stack.scale_high = out->high;
     atomic_store(&out->outside, 0);
     qb_status status = qb__observers_open(&out->observers, out->options, &out->stack);
-    if (status == QB_OK) status = qb__publication_create(env, &out->set);
-    if (status != QB_OK) return status;
-    status = qb__output_create(out->options, &out->stack, out->set, &out->writer);
+    if (status == QB_OK && qb__comm_rank(out->comm) == 0) status = create(out, env);
+    if (out->comm) status = join(out, status);
+    status = qb__keep_open(&out->keep, out->comm, out->writer, status, env);
     if (status == QB_OK) qb__writer_limit(out->writer, env);
     return status;
 }
@@ -203,7 +243,7 @@ qb_status qb__volume_open(qb__volume_out *out, const qb_env *env) {
 
 static size_t convert_tasks(void *self, size_t chunk) {
     const qb__volume_out *out = self;
-    return out->edge[chunk + 1] - out->edge[chunk];
+    return out->end[chunk] - out->begin[chunk];
 }
 
 /* One finished image; nobody reads it after this, so it is changed where it lies. */
@@ -216,12 +256,12 @@ static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, 
     float *image = (float *)in + task * pixels(out);
     const qb__mask *mask = out->mask;
     if (mask && mask->used)
-        qb__seen_mask(&mask->seen, &mask->grid, out->edge[chunk] + task, mask->along, mask->value,
+        qb__seen_mask(&mask->seen, &mask->grid, out->begin[chunk] + task, mask->along, mask->value,
                       image);
     if (out->hu > 0) {
         for (size_t i = 0; i < pixels(out); i++) image[i] -= 1000.0f;
     }
-    qb__observers_image(&out->observers, out->edge[chunk] + task, image);
+    qb__observers_image(&out->observers, out->begin[chunk] + task, image);
     const size_t bytes = qb_dtype_size(dtype);
     char *numbers = (char *)to + task * pixels(out) * bytes;
     uint64_t outside = 0;
@@ -238,37 +278,44 @@ static qb_status write_run(void *self, size_t chunk, size_t task, int worker, co
                            void *to) {
     (void)task, (void)worker, (void)to;
     qb__volume_out *out = self;
-    const size_t first = out->edge[chunk], end = out->edge[chunk + 1];
+    const size_t first = out->begin[chunk], end = out->end[chunk];
+    if (first == end) return QB_OK;
     if (out->in_place) return qb__writer_write(out->writer, first, end, NULL);
     for (size_t i = first; i < end && !qb__volume_converts(out); i++)
         qb__observers_image(&out->observers, i, (const float *)in + (i - first) * pixels(out));
     qb_status status = qb__observers_slab(&out->observers, first, end, in);
-    return status == QB_OK ? qb__writer_write(out->writer, first, end, in) : status;
+    if (status == QB_OK) status = qb__writer_write(out->writer, first, end, in);
+    return status == QB_OK ? qb__keep_note(&out->keep) : status;
 }
 
-int qb__volume_stages(qb__volume_out *out, size_t images, size_t last, size_t slots,
+int qb__volume_stages(qb__volume_out *out, bool converted, size_t images, size_t last, size_t slots,
                       qb__stage *stages) {
     const size_t image = pixels(out) * qb_dtype_size(qb__volume_dtype(out));
+    const double share = (double)images / (double)out->stack.shape[0];
     int n = 0;
-    if (qb__volume_converts(out))
+    if (qb__volume_converts(out) && !converted)
         stages[n++] = (qb__stage){.name = "convert",
                                   .self = out,
                                   .slots = slots,
                                   .slot_bytes = images * image,
                                   .last_bytes = last * image,
+                                  .forecast = (double)(images * pixels(out)) / qb__rate(QB__RATE_CONVERT, 0.3e9),
                                   .tasks = convert_tasks,
                                   .run = convert_run};
-    stages[n++] = (qb__stage){.name = "write", .self = out, .blocking = true, .run = write_run};
+    stages[n++] = (qb__stage){.name = "write", .self = out, .blocking = true, .run = write_run,
+                              .forecast = qb__volume_write_seconds(out, (size_t)out->threads) * share};
     return n;
 }
 
-void qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env) {
+qb_status qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env) {
     uint64_t outside = atomic_load(&out->outside);
+    if (qb__volume_dtype(out) == QB_F32) return QB_OK;
+    const qb_status status = qb__comm_sum(out->comm, QB_OK, &outside, 1);
+    if (status != QB_OK) return status;
     double all = (double)pixels(out) * (double)out->stack.shape[0];
     qb_dtype dtype = qb__volume_dtype(out);
-    if (dtype == QB_F32) return;
     cJSON_AddNumberToObject(report, "clamped_values", (double)outside);
-    if (!outside) return;
+    if (!outside) return QB_OK;
     /* A range that was chosen here leaves a few out by intent. */
     bool meant = out->options->range.count == 0 && (double)outside < 1e-3 * all;
     char limits[64] = "-65504..65504";
@@ -278,22 +325,49 @@ void qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env) {
             "%llu of %.0f values (%.3g %%) lie outside %s, or are no numbers: clamped in %s",
             (unsigned long long)outside, all, 100 * (double)outside / all, limits,
             qb_dtype_name(dtype));
+    return QB_OK;
 }
 
-qb_status qb__volume_commit(qb__volume_out *out, const char *provenance) {
+static qb_status commit(qb__volume_out *out, const char *provenance, cJSON *report) {
     qb_status status = qb__writer_finish(out->writer, provenance);
     out->writer = NULL;
-    if (status == QB_OK) status = qb__observers_publish(&out->observers, out->set);
+    if (status == QB_OK) status = qb__observers_publish(&out->observers, out->set, report);
     if (status != QB_OK) return status;
     status = qb__publication_commit(out->set);
     out->set = NULL;
     return status;
 }
 
+static qb_status add_marks(void *context, int from, const void *data, size_t bytes) {
+    qb__volume_out *out = context;
+    (void)from;
+    for (size_t i = 0; i < bytes; i++) out->writer->written[i] |= ((const unsigned char *)data)[i];
+    return QB_OK;
+}
+
+/* What the others wrote is on the disk, and known here, before the file gets its name. */
+static qb_status gather(qb__volume_out *out, qb_status status) {
+    if (!out->comm) return status;
+    if (status == QB_OK && out->comm->rank > 0) status = qb__writer_flush(out->writer);
+    const unsigned char *marks = status == QB_OK ? out->writer->written : NULL;
+    status = qb__comm_collect(out->comm, status, marks, marks ? qb__writer_marks(out->writer) : 0, add_marks, out);
+    if (!out->apart) return qb__observers_gather(&out->observers, out->comm, out->first, out->count, status);
+    for (size_t i = 0; i < out->apart; i++)
+        status = qb__observers_gather(&out->observers, out->comm, out->begin[i], out->end[i] - out->begin[i], status);
+    return status;
+}
+
+qb_status qb__volume_commit(qb__volume_out *out, qb_status status, const char *provenance, cJSON *report) {
+    status = gather(out, status);
+    if (status == QB_OK && qb__comm_rank(out->comm) == 0) status = commit(out, provenance, report);
+    return qb__agree(out->comm, status);
+}
+
 void qb__volume_abort(qb__volume_out *out) {
     qb_writer_abort(out->writer);
     qb__publication_abort(out->set);
     qb__observers_close(&out->observers);
+    qb__keep_close(&out->keep);
     out->writer = NULL;
     out->set = NULL;
 }

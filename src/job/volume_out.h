@@ -5,12 +5,14 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "base/comm.h"
 #include "base/inputs.h"
 #include "base/json.h"
 #include "geometry/seen.h"
 #include "io/publication.h"
 #include "job/observer.h"
 #include "job/pipeline.h"
+#include "job/volume_keep.h"
 #include "quickbeam/recon.h"
 
 /* What becomes of voxels that not all views see. */
@@ -25,22 +27,29 @@ typedef struct qb__mask {
  * units, the dtype asked for, the file; observers look at them there. */
 typedef struct qb__volume_out {
     bool in_place;     /* the engine puts images where they belong itself: nothing is left to write */
+    qb__comm *comm;    /* those who write the same volume: opening, reporting and committing it wait for all */
+    size_t first, count; /* images that this one of them writes, ... */
+    size_t apart;        /* ... or, where these are no run of images, so many chunks on every one of them; 0: they are */
     const qb_output_options *options;
     qb_stack stack;    /* what it says of itself; dtype and scale are set here */
     double hu;         /* attenuation of water; 0 = none. The caller has scaled by 1000 / hu already */
     const qb__mask *mask; /* of slices; NULL = none */
+    int threads;        /* that the job has */
     const char *beside; /* a file that the method writes as well; NULL = none */
     double low, high;  /* of integer types; set by the caller when the options do not say */
-    const size_t *edge; /* images edge[i] .. edge[i + 1] - 1 are chunk i of the stages */
+    const size_t *begin, *end; /* images begin[i] .. end[i] - 1 are chunk i of the stages; there may be none */
     qb__publication *set; /* file, notes, preview, what is beside: together or not at all */
     qb_writer *writer;
     qb__observers observers;
-    _Atomic uint64_t outside; /* values that the file's type cannot hold, of all threads */
+    qb__keep keep; /* zeroed: nothing is */
+    _Atomic uint64_t outside; /* values that the file's type cannot hold, of all threads and devices */
 } qb__volume_out;
 
 /* Of --outside and --circle; `seen` is still to be filled in. QB_BAD_ARGUMENT for NaN in integers. */
 qb_status qb__mask_of(qb_outside outside, bool circle, qb_dtype dtype, const qb_grid *grid,
                       qb__mask *mask);
+/* Images begin[i] .. end[i] - 1 are chunk i of the stages; `apart`: so many chunks that are no run. */
+void qb__volume_chunks(qb__volume_out *out, const size_t *begin, const size_t *end, size_t apart);
 qb_dtype qb__volume_dtype(const qb__volume_out *out);
 /* Whether images change on their way to the file. */
 bool qb__volume_converts(const qb__volume_out *out);
@@ -51,7 +60,7 @@ qb_status qb__volume_check(const qb_output_options *options, const char *input);
 /* Over how many files the images go, into stack.parts: what --parts says, else as many as threads that
  * write where that pays. QB_BAD_ARGUMENT for what is no number of parts, or no HDF5. */
 qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env);
-/* Of writing it, as far as the storage was measured (qb bench io); 0 = not known. */
+/* Of writing it; where the storage was not measured, a guess. */
 double qb__volume_write_seconds(const qb__volume_out *out, size_t threads);
 /* Once it is decided: an array takes what will be written, and that spares what is read
  * (qb__outputs_check). */
@@ -62,15 +71,16 @@ qb_status qb__volume_room(const qb__volume_out *out);
  * QB_BAD_ARGUMENT where there are both. */
 qb_status qb__output_take(const qb_output_options *from, qb_output_options *to);
 qb_status qb__volume_open(qb__volume_out *out, const qb_env *env);
-/* The stages behind those that compute: convert, where the output is not plain float32, and write.
- * A slot of the stage before holds up to `images` images, the last chunk's `last`. Returns how many.
- */
-int qb__volume_stages(qb__volume_out *out, size_t images, size_t last, size_t slots,
+/* The stages behind those that compute: convert, where the output is not plain float32 and `converted`
+ * images do not come already, and write. A slot of the stage before holds up to `images` images, the last
+ * chunk's `last`. Returns how many. */
+int qb__volume_stages(qb__volume_out *out, bool converted, size_t images, size_t last, size_t slots,
                       qb__stage *stages);
 /* How many values had to be clamped: into the report, and as a warning. */
-void qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env);
-/* Provenance, what observers leave, and the names of all. */
-qb_status qb__volume_commit(qb__volume_out *out, const char *provenance);
+qb_status qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env);
+/* Provenance, what observers leave, and the names of all. Of ranks every one comes here, with how it fared until
+ * now; the first gives the names. */
+qb_status qb__volume_commit(qb__volume_out *out, qb_status status, const char *provenance, cJSON *report);
 void qb__volume_abort(qb__volume_out *out);
 
 #endif

@@ -158,6 +158,7 @@ typedef ushort half_bits;
 
 typedef long long LONG;
 #define AS_INT(a) __float_as_int(a)
+#define AS_FLOAT(a) __int_as_float(a)
 #define AS_UINT(a) __float_as_uint(a)
 #define FLOOR(a) floorf(a)
 #define UINT2(x, y) make_uint2(x, y)
@@ -198,11 +199,22 @@ FUNCTION uint HALF2_SUB(uint a, uint b) {
     asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
     return d;
 }
+/* A number in both halves. */
+FUNCTION uint HALF2_TWICE(float a) {
+#if __CUDA_ARCH__ >= 800
+    uint d;
+    asm("cvt.rn.f16x2.f32 %0, %1, %1;" : "=r"(d) : "f"(a));
+    return d;
+#else
+    return (uint)float_to_half(a) * 0x10001u;
+#endif
+}
 
 #else
 
 typedef long LONG;
 #define AS_INT(a) as_int(a)
+#define AS_FLOAT(a) as_float(a)
 #define AS_UINT(a) as_uint(a)
 #define FLOOR(a) floor(a)
 #define UINT2(x, y) ((uint2)(x, y))
@@ -231,6 +243,7 @@ typedef long LONG;
 #define HALF2_FMA(a, b, c) as_uint(fma(as_half2(a), as_half2(b), as_half2(c)))
 #define HALF2_ADD(a, b) as_uint(as_half2(a) + as_half2(b))
 #define HALF2_SUB(a, b) as_uint(as_half2(a) - as_half2(b))
+#define HALF2_TWICE(a) ((uint)float_to_half(a) * 0x10001u)
 #else
 #define HAS_HALF_ARITHMETIC 0
 #endif

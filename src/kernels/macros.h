@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /* Macros "NAME=VALUE" for qb__program_build(); {.count = 0} is an empty list. */
-enum { QB__MACROS_MAX = 24 };
+enum { QB__MACROS_MAX = 32 };
 
 typedef struct qb__macros {
     char text[QB__MACROS_MAX][40];

@@ -9,13 +9,16 @@
 #include "base/status.h"
 #include "geometry/bend.h"
 #include "geometry/check.h"
+#include "geometry/grid.h"
 #include "planner/choose.h"
 
 qb__joseph_problem qb__project_problem(const qb_geometry *geometry, const qb_grid *grid) {
     return (qb__joseph_problem){.views = geometry->views,
                                 .rows = geometry->rows,
                                 .columns = geometry->columns,
-                                .planes = grid->n[0] > grid->n[1] ? grid->n[0] : grid->n[1]};
+                                .planes = grid->n[0] > grid->n[1] ? grid->n[0] : grid->n[1],
+                                .geometry = geometry,
+                                .grid = grid};
 }
 
 static qb_status choose(const qb_geometry *geometry, const qb_grid *grid, const char *id,
@@ -30,22 +33,6 @@ static qb_status choose(const qb_geometry *geometry, const qb_grid *grid, const 
                                   &choice);
     *variant = (const qb__joseph_variant *)choice.variant;
     return status;
-}
-
-static qb_status check_grid(const qb_grid *grid) {
-    size_t voxels;
-    for (int j = 0; j < 3; j++) {
-        if (grid->n[j] == 0)
-            return qb__fail(QB_BAD_ARGUMENT, "an empty volume: %zu x %zu x %zu voxels", grid->n[0],
-                            grid->n[1], grid->n[2]);
-        if (!(grid->voxel[j] > 0 && isfinite(grid->voxel[j]) && isfinite(grid->offset[j])))
-            return qb__fail(QB_BAD_ARGUMENT, "a voxel of %g mm, the volume %g mm off the middle",
-                            grid->voxel[j], grid->offset[j]);
-    }
-    if (!qb__mul(grid->n[0], grid->n[1], grid->n[2], &voxels) || voxels > SIZE_MAX / 64)
-        return qb__fail(QB_BAD_ARGUMENT, "a volume of %zu x %zu x %zu voxels is too large",
-                        grid->n[0], grid->n[1], grid->n[2]);
-    return QB_OK;
 }
 
 /* The range of some numbers. */
@@ -113,18 +100,44 @@ static qb_status check_overlap(const qb_projector *p) {
                     p->geometry.rows);
 }
 
+static bool wants_device(const qb_env *env) {
+    return qb__device_is_asked(env);
+}
+
 qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, const char *kernel,
                               const qb_env *env, qb_projector **out) {
     QB__NEED(geometry);
     QB__NEED(grid);
     QB__NEED(out);
     *out = NULL;
+    if (!wants_device(env) && kernel && qb__kernel_of_device(kernel))
+        return qb__fail(QB_BAD_ARGUMENT, "kernel %s runs on devices only: name one", kernel);
+    qb_projector *p;
+    const bool of_cpu = kernel && !qb__kernel_of_device(kernel);
+    qb_status status = qb__projector_on_cpu(geometry, grid, wants_device(env) && of_cpu ? NULL : kernel, env, &p);
+    if (status != QB_OK) return status;
+    if (wants_device(env)) {
+        const qb__joseph_problem problem = qb__project_problem(&p->geometry, &p->grid);
+        p->on_device = true;
+        status = qb__slab_projector_open(&problem, kernel, env, &p->device);
+    }
+    if (status == QB_OK)
+        *out = p;
+    else
+        qb_projector_destroy(p);
+    return status;
+}
+
+qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid, const char *kernel,
+                               const qb_env *env, qb_projector **out) {
+    *out = NULL;
+    if (kernel && qb__kernel_of_device(kernel)) kernel = NULL;
     qb_projector *p;
     qb_status status = qb__alloc(1, sizeof *p, &p);
     if (status != QB_OK) return status;
     p->grid = *grid;
     QB__TRY(choose(geometry, grid, kernel, &p->variant));
-    QB__TRY(check_grid(grid));
+    QB__TRY(qb__grid_check(grid));
     QB__TRY(qb__geometry_copy(geometry, &p->geometry));
     QB__TRY(qb__alloc(geometry->views, sizeof *p->matrices, &p->matrices));
     QB__TRY(qb__matrices_on_grid(&p->geometry, grid, p->matrices));
@@ -147,6 +160,7 @@ out:
 
 void qb_projector_destroy(qb_projector *p) {
     if (!p) return;
+    if (p->on_device) qb__slab_projector_close(&p->device);
     for (int i = 0; p->scratch && i < qb__pool_threads(p->pool); i++) qb__free(p->scratch[i]);
     qb__free(p->scratch);
     qb__pool_destroy(p->pool);
@@ -157,7 +171,8 @@ void qb_projector_destroy(qb_projector *p) {
 }
 
 const char *qb_projector_kernel(const qb_projector *projector) {
-    return projector->variant->head.id;
+    if (!projector) return NULL;
+    return projector->on_device ? projector->device.pick.choice.variant->id : projector->variant->head.id;
 }
 
 /* Views whose sums are held at a time. */
@@ -181,6 +196,7 @@ qb_status qb_projector_forward(qb_projector *p, const float *volume, size_t firs
     QB__NEED(projections);
     qb_status status = check_views(p, first, end);
     if (status != QB_OK) return status;
+    if (p->on_device) return qb__slab_projector_forward(&p->device, volume, first, end, env, projections);
     size_t views = block(p, end - first), floats = qb__project_view_floats(p);
     size_t image = p->geometry.rows * p->geometry.columns;
     float *sums = NULL;
@@ -203,6 +219,8 @@ qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t
     QB__NEED(volume);
     qb_status status = check_views(p, first, end);
     if (status != QB_OK) return status;
+    if (p->on_device)
+        return qb__slab_projector_adjoint(&p->device, projections, first, end, accumulate, env, volume);
     size_t views = block(p, end - first), floats = qb__project_view_floats(p);
     size_t image = p->geometry.rows * p->geometry.columns;
     float *values = NULL;
@@ -211,7 +229,7 @@ qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t
     for (size_t view = first; view < end; view += views) {
         size_t last = end - view < views ? end : view + views;
         qb__project_spread(p, view, last, projections + (view - first) * image, values);
-        QB__TRY(qb__project_back(p, values, view, last, 0, p->grid.n[2], volume, env));
+        QB__TRY(qb__project_back(p, values, view, last, 0, qb__project_bricks(p), volume, env));
     }
 out:
     qb__free(values);

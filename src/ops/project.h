@@ -2,12 +2,11 @@
 #ifndef QB_OPS_PROJECT_H
 #define QB_OPS_PROJECT_H
 
-#include <stdatomic.h>
-#include <stdint.h>
 
 #include "base/pool.h"
 #include "cpu/project_joseph/project_joseph.h"
 #include "geometry/matrix.h"
+#include "ops/project_slabs.h"
 #include "quickbeam/project.h"
 
 struct qb_projector {
@@ -20,9 +19,14 @@ struct qb_projector {
     size_t stride;             /* floats of a column of rays, as kernels want them */
     char **scratch;            /* [thread] */
     size_t scratch_bytes;
-    _Atomic uint64_t nanoseconds; /* of processor time */
     float *layer; /* the bricks of one layer; made when needed */
+    bool on_device; /* then everything passes through ... */
+    qb__slab_projector device;
 };
+
+/* qb_projector_create for this CPU, whatever env names; a device's kernel stands for none. */
+qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid, const char *kernel,
+                               const qb_env *env, qb_projector **projector);
 
 /* As the planner sees it. */
 qb__joseph_problem qb__project_problem(const qb_geometry *geometry, const qb_grid *grid);
@@ -40,12 +44,14 @@ void qb__project_finish(qb_projector *projector, size_t view0, size_t view1, con
 /* projections[view - view0][row][column] -> values for qb__project_back. */
 void qb__project_spread(qb_projector *projector, size_t view0, size_t view1,
                         const float *projections, float *values);
-/* slab += the transpose. */
+/* The whole volume += the transpose, in the bricks first <= brick < end of qb__project_bricks(): every voxel lies in one,
+ * and takes view after view, so that others may go on with what some views have made. */
 qb_status qb__project_back(qb_projector *projector, const float *values, size_t view0, size_t view1,
-                           size_t z0, size_t z1, float *slab, const qb_env *env);
+                           size_t first, size_t end, float *volume, const qb_env *env);
+size_t qb__project_bricks(const qb_projector *projector);
+/* The voxels at[j] <= voxel < at[j] + n[j] of one. */
+void qb__project_brick(const qb_projector *projector, size_t brick, size_t at[3], size_t n[3]);
 
-/* Processor time of all threads so far. */
-double qb__project_cpu_seconds(const qb_projector *projector);
 /* Floats of one view of sums or values. */
 size_t qb__project_view_floats(const qb_projector *projector);
 /* Bytes of the fans that a thread works on. */

@@ -3,7 +3,6 @@
  * nothing but what they read. */
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -34,30 +33,6 @@ size_t qb__project_fixed_bytes(const qb_projector *p) {
            (size_t)qb__pool_threads(p->pool) * p->scratch_bytes;
 }
 
-/* Tasks whose processor time is counted: pipelines report it (qb__project_cpu_seconds). */
-typedef struct timed {
-    qb_projector *p;
-    void (*run)(void *context, size_t task, int worker);
-    void *context;
-} timed;
-
-static void run_timed(void *context, size_t task, int worker) {
-    const timed *t = context;
-    const double from = qb__now_thread();
-    t->run(t->context, task, worker);
-    atomic_fetch_add_explicit(&t->p->nanoseconds, (uint64_t)(1e9 * (qb__now_thread() - from)),
-                              memory_order_relaxed);
-}
-
-static void for_all(qb_projector *p, size_t count,
-                    void (*run)(void *context, size_t task, int worker), void *context) {
-    qb__pool_for(p->pool, count, run_timed, &(timed){p, run, context});
-}
-
-double qb__project_cpu_seconds(const qb_projector *p) {
-    return 1e-9 * (double)atomic_load(&p->nanoseconds);
-}
-
 /* Brick number `index` of the layer that begins at slice z0. */
 static qb__joseph_brick brick_at(const qb_projector *p, size_t index, size_t z0, float *data) {
     const size_t place[3] = {index % p->bricks[0], index / p->bricks[0], 0};
@@ -70,13 +45,14 @@ static qb__joseph_brick brick_at(const qb_projector *p, size_t index, size_t z0,
     return b;
 }
 
-/* One layer in hand. */
+/* One layer in hand, or some bricks. */
 typedef struct work {
     qb_projector *p;
     size_t z0, slab0; /* first slice of the layer, of the slab */
     float *slab;
     size_t view0, view1;
     float *sums; /* or values */
+    size_t first; /* brick of the volume: of task 0, backwards */
 } work;
 
 /* A thread's scratch: fans, the kernel's own, a brick. */
@@ -139,7 +115,8 @@ static void adjoint_task(void *context, size_t task, int worker) {
     const work *w = context;
     const qb_projector *p = w->p;
     const thread_scratch d = scratch_of(p, worker);
-    const qb__joseph_brick b = brick_at(p, task, w->z0, d.brick);
+    const size_t index = w->first + task, layer = index / layer_bricks(p);
+    const qb__joseph_brick b = brick_at(p, index % layer_bricks(p), layer * p->side[2], d.brick);
     qb__joseph_pack(&b, w->slab, w->slab0, p->grid.n[0], p->grid.n[1]);
     for (size_t view = w->view0; view < w->view1; view++) {
         const qb__window seen = qb__project_window(p, view, b.at, b.n);
@@ -169,20 +146,29 @@ qb_status qb__project_add(qb_projector *p, const float *slab, size_t z0, size_t 
     for (w.z0 = z0; status == QB_OK && w.z0 < z1; w.z0 += p->side[2]) {
         status = qb__check_cancel(env);
         if (status != QB_OK) break;
-        for_all(p, layer_bricks(p), pack_brick, &w);
-        for_all(p, tasks, forward_task, &w);
+        qb__pool_for(p->pool, layer_bricks(p), pack_brick, &w);
+        qb__pool_for(p->pool, tasks, forward_task, &w);
     }
     return status;
 }
 
+size_t qb__project_bricks(const qb_projector *p) { return layer_bricks(p) * p->bricks[2]; }
+
+void qb__project_brick(const qb_projector *p, size_t brick, size_t at[3], size_t n[3]) {
+    const qb__joseph_brick b =
+        brick_at(p, brick % layer_bricks(p), brick / layer_bricks(p) * p->side[2], NULL);
+    memcpy(at, b.at, sizeof b.at);
+    memcpy(n, b.n, sizeof b.n);
+}
+
 qb_status qb__project_back(qb_projector *p, const float *values, size_t view0, size_t view1,
-                           size_t z0, size_t z1, float *slab, const qb_env *env) {
-    qb_status status = check_slab(p, z0, z1);
-    work w = {
-        .p = p, .slab0 = z0, .slab = slab, .view0 = view0, .view1 = view1, .sums = (float *)values};
-    for (w.z0 = z0; status == QB_OK && w.z0 < z1; w.z0 += p->side[2]) {
+                           size_t first, size_t end, float *volume, const qb_env *env) {
+    qb_status status = QB_OK;
+    work w = {.p = p, .slab = volume, .view0 = view0, .view1 = view1, .sums = (float *)values};
+    for (w.first = first; status == QB_OK && w.first < end; w.first += layer_bricks(p)) {
         status = qb__check_cancel(env);
-        if (status == QB_OK) for_all(p, layer_bricks(p), adjoint_task, &w);
+        if (status == QB_OK)
+            qb__pool_for(p->pool, qb__smaller(layer_bricks(p), end - w.first), adjoint_task, &w);
     }
     return status;
 }
@@ -228,11 +214,11 @@ static void turn_view(void *context, size_t task, int worker) {
 void qb__project_finish(qb_projector *p, size_t view0, size_t view1, const float *sums,
                         float *projections) {
     turn t = {p, view0, (float *)sums, projections, true};
-    for_all(p, view1 - view0, turn_view, &t);
+    qb__pool_for(p->pool, view1 - view0, turn_view, &t);
 }
 
 void qb__project_spread(qb_projector *p, size_t view0, size_t view1, const float *projections,
                         float *values) {
     turn t = {p, view0, values, (float *)projections, false};
-    for_all(p, view1 - view0, turn_view, &t);
+    qb__pool_for(p->pool, view1 - view0, turn_view, &t);
 }

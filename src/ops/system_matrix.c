@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "geometry/parallel.h"
 
-enum { RAYS = 3, SHAPES = 4, PADDING = 16 };
+enum { SHAPES = 4, PADDING = 16 };
 
 /* ---- shadows ---- */
 
@@ -48,7 +48,7 @@ qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *g
     if (fabs(grid->voxel[0] - grid->voxel[1]) > 1e-9 * grid->voxel[0])
         return qb__fail(QB_UNSUPPORTED, "voxels of %g x %g mm: the system matrix needs square ones",
                         grid->voxel[0], grid->voxel[1]);
-    QB__TRY(qb__alloc(RAYS * stride, sizeof(double), &matrix->rays));
+    QB__TRY(qb__alloc(QB__MATRIX_RAYS * stride, sizeof(double), &matrix->rays));
     QB__TRY(qb__alloc(SHAPES * stride, sizeof(float), &matrix->shapes));
     matrix->shadows.ax = matrix->rays;
     matrix->shadows.ay = matrix->rays + stride;
@@ -109,7 +109,6 @@ static void keep_run(void *context, size_t task, int worker) {
     column.first = (int32_t *)(void *)(column.tap + entries);
     for (size_t slot = task * RUN; slot < qb__smaller((task + 1) * RUN, k->count); slot++) {
         compute(m, k->pixels[slot], &column);
-        m->slot[k->pixels[slot]] = (uint32_t)slot;
         for (size_t v = 0; v < stride; v++) m->first[slot * stride + v] = (uint16_t)column.first[v];
         if (m->kind == QB_MATRIX_BYTES)
             pack(m, slot, &column);
@@ -118,19 +117,12 @@ static void keep_run(void *context, size_t task, int worker) {
     }
 }
 
-qb_status qb__system_matrix_keep(qb__system_matrix *m, qb_mbir_matrix kind, const uint32_t *pixels,
-                                 size_t count, qb__pool *pool) {
+qb_status qb__system_matrix_room(qb__system_matrix *m, qb_mbir_matrix kind, const uint32_t *pixels, size_t count) {
     const size_t entries = m->shadows.taps * m->shadows.stride;
-    const int threads = qb__pool_threads(pool);
-    keeping k = {m, pixels, count, NULL};
-    qb_status status = QB_OK;
-    if (kind == QB_MATRIX_FLY) return QB_OK;
+    qb_status status;
     if (m->shadows.columns + 2 * m->shadows.taps > UINT16_MAX)
         return qb__fail(QB_UNSUPPORTED, "a detector of %zu columns is too wide for a matrix that is kept: give --matrix fly",
                         m->shadows.columns);
-    QB__TRY(qb__alloc((size_t)threads, sizeof *k.scratch, &k.scratch));
-    for (int i = 0; i < threads; i++)
-        QB__TRY(qb__alloc(qb__icd_scratch_bytes(&m->shadows), 1, &k.scratch[i]));
     QB__TRY(qb__alloc((m->nx + 2) * (m->ny + 2), sizeof *m->slot, &m->slot));
     QB__TRY(qb__alloc(count * m->shadows.stride, sizeof *m->first, &m->first));
     QB__TRY(qb__alloc(count, sizeof *m->scale, &m->scale));
@@ -138,17 +130,29 @@ qb_status qb__system_matrix_keep(qb__system_matrix *m, qb_mbir_matrix kind, cons
         QB__TRY(qb__alloc(count, entries, &m->bytes));
     else
         QB__TRY(qb__alloc(count * entries, sizeof(float), &m->floats));
+    for (size_t slot = 0; slot < count; slot++) m->slot[pixels[slot]] = (uint32_t)slot;
     m->kind = kind;
-    qb__pool_for(pool, qb__ceil_div(count, RUN), keep_run, &k);
 out:
-    for (int i = 0; k.scratch && i < threads; i++) qb__free(k.scratch[i]);
-    qb__free(k.scratch);
     if (status == QB_NO_MEMORY)
         return qb__fail(QB_NO_MEMORY,
                         "the system matrix of %zu voxels takes %.1f MiB in %s: --matrix fly computes it as "
                         "it goes, and keeps nothing",
                         count, (double)qb__system_matrix_bytes(m, kind, count) / 1048576.0,
                         kind == QB_MATRIX_BYTES ? "bytes" : "floats");
+    return status;
+}
+
+qb_status qb__system_matrix_fill(qb__system_matrix *m, const uint32_t *pixels, size_t count, qb__pool *pool) {
+    const int threads = qb__pool_threads(pool);
+    keeping k = {m, pixels, count, NULL};
+    qb_status status;
+    QB__TRY(qb__alloc((size_t)threads, sizeof *k.scratch, &k.scratch));
+    for (int i = 0; i < threads; i++)
+        QB__TRY(qb__alloc(qb__icd_scratch_bytes(&m->shadows), 1, &k.scratch[i]));
+    qb__pool_for(pool, qb__ceil_div(count, RUN), keep_run, &k);
+out:
+    for (int i = 0; k.scratch && i < threads; i++) qb__free(k.scratch[i]);
+    qb__free(k.scratch);
     return status;
 }
 

@@ -22,7 +22,12 @@ typedef struct qb__system_matrix {
     float *scale;    /* [slot] of the bytes */
     uint8_t *bytes;  /* [slot][taps][stride], or ... */
     float *floats;
+    const char *cache;    /* the caller's: a folder where kept columns are looked for and left; NULL = none */
+    bool cached;          /* these came from there */
+    char cache_told[400]; /* what is worth a warning about it; "" */
 } qb__system_matrix;
+
+enum { QB__MATRIX_RAYS = 3 }; /* rows of `rays` */
 
 /* The shadows of the grid's pixels, which must be square; nothing is kept yet. QB_UNSUPPORTED for
  * what qb__parallel_rows refuses and for oblong pixels. Release with destroy, also on failure. */
@@ -30,9 +35,10 @@ qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *g
                                    const qb__icd_variant *variant, qb__system_matrix *matrix);
 /* Bytes that `pixels` columns take when they are kept. */
 size_t qb__system_matrix_bytes(const qb__system_matrix *matrix, qb_mbir_matrix kind, size_t pixels);
-/* Keep the columns of these pixels: QB_NO_MEMORY says how much that is, and what to do. */
-qb_status qb__system_matrix_keep(qb__system_matrix *matrix, qb_mbir_matrix kind,
-                                 const uint32_t *pixels, size_t count, qb__pool *pool);
+/* Room for the columns of these pixels, by bytes or floats: QB_NO_MEMORY says how much that is, and what to do. */
+qb_status qb__system_matrix_room(qb__system_matrix *matrix, qb_mbir_matrix kind, const uint32_t *pixels, size_t count);
+/* The columns themselves; who keeps a matrix goes by qb__matrix_keep (ops/matrix_cache.h). */
+qb_status qb__system_matrix_fill(qb__system_matrix *matrix, const uint32_t *pixels, size_t count, qb__pool *pool);
 /* qb__icd_problem's fetch; its store is the matrix. */
 void qb__system_matrix_fetch(const qb__icd_problem *problem, uint32_t pixel,
                              const qb__icd_column *column);

@@ -118,10 +118,14 @@ out:
     return status;
 }
 
+enum { MOST_BYTES = 64 << 20 }; /* of a window, to be hashed */
+
 static qb_status open_file(const char *spec, qb__window *window) {
     char *path = qb__strdup(spec), *colon;
     if (!path) return qb__fail(QB_NO_MEMORY, "--filter %s: no memory", spec);
     qb_status status;
+    qb__inputs files = {0};
+    qb__inputs_begin(&files);
     FILE *file = open_regular(path);
     if (!file && (colon = strrchr(path, ':'))) {
         *colon = 0;
@@ -134,6 +138,9 @@ static qb_status open_file(const char *spec, qb__window *window) {
                              "nor a file that can be read",
                              spec, NAMES);
 out:
+    qb__inputs_end(&files);
+    if (status == QB_OK) status = qb__inputs_hash(&files, MOST_BYTES);
+    qb__inputs_release(&files);
     if (file) fclose(file);
     qb__free(path);
     return status;

@@ -12,14 +12,13 @@ static bool is_asked_for(const qb__variant *row, const qb__question *q) {
     return !qb__operation_of(q->operation)->interps || row->interp == q->interp;
 }
 
-/* How much longer than forecast the measured kernels of this device take, on average: what nobody
+/* How much longer than forecast the measured kernels of this device, or CPU, take, on average: what nobody
  * has measured is not believed more than they are. 1 when none is measured. */
 static double doubt(const qb__question *q) {
     size_t measured = 0;
     double sum = 0;
     const qb__variant *row;
-    if (!q->device) return 1;
-    for (size_t i = 0; (row = qb__variant_at(q->operation, true, i)) != NULL; i++) {
+    for (size_t i = 0; (row = qb__variant_at(q->operation, q->device, i)) != NULL; i++) {
         qb__choice c;
         if (qb__estimate(row, q, &c) || !c.measured) continue;
         sum += c.seconds / c.predicted;
@@ -32,7 +31,7 @@ static double doubt(const qb__question *q) {
 static const char *judge(const qb__variant *row, const qb__question *q, double factor,
                          qb__choice *choice) {
     const char *why = qb__estimate(row, q, choice);
-    if (!why && q->device && !choice->measured) choice->seconds *= factor;
+    if (!why && !choice->measured) choice->seconds *= factor;
     return !why && row->accuracy > q->accuracy ? "less accurate than asked for" : why;
 }
 
@@ -146,6 +145,7 @@ cJSON *qb__why(const qb__question *q) {
         cJSON_AddStringToObject(entry, "accuracy", qb_accuracy_name(row->accuracy));
         cJSON_AddStringToObject(entry, "verdict", why ? why : "usable");
         if (!q->device) cJSON_AddNumberToObject(entry, "core_seconds", c.seconds);
+        if (!q->device && c.measured) cJSON_AddBoolToObject(entry, "measured", true);
         if (q->device && c.predicted > 0) add_device(entry, &c, q, factor);
     }
     return list;
@@ -156,6 +156,11 @@ cJSON *qb__why(const qb__question *q) {
 bool qb__kernel_of_device(const char *id) {
     const qb__variant *row = qb__variant_named(id);
     return row && row->apis;
+}
+
+qb_status qb__kernel_of_cpu(const char *id) {
+    if (!id || !qb__kernel_of_device(id)) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--kernel %s runs on devices only: give --device cuda or opencl", id);
 }
 
 qb_status qb__kernel_interp(const char *id, qb_interp *interp, const qb_env *env) {
@@ -173,4 +178,9 @@ qb_status qb__kernel_interp(const char *id, qb_interp *interp, const qb_env *env
     if (open && row->interp != *interp) qb__info(env, "--interp %s, since the kernel is", name);
     *interp = row->interp;
     return QB_OK;
+}
+
+void qb__tell_why(const qb__question *question, cJSON *plan) {
+    cJSON_DeleteItemFromObjectCaseSensitive(plan, "why");
+    cJSON_AddItemToObject(plan, "why", qb__why(question));
 }

@@ -36,10 +36,13 @@ typedef struct qb__choice {
 qb_status qb__choose(const qb__question *question, qb__choice *choice);
 
 /* The table behind the choice, each row with its verdict: "usable" or why it does not serve.
- * [{kernel, accuracy, verdict}, ...]; the CPU's with core_seconds, devices' with method, parameters,
+ * [{kernel, accuracy, verdict}, ...]; the CPU's with core_seconds (measured: true, where qb tune
+ * was here), devices' with method, parameters,
  * predicted_seconds, bottleneck, limits: {unit: seconds}, measured_seconds, expected_seconds, doubt.
  * What is expected decides: the measured time, else the forecast times `doubt`. */
 cJSON *qb__why(const qb__question *question);
+/* It as the plan's `why`: of whoever computes, in the place of what was said of another. */
+void qb__tell_why(const qb__question *question, cJSON *plan);
 
 /* Parameters of a row, tuned, else the first legal values that serve, and what is expected of it.
  * Returns why it cannot serve, or NULL; accuracy, interpolation and names are not looked at. */
@@ -55,6 +58,8 @@ double qb__forecast(const qb__device_info *device, const qb__variant *variant, c
 
 /* A kernel of devices. */
 bool qb__kernel_of_device(const char *id);
+/* QB_BAD_ARGUMENT where an engine of the CPU is asked for such a one; NULL = none is asked for. */
+qb_status qb__kernel_of_cpu(const char *id);
 /* --interp beside --kernel (NULL = none) of a parallel beam: QB_INTERP_AUTO becomes the kernel's
  * own, which is told when it is not linear, or linear; what contradicts the kernel, and a name that is
  * none of a parallel beam's, is QB_BAD_ARGUMENT. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/comm.h"
 #include "base/log.h"
 #include "base/status.h"
 
@@ -36,18 +37,37 @@ static const qb__device_info *first(qb__device_api api) {
 /* Devices share a job in equal parts and with one kernel. CUDA's are all taken; OpenCL may list the
  * CPU beside the GPUs, and a GPU once for each driver: those like the first GPU are taken, or like the
  * first device where there is no GPU. */
-static qb_status open_all(qb__device_api api, const char *spec, qb__device_set *set) {
+static qb_status find_all(qb__device_api api, const char *spec, const char *found[QB__DEVICES_MAX], int *many) {
     const qb__device_info *list, *model = first(api);
     size_t count;
+    *many = 0;
     if (!model)
         return qb__fail(QB_NO_DEVICE, "--device %s: %s", spec, qb__device_missing(api));
     qb_status status = qb__device_list(&list, &count);
-    for (size_t i = 0; status == QB_OK && i < count && set->count < QB__DEVICES_MAX; i++) {
+    for (size_t i = 0; status == QB_OK && i < count && *many < QB__DEVICES_MAX; i++) {
         bool alike = api == QB__API_CUDA || (strcmp(list[i].name, model->name) == 0 &&
                                              strcmp(list[i].driver, model->driver) == 0);
-        if (list[i].api == api && alike) status = open_one(list[i].spec, set);
+        if (list[i].api == api && alike) found[(*many)++] = list[i].spec;
     }
     return status;
+}
+
+static qb_status open_all(qb__device_api api, const char *spec, qb__device_set *set) {
+    const char *found[QB__DEVICES_MAX];
+    int many;
+    qb_status status = find_all(api, spec, found, &many);
+    for (int i = 0; status == QB_OK && i < many; i++) status = open_one(found[i], set);
+    return status;
+}
+
+/* The one of a rank. */
+static qb_status open_next(qb__device_api api, const char *spec, const qb__comm *ranks, qb__device_set *set) {
+    const char *found[QB__DEVICES_MAX];
+    int many;
+    qb_status status = find_all(api, spec, found, &many);
+    if (status != QB_OK) return status;
+    set->sharing = (ranks->here + many - 1) / many;
+    return open_one(found[ranks->at % many], set);
 }
 
 /* A device that nobody asked for may fail to open: the CPU computes then. */
@@ -72,9 +92,12 @@ static void tell_max_vram(const qb_env *env, const qb__device_set *set) {
     }
 }
 
-static qb_status open_named(const char *spec, qb__device_set *set) {
+static qb_status open_named(const char *spec, const qb__comm *ranks, qb__device_set *set) {
     if (strcmp(spec, "cpu") == 0) return QB_OK;
-    qb_status status = strcmp(spec, "cuda:all") == 0     ? open_all(QB__API_CUDA, spec, set)
+    if (ranks) set->sharing = ranks->here;
+    qb_status status = ranks && strcmp(spec, "cuda") == 0     ? open_next(QB__API_CUDA, spec, ranks, set)
+                       : ranks && strcmp(spec, "opencl") == 0 ? open_next(QB__API_OPENCL, spec, ranks, set)
+                       : strcmp(spec, "cuda:all") == 0     ? open_all(QB__API_CUDA, spec, set)
                        : strcmp(spec, "opencl:all") == 0 ? open_all(QB__API_OPENCL, spec, set)
                                                          : open_one(spec, set);
     if (status != QB_OK) qb__device_set_close(set);
@@ -85,11 +108,15 @@ bool qb__device_is_named(const qb_env *env) {
     return env && env->device && strcmp(env->device, "auto") != 0;
 }
 
+bool qb__device_is_asked(const qb_env *env) {
+    return qb__device_is_named(env) && strcmp(env->device, "cpu") != 0;
+}
+
 qb_status qb__device_set_open(const qb_env *env, qb__device_set *set) {
     const char *spec = env ? env->device : NULL;
     const double from = qb__now();
-    *set = (qb__device_set){.named = qb__device_is_named(env)};
-    qb_status status = set->named ? open_named(spec, set) : open_auto(env, set);
+    *set = (qb__device_set){.named = qb__device_is_named(env), .sharing = 1};
+    qb_status status = set->named ? open_named(spec, qb__comm_of(env), set) : open_auto(env, set);
     set->opened = qb__now() - from;
     if (status == QB_OK) tell_max_vram(env, set);
     return status;

@@ -14,6 +14,7 @@ enum { QB__DEVICES_MAX = 16 };
 typedef struct qb__device_set {
     int count;
     bool named;    /* the user named them: failing to use them is an error */
+    int sharing;   /* processes of this job on this machine that take the same device, at most */
     double opened; /* seconds that opening them took: finding the library, a context */
     qb__device *device[QB__DEVICES_MAX];
     /* While it is watched: */
@@ -24,8 +25,10 @@ typedef struct qb__device_set {
 
 /* Whether env insists on a device, or on the CPU. */
 bool qb__device_is_named(const qb_env *env);
+bool qb__device_is_asked(const qb_env *env); /* on a device, then, that is not the CPU */
 /* auto takes the first CUDA device, else the first OpenCL GPU, else the CPU: an OpenCL device that
- * is the CPU itself must be named. QB_NO_DEVICE for a named device that is not there, and why. */
+ * is the CPU itself must be named. Of several ranks on a machine, each takes the next one of "cuda" or "opencl", and they
+ * begin again where there are more ranks than devices. QB_NO_DEVICE for a named device that is not there, and why. */
 qb_status qb__device_set_open(const qb_env *env, qb__device_set *set);
 void qb__device_set_close(qb__device_set *set); /* ends the watch, too */
 

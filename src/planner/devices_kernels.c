@@ -92,14 +92,14 @@ static qb_status add_all(cJSON *list, const qb__device_info *info) {
     for (int operation = 0; operation < QB__OPERATIONS; operation++) {
         const qb__operation_row *its = qb__operation_of(operation);
         void *problem = NULL;
-        qb_status status = its->usual ? its->usual(&problem) : QB_OK;
+        qb_status status = its->usual(&problem);
         if (status != QB_OK) return status;
         for (size_t i = 0; (row = qb__variant_at(operation, true, i)) != NULL; i++)
             if (info)
                 add_verdict(add_row(list, row), row, problem, info);
             else
                 add_needs(add_row(list, row), row, problem);
-        if (its->forget) its->forget(problem);
+        its->forget(problem);
     }
     return QB_OK;
 }

@@ -47,15 +47,15 @@ static const char *first_usable(const asked *a, int *values) {
     return why ? why : "it has no parameters to choose from";
 }
 
-/* What is known of this device: parameters and a speed; of its architecture: parameters. */
+/* What is known of this device, or of this CPU: parameters and a speed; of its architecture: parameters. */
 static bool known_parameters(const asked *a, qb__tuning_entry *entry) {
     const qb__question *q = a->question;
     char name[QB__TUNING_NAME];
     qb__tuning_key key = {qb__tuning_device(q->device, name, sizeof name), a->variant->id,
-                          q->slices, qb__operation_of(q->operation)->columns(q->problem)};
+                          q->slices, qb__columns_of(q->operation, q->problem)};
     const qb__tuning_test test = {serves, a};
     bool found = qb__tuning_find(&key, &test, entry);
-    if (!found && (key.device = qb__tuning_paper_card(q->device)) != NULL) {
+    if (!found && q->device && (key.device = qb__tuning_paper_card(q->device)) != NULL) {
         found = qb__tuning_find(&key, &test, entry);
         entry->giga_updates = 0;
     }
@@ -81,14 +81,23 @@ static const char *on_device(const asked *a, double updates, qb__choice *choice)
     return NULL;
 }
 
+/* The listed rate is one core's, and so is what qb tune measures. */
+static const char *on_cpu(const asked *a, double updates, qb__choice *choice) {
+    qb__tuning_entry entry;
+    choice->seconds = choice->predicted = updates / (a->variant->speed * 1e9);
+    if (a->variant->features & ~qb__cpu_features()) return "this CPU lacks its instructions";
+    const char *why = unusable(a, choice->values);
+    if (why) return why;
+    choice->measured = known_parameters(a, &entry) && entry.giga_updates > 0;
+    if (choice->measured) choice->seconds = updates / (entry.giga_updates * 1e9);
+    return NULL;
+}
+
 const char *qb__estimate(const qb__variant *variant, const qb__question *question,
                          qb__choice *choice) {
     const asked a = {variant, question};
     const double updates = qb__operation_of(variant->operation)->updates(question->problem) *
                            qb__variant_padded(variant, question->slices);
     *choice = (qb__choice){.variant = variant};
-    if (question->device) return on_device(&a, updates, choice);
-    choice->seconds = choice->predicted = updates / (variant->speed * 1e9);
-    if (variant->features & ~qb__cpu_features()) return "this CPU lacks its instructions";
-    return unusable(&a, choice->values);
+    return question->device ? on_device(&a, updates, choice) : on_cpu(&a, updates, choice);
 }

@@ -5,10 +5,12 @@
 
 #include "base/log.h"
 #include "base/number.h"
+#include "cpu/features.h"
 #include "planner/tuning_file.h"
 #include "planner/tuning_shipped.h"
 
 const char *qb__tuning_device(const qb__device_info *device, char *name, size_t size) {
+    if (!device) return qb__cpu_name();
     qb__print(name, size, device->api == QB__API_OPENCL ? "%s (OpenCL)" : "%s", device->name);
     return name;
 }

@@ -6,26 +6,15 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "base/variant.h"
 #include "device/device.h"
+#include "planner/tuning_file.h"
+#include "planner/tuning_key.h"
 #include "quickbeam/env.h"
 
 /* What `qb tune` measured: per device, variant and shape class, the best parameters and their
  * speed. One JSON file of the user (QB_TUNING, else XDG_CONFIG_HOME/quickbeam/tuning.json, else
  * ~/.config/quickbeam/tuning.json), in front of what is shipped. Like FFTW's wisdom it is read when
  * asked and changed only by qb tune. */
-typedef struct qb__tuning_key {
-    const char *device;     /* its name */
-    const char *variant;    /* "bp_parallel_linear.alu" */
-    size_t slices, columns; /* classes: rounded up to a power of two, slices at most 128 */
-} qb__tuning_key;
-
-enum { QB__TUNING_VALUES = QB__PARAMETERS_MAX};
-
-typedef struct qb__tuning_entry {
-    int values[QB__TUNING_VALUES];
-    double giga_updates; /* a second */
-} qb__tuning_entry;
 
 /* Whether parameters serve; of the file's rows, which may hold anything, only these count. */
 typedef struct qb__tuning_test {
@@ -38,7 +27,7 @@ typedef struct qb__tuning_test {
  */
 bool qb__tuning_find(const qb__tuning_key *key, const qb__tuning_test *serves,
                      qb__tuning_entry *entry);
-/* What a device is called in the tuning file: the same chip behaves differently through OpenCL. */
+/* What a device (NULL: this CPU) is called in the tuning file: the same chip behaves differently through OpenCL. */
 enum { QB__TUNING_NAME = 160 };
 const char *qb__tuning_device(const qb__device_info *device, char *name, size_t size);
 /* The card that stands for this device's architecture, as `device` of a key: its parameters are a
@@ -51,7 +40,4 @@ qb_status qb__tuning_store(const qb__tuning_key *key, const qb__tuning_entry *en
 qb_status qb__tuning_check(void);
 /* A planner's one warning of a file that is there but cannot be used. */
 void qb__tuning_warn(const qb_env *env);
-/* The user's file; empty when there is no home. */
-const char *qb__tuning_path(void);
-
 #endif

@@ -15,7 +15,6 @@
 #include "base/inputs.h"
 #include "base/memory.h"
 #include "io/publication.h"
-#include "planner/tuning.h"
 
 enum { FILE_MAX = 4 << 20, PATH_BYTES = PATH_MAX, NAME_BYTES = PATH_MAX + 40 };
 

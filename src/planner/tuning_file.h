@@ -5,6 +5,9 @@
 #include "base/json.h"
 #include "base/status.h"
 
+/* The user's file; empty when there is no home. */
+const char *qb__tuning_path(void);
+
 /* The file at qb__tuning_path() as an array of rows, empty where there is none. QB_BAD_INPUT, with
  * its name and the remedy, when it is there but cannot be used: it must not be written over then.
  * *rows is the caller's; NULL on failure. */

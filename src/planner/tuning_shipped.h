@@ -2,7 +2,9 @@
 #ifndef QB_PLANNER_TUNING_SHIPPED_H
 #define QB_PLANNER_TUNING_SHIPPED_H
 
-#include "planner/tuning.h"
+#include <stdbool.h>
+
+#include "planner/tuning_key.h"
 
 /* Parameters and speeds measured on machines we had. */
 typedef struct qb__tuning_shipped {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "planner/tuning.h"
 #include "planner/tuning_shipped.h"
 
 #include <string.h>

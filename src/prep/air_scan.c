@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -53,7 +54,7 @@ static qb_status open_band(band *b, const qb__pass *pass, size_t row0, size_t ro
     b->pixels = b->rows * b->info->columns;
     QB__TRY(qb__alloc(b->pixels, sizeof(float), &b->values));
     QB__TRY(qb__alloc(b->pixels, qb_dtype_size(b->info->dtype), &b->raw));
-    if (pass->fields->gain) QB__TRY(find_fields(b, pass->fields));
+    if (b->info->quantity == QB_COUNTS && b->info->flats) QB__TRY(find_fields(b, pass->fields));
 out:
     if (status != QB_OK) close_band(b);
     return status;
@@ -182,10 +183,19 @@ static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
     return options->air != NULL;
 }
 
+/* View by view, in one thread; a percentile is of all values. */
+static double seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads) {
+    (void)rows, (void)threads;
+    double level;
+    const bool all = parse_percentile(options->air, &level) || strcmp(options->air, "auto") == 0;
+    return all ? (double)info->views * (double)info->rows * (double)info->columns * 5e-9 : 0;
+}
+
 /* The open beam of every view, in the region of --air (X0:X1,Y0:Y1 or auto) or at a percentile of the
  * whole view (99.9%): its median transmission, or median counts less dark where there are no flats. */
 static qb_status measure(const qb__pass *pass) {
     const qb_scan_info *info = qb_scan_describe(pass->scan);
+    qb__comm *comm = qb__comm_of(pass->env); /* views are shared out: each rank's levels go to all */
     qb__air_region region;
     band b = {0};
     float *picked = NULL, *air, low = INFINITY, high = 0;
@@ -195,11 +205,18 @@ static qb_status measure(const qb__pass *pass) {
     QB__TRY(qb__alloc(info->views, sizeof *air, &pass->fields->air));
     QB__TRY(qb__alloc(b.pixels, sizeof *picked, &picked));
     air = pass->fields->air;
-    for (size_t v = 0; v < info->views; v++) {
+    const size_t ranks = (size_t)qb__comm_count(comm), rank = (size_t)qb__comm_rank(comm);
+    for (size_t v = info->views * rank / ranks; v < info->views * (rank + 1) / ranks; v++) {
         QB__TRY(qb__check_cancel(pass->env));
         QB__TRY(read_view(&b, v));
         QB__TRY(percentile > 0 ? percentile_level(&b, percentile, v, picked, &air[v])
                                : region_level(&b, &region, v, picked, &air[v]));
+    }
+    for (size_t i = 0; i < ranks; i++) {
+        const size_t v = info->views * i / ranks, end = info->views * (i + 1) / ranks;
+        QB__TRY(qb__comm_bcast(comm, QB_OK, (int)i, air + v, (end - v) * sizeof *air));
+    }
+    for (size_t v = 0; v < info->views; v++) {
         low = fminf(low, air[v]);
         high = fmaxf(high, air[v]);
     }
@@ -216,4 +233,4 @@ out:
 }
 
 const qb__step qb__step_air = {
-    .name = "air", .scope = QB__SCOPE_SCAN, .wanted = wanted, .measure = measure};
+    .name = "air", .scope = QB__SCOPE_SCAN, .wanted = wanted, .seconds = seconds, .measure = measure};

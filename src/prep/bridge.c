@@ -2,6 +2,7 @@
 /* Columns that have no value are bridged by a line between the good ones around them. */
 #include <math.h>
 
+#include "prep/prep.h"
 #include "prep/step.h"
 
 static bool always(const qb_scan_info *info, const qb_prep_options *options) {

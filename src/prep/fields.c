@@ -4,9 +4,11 @@
 
 #include <float.h>
 
+#include "base/comm.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "geometry/partition.h"
 
 void qb__prep_gain(const float *flat, const float *dark, size_t count, float *gain,
                    uint64_t *dead) {
@@ -32,6 +34,24 @@ out:
     return status;
 }
 
+qb_status qb__fields_share(const qb__fields *fields, qb__comm *comm, float *field) {
+    qb_status status = QB_OK;
+    for (int rank = 0; fields->all && status == QB_OK && rank < qb__comm_count(comm); rank++) {
+        size_t first, count;
+        qb__cut_rank(fields->rows, 1, qb__comm_count(comm), rank, &first, &count);
+        status = qb__comm_bcast(comm, QB_OK, rank, field + first * fields->columns, count * fields->columns * sizeof *field);
+    }
+    return status;
+}
+
+/* Of the rows that this rank speaks for. */
+static uint64_t dead_of(const qb__fields *fields) {
+    uint64_t dead = 0;
+    for (size_t i = (fields->own0 - fields->row0) * fields->columns; i < (fields->own1 - fields->row0) * fields->columns; i++)
+        dead += fields->gain[i] == 0;
+    return dead;
+}
+
 static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
     (void)options;
     return info->quantity == QB_COUNTS;
@@ -39,6 +59,12 @@ static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {
 
 static unsigned count(const qb_scan_info *info, const qb_prep_options *options) {
     return wanted(info, options) && info->flats ? 2 : 0;
+}
+
+/* Means of frames, of one thread. */
+static double seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads) {
+    (void)options, (void)threads;
+    return (double)(info->flats + info->darks) * (double)rows * (double)info->columns * 2e-9;
 }
 
 /* Counts without flats are only usable when the open beam can be found in the views themselves. */
@@ -56,21 +82,24 @@ static qb_status check_flats(const qb__pass *pass) {
 
 static qb_status measure(const qb__pass *pass) {
     const qb_scan_info *info = qb_scan_describe(pass->scan);
-    const size_t pixels = pass->fields->rows * pass->fields->columns;
-    uint64_t dead;
+    qb__fields *fields = pass->fields;
+    uint64_t sum[2] = {0, (fields->own1 - fields->own0) * fields->columns}; /* dead ones, all; of all ranks */
     if (!info->flats) return check_flats(pass);
-    qb_status status = qb__fields_load(pass->scan, pass->fields, &dead);
+    qb_status status = fields->rows ? qb__fields_load(pass->scan, fields, &sum[0]) : QB_OK;
+    if (status == QB_OK) sum[0] = dead_of(fields);
+    status = qb__comm_sum(qb__comm_of(pass->env), status, sum, 2);
     if (status != QB_OK) return status;
+    const size_t dead = sum[0], pixels = sum[1];
     if (dead == pixels)
         return qb__fail(QB_BAD_INPUT,
                         "%s: no flat pixel is brighter than its dark field (all %zu are dead): are "
                         "--flats and --darks swapped?",
                         info->path, pixels);
     if (dead)
-        qb__warn(pass->env, "%s: %llu of %zu flat pixels are dead; they are bridged by their neighbours",
-                 info->path, (unsigned long long)dead, pixels);
+        qb__warn(pass->env, "%s: %zu of %zu flat pixels are dead; they are bridged by their neighbours",
+                 info->path, dead, pixels);
     return QB_OK;
 }
 
 const qb__step qb__step_fields = {
-    .name = "fields", .scope = QB__SCOPE_SCAN, .wanted = wanted, .fields = count, .measure = measure};
+    .name = "fields", .scope = QB__SCOPE_SCAN, .wanted = wanted, .fields = count, .seconds = seconds, .measure = measure};

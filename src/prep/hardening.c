@@ -3,6 +3,7 @@
  * is left of it is harder. The line integral p of one material is made proportional again by
  *   p + A p^2 + B p^3
  * (Herman, Phys. Med. Biol. 24 (1979) 81), A and B from a wedge or a disc of that material. */
+#include "prep/prep.h"
 #include "prep/step.h"
 
 static bool wanted(const qb_scan_info *info, const qb_prep_options *options) {

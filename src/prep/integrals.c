@@ -2,6 +2,7 @@
 /* The two ways to line integrals, by the loops of cpu/rows/lines.h, which fuse all that happens to a
  * number: dark, gain, air and -ln of counts and transmissions; dark and a check of what are
  * integrals already. One of them is the first value step of every scan. */
+#include "prep/prep.h"
 #include "prep/step.h"
 
 static bool logarithm(const qb_scan_info *info, const qb_prep_options *options) {

@@ -9,7 +9,7 @@
 #include "quickbeam/recon.h"
 #include "quickbeam/scan.h"
 
-typedef struct qb__step qb__step;
+typedef struct qb__step qb__step; /* step.h */
 
 enum { QB__PREP_STEPS = 8 };
 

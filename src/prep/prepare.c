@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "geometry/partition.h"
 #include "prep/step.h"
 
 enum { NOTES = 16 };
@@ -25,15 +27,43 @@ size_t qb__prepare_bytes(const qb_scan_info *info, const qb_prep_options *option
     return fields * rows * info->columns * sizeof(float);
 }
 
-qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, size_t row0, size_t row1,
-                             size_t row_step, const qb_env *env, qb__prepare **out) {
+double qb__prepare_seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads) {
+    double seconds = 0;
+    for (const qb__step *const *s = qb__steps; *s; s++)
+        if ((*s)->seconds && (*s)->wanted(info, options)) seconds += (*s)->seconds(info, options, rows, threads);
+    return seconds;
+}
+
+bool qb__prepare_reads_all(const qb_scan_info *info, const qb_prep_options *options) {
+    for (const qb__step *const *s = qb__steps; *s; s++)
+        if ((*s)->reads_all && (*s)->wanted(info, options)) return true;
+    return false;
+}
+
+static qb__fields fields_of(const qb__prepared *rows, size_t columns, qb__comm *comm) {
+    qb__fields f = {.row0 = rows->row0, .rows = rows->row1 - rows->row0, .step = rows->step ? rows->step : 1, .columns = columns,
+                    .own0 = rows->row0, .own1 = rows->row1, .all = rows->all && comm};
+    if (f.all) {
+        size_t first, count;
+        qb__cut_rank(f.rows, 1, qb__comm_count(comm), qb__comm_rank(comm), &first, &count);
+        f.own0 = rows->row0 + first;
+        f.own1 = f.own0 + count;
+    } else if (comm) {
+        f.own0 = rows->own0;
+        f.own1 = rows->own1;
+    }
+    return f;
+}
+
+qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, const qb__prepared *rows, const qb_env *env,
+                             qb__prepare **out) {
     *out = NULL;
     const qb_scan_info *info = qb_scan_describe(scan);
     qb__prepare *prepare;
     qb_status status = qb__alloc(1, sizeof *prepare, &prepare);
     if (status != QB_OK) return status;
     qb__fields *fields = &prepare->fields;
-    *fields = (qb__fields){.row0 = row0, .rows = row1 - row0, .step = row_step ? row_step : 1, .columns = info->columns};
+    *fields = fields_of(rows, info->columns, qb__comm_of(env));
     prepare->steps = (qb__prep){.quantity = info->quantity,
                                 .dtype = info->dtype,
                                 .columns = info->columns,
@@ -71,9 +101,18 @@ void qb__prepare_row(const qb__prepare *prepare, size_t view, size_t row, const 
     qb__prep_row(&prepare->steps, view, row - prepare->fields.row0, raw, out, counts);
 }
 
+void qb__prepare_view(const qb__prepare *prepare, size_t view, size_t row0, size_t rows, const void *raw, float *out,
+                      qb__prep_counts *counts) {
+    const size_t columns = prepare->steps.columns, bytes = columns * qb_dtype_size(prepare->steps.dtype);
+    for (size_t r = 0; r < rows; r++)
+        qb__prepare_row(prepare, view, row0 + r, (const char *)raw + r * bytes, out + r * columns, counts);
+}
+
 const qb__prep *qb__prepare_steps(const qb__prepare *prepare) { return &prepare->steps; }
 
 size_t qb__prepare_rows_held(const qb__prepare *prepare) { return prepare->fields.rows; }
+
+size_t qb__prepare_first_row(const qb__prepare *prepare) { return prepare->fields.row0; }
 
 void qb__prep_define(const qb__prep *prep, qb__macros *macros) {
     const qb__step *const *lists[] = {prep->value, prep->row};

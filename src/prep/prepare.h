@@ -12,20 +12,38 @@
  * the fields that their passes made of some rows. Made once, then read from any thread. */
 typedef struct qb__prepare qb__prepare;
 
-/* For rows row0 <= row < row1, every `step`-th. Runs the passes over the scan: its fields, and what else is asked for
- * (the air region of every view). Says what it decided. `options` must outlive it. */
-qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, size_t row0, size_t row1,
-                             size_t step, const qb_env *env, qb__prepare **prepare);
+/* Detector rows row0 <= row < row1, every `step`-th (0 = 1). Where ranks share a job each has rows that no other speaks for when
+ * they say together what was found: own0 <= row < own1; or all ranks have all rows and share a pass over them. */
+typedef struct qb__prepared {
+    size_t row0, row1, step;
+    size_t own0, own1; /* not looked at where all have all, or on one's own */
+    bool all;
+} qb__prepared;
+
+/* Runs the passes over the scan: its fields, and what else is asked for (the air region of every view). Says what it decided.
+ * `options` must outlive it. */
+qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, const qb__prepared *rows, const qb_env *env,
+                             qb__prepare **prepare);
+/* Whether the passes read every view of every row, those of its own where ranks share them. */
+bool qb__prepare_reads_all(const qb_scan_info *info, const qb_prep_options *options);
 /* Bytes it will hold, for planning. */
 size_t qb__prepare_bytes(const qb_scan_info *info, const qb_prep_options *options, size_t rows);
+/* Seconds that making it is forecast to take on so many threads. */
+double qb__prepare_seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads);
 void qb__prepare_destroy(qb__prepare *prepare); /* NULL-safe */
 /* One detector row of one view, as qb__prep_row; `row` counts from the scan's first. */
 void qb__prepare_row(const qb__prepare *prepare, size_t view, size_t row, const void *raw, float *out,
                      qb__prep_counts *counts);
+/* Rows row0 <= row < row0 + rows of one view, as they lie one behind the other, raw and prepared. */
+void qb__prepare_view(const qb__prepare *prepare, size_t view, size_t row0, size_t rows, const void *raw, float *out,
+                      qb__prep_counts *counts);
+/* Of numbers to line integrals that takes one thread so many a second, about. */
+#define QB__PREPARED 0.5e9
 /* The steps, for devices that do them by themselves; row 0 of their fields is the first prepared, of
- * qb__prepare_rows_held. */
+ * qb__prepare_rows_held: qb__prepare_first_row of the scan. */
 const qb__prep *qb__prepare_steps(const qb__prepare *prepare);
 size_t qb__prepare_rows_held(const qb__prepare *prepare);
+size_t qb__prepare_first_row(const qb__prepare *prepare);
 /* The macros of the steps that prepare_rows.clh must be told of. */
 void qb__prep_define(const qb__prep *prep, qb__macros *macros);
 

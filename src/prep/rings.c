@@ -18,12 +18,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/sort.h"
 #include "base/status.h"
+#include "planner/rates.h"
 #include "prep/air.h"
+#include "prep/fields.h"
 #include "prep/prepare.h"
 #include "prep/step.h"
 
@@ -161,14 +164,43 @@ static unsigned count(const qb_scan_info *info, const qb_prep_options *options) 
     return wanted(info, options) && !(info->quantity == QB_COUNTS && info->flats);
 }
 
+/* How strong the stripes are. */
+typedef struct strength {
+    double squares, largest, pixels;
+} strength;
+
+/* All of the scan is read for it, too, between blocks. */
+static double seconds(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads) {
+    const bool sorting = options->rings == QB_RINGS_SORT;
+    const double values = (double)info->views * (double)rows * (double)info->columns;
+    return values / qb__rate(sorting ? QB__RATE_SORT : QB__RATE_WAVELET, sorting ? 25e6 : 40e6) / threads;
+}
+
 /* The pixel's field less its stripe: of line integrals what is taken off, else the gain. */
-static void apply(const rings *r, size_t row, bool lines, float *field, double *sum, double *largest) {
+static void apply(const rings *r, size_t row, bool lines, float *field, strength *s) {
     for (size_t i = 0; i < r->columns; i++) {
         double f = (double)r->stripes[row * r->columns + i];
         field[i] = (float)(lines ? field[i] + f : field[i] * exp(f));
-        *sum += f * f;
-        *largest = fmax(*largest, fabs(f));
+        s->squares += f * f;
+        s->largest = fmax(s->largest, fabs(f));
     }
+    s->pixels += (double)r->columns;
+}
+
+/* Of all ranks, each of which has its rows. */
+static qb_status add_up(qb__comm *comm, strength *s) {
+    const strength mine = *s;
+    strength *all = NULL;
+    const qb_status room = qb__alloc((size_t)qb__comm_count(comm), sizeof *all, &all);
+    const qb_status status = qb__comm_gather(comm, room, &mine, sizeof mine, all);
+    *s = (strength){0};
+    for (int i = 0; status == QB_OK && i < qb__comm_count(comm); i++) {
+        s->squares += all[i].squares;
+        s->pixels += all[i].pixels;
+        s->largest = fmax(s->largest, all[i].largest);
+    }
+    qb__free(all);
+    return status;
 }
 
 /* The block of rows that begins there, those that nobody will ask for left out. */
@@ -231,7 +263,7 @@ static qb_status measure(const qb__pass *pass) {
     qb__fields *fields = pass->fields;
     const bool lines = info->quantity == QB_LINE_INTEGRAL;
     float **field = lines ? &fields->dark : &fields->gain;
-    double sum = 0, largest = 0;
+    strength found = {0}, others = {0};
     rings r = {0};
     qb__pool *pool;
     qb_status status = qb__pool_create(pass->env ? pass->env->threads : 0, &pool);
@@ -239,20 +271,25 @@ static qb_status measure(const qb__pass *pass) {
     const int threads = qb__pool_threads(pool);
     QB__TRY(make_field(fields, lines ? 0 : 1, field));
     QB__TRY(open_rings(pass, &r, threads));
-    const size_t block = r.rows, end = fields->row0 + fields->rows, step = fields->step;
-    for (size_t row = fields->row0; row < end; row += block * step) {
+    const size_t block = r.rows, step = fields->step;
+    const size_t first = fields->all ? fields->own0 : fields->row0, end = fields->all ? fields->own1 : fields->row0 + fields->rows;
+    for (size_t row = first; row < end; row += block * step) {
         QB__TRY(qb__check_cancel(pass->env));
-        qb__progress(pass->env, "finding rings", row - fields->row0, fields->rows);
+        qb__progress(pass->env, "finding rings", row - first, end - first);
         r.rows = qb__smaller(block, qb__ceil_div(end - row, step));
         QB__TRY(read_block(pass, &r, row, pool));
         qb__pool_for(pool, r.rows, find_stripes, &r);
-        for (size_t i = 0; i < r.rows; i++)
-            apply(&r, i, lines, *field + (row + i * step - fields->row0) * r.columns, &sum, &largest);
+        for (size_t i = 0; i < r.rows; i++) {
+            const size_t at = row + i * step;
+            const bool own = at >= fields->own0 && at < fields->own1; /* another rank speaks for the others */
+            apply(&r, i, lines, *field + (at - fields->row0) * r.columns, own ? &found : &others);
+        }
     }
-    qb__progress(pass->env, "finding rings", fields->rows, fields->rows);
+    qb__progress(pass->env, "finding rings", end - first, end - first);
+    QB__TRY(qb__fields_share(fields, qb__comm_of(pass->env), *field));
+    QB__TRY(add_up(qb__comm_of(pass->env), &found));
     snprintf(pass->note, pass->note_size, "%s: stripes of %.2g rms, at most %.2g",
-             names[pass->options->rings], sqrt(sum / (double)(qb__ceil_div(fields->rows, step) * fields->columns)),
-             largest);
+             names[pass->options->rings], sqrt(found.squares / found.pixels), found.largest);
     qb__info(pass->env, "rings, %s", pass->note);
 out:
     close_rings(&r, threads);
@@ -264,4 +301,6 @@ const qb__step qb__step_rings = {.name = "rings",
                                  .scope = QB__SCOPE_SCAN,
                                  .wanted = wanted,
                                  .fields = count,
+                                 .reads_all = true,
+                                 .seconds = seconds,
                                  .measure = measure};

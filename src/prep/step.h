@@ -5,8 +5,12 @@
 #include <stdbool.h>
 
 #include "kernels/macros.h"
-#include "prep/prep.h"
 #include "quickbeam/recon.h"
+#include "quickbeam/scan.h"
+
+typedef struct qb__step qb__step;
+typedef struct qb__prep qb__prep; /* prep.h */
+typedef struct qb__prep_counts qb__prep_counts;
 
 /* One step from a detector's numbers to line integrals: a file with its functions and a row in
  * steps.c, where the order of the rows is the order of the work. Where it works: */
@@ -21,6 +25,8 @@ typedef enum qb__scope {
 typedef struct qb__fields {
     size_t row0, rows, columns;
     size_t step; /* only rows row0, row0 + step, ... will be asked for */
+    size_t own0, own1; /* rows that this rank speaks for, alone; on its own: all */
+    bool all;          /* every rank has all rows, and finds what a pass finds of its own ones: qb__fields_share() */
     float *dark; /* taken off the numbers, whatever they are */
     float *gain; /* then multiplied by: 1/(flat - dark), 0 where the flat is dead */
     float *air;  /* [view] then divided by: open beam; neither for line integrals */
@@ -51,6 +57,9 @@ struct qb__step {
     bool (*wanted)(const qb_scan_info *info, const qb_prep_options *options);
     /* How many fields [row][column] a scan step's pass adds, for planning; NULL: none. */
     unsigned (*fields)(const qb_scan_info *info, const qb_prep_options *options);
+    bool reads_all; /* a scan step's pass reads every view of these */
+    /* Seconds that a scan step's pass over so many rows is forecast to take on so many threads; NULL: next to none. */
+    double (*seconds)(const qb_scan_info *info, const qb_prep_options *options, size_t rows, int threads);
     /* A scan step's pass. qb__prepare_rows() gives it line integrals as far as fields make them,
      * without what value steps correct afterwards. Memory beside its fields stays below what streaming will take, or is cut
      * into blocks of rows. */

@@ -9,7 +9,7 @@
 #include "job/volume_out.h"
 #include "prep/prepare.h"
 
-/* Who computes a chunk: the CPU, devices. A method (reconstruction.h) decides what is to be done, an
+/* Who computes a chunk: the CPU, devices. A method (method.h) decides what is to be done, an
  * engine how, and the frame which engine: of those that offer to do it the one whose forecast of the
  * whole job is the shortest. An engine is a row of its method's table and files of its own. */
 
@@ -33,6 +33,7 @@ typedef struct qb__running {
     char **scratch;             /* [threads] of what scratch() said */
     qb__prep_counts *counts;    /* [threads] */
     qb__volume_out *volume;     /* open: where the images go */
+    const qb__comm_grid *ranks; /* that share slabs and views; NULL = none */
     bool *taken;                /* to be set where the scan's numbers are taken without being read */
     cJSON *report;
     qb_job *job;                /* for the provenance of files beside the output */
@@ -44,6 +45,7 @@ typedef struct qb__offer {
     void *state;         /* its own; NULL: it has no part in this job */
     bool named;          /* the user named it, or what only it does: no other may take over */
     bool timed;          /* of the cuts that fit, take the fastest and not the first */
+    bool converts;       /* what it hands on is as the file will have it, clamped values counted */
     qb__cut_space space; /* how the job may be cut; callbacks and cap.host are the frame's */
 } qb__offer;
 
@@ -58,11 +60,13 @@ typedef struct qb__engine {
     qb_status (*decide)(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer);
     /* Slabs were cut anew, as in qb__cut_space; may be NULL. */
     void (*slabs)(void *state, const qb__cut *cut, const size_t *edge);
-    /* Bytes a cut holds besides rings and scratch; bytes of a thread's scratch. */
+    /* Bytes a cut holds besides rings and scratch; bytes of a thread's scratch (NULL: none). */
     qb__room (*memory)(void *state, const qb__cut *cut);
     size_t (*scratch)(void *state, const qb__cut *cut);
-    /* Of the whole job, transfers counted; before its first chunk: starting up, compiling. The latter
-     * may be NULL: nothing. */
+    /* Asked only where none before it has offered: it takes the least room, and longer. */
+    bool last;
+    /* Of the whole job, transfers counted (NULL: what its stages are forecast to take, played through); before its
+     * first chunk: starting up, compiling. The latter may be NULL: nothing. */
     double (*seconds)(void *state, const qb__cut *cut);
     double (*start)(void *state);
     /* Nothing fits, not even `least`; what there was no room for is the detail when that was found by

@@ -5,13 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/features.h"
 #include "io/scan.h"
 #include "io/tensor.h"
+#include "io/tensor_stack.h"
 #include "job/budget.h"
+#include "job/content.h"
+#include "job/greys.h"
 #include "planner/storage.h"
+#include "recon/reconstruction.h"
 #include "recon/reconstruction_parts.h"
 
 static void destroy(qb_job *job) {
@@ -26,7 +31,9 @@ static void destroy(qb_job *job) {
     cJSON_Delete(r->remarks);
     qb__free(r->command);
     qb__free(r->input);
-    qb__free(r->edge);
+    qb__free(r->pick.edge);
+    qb__free(r->pick.todo);
+    qb__free(r->share.parts);
     qb__free(r);
 }
 
@@ -84,22 +91,6 @@ static cJSON *remarks_of(qb__reconstruction *r) {
     return cJSON_Duplicate(r->remarks, true);
 }
 
-/* What reading and writing take, where these storages were measured (qb bench io); the longer, as they overlap. */
-static double storage_seconds(const qb__reconstruction *r, cJSON *plan) {
-    const qb_scan_info *info = r->task.info;
-    const qb__decision *d = &r->decision;
-    const size_t threads = (size_t)r->task.threads;
-    const double write = qb__volume_write_seconds(&r->volume, threads);
-    qb__storage storage;
-    double read = 0;
-    if (r->task.scan && qb__storage_find(r->task.input, &storage))
-        read = (double)info->views * (double)(d->row1 - d->row0) * (double)info->columns *
-               (double)qb_dtype_size(info->dtype) / qb__storage_rate(storage.read, threads);
-    if (read > 0) cJSON_AddNumberToObject(plan, "read_seconds", read);
-    if (write > 0) cJSON_AddNumberToObject(plan, "write_seconds", write);
-    return fmax(read, write);
-}
-
 /* As many threads as were found to pay. */
 static void limit_reading(const qb__reconstruction *r) {
     qb__storage storage;
@@ -109,7 +100,7 @@ static void limit_reading(const qb__reconstruction *r) {
 
 qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     const qb__candidate *c = qb__chosen(r);
-    const qb__cut *cut = &r->cut;
+    const qb__cut *cut = &r->pick.cut;
     cJSON *plan = remarks_of(r);
     qb__describe_subject(plan, &r->decision.subject);
     qb__describe_options(plan, r->method->params, r->options);
@@ -121,8 +112,8 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     cJSON_AddNumberToObject(plan, "chunks", (double)cut->slabs);
     cJSON_AddNumberToObject(plan, "views_per_block", (double)cut->views);
     cJSON_AddNumberToObject(plan, "ring_slots", cut->slots);
-    cJSON_AddNumberToObject(plan, "start_seconds", r->start);
-    qb__describe_cost(plan, &r->volume, r->memory, fmax(cut->seconds, storage_seconds(r, plan)));
+    cJSON_AddNumberToObject(plan, "start_seconds", r->pick.start);
+    qb__describe_cost(plan, &r->volume, r->pick.memory, qb__reconstruction_forecast(r, plan));
     qb__job_add_warnings(&r->job, plan); /* of the text; in provenance they stand beside the plan */
     cJSON_Delete(r->job.plan);
     r->job.plan = plan;
@@ -140,12 +131,19 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(check_dtype(r));
     begin_subject(r, &d->subject);
     QB__TRY(r->method->decide(&r->task, r->plan, env, r->job.plan, d));
-    r->volume = (qb__volume_out){.options = &r->output,
+    QB__TRY(qb__ranks_share(r, env));
+    r->volume = (qb__volume_out){.comm = r->comm,
+                                 .first = r->share.first,
+                                 .count = r->share.count,
+                                 .options = &r->output,
                                  .stack = d->stack,
                                  .hu = d->hu,
                                  .mask = d->mask,
-                                 .beside = d->beside};
+                                 .threads = r->task.threads,
+                                 .beside = d->beside,
+                                 .keep = {.resume = d->resume}};
     QB__TRY(qb__volume_spread(&r->volume, env));
+    QB__TRY(qb__keep_check(r));
     limit_reading(r);
     r->cap = qb__memory_cap(env);
     r->held = qb__held_bytes(&(qb__held){
@@ -158,6 +156,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
         .more = d->more});
     QB__TRY(qb__engines_decide(r, env));
     QB__TRY(qb__engines_choose(r, 0, env));
+    QB__TRY(qb__ranks_cut(r));
     if (r->method->before) QB__TRY(r->method->before(r->plan, r->held, r->cap, env, &r->before));
     qb__engines_settle(r);
     status = qb__reconstruction_describe(r);
@@ -184,39 +183,67 @@ static void release(qb__reconstruction *r) {
         c->engine->finish(c->offer.state, NULL, NULL);
     qb__engines_close(r);
     r->opened = r->finished = false;
+    if (r->method->measured) r->method->measured(r->plan);
     qb__prepare_destroy(r->prepare);
     qb__pool_destroy(r->pool);
     r->prepare = NULL;
     r->pool = NULL;
     r->running = (qb__running){0};
     qb__volume_abort(&r->volume);
+    if (r->task.scan) qb__digest_leave(&r->task.scan->digests, &r->job.digest);
+}
+
+/* The range of integers, from the middle slice, by the rank that has it. */
+static qb_status find_range(qb__reconstruction *r) {
+    const qb_stack *stack = &r->volume.stack;
+    const int from = qb__cut_owner(stack->shape[0], qb__larger(1, r->decision.grain), qb__comm_count(r->comm),
+                                   stack->shape[0] / 2);
+    double range[2];
+    qb_status status = QB_OK;
+    if (qb__comm_rank(r->comm) == from) status = r->method->range(r->plan, &r->running, &range[0], &range[1]);
+    status = qb__comm_bcast(r->comm, status, from, range, sizeof range);
+    if (status != QB_OK) return status;
+    r->volume.low = range[0], r->volume.high = range[1];
+    return QB_OK;
 }
 
 static qb_status open_output(qb__reconstruction *r, const qb_env *env) {
     if (!qb_dtype_is_float(qb__volume_dtype(&r->volume)) && r->output.range.count == 0) {
-        qb_status status =
-            r->method->range(r->plan, &r->running, &r->volume.low, &r->volume.high);
+        qb_status status = find_range(r);
         if (status != QB_OK) return status;
     }
+    qb__keep_begin(r);
     return qb__volume_open(&r->volume, env);
 }
 
-static qb_status stream(qb__reconstruction *r, const qb_env *env) {
-    const qb__candidate *c = qb__chosen(r);
-    cJSON *report = r->job.report;
+static qb_status stream(qb__reconstruction *r, const qb_env *env, qb__prep_counts *sum) {
     const int threads = r->task.threads;
-    qb__prep_counts *counts = r->running.counts;
+    qb__prep_counts *counts;
     qb__pipeline_report times;
     qb_status status;
+    status = qb__engines_open(r, env);
+    if (r->share.ranks) status = qb__agree(r->comm, status); /* nobody waits for one that has not come so far */
+    if (status != QB_OK) goto out;
+    QB__TRY(qb__keep_leave_out(r, env));
+    const qb__candidate *c = qb__chosen(r); /* opening may have chosen another one */
+    counts = r->running.counts;
     QB__TRY(qb__pipeline_run(r->line, r->running.pool, env, &times));
-    if (c->engine->finish) QB__TRY(c->engine->finish(c->offer.state, report, &counts[0]));
+    if (c->engine->finish) QB__TRY(c->engine->finish(c->offer.state, r->job.report, &counts[0]));
     r->finished = true;
+    for (int i = 0; i < threads; i++) qb__prep_counts_add(sum, &counts[i]);
+    qb__report_stages(r->job.report, &times, threads);
+out:
+    return status;
+}
+
+/* This rank's part is done, or has failed; what all of them did. */
+static qb_status sum_up(qb__reconstruction *r, const qb_env *env, qb__prep_counts *sum, qb_status status) {
+    QB__TRY(qb__ranks_sum(r, status, sum));
     if (r->prepare) {
-        QB__TRY(qb__prepare_check(r->task.input, counts, threads));
-        qb__prepare_report(r->prepare, counts, threads, report, env);
+        if (!r->volume.keep.done) QB__TRY(qb__prepare_check(r->task.input, sum, 1)); /* else of a part */
+        qb__prepare_report(r->prepare, sum, 1, r->job.report, env);
     }
-    qb__report_stages(report, &times, threads);
-    if (r->method->end) QB__TRY(r->method->end(r->plan, report, r->volume.set));
+    if (r->method->end) QB__TRY(r->method->end(r->plan, r->job.report, r->volume.set));
 out:
     return status;
 }
@@ -244,14 +271,48 @@ static qb_status finish_output(qb__reconstruction *r, const qb_env *env) {
     const qb__candidate *c = qb__chosen(r);
     cJSON *report = r->job.report;
     cJSON_AddStringToObject(report, "kind", r->method->only_float ? "projections" : "volume");
-    qb__volume_report(&r->volume, report, env);
+    char *provenance = NULL;
+    qb_status status = qb__volume_report(&r->volume, report, env);
+    if (status != QB_OK) return status;
     report_arrays(r);
     cJSON_AddStringToObject(report, "output", r->output.output);
     cJSON_AddStringToObject(report, "kernel", c->engine->kernel(c->offer.state));
-    char *provenance;
-    qb_status status = qb__provenance(&r->job, r->command, r->task.input, &provenance);
-    if (status == QB_OK) status = qb__volume_commit(&r->volume, provenance);
+    status = qb__ranks_report(r, status);
+    if (r->decision.digest) qb__content_add_images(r->job.content, "volume", r->decision.digest);
+    if (status == QB_OK && qb__comm_rank(r->comm) == 0)
+        status = qb__provenance(&r->job, r->command, r->task.input, &provenance);
+    status = qb__volume_commit(&r->volume, status, provenance, report);
     cJSON_free(provenance);
+    return status;
+}
+
+static qb_status begin_digest(qb_scan *scan, qb__digest *digest, const qb__share *share) {
+    const qb_scan_info *info = &scan->info;
+    const size_t row = info->columns * qb_dtype_size(info->dtype);
+    const qb_status status = qb__digest_begin(digest, info->views, info->rows, row, share->own0, share->own1);
+    qb__digest_except(digest, 0, share->view0);
+    qb__digest_except(digest, share->view0 + share->views, info->views);
+    if (status == QB_OK) qb__digest_join(&scan->digests, digest);
+    return status;
+}
+
+static qb_status begin_source_digest(const qb__source *source, qb__digest *digest) {
+    const size_t *shape = source->shape;
+    return qb__digest_begin(digest, shape[0], shape[1], shape[2] * qb_dtype_size(source->dtype), 0, shape[1]);
+}
+
+/* Of ranks that share views and all have all rows a line may be read by one in a pass and by another one later. It is in one
+ * digest: where a pass reads all lines, that of whom it reads them for; else of whom they are streamed to. */
+static qb_status prepare(qb__reconstruction *r, const qb_env *env) {
+    const qb__decision *d = &r->decision;
+    const qb__share *share = &r->share;
+    const qb__prepared rows = {.row0 = d->row0, .row1 = d->row1, .step = d->row_step, .own0 = share->own0, .own1 = share->own1,
+                               .all = share->ranks != NULL};
+    qb_status status = QB_OK;
+    const bool late = share->ranks && !d->summed && !qb__prepare_reads_all(r->task.info, &r->prep);
+    if (late) qb__digest_leave(&r->task.scan->digests, &r->job.digest);
+    status = qb__prepare_create(r->task.scan, &r->prep, &rows, env, &r->prepare);
+    if (late) qb__digest_join(&r->task.scan->digests, &r->job.digest);
     return status;
 }
 
@@ -259,27 +320,30 @@ static qb_status begin(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     qb_status status = QB_OK;
     r->running = (qb__running){
-        .env = env, .report = r->job.report, .job = &r->job, .command = r->command,
+        .env = env, .ranks = r->share.ranks, .report = r->job.report, .job = &r->job, .command = r->command,
         .volume = &r->volume, .taken = &r->taken};
     bool anew = false;
     if (r->candidates == 0) QB__TRY(decide_anew(r, env)); /* failed in a run before */
     qb_scan *scan = r->task.scan;
-    if (scan) QB__TRY(qb__scan_digest_begin(&scan->digest, &scan->info, d->row0, d->row1));
+    if (scan) QB__TRY(begin_digest(scan, &r->job.digest, &r->share));
+    if (d->digest) QB__TRY(begin_source_digest(d->source, d->digest));
     if (r->method->begin) QB__TRY(r->method->begin(r->plan, env, r->job.report, &anew));
     if (anew) QB__TRY(decide_anew(r, env));
     const qb__candidate *c = qb__chosen(r);
     if (r->task.scan)
-        QB__TRY(qb__prepare_create(r->task.scan, &r->prep, d->row0, d->row1, d->row_step, env, &r->prepare));
+        QB__TRY(prepare(r, env));
     r->running.prepare = r->prepare;
     if (c->engine->pool) r->running.pool = c->engine->pool(c->offer.state);
     if (!r->running.pool) QB__TRY(qb__pool_create(r->task.threads, &r->pool));
     if (!r->running.pool) r->running.pool = r->pool;
+    if (r->method->measure) QB__TRY(r->method->measure(r->plan, &r->running));
 out:
     return status;
 }
 
 static qb_status run(qb_job *job, const qb_env *env) {
     qb__reconstruction *r = (qb__reconstruction *)job;
+    qb__prep_counts sum = {0};
     qb_status status;
     if (!r->decision.instead) QB__TRY(qb__volume_room(&r->volume));
     QB__TRY(begin(r, env));
@@ -288,12 +352,13 @@ static qb_status run(qb_job *job, const qb_env *env) {
         goto out;
     }
     QB__TRY(open_output(r, env));
-    QB__TRY(qb__engines_open(r, env));
-    QB__TRY(stream(r, env));
+    status = qb__idle(r) ? QB_OK : stream(r, env, &sum);
+    QB__TRY(sum_up(r, env, &sum, status));
     status = finish_output(r, env);
+    if (status == QB_OK && r->method->named) r->method->named(r->plan);
 out:
     release(r);
-    return status;
+    return qb__agree(r->comm, status);
 }
 
 /* What was odd when the scan was opened; a geometry of its own states the angles. */
@@ -305,6 +370,14 @@ static void keep_problems(qb__reconstruction *r, const qb__request *request) {
     }
 }
 
+/* Like a cap on memory that nothing takes: a configuration carries it from run to run, so it is said and not refused. */
+static void tell_idle(const qb__reconstruction *r, const qb_env *env) {
+    qb__greys window;
+    const bool asked = qb__greys_parse(r->output.window, &window) == QB_OK && window.asked;
+    if (asked && !r->output.preview && !r->decision.instead)
+        qb__info(env, "--window has no effect: no picture is made without --preview FILE.png");
+}
+
 static qb_status spare(const qb__reconstruction *r, const qb_env *env) {
     if (r->decision.instead) return r->method->spare(r->plan, &r->job.inputs, env);
     return qb__volume_spare(&r->volume, &r->job.inputs, env);
@@ -314,13 +387,15 @@ qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *r
                                   const qb_env *env, qb_job **job) {
     qb__reconstruction *r;
     *job = NULL;
-    qb_status status = qb__alloc(1, sizeof *r, &r);
+    qb_status status = qb__env_check(env);
+    if (status == QB_OK) status = qb__alloc(1, sizeof *r, &r);
     if (status != QB_OK) return status;
     r->job.run = run;
     r->job.destroy = destroy;
     r->method = method;
     r->job.scan = request->scan;
     env = qb__job_listen(&r->job, env);
+    r->comm = env->ranks;
     keep_problems(r, request);
     status = copy_request(r, request, env);
     if (request->scan) r->job.inputs.also[0] = &request->scan->inputs;
@@ -329,6 +404,8 @@ qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *r
     if (status == QB_OK) status = decide(r, env);
     qb__inputs_end(&r->job.inputs);
     if (status == QB_OK) status = spare(r, env);
+    if (status == QB_OK) tell_idle(r, env);
+    status = qb__ranks_agree(r, status);
     if (status == QB_OK)
         *job = &r->job;
     else

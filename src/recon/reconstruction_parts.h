@@ -2,9 +2,10 @@
 #ifndef QB_RECON_RECONSTRUCTION_PARTS_H
 #define QB_RECON_RECONSTRUCTION_PARTS_H
 
-#include "recon/reconstruction.h"
+#include "base/comm.h"
+#include "recon/method.h"
 
-/* Of reconstruction.c and reconstruction_engines.c alone. */
+/* Of the files reconstruction_*.c alone. */
 
 enum { QB__ENGINES_MAX = 4 };
 
@@ -16,6 +17,28 @@ typedef struct qb__candidate {
     qb__offer offer;
     qb__cut cut; /* the best that fits */
 } qb__candidate;
+
+/* Which one computes, in which cut; written by reconstruction_cut.c. */
+typedef struct qb__pick {
+    int chosen;    /* of the candidates */
+    qb__cut cut;   /* its own, or a smaller one where there was less room */
+    size_t *edge;  /* [slices or views + 2] images of each chunk of the output; ... */
+    size_t *begin, *end; /* ... and of those, behind them, the ones that this rank writes */
+    size_t *todo; /* chunks of the output that are not there yet, where some are; NULL: all are made */
+    size_t memory; /* forecast of the peak */
+    double start;  /* seconds before the first chunk */
+} qb__pick;
+
+/* What of the job is this rank's; written by reconstruction_ranks.c. */
+typedef struct qb__share {
+    const qb__comm_grid *ranks; /* as a grid; NULL: a run of slices each */
+    qb__comm_part *parts; /* [2 * columns] what those of a row send each other */
+    qb__cut_grid grid;   /* the same for the cut; no rows: none */
+    size_t first, count; /* slices that this rank makes; none: it only waits for the others, or works for them */
+    size_t row0, row1;   /* detector rows of the whole job */
+    size_t view0, views; /* that this rank's digest is of */
+    size_t own0, own1;   /* those of this rank's that the one before does not read, too: they are in its digest */
+} qb__share;
 
 struct qb__reconstruction {
     qb_job job;
@@ -31,13 +54,14 @@ struct qb__reconstruction {
     qb__volume_out volume;
 
     qb__candidate candidate[QB__ENGINES_MAX]; /* in the order in which they are tried */
-    int candidates, chosen;
-    qb__cut cut;   /* of the chosen one: its own, or a smaller one where there was less room */
-    size_t *edge;  /* [slices or views + 2] images of each chunk of the output */
+    int candidates;
+    qb__pick pick;
     size_t cap, held, before;
-    size_t memory; /* forecast of the peak */
-    double start;  /* seconds before the first chunk */
     bool ends;     /* the last engine asked leaves nothing to ask others */
+    bool full;     /* the cap has no room for one that was asked */
+
+    qb__comm *comm;      /* those that share the job; NULL = none */
+    qb__share share;
 
     /* while running */
     qb__running running;
@@ -48,21 +72,76 @@ struct qb__reconstruction {
     bool opened, finished; /* the engine, in this run */
 };
 
+static inline bool qb__idle(const qb__reconstruction *r) { return r->comm && r->share.count == 0 && !r->share.ranks; }
+
 static inline qb__candidate *qb__chosen(qb__reconstruction *r) {
-    return &r->candidate[r->chosen];
+    return &r->candidate[r->pick.chosen];
 }
+
+/* ---- what a cut holds and takes with an engine (reconstruction_cut.c) ---- */
+
+/* Chunks that the first stage makes. */
+size_t qb__candidate_chunks(const qb__candidate *c, const qb__cut *cut);
+/* From reading to writing; how many. */
+int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *stages);
+size_t qb__candidate_scratch(const qb__candidate *c, const qb__cut *cut); /* bytes of a thread */
+double qb__candidate_seconds(const qb__candidate *c, const qb__cut *cut); /* without starting the engine */
+/* The best cut of its offer, of this rank's slices, into c->cut; *fits false, and a failure, where none fits. */
+qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits);
+/* Take that candidate, with its cut, and say so. */
+qb_status qb__engines_choose(qb__reconstruction *r, int number, const qb_env *env);
+/* What follows from r->pick.cut: edges, forecasts. */
+void qb__engines_settle(qb__reconstruction *r);
+/* The stages of the chosen engine and its cut; how many chunks the first one makes. */
+int qb__engines_stages(qb__reconstruction *r, qb__stage *stages, size_t *chunks);
+
+/* ---- which engine (reconstruction_engines.c) ---- */
 
 /* Ask the engines and cut the job for each; those it fits, or why none. */
 qb_status qb__engines_decide(qb__reconstruction *r, const qb_env *env);
-/* Take that candidate, with its cut, and say so. */
-qb_status qb__engines_choose(qb__reconstruction *r, int number, const qb_env *env);
-/* What follows from r->cut: edges, forecasts. */
-void qb__engines_settle(qb__reconstruction *r);
+/* Another one computes, and why. */
+void qb__engines_tell_next(const qb_env *env, const char *why);
+void qb__engines_destroy(qb__reconstruction *r);
+
+/* ---- room (reconstruction_open.c) ---- */
+
 /* Scratch, engine and slots, with smaller cuts and then other engines where there is no room. */
 qb_status qb__engines_open(qb__reconstruction *r, const qb_env *env);
 void qb__engines_close(qb__reconstruction *r); /* what open took */
-void qb__engines_destroy(qb__reconstruction *r);
-/* The plan's JSON for what is chosen now (reconstruction.c). */
+
+/* ---- ranks (reconstruction_ranks.c, reconstruction_reduce.c) ---- */
+
+/* Which slices are this rank's, once the method has decided; QB_UNSUPPORTED where they cannot be shared. */
+qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env);
+/* The smallest of all ranks' cuts, for all ranks of a grid. */
+qb_status qb__ranks_cut(qb__reconstruction *r);
+/* Behind the engine's stages, those of a row of ranks: sums of their slabs, or each one's part of what is
+ * summed. Returns how many stages. */
+int qb__ranks_stages(qb__reconstruction *r, const qb__cut *cut, size_t chunks, qb__stage *stages);
+/* All have a plan, and the same one. */
+qb_status qb__ranks_agree(qb__reconstruction *r, qb_status mine);
+/* What was read and mended, of all: the digest, where this is rank 0, and *sum. */
+qb_status qb__ranks_sum(qb__reconstruction *r, qb_status mine, qb__prep_counts *sum);
+/* Into rank 0's report what the others did. */
+qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine);
+
+/* ---- going on (reconstruction_keep.c) ---- */
+
+/* What of it the volume keeps; QB_BAD_ARGUMENT, and why, where it cannot go on. */
+qb_status qb__keep_check(qb__reconstruction *r);
+void qb__keep_begin(qb__reconstruction *r); /* before the volume is opened */
+/* Of r->line only chunks that were not found done are made; ranks of a grid come here together. */
+qb_status qb__keep_leave_out(qb__reconstruction *r, const qb_env *env);
+
+/* ---- what is told (reconstruction_forecast.c, reconstruction.c) ---- */
+
+/* Seconds that a pipeline of so many chunks is forecast to take; its stages into `list`, which may be NULL. *known,
+ * which may be NULL, too: every stage but reading and writing has a forecast. */
+double qb__play_stages(const qb__stage *stages, int count, size_t chunks, int threads, cJSON *list, bool *known);
+/* Seconds from the first look at the scan to the last file's name, but for starting a device: into {"forecast":
+ * {axis, preparation, stages: {read: ..., ...}, streaming, rates}}. */
+double qb__reconstruction_forecast(qb__reconstruction *r, cJSON *plan);
+/* The plan's JSON for what is chosen now. */
 qb_status qb__reconstruction_describe(qb__reconstruction *r);
 
 #endif

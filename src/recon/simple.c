@@ -27,47 +27,90 @@ static qb_status run(qb_status status, qb_job *job, const qb_env *env) {
     return status;
 }
 
-qb_status qb_fbp(const qb_tensor *projections, const double *angles, double pixel_size,
-                 const qb_tensor *volume, const qb_fbp_options *given, const qb_env *env) {
+/* ---- projections to a volume ---- */
+
+typedef union any_options {
+    qb_fbp_options fbp;
+    qb_fdk_options fdk;
+    qb_mbir_options mbir;
+} any_options;
+
+typedef struct method {
+    const qb_param *params;
+    bool parallel; /* angles say where the rays are, else a geometry; slices are detector rows */
+    qb_status (*plan)(qb_scan *scan, const qb_geometry *geometry, const any_options *options,
+                      const qb_output_options *output, const qb_env *env, qb_job **job);
+} method;
+
+/* A text among the options, which not all methods have. */
+static bool is_given(const method *m, const any_options *options, const char *name) {
+    const qb_param *row = qb_param_find(m->params, name);
+    return row && *(char *const *)((const char *)options + row->offset);
+}
+
+/* The array's, where the options do not say. */
+static void take_size(const method *m, qb_numbers size, any_options *options) {
+    qb_numbers *asked = (qb_numbers *)((char *)options + qb_param_find(m->params, "size")->offset);
+    if (m->parallel || is_given(m, options, "slices")) size.count = 2;
+    if (!asked->count && !is_given(m, options, "like")) *asked = size;
+}
+
+static qb_status reconstruct(const method *m, const qb_tensor *projections, const double *angles, double pixel_size,
+                             const qb_geometry *geometry, const qb_tensor *volume, const void *given, const qb_env *env) {
     const qb_scan_options about = {.pixel_size = pixel_size};
     const qb_output_options output = {.array = volume};
-    qb_fbp_options options;
-    qb_numbers size;
+    any_options options;
+    qb_numbers size = {0};
     qb_scan *scan = NULL;
     qb_job *job = NULL;
     qb_status status = look(projections, volume, QB__MISSING_ROW, &size);
-    if (status == QB_OK) status = qb__params_view(qb_fbp_params, given, &options);
+    if (status == QB_OK) status = qb__params_view(m->params, given, &options);
     if (status != QB_OK) return status;
-    size.count = 2; /* slices are rows */
-    if (!options.size.count && !options.like) options.size = size;
-    if (!angles) return qb__fail(QB_BAD_ARGUMENT, "there are no angles");
+    take_size(m, size, &options);
+    if (m->parallel && !angles) return qb__fail(QB_BAD_ARGUMENT, "there are no angles");
     status = qb_scan_from_tensor(projections, angles, NULL, NULL, &about, env, &scan);
-    if (status == QB_OK)
-        status = qb_fbp_plan(scan, NULL, &options, &output, "qb_fbp", env, &job);
+    if (status == QB_OK) status = m->plan(scan, geometry, &options, &output, env, &job);
     status = run(status, job, env);
     qb_scan_close(scan);
     return status;
 }
 
-qb_status qb_fdk(const qb_tensor *projections, const qb_geometry *geometry,
-                 const qb_tensor *volume, const qb_fdk_options *given, const qb_env *env) {
-    const qb_output_options output = {.array = volume};
-    qb_fdk_options options;
-    qb_numbers size;
-    qb_scan *scan = NULL;
-    qb_job *job = NULL;
-    qb_status status = look(projections, volume, QB__MISSING_ROW, &size);
-    if (status == QB_OK) status = qb__params_view(qb_fdk_params, given, &options);
-    if (status != QB_OK) return status;
-    if (options.slices) size.count = 2;
-    if (!options.size.count && !options.like) options.size = size;
-    status = qb_scan_from_tensor(projections, NULL, NULL, NULL, NULL, env, &scan);
-    if (status == QB_OK)
-        status = qb_fdk_plan(scan, geometry, NULL, &options, &output, "qb_fdk", env, &job);
-    status = run(status, job, env);
-    qb_scan_close(scan);
-    return status;
+static qb_status plan_fbp(qb_scan *scan, const qb_geometry *geometry, const any_options *options,
+                          const qb_output_options *output, const qb_env *env, qb_job **job) {
+    (void)geometry;
+    return qb_fbp_plan(scan, NULL, &options->fbp, output, "qb_fbp", env, job);
 }
+
+static qb_status plan_mbir(qb_scan *scan, const qb_geometry *geometry, const any_options *options,
+                           const qb_output_options *output, const qb_env *env, qb_job **job) {
+    (void)geometry;
+    return qb_mbir_plan(scan, NULL, &options->mbir, output, "qb_mbir", env, job);
+}
+
+static qb_status plan_fdk(qb_scan *scan, const qb_geometry *geometry, const any_options *options,
+                          const qb_output_options *output, const qb_env *env, qb_job **job) {
+    return qb_fdk_plan(scan, geometry, NULL, &options->fdk, output, "qb_fdk", env, job);
+}
+
+qb_status qb_fbp(const qb_tensor *projections, const double *angles, double pixel_size,
+                 const qb_tensor *volume, const qb_fbp_options *options, const qb_env *env) {
+    static const method fbp = {qb_fbp_params, true, plan_fbp};
+    return reconstruct(&fbp, projections, angles, pixel_size, NULL, volume, options, env);
+}
+
+qb_status qb_mbir(const qb_tensor *projections, const double *angles, double pixel_size,
+                  const qb_tensor *volume, const qb_mbir_options *options, const qb_env *env) {
+    static const method mbir = {qb_mbir_params, true, plan_mbir};
+    return reconstruct(&mbir, projections, angles, pixel_size, NULL, volume, options, env);
+}
+
+qb_status qb_fdk(const qb_tensor *projections, const qb_geometry *geometry,
+                 const qb_tensor *volume, const qb_fdk_options *options, const qb_env *env) {
+    static const method fdk = {qb_fdk_params, false, plan_fdk};
+    return reconstruct(&fdk, projections, NULL, 0, geometry, volume, options, env);
+}
+
+/* ---- and back ---- */
 
 qb_status qb_project(const qb_tensor *volume, const qb_grid *grid, const qb_geometry *geometry,
                      const qb_tensor *projections, const qb_project_options *options,

@@ -104,29 +104,25 @@ static void cut_views(const qb__simulation *s, exposure *e) {
                        64 * 64;
 }
 
-size_t qb__simulate_least(const qb__simulation *s) {
+qb__simulate_bytes qb__simulate_needs(const qb__simulation *s) {
+    const double pixels = (double)s->rows * (double)s->columns;
     exposure e;
     cut_views(s, &e);
-    double pixels = (double)s->rows * (double)s->columns;
-    double scan = pixels * (double)e.pixel_bytes +
-                  (double)qb__pool_threads(s->pool) * (double)e.scratch_bytes;
-    if (s->options->photons > 0) scan += pixels * 2.0 * (FLATS + DARKS);
-    double slice = s->options->truth ? 4.0 * (double)s->grid.n[0] * (double)s->grid.n[1] : 0;
-    double most = slice > scan ? slice : scan;
-    return most < 1e18 ? (size_t)most : (size_t)1e18;
+    return (qb__simulate_bytes){
+        .view = pixels * (double)e.pixel_bytes,
+        .scratch = (double)qb__pool_threads(s->pool) * (double)e.scratch_bytes,
+        .fields = s->options->photons > 0 ? pixels * 2.0 * (FLATS + DARKS) : 0};
 }
 
-static qb_status prepare(const qb__simulation *s, exposure *e, size_t *views) {
+static qb_status prepare(const qb__simulation *s, exposure *e) {
     size_t threads = (size_t)qb__pool_threads(s->pool), image;
     cut_views(s, e);
     if (!qb__mul(s->rows, s->columns, e->pixel_bytes, &image))
         return qb__fail(QB_NO_MEMORY, "a view of %zu x %zu is too large", s->columns, s->rows);
-    *views = s->chunk_bytes / image + 1;
-    if (*views > s->views) *views = s->views;
     qb_status status;
     QB__TRY(qb__alloc(threads, sizeof *e->clipped, &e->clipped));
     QB__TRY(qb__alloc(threads, e->scratch_bytes, &e->scratch));
-    QB__TRY(qb__alloc(*views, image, &e->out));
+    QB__TRY(qb__alloc(s->scan.slices, image, &e->out));
 out:
     return status;
 }
@@ -139,9 +135,10 @@ static void release(exposure *e) {
 
 static qb_status expose_views(const qb__simulation *s, qb_writer *writer, const qb_env *env) {
     exposure e;
-    size_t chunk = 1, clipped = 0;
+    const size_t chunk = s->scan.slices;
+    size_t clipped = 0;
     qb_status status;
-    QB__TRY(prepare(s, &e, &chunk));
+    QB__TRY(prepare(s, &e));
     for (size_t view = 0; view < s->views; view += chunk) {
         size_t end = view + chunk < s->views ? view + chunk : s->views;
         e.first = view;
@@ -171,7 +168,6 @@ static void warn_of_losses(const qb__simulation *s, const qb_writer *writer, con
 static qb_status write_all(const qb__simulation *s, const qb_env *env) {
     field flat = {s, QB__FRAME_FLAT, {0}}, dark = {s, QB__FRAME_DARK, {0}};
     qb_writer *writer = NULL;
-    char *provenance = NULL;
     qb_status status;
     if (s->options->photons > 0) {
         QB__TRY(make_field(&flat, FLATS));
@@ -182,11 +178,8 @@ static qb_status write_all(const qb__simulation *s, const qb_env *env) {
     if (s->options->truth) QB__TRY(qb__simulate_truth(s, env));
     if (s->options->geometry_out) QB__TRY(qb__simulate_geometry(s));
     QB__TRY(expose_views(s, writer, env));
-    QB__TRY(qb__simulate_provenance(s, &provenance));
-    status = qb__writer_finish(writer, provenance);
-    writer = NULL;
+    status = qb__simulate_finish(s, &writer);
 out:
-    cJSON_free(provenance);
     qb_writer_abort(writer);
     qb_array_destroy(&flat.frames);
     qb_array_destroy(&dark.frames);

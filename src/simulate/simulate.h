@@ -6,8 +6,10 @@
 
 #include "base/inputs.h"
 #include "base/pool.h"
+#include "geometry/partition.h"
 #include "geometry/phantom.h"
 #include "io/publication.h"
+#include "quickbeam/io.h"
 #include "quickbeam/simulate.h"
 #include "simulate/detector.h"
 
@@ -26,7 +28,7 @@ typedef struct qb__simulation {
     qb__detector detector;
     qb__pool *pool;
     qb__publication *set; /* scan, truth and geometry: together or not at all */
-    size_t chunk_bytes;   /* of images held at a time, besides one */
+    qb__cut scan, truth;  /* how many views, slices of the truth, are held at a time */
     qb__inputs inputs;    /* the geometry's file, the angles' */
 } qb__simulation;
 
@@ -36,20 +38,24 @@ qb_status qb__simulation_plan(const char *phantom, const qb_simulate_options *op
 void qb__simulation_destroy(qb__simulation *simulation);
 
 /* Views, detector, voxels and angles as s->geometry, which is there, has them. */
-qb_status qb__simulate_adopt(qb__simulation *simulation);
+qb_status qb__simulate_adopt(qb__simulation *simulation, const qb_simulate_options *options);
 /* Where views, detector and box are. */
-qb_status qb__simulate_place(qb__simulation *simulation, const qb_env *env);
+qb_status qb__simulate_place(qb__simulation *simulation, const qb_simulate_options *options, const qb_env *env);
 /* No source may enter the phantom or look away from it. */
 qb_status qb__simulate_check_sources(const qb__simulation *simulation);
 
-/* Bytes that it holds at least, besides what the process held before: one view or slice at a time. */
-size_t qb__simulate_least(const qb__simulation *simulation);
+/* Bytes that a view takes while it is made, and what is held beside any of them: by the threads, of flats
+ * and darks. */
+typedef struct qb__simulate_bytes {
+    double view, scratch, fields;
+} qb__simulate_bytes;
+qb__simulate_bytes qb__simulate_needs(const qb__simulation *simulation);
 
 /* Write options->truth and options->geometry_out. */
 qb_status qb__simulate_truth(const qb__simulation *simulation, const qb_env *env);
 qb_status qb__simulate_geometry(const qb__simulation *simulation);
-/* The provenance as JSON; cJSON_free it. */
-qb_status qb__simulate_provenance(const qb__simulation *simulation, char **text);
+/* The file is whole: its provenance, its name. *writer becomes NULL once the name is sought. */
+qb_status qb__simulate_finish(const qb__simulation *simulation, qb_writer **writer);
 
 /* A RabbitCT data set instead of a scan. */
 qb_status qb__simulate_rabbitct(const qb_simulate_options *options, const qb_env *env);

@@ -96,7 +96,10 @@ static qb_status decide_angles(qb__simulation *s, bool cone) {
     if (!text) text = cone ? "0:360" : "0:180";
     s->views = decide_views(s);
     qb_status status = qb__alloc(s->views, sizeof *s->angles, &s->angles);
-    return status == QB_OK ? qb_angles_parse(text, s->views, s->angles) : status;
+    if (status == QB_OK) status = qb_angles_parse(text, s->views, s->angles);
+    return status == QB_BAD_INPUT && !s->options->views /* most likely another number of angles */
+               ? qb__fail_in(status, "%zu views, which %zu columns want: --views says how many", s->views, s->columns)
+               : status;
 }
 
 static qb_status make_circle(qb__simulation *s, const qb_env *env) {
@@ -118,10 +121,11 @@ static qb_status make_circle(qb__simulation *s, const qb_env *env) {
     return status;
 }
 
-qb_status qb__simulate_adopt(qb__simulation *s) {
+qb_status qb__simulate_adopt(qb__simulation *s, const qb_simulate_options *options) {
     qb__circle circle;
     const qb_geometry *g = &s->geometry;
     qb_status status;
+    s->options = options;
     QB__TRY(qb__alloc(g->views, sizeof *s->angles, &s->angles));
     qb__view_angles(g, s->angles);
     QB__TRY(qb__circle_fit(g, &circle));
@@ -152,11 +156,11 @@ static qb_status take_file(qb__simulation *s, const qb_env *env) {
                         o->angles ? "angles" : "center-offset", o->geometry);
     qb_status status =
         qb_geometry_make(&options, (size_t)o->views, NULL, &detector, env, &s->geometry);
-    return status == QB_OK ? qb__simulate_adopt(s) : status;
+    return status == QB_OK ? qb__simulate_adopt(s, s->options) : status;
 }
 
-qb_status qb__simulate_place(qb__simulation *s, const qb_env *env) {
-    const qb_simulate_options *o = s->options;
+qb_status qb__simulate_place(qb__simulation *s, const qb_simulate_options *options, const qb_env *env) {
+    const qb_simulate_options *o = s->options = options;
     const char *name = o->geometry ? o->geometry : "parallel";
     bool cone = strcmp(name, "cone") == 0;
     qb_status status;

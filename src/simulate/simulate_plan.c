@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdint.h>
+
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -27,27 +29,53 @@ static void announce(const qb__simulation *s, const qb_env *env) {
                  s->detector.photons, 1 / s->detector.gain);
 }
 
+/* What images of one kind take of memory. */
+typedef struct images {
+    double each, beside; /* bytes of an image, of all else in the process */
+} images;
+
+static qb__room need(void *context, const qb__cut *cut) {
+    const images *of = context;
+    const double bytes = (double)cut->slices * of->each + of->beside;
+    return (qb__room){.host = bytes < 1e18 ? (size_t)bytes : (size_t)1e18};
+}
+
 /* As many images at a time as --max-ram lets, up to what makes no difference any more. */
-static qb_status cut_chunks(qb__simulation *s, const qb_env *env) {
-    const qb__held held = {.threads = qb__pool_threads(s->pool), .more = qb__simulate_least(s)};
-    size_t most = (size_t)64 << 20, cap = qb__memory_cap(env), need = qb__held_bytes(&held);
-    if (need > cap)
-        return qb__fail(
-            QB_BAD_ARGUMENT,
-            "--max-ram of %.1f MiB is too small: even one image at a time needs %.1f MiB",
-            (double)cap / 1048576.0, (double)need / 1048576.0);
-    s->chunk_bytes = cap - need < most ? cap - need : most;
-    return QB_OK;
+static qb_status cut_images(const images *of, size_t count, const qb_env *env, qb__cut *cut) {
+    enum { AMPLE = 64 << 20 }; /* bytes */
+    const qb__cut_space space = {.slices = count,
+                                 .views = 1,
+                                 .layers = {.thickness = 1},
+                                 .most = qb__smaller(count, (size_t)(AMPLE / of->each) + 1),
+                                 .thinner = qb__thinner_half,
+                                 .cap = {.host = qb__memory_cap(env), .device = SIZE_MAX},
+                                 .need = need,
+                                 .context = (void *)of};
+    bool fits;
+    qb_status status = qb__cut_search(&space, cut, &fits);
+    if (status != QB_OK || fits) return status;
+    return qb__fail_ram((double)space.cap.host, (double)cut->need.host, "even one image at a time needs");
+}
+
+/* Flats and darks are there while the truth is written, too. */
+static qb_status cut(qb__simulation *s, const qb_env *env) {
+    const qb__simulate_bytes bytes = qb__simulate_needs(s);
+    const double held = (double)qb__held_bytes(&(qb__held){.threads = qb__pool_threads(s->pool)}) + bytes.fields;
+    const images views = {bytes.view, held + bytes.scratch};
+    const images slices = {4.0 * (double)s->grid.n[0] * (double)s->grid.n[1], held};
+    qb_status status = cut_images(&views, s->views, env, &s->scan);
+    if (status == QB_OK && s->options->truth) status = cut_images(&slices, s->grid.n[2], env, &s->truth);
+    return status;
 }
 
 qb_status qb__simulation_plan(const char *phantom, const qb_simulate_options *options,
                               const qb_env *env, qb__simulation *s) {
-    *s = (qb__simulation){.name = phantom, .options = options};
+    *s = (qb__simulation){.name = phantom};
     uint64_t seed = (uint64_t)options->seed;
     qb_status status;
     QB__TRY(check_names(options));
     qb__inputs_begin(&s->inputs);
-    status = qb__simulate_place(s, env);
+    status = qb__simulate_place(s, options, env);
     qb__inputs_end(&s->inputs);
     if (status == QB_OK) status = check_outputs(s, env);
     if (status != QB_OK) goto out;
@@ -56,7 +84,7 @@ qb_status qb__simulation_plan(const char *phantom, const qb_simulate_options *op
     QB__TRY(qb__detector_create(s->rows, s->columns, options->photons, options->rings, seed,
                                 &s->detector));
     QB__TRY(qb__pool_create(env ? env->threads : 0, &s->pool));
-    QB__TRY(cut_chunks(s, env));
+    QB__TRY(cut(s, env));
     announce(s, env);
 out:
     return status;

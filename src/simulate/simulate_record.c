@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "base/memory.h"
 #include "io/geometry_file.h"
+#include "io/writer.h"
 #include "job/job.h"
 #include "simulate/simulate.h"
 
@@ -27,34 +30,53 @@ static void add_lengths(const qb__simulation *s, cJSON *object) {
     }
 }
 
-/* The options that differ from unset, and the command they make in text[size]. */
+/* What begins with the name of a file: of one that was read, or one of those that are written. */
+static bool names_a_file(const qb__simulation *s, const qb_param *row, const char *value) {
+    static const char *const written[] = {"truth", "geometry-out", "output"};
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+        if (strcmp(row->name, written[i]) == 0) return true;
+    for (size_t i = 0; row->type == QB_PARAM_TEXT && i < s->inputs.count; i++)
+        if (strncmp(value, s->inputs.file[i].path, strlen(s->inputs.file[i].path)) == 0) return true;
+    return false;
+}
+
+/* The options that differ from unset, files by their whole names, and the command they make in text[size]. */
 static cJSON *options_of(const qb__simulation *s, char *text, size_t size) {
     cJSON *list = cJSON_CreateObject();
     snprintf(text, size, "qb simulate");
     qb__command_add(text, size, s->name);
     for (const qb_param *row = qb_simulate_params; row->name; row++) {
-        char value[1024], word[1100];
+        char value[PATH_MAX], word[PATH_MAX + 64];
         if (!qb_param_get(row, s->options, value, sizeof value) || strcmp(value, "0") == 0)
             continue;
-        cJSON_AddStringToObject(list, row->name, value);
-        snprintf(word, sizeof word, "--%s=%s", row->name, value);
+        const bool named = names_a_file(s, row, value);
+        char *whole = named ? qb__absolute(value) : NULL;
+        if (named && !whole) qb__json_kept(NULL);
+        cJSON_AddStringToObject(list, row->name, whole ? whole : value);
+        snprintf(word, sizeof word, "--%s=%s", row->name, whole ? whole : value);
         qb__command_add(text, size, word);
+        qb__free(whole);
     }
     return list;
 }
 
-qb_status qb__simulate_provenance(const qb__simulation *s, char **text) {
+static qb_status provenance_of(const qb__simulation *s, char **text) {
     qb__json_forget();
-    char command[4096];
+    char command[5 * PATH_MAX];
     cJSON *options = options_of(s, command, sizeof command);
     cJSON *root = qb__provenance_begin(command);
     cJSON_AddStringToObject(root, "phantom", s->name);
+    cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&s->inputs));
     cJSON_AddItemToObject(root, "options", options);
     cJSON *geometry = cJSON_AddObjectToObject(root, "geometry");
-    if (s->plain)
+    if (s->plain) {
         add_lengths(s, geometry);
-    else if (s->from_file)
-        cJSON_AddStringToObject(geometry, "file", s->options->geometry);
+    } else if (s->from_file) {
+        cJSON_AddStringToObject(geometry, "file", cJSON_GetStringValue(cJSON_GetObjectItem(options, "geometry")));
+    } else if (s->geometry.beam == QB_BEAM_CONE) { /* a circle with faults, which are among the options */
+        cJSON_AddNumberToObject(geometry, "sod", s->options->sod);
+        cJSON_AddNumberToObject(geometry, "sdd", s->options->sdd);
+    }
     cJSON_AddNumberToObject(root, "views", (double)s->views);
     if (s->options->photons > 0)
         cJSON_AddNumberToObject(root, "photons_per_count", 1 / s->detector.gain);
@@ -83,4 +105,14 @@ qb_status qb__simulate_geometry(const qb__simulation *s) {
     const char *path = s->options->geometry_out, *dot = strrchr(path, '.');
     return s->plain && dot && strcmp(dot, ".json") == 0 ? write_json(s, path)
                                                         : qb__geometry_save(s->set, path, &s->geometry);
+}
+
+qb_status qb__simulate_finish(const qb__simulation *s, qb_writer **writer) {
+    char *text;
+    qb_status status = provenance_of(s, &text);
+    if (status != QB_OK) return status;
+    status = qb__writer_finish(*writer, text);
+    *writer = NULL;
+    cJSON_free(text);
+    return status;
 }

@@ -40,9 +40,7 @@ qb_status qb__simulate_truth(const qb__simulation *s, const qb_env *env) {
     const size_t *n = s->grid.n;
     qb_writer *writer = NULL;
     slices slab = {.simulation = s, .image = n[0] * n[1]};
-    size_t depth = s->chunk_bytes / (slab.image * sizeof(float)) + 1;
-    if (depth > n[2]) depth = n[2];
-    char *provenance = NULL;
+    const size_t depth = s->truth.slices;
     qb_status status;
     QB__TRY(qb__alloc(depth, slab.image * sizeof(float), &slab.out));
     QB__TRY(open_truth(s, &writer));
@@ -54,11 +52,8 @@ qb_status qb__simulate_truth(const qb__simulation *s, const qb_env *env) {
         QB__TRY(qb_writer_write(writer, z, end, slab.out));
         qb__progress(env, "truth", end, n[2]);
     }
-    QB__TRY(qb__simulate_provenance(s, &provenance));
-    status = qb__writer_finish(writer, provenance);
-    writer = NULL;
+    status = qb__simulate_finish(s, &writer);
 out:
-    cJSON_free(provenance);
     qb_writer_abort(writer);
     qb__free(slab.out);
     return status;

@@ -31,9 +31,9 @@ class Circle:
         axes = np.stack([side, up, ray])
         for axis, angle in ((side, self.tilt[1]), (up, self.tilt[2]), (ray, self.tilt[0])):
             axes = turned(axes, axis, angle)
-        place = (x[None, :, None] * axes[0] + y[:, None, None] * axes[1]
-                 + depth[None, :, None] * axes[2])
-        return -self.sod * ray, place + (self.sdd - self.sod) * ray
+        line = np.outer(axes[0], x) + np.outer(axes[2], depth) + (self.sdd - self.sod) * ray[:, None]
+        place = line[:, None, :] + np.outer(axes[1], y)[:, :, None]
+        return -self.sod * ray, np.moveaxis(place, 0, -1)
 
     def project(self, ellipsoids, angles):
         out = np.empty((len(angles), self.rows, self.columns), np.float32)
@@ -47,14 +47,15 @@ class Circle:
 
 def integrals(ellipsoids, source, place):
     """Of (value, centre, half axes) along the rays from the source through each place."""
-    d = place - source
-    length, total = np.linalg.norm(d, axis=-1), 0
+    d = np.ascontiguousarray(np.moveaxis(place - source, -1, 0))
+    total = 0
     for value, center, half in ellipsoids:
-        w, e = (source - np.asarray(center, float)) / half, d / np.asarray(half, float)
-        q = (e * e).sum(-1)
-        miss = np.cross(w, e)
-        total = total + value * 2 * np.sqrt(np.maximum(q - (miss * miss).sum(-1), 0)) / q * length
-    return total
+        # where |w + t e| = 1: t differs by 2 sqrt((w e)^2 - e^2 (w^2 - 1)) / e^2
+        w = (source - np.asarray(center, float)) / half
+        x, y, z = (axis / h for axis, h in zip(d, half))
+        q, s = x * x + y * y + z * z, w[0] * x + w[1] * y + w[2] * z
+        total = total + value * 2 * np.sqrt(np.maximum(s * s - q * (w @ w - 1), 0)) / q
+    return total * np.sqrt((d * d).sum(0))
 
 
 def voxels(shape, size, offset=(0, 0, 0)):
@@ -65,7 +66,8 @@ def voxels(shape, size, offset=(0, 0, 0)):
 
 def inside(ellipsoids, shape, size, margin=0.0):
     """(truth, far): the object at the voxel centres; which voxels are further than `margin` mm from any surface."""
-    x, y, z = voxels(shape, size)
+    x, y, z = (axis.reshape(where) for axis, where in zip(
+        ((np.arange(n) - (n - 1) / 2) * size for n in shape[::-1]), ((1, 1, -1), (1, -1, 1), (-1, 1, 1))))
     truth, far = np.zeros(shape), np.ones(shape, bool)
     for value, c, half in ellipsoids:
         def within(grow):

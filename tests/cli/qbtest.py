@@ -2,8 +2,10 @@
 """What the CLI tests share: running qb, writing and reading its files, and a slow, plain, double-precision
 reconstruction that owes nothing to quickbeam."""
 import json
+import math
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -20,6 +22,16 @@ slow = pytest.mark.slow  # conftest.py leaves them out where QUICK
 SANITIZED = b"__asan_init" in Path(QB).read_bytes()
 # The sanitizers need 20 TB of addresses, and hold what was freed.
 memory_is_ours = pytest.mark.skipif(SANITIZED, reason="the sanitizers take memory of their own")
+
+
+MPIRUN = shutil.which("mpirun")
+NO_RANKS = None if MPIRUN and (Path(QB).parent / "libquickbeam_mpi.so").exists() else \
+    "there is no mpirun (openmpi-bin), or this build has no MPI (libopenmpi-dev)"
+# MPI keeps some memory to the end, and says nothing of ours. A rank that is killed while it holds a lock in the memory
+# that it shares with mpirun would leave that waiting: hence gds=hash (docs/cluster.md).
+RANKS_ENV = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PMIX_MCA_gds": "hash",
+             "OMPI_MCA_rmaps_base_oversubscribe": "1",
+             **({"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"} if SANITIZED else {})}
 
 
 def few(*quick, others):
@@ -50,19 +62,10 @@ def qb_json(*args, code=0, **more):
 
 
 def smallest_cap(*args):
-    """The smallest --max-ram, in whole MiB, under which this can be done: what a process holds before it begins
-    differs between builds."""
-    def is_enough(mib):
-        done = subprocess.run([QB, "plan", *map(str, args), "--max-ram", f"{mib}M"], capture_output=True, text=True,
-                              timeout=300)
-        return done.returncode == 0
-
-    low, high = 3, 400
-    assert is_enough(high), "not even 400 MiB are enough"
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return f"{high + 1}M"  # what it holds differs a little from run to run, too
+    """The smallest --max-ram, in whole MiB, under which this can be done, as a refusal tells: what a process holds before
+    it begins differs between builds, and a little from run to run."""
+    said = fails(2, "plan", *args, "--max-ram", "2M")
+    return "%dM" % math.ceil(float(re.search(r"--max-ram of .* needs? ([\d.]+) MiB", said).group(1)))
 
 
 def fails(code, *args, says=(), **more):
@@ -90,6 +93,20 @@ def opencl():
     return "opencl:0"
 
 
+def machine():
+    """A tuning file's row by which plans know this machine: they do not measure it."""
+    cpu = qb_json("devices", "--device", "cpu")["devices"][0]
+    return {"machine": cpu["name"], "cpus": cpu["threads"], "rates": {"filter": 0.4e9}}
+
+
+def storage(folder):
+    """Likewise of the storage that a folder is on."""
+    mount = Path(folder).resolve()
+    while mount.parent != mount and mount.parent.stat().st_dev == mount.stat().st_dev:
+        mount = mount.parent
+    return {"storage": str(mount), "write_bytes_per_second": [1e9] * 5, "read_bytes_per_second": [1e9] * 5}
+
+
 def eager(folder):
     """A tuning file by which the first OpenCL device starts at once and beats every CPU: --device auto takes it, also
     for work as small as the tests'."""
@@ -98,6 +115,7 @@ def eager(folder):
     rows = [{"device": f"{name} (OpenCL)", "start_seconds": 0, "compile_seconds": 0, "load_seconds": 0}]
     rows += [{"device": f"{name} (OpenCL)", "kernel": "bp_parallel_linear.alu_difference", "slices": slices, "columns": 64,
               "values": [0, 1, 0, 0, 1, 0, 64, 16, 16, 1, 2, 4], "giga_updates_per_second": 1e6} for slices in (2, 64)]
+    rows += [machine(), storage(folder)]
     path = Path(folder) / "eager.json"
     path.write_text(json.dumps(rows))
     return str(path)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Preloaded into qb: the n-th call of one kind on files whose name contains some text fails as it is told.
- * QB_FILES=CALL:TEXT:N:ERRNO, as in pread:scan.h5:2:5; N = 0 lets all fail, ERRNO 0 lets it hang. CALL is open, pread (or read), pwrite
+ * QB_FILES=CALL:TEXT:N:ERRNO, as in pread:scan.h5:2:5; N = 0 lets all fail, ERRNO 0 lets it hang, -SIGNAL is sent to the process
+ * before the call. CALL is open, pread (or read), pwrite
  * or stat. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,6 +26,7 @@ static bool must_fail(const char *call, const char *path) {
     int count = atomic_fetch_add(&calls, 1) + 1;
     if (n && count != n) return false;
     while (!error) pause();
+    if (error < 0) raise(-error);
     errno = error;
     return true;
 }

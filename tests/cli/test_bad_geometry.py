@@ -10,6 +10,17 @@ import pytest
 
 from qbtest import fails, qb, qb_json, write_scan
 
+def test_words_of_a_file_do_not_speak_to_the_terminal(scan, refused, tmp_path):
+    """What cannot be read is shown, without what would clear the screen or begin another line."""
+    bad = "1 0 0 \x1b]0;owned\x07\n\x1b[2J\u009b2J\r0 1"
+    (tmp_path / "g.xml").write_text('<?xml version="1.0"?>\n<RTKThreeDCircularGeometry version="3"><Projection><GantryAngle>'
+                                    + "12\n\x7f\u009b2Jx" + "</GantryAngle></Projection></RTKThreeDCircularGeometry>")
+    (tmp_path / "g.txt").write_text(bad)
+    for name in "g.xml", "g.txt":
+        said = refused("-g", tmp_path / name, "--pixel-size", "1", says=[name])
+        assert said.endswith("\n") and said[:-1].isprintable(), repr(said)
+
+
 SCAN = ["--sod", "500", "--sdd", "800"]
 CONE = ["--geometry", "cone", *SCAN, "--pixel-size", "1.6"]
 

@@ -32,9 +32,9 @@ def test_nothing_to_find(tmp_path):
     write_scan(tmp_path / "s.h5", noise, np.arange(180.0), quantity="line_integral")
     fails(3, "fbp", "s.h5", "-o", "v.h5", says=["no rotation axis", "--center A:B:STEP", "--center middle"], cwd=tmp_path)
     assert not (tmp_path / "v.h5").exists()
-    for verb in ("mbir", "sirt", "cgls"):  # what is said there can be done
+    for verb, once in ("mbir", "--equits"), ("sirt", "--iterations"), ("cgls", "--iterations"):  # what is said there can be done
         fails(3, verb, "s.h5", "-o", "v.h5", says=["no rotation axis", "--center middle"], cwd=tmp_path)
-        qb(verb, "s.h5", "-o", f"{verb}.h5", "--center", "middle", cwd=tmp_path)
+        qb(verb, "s.h5", "-o", f"{verb}.h5", "--center", "middle", once, 1, cwd=tmp_path)
         fails(2, verb, "s.h5", "-o", "v.h5", "--center", "nose", says=["--center nose", "middle", "registration"], cwd=tmp_path)
     fails(3, "center", "s.h5", says=["no rotation axis"], cwd=tmp_path)
     assert qb_json("fbp", "s.h5", "-o", "v.h5", "--center", "middle", cwd=tmp_path)["column"] == 31.5

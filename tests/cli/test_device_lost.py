@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from qbtest import QB, QUICK, Shim, eager, leftovers, opencl, qb, read_h5  # noqa: F401 (opencl is a fixture)
+from qbtest import QB, QUICK, Shim, eager, few, leftovers, opencl, qb, qb_json, read_h5  # noqa: F401 (opencl is a fixture)
 
 CODES = {"not-available": -2, "resources": -5, "invalid-queue": -36}
 
@@ -55,7 +55,7 @@ def moments(count):
     return [*every, *range(60, count, 7)]
 
 
-@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("code", few("not-available", others=["resources", "invalid-queue"]))
 def test_at_any_moment(opencl, scan, tmp_path, code):
     more = ("--device", opencl, "--kernel", "bp_parallel_linear.alu", "--max-vram", "60K")
     count = commands(scan, tmp_path, *more)
@@ -64,6 +64,17 @@ def test_at_any_moment(opencl, scan, tmp_path, code):
     # Which code it is matters less than when.
     for after in moments(count - 2)[:: 1 if code == "not-available" else 3]:
         lose(scan, tmp_path, after, *more, lose_with=CODES[code])
+
+
+def test_what_was_done_is_taken_up(opencl, scan, tmp_path):
+    out, more = tmp_path / "out.h5", ("--device", opencl, "--kernel", "bp_parallel_linear.alu", "--max-vram", "60K", "--checkpoint", "1e-9")
+    count = commands(scan, tmp_path, *more)
+    shim = Shim(tmp_path, lose_after=count * 4 // 5)
+    done = subprocess.run([QB, *map(str, command(scan, out, *more))], env=shim.env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "was lost" in done.stderr and not out.exists()
+    assert qb_json(*command(scan, out, *more), "--resume")["slabs_resumed"] > 0
+    qb(*command(scan, tmp_path / "whole.h5", *more))
+    assert (read_h5(out) == read_h5(tmp_path / "whole.h5")).all() and leftovers(tmp_path, "shim-report", "out.h5", "whole.h5") == []
 
 
 def test_with_textures_on_a_gpu(opencl, scan, tmp_path):

@@ -46,6 +46,7 @@ def test_unknown_verb():
 
 def test_unknown_flag_suggests(scan):
     fails(2, "fbp", scan, "-o", "x.h5", "--filtre", "hann", says=["--filtre", "did you mean --filter?"])
+    fails(2, "fbp", scan, "-o", "x.h5", "--g", "g.json", says=["--g", "did you mean --geometry?"])
     fails(2, "center", scan, "--methode", "auto", says=["did you mean --method?"])
 
 

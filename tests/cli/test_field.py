@@ -117,6 +117,8 @@ def test_laminography_is_said(tmp_path):
     helix(tmp_path, 0, lift=60)
     said = qb_json("fdk", "c.h5", "-g", "h.json", "-o", "v.h5", cwd=tmp_path)["warnings"]
     assert any("16.7 degrees off the plane" in w for w in said), said
+    problems = qb_json("info", "c.h5", "-g", "h.json", cwd=tmp_path)["geometry"]["problems"]
+    assert any("16.7 degrees off the plane" in p for p in problems), problems
 
 
 def test_angles_at_random(tmp_path):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Full turns of a parallel beam about an axis to one side of the detector."""
 import json
+import re
 
 import h5py
 import numpy as np
 import pytest
 
-from qbtest import circle, opencl, qb, qb_json, read_h5, read_tiff  # noqa: F401 (a fixture)
+from qbtest import circle, fails, opencl, qb, qb_json, read_h5, read_tiff  # noqa: F401 (a fixture)
 
 SCAN = ["--angles", "0:360", "--detector", "256,4", "--size", "300,300,4", "--pixel-size", "0.1"]
 
@@ -85,7 +86,7 @@ def test_uneven_angles_count_over_the_full_turn(tmp_path):
 def test_a_sweep_shows_every_axis_whole(tmp_path):
     simulate(tmp_path)
     qb("fbp", "s.h5", "-o", "sweep", "--center", "155.5:159.5:2", "--slices", "1:2", cwd=tmp_path)
-    assert sorted(p.name for p in (tmp_path / "sweep").iterdir()) == [f"center_{c:09.3f}.tif" for c in (155.5, 157.5, 159.5)]
+    assert sorted(p.name for p in (tmp_path / "sweep").glob("*.tif")) == [f"center_{c:09.3f}.tif" for c in (155.5, 157.5, 159.5)]
     qb("fbp", "s.h5", "-o", "v.tif", "--center", 157.5, "--slices", "1:2", "--size", "320,320", cwd=tmp_path)
     a, b = (np.squeeze(read_tiff(tmp_path / p))[circle(320, 157)] for p in ("sweep/center_00157.500.tif", "v.tif"))
     assert abs(a - b).max() < 1e-5 * b.max()
@@ -97,6 +98,51 @@ def test_an_axis_that_is_found_widens_the_volume(tmp_path):
     report = qb_json("fbp", "s.h5", "-o", "v.h5", "--center", "registration", cwd=tmp_path)
     assert abs(report["column"] - 147.5) < 0.25
     assert read_h5(tmp_path / "v.h5").shape[1:] in ((296, 296), (297, 297))
+
+
+SMALL = ["--angles", "0:360", "--detector", "48,2", "--size", "60,60,2", "--pixel-size", "0.5", "--center-offset", 16]
+
+
+@pytest.mark.parametrize("verb,more", [("sirt", ["--iterations", 40]), ("cgls", ["--iterations", 15]), ("mbir", [])])
+def test_iterative_methods_see_as_wide(tmp_path, verb, more):
+    """The default slices of qb fbp: cut at the detector's width, what lies beside them would be pressed into them."""
+    qb("simulate", "disc", "-o", "s.h5", "--views", 90, *SMALL, cwd=tmp_path)
+    how = [verb, "s.h5", "-o", "v.npy", "--center", 39.5, *more]
+    assert "slices are 80 voxels wide" in qb(*how, cwd=tmp_path).stderr
+    volume = np.load(tmp_path / "v.npy")
+    assert volume.shape == (2, 80, 80) and abs(volume[:, circle(80, 22)] / 0.02 - 1).mean() < 0.05
+    for more in (["--size", "60,60"], ["--voxel", "1"]):
+        assert "voxels wide" not in qb("plan", *how, *more, cwd=tmp_path).stderr
+    assert qb_json("plan", *how, "--size", "60,60", cwd=tmp_path)["size"][:2] == [60, 60]
+    assert qb_json("plan", *how, "--angles", "0:180", cwd=tmp_path)["size"][:2] == [48, 48]
+
+
+def test_an_axis_that_is_found_widens_iterations(tmp_path):
+    """Also where a volume of that width is given before the axis is known."""
+    qb("simulate", "foam", "-o", "s.h5", "--views", 90, *SMALL, cwd=tmp_path)
+    found = ["--center", "overlap", "-o", "v.npy"]
+    qb("sirt", "s.h5", *found, "--iterations", 1, cwd=tmp_path)
+    wide = np.load(tmp_path / "v.npy").shape[1]
+    assert wide in (79, 80, 81)
+    np.save(tmp_path / "x.npy", np.full((2, wide, wide), 0.01, np.float32))
+    qb("mbir", "s.h5", *found, "--prox", "x.npy", "--start", "prox", "--equits", 1, cwd=tmp_path)
+    assert np.load(tmp_path / "v.npy").shape == (2, wide, wide)
+    np.save(tmp_path / "x.npy", np.full((2, 48, 48), 0.01, np.float32))
+    said = fails(3, "mbir", "s.h5", *found, "--prox", "x.npy", "--equits", 1, cwd=tmp_path)
+    assert f"2 x 48 x 48 voxels along z, y and x, the volume 2 x {wide} x {wide}" in said
+
+
+def test_a_cone_s_volume_stays_and_that_is_said(tmp_path):
+    """By the words of qb fdk: the usual volume is as wide as the detector."""
+    cone = ["--sod", 200, "--sdd", 300]
+    qb("simulate", "disc", "-o", "s.h5", "--geometry", "cone", *cone, "--views", 30, "--detector", "48,4", "--pixel-size", 1,
+       "--detector-offset", "12,0", cwd=tmp_path)
+    how = ["s.h5", *cone, "--detector-offset", "12,0", "-o", "v.npy"]
+    words = [re.search(r"warning: (the volume, as wide as .* takes it all in)", qb("plan", verb, *how, cwd=tmp_path).stderr)[1]
+             for verb in ("fdk", "sirt", "cgls")]
+    assert words[0] == words[1] == words[2]
+    size = re.search(r"--size (\d+) takes", words[0])[1]
+    assert "takes it all in" not in qb("plan", "sirt", *how, "--size", size, cwd=tmp_path).stderr
 
 
 def test_half_a_turn_and_an_axis_near_the_middle_stay_as_they_are(tmp_path):

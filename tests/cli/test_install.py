@@ -77,6 +77,12 @@ def test_operators(installed, tmp_path):
     assert qb_json("compare", volume, truth)["rel_l2"] < 0.2
 
 
+def test_own_matrix(installed, tmp_path):
+    program, env = build(installed, tmp_path, "descend")
+    said = run(program, env=env).split()
+    assert int(said[0]) < 5000 and float(said[-1]) < 0.01
+
+
 def test_devices(installed, tmp_path):
     """On a CUDA driver that is only played; what a real device reconstructs is device.tensors_cuda's to say."""
     played = BUILD / "tests" / "device" / "libmock_cuda.so"
@@ -119,5 +125,7 @@ def test_manual_and_completion(installed):
         assert complete("qb", "plan", "fd") == ["fdk"] and complete("qb", "plan", "inf") == []
         assert complete("qb", "plan", "fdk", "--allow-l") == ["--allow-limited"]
         assert complete("qb", "fdk", "--pad", "ell") == complete("qb", "fdk", "--pad", "=", "ell") == ["ellipse"]
+        assert sorted(complete("qb", "fbp", "--filter", "ha")) == ["hamming", "hann"]
+        assert complete("qb", "sirt", "--center", "mi") == ["middle"]
         assert complete("qb", "fdk", "-g", "inclu") == ["include"]
         assert complete("qb", "fdk", "inclu") == ["include"]

@@ -141,6 +141,25 @@ def make_socket(path):
     socket.socket(socket.AF_UNIX).bind(path)
 
 
+def make_link(path):
+    os.symlink("somebody's", path)
+
+
+@pytest.mark.parametrize("kind, make", [("a pipe", os.mkfifo), ("a socket", make_socket), ("a folder", os.mkdir), ("a link", make_link)])
+@pytest.mark.parametrize("output", ["v_%05d.tif", "v/"])
+def test_what_is_no_image_of_a_series_is_left_alone(tmp_path, kind, make, output):
+    """It went with the older images: a folder with all in it under a hidden name that nobody looks at."""
+    qb("simulate", "disc", "-o", "s.npy", "--views", 8, "--detector", "16,2", "--pixel-size", 0.5, "-q", cwd=tmp_path)
+    (tmp_path / "v").mkdir()
+    name = tmp_path / ("v/slice_00001.tif" if output == "v/" else "v_00001.tif")
+    make(str(name))
+    before = os.lstat(name)
+    for more in [], ["--dry-run"]:  # a plan says so, too
+        fails(2, "fbp", "s.npy", "--center", 7.5, "-q", "-o", output, *more, cwd=tmp_path, says=[name.name, kind])
+    assert os.lstat(name).st_ino == before.st_ino and os.lstat(name).st_mode == before.st_mode
+    assert leftovers(tmp_path, "s.npy", "s.npy.json", "v", name.name) == []
+
+
 @pytest.mark.parametrize("kind, make", [("a pipe", os.mkfifo), ("a socket", make_socket), ("a folder", os.mkdir)])
 @pytest.mark.parametrize("what", ["output", "preview", "notes", "configuration"])
 def test_what_is_no_file_is_refused(place, scan, kind, make, what):

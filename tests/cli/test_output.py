@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What is written: every format and type, units and provenance; the grid; sweeps; configuration files."""
 import json
+import re
 import shlex
 import struct
 import zlib
@@ -10,7 +11,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import (SHEPP_LOGAN, fails, image, leftovers, provenance_h5, qb, qb_json, read_h5, read_mha, read_stack,
+from qbtest import (SHEPP_LOGAN, fails, image, leftovers, provenance_h5, qb, qb_json, read_h5, read_mha, read_stack, smallest_cap,
                     read_tiff, scaled, sinogram, write_scan)
 
 N, ROWS, VIEWS, CENTER, PIXEL = 64, 6, 90, 33.25, 0.5
@@ -87,6 +88,13 @@ def test_provenance_repeats_the_run(scan, tmp_path):
     assert told == again
 
 
+def hashes_content(record):
+    """Whether this build hashes what it reads; then the record tells of all of it."""
+    built_in = "hashes of inputs: built in" in qb("--version").stdout
+    assert ("content" in record) == built_in
+    return built_in
+
+
 def test_provenance_is_the_same_from_another_folder(scan, tmp_path, monkeypatch):
     """Whole names, what a configuration said, and what tells the contents: whoever runs the command gets it again."""
     here, there = tmp_path / "here", tmp_path / "there"
@@ -107,7 +115,7 @@ def test_provenance_is_the_same_from_another_folder(scan, tmp_path, monkeypatch)
     assert set(files) == {here / "s.h5", here / "a.txt"} and told["input"] == str(here / "s.h5")
     assert all(f["bytes"] == path.stat().st_size for path, f in files.items())
     assert "hann:0.7" in told["command"] and "config" not in told["command"]
-    if "content" not in told:
+    if not hashes_content(told):
         pytest.skip("this build has no xxhash")
     assert files[here / "a.txt"]["xxh3"]
     # Other ways through the same numbers; another number.
@@ -119,6 +127,95 @@ def test_provenance_is_the_same_from_another_folder(scan, tmp_path, monkeypatch)
     qb("fbp", here / "s.h5", "-o", "w.h5", *GRID, "--angles", here / "a.txt")
     changed = provenance_h5("w.h5")["content"]
     assert changed.pop("projections") != told["content"].pop("projections") and changed == told["content"]
+
+
+def test_provenance_tells_the_bytes_of_every_small_input(scan, tmp_path, monkeypatch):
+    """Flats, darks, angles in HDF5 and a filter, as files; not the scan, of which `content` tells."""
+    monkeypatch.chdir(tmp_path)
+    numbers = np.linspace(0.001, 179.9, VIEWS)
+    np.savetxt("both.txt", numbers)
+    np.save("f.npy", np.full((2, ROWS, N), 60000, np.uint16))
+    np.save("d.npy", np.zeros((2, ROWS, N), np.uint16))
+    with h5py.File("a.h5", "w") as f:
+        f["t"] = numbers
+        f["t"].attrs["units"] = "deg"
+
+    def hashes(*angles):
+        qb("fbp", scan, "-o", "v.h5", *GRID, "--flats", "f.npy", "--darks", "d.npy", "--filter", "both.txt", "--angles", *angles)
+        return {Path(f["path"]).name: f.get("xxh3") for f in provenance_h5("v.h5")["inputs"]}
+
+    before = hashes("a.h5:/t")
+    if not hashes_content(provenance_h5("v.h5")):
+        pytest.skip("this build has no xxhash")
+    assert set(before) == {scan.name, "f.npy", "d.npy", "both.txt", "a.h5"} and not before.pop(scan.name)
+    assert all(before.values()) and len(set(before.values())) == 4
+    Path("other.txt").write_bytes(Path("both.txt").read_bytes())
+    assert hashes("other.txt")["other.txt"] == before["both.txt"]  # hashed in one piece, and in several
+    np.save("f.npy", np.full((2, ROWS, N), 60001, np.uint16))
+    after = hashes("a.h5:/t")
+    assert after.pop("f.npy") != before.pop("f.npy") and {**after, scan.name: None} == {**before, scan.name: None}
+
+
+def test_content_of_what_is_no_scan(tmp_path, monkeypatch):
+    """The volume of a projection and the weights of a ray, by their numbers: the same from any container and by any
+    way through it, others when a number is another."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    volume, lines = rng.random((24, 20, 20)).astype(np.float32), rng.random((12, 4, 20)).astype(np.float32)
+    np.save("v.npy", volume), np.save("l.npy", lines), np.save("w.npy", 1 + lines)
+    with h5py.File("v.h5", "w") as f:
+        f.create_dataset("/exchange/data", data=volume, chunks=(5, 7, 9), compression="gzip")
+
+    def told(verb, *args):
+        qb(verb, *args, "-o", "o.h5", "-q")
+        return provenance_h5("o.h5")
+
+    def projected(path, *more):
+        return told("project", path, "-g", "parallel", "--voxel", 1, "--views", 70, *more)["content"]
+
+    def weighted(path):
+        return told("mbir", "l.npy", "--angles", "0:180", "--center", 9.5, "--pixel-size", 1, "--equits", 1, "--weights", path)
+
+    before = told("project", "v.npy", "-g", "parallel", "--voxel", 1, "--views", 70)
+    if not hashes_content(before):
+        pytest.skip("this build has no xxhash")
+    assert list(before["content"]) == ["volume"] and before["inputs"][0]["bytes"] == volume.nbytes + 128
+    least = smallest_cap("project", "v.h5", "-g", "parallel", "--voxel", 1, "--views", 70, "-o", "o.h5")
+    for way in ("v.h5",), ("v.h5", "--max-ram", least), ("v.npy", "--threads", 1):
+        assert projected(*way) == before["content"], way
+    volume[23, 19, 19] += 1
+    np.save("v.npy", volume)
+    assert projected("v.npy") != before["content"]
+    first = weighted("w.npy")
+    lines[11, 3, 19] += 1
+    np.save("w.npy", 1 + lines)
+    second = weighted("w.npy")
+    assert {Path(f["path"]).name for f in first["inputs"]} == {"l.npy", "w.npy"} and first["inputs"] == second["inputs"]
+    assert first["content"].pop("weights") != second["content"].pop("weights") and first["content"] == second["content"]
+
+
+def test_a_simulation_repeats_from_another_folder(tmp_path, monkeypatch):
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir(), there.mkdir()
+    monkeypatch.chdir(here)
+    np.savetxt("a.txt", np.linspace(0, 360, 9, endpoint=False))
+    qb("simulate", "disc", "--geometry", "cone", "--sod", 400, "--sdd", 600, "--views", 9, "--angles", "a.txt:1", "--detector", "16,8",
+       "--geometry-out", "g.json", "-o", "c.h5")
+    qb("simulate", "spheres", "-g", "g.json", "--photons", 1000, "--truth", "t.h5", "-o", "s.h5")
+    names = {"c.h5": {here / "a.txt"}, "s.h5": {here / "g.json"}, "t.h5": {here / "g.json"}}
+    told = {name: provenance_h5(name) for name in names}
+    for name, record in told.items():
+        assert {Path(f["path"]) for f in record["inputs"]} == names[name]
+        assert "content" not in record and all(f["bytes"] == Path(f["path"]).stat().st_size for f in record["inputs"])
+    monkeypatch.chdir(there)
+    for name in ("c.h5", "s.h5"):
+        (here / name).unlink()
+        qb(*shlex.split(told[name]["command"])[1:])
+    for name, record in told.items():
+        again = provenance_h5(here / name)
+        assert record.pop("run")["date"] and again.pop("run")["date"]
+        assert again == record
+    assert not list(there.iterdir())
 
 
 @pytest.mark.parametrize("name,dtype", [(name, dtype) for name in ("v.h5", "v.mha", "v.npy", "v.raw", "v.tif", "v/", "v_%05d.tif")
@@ -252,23 +349,29 @@ def panels(picture, rows):
     below a line of 22; side by side lie slices of the volume, magnified by a whole factor."""
     grow = 512 // (N + rows)
     one = picture[30:30 + N * grow, 8:8 + N * grow]
-    right = 16 + max(N * grow, 12 * len(f"z {rows // 2} of {rows}, x right, y down"))
+    right = 16 + max(N * grow, 12 * len(f"z {rows // 2} of {rows}, x right, y up"))
     two = picture[30:30 + N * grow, right:right + rows * grow]
     three = picture[30 + N * grow + 30:][:rows * grow, 8:8 + N * grow]
     return [p[grow // 2::grow, grow // 2::grow] for p in (one, two, three)]
 
 
-@pytest.mark.parametrize("more", [[], ["--dtype", "uint8", "--range", "0,0.1"]], ids=["float32", "uint8"])
+@pytest.mark.parametrize("more", [[], ["--dtype", "uint8", "--range", "0,0.1"], ["--window", "0.01,0.03"]],
+                         ids=["float32", "uint8", "window"])
 def test_preview(tmp_path, more):
     rows, volume = 20, tmp_path / "v.npy"
     scan = ["fbp", tmp_path / "s.h5", "--center", "31.5"]
     qb("simulate", "shepp-logan", "--size", f"{N},{N},{rows}", "--views", "40", "-o", tmp_path / "s.h5", "--attenuation", "0.1")
     qb(*scan, "-o", volume)
     volume = np.load(volume)
-    qb(*scan, "-o", tmp_path / "v.h5", *more, "--preview", tmp_path / "p.png")
+    done = qb(*scan, "-o", tmp_path / "v.h5", *more, "--preview", tmp_path / "p.png")
     picture = read_png(tmp_path / "p.png").astype(float)
-    cuts = [volume[rows // 2], volume[:, :, N // 2].T, volume[:, N // 2]]
+    cuts = [cut[::-1] for cut in (volume[rows // 2], volume[:, :, N // 2].T, volume[:, N // 2])]  # y and z up
     low, high = np.percentile(np.concatenate([c.ravel() for c in cuts]), [0.5, 99.5])
+    if "--window" in more:
+        low, high = 0.01, 0.03
+    shown = re.search(r"p\.png: black (\S+), white (\S+) \((\S+)\)", done.stdout)
+    assert [float(shown[i]) for i in (1, 2)] == pytest.approx([low, high], abs=0.02 * (high - low))
+    assert shown[3] == ("--window" if "--window" in more else "auto")
     for found, cut in zip(panels(picture, rows), cuts):
         assert found.shape == cut.shape
         assert abs(found / 255 - np.clip((cut - low) / (high - low), 0, 1)).max() < 0.02
@@ -319,14 +422,58 @@ def test_compare_says_what_numpy_says(tmp_path):
 
 
 def test_sweep_names_are_the_axes_that_were_used(scan, tmp_path):
-    report = qb_json("fbp", scan, "-o", tmp_path / "sweep", "--center", "32:34:0.5", "--slices", "3:4")
+    report = qb_json("fbp", scan, "-o", tmp_path / "sweep", "--center", "32:34:0.5", "--slices", "3:4", "--hu", "0.02")
     assert report["kind"] == "sweep"
     assert report["centers"] == [32, 32.5, 33, 33.5, 34]
-    names = leftovers(tmp_path / "sweep")
+    names = leftovers(tmp_path / "sweep", "contact_sheet.png")
     assert [float(n.removeprefix("center_").removesuffix(".tif")) for n in names] == report["centers"]
     for name, center in zip(names, report["centers"]):
-        qb("fbp", scan, "-o", tmp_path / "one.h5", "--center", center, "--slices", "3:4")
+        qb("fbp", scan, "-o", tmp_path / "one.h5", "--center", center, "--slices", "3:4", "--hu", "0.02")
         assert (read_tiff(tmp_path / "sweep" / name)[0] == read_h5(tmp_path / "one.h5")[0]).all(), name
+
+
+def test_sweep_makes_a_contact_sheet(scan, tmp_path):
+    """All slices side by side, y up, in one window, each under its column."""
+    out = tmp_path / "sweep"
+    report = qb_json("fbp", scan, "-o", out, "--center", "30:34:1", "--size", "60,50")["contact_sheet"]
+    assert report["file"] == f"{out}/contact_sheet.png" and report["window_from"] == "auto"
+    slices = read_stack(out)
+    assert slices.shape == (5, 50, 60)
+    low, high = np.percentile(slices, [0.5, 99.5])
+    assert report["window"] == pytest.approx([low, high], abs=0.02 * (high - low))
+    picture, grow = read_png(out / "contact_sheet.png"), 4  # as wide as "column 30.000" and three letters more
+    wide, high_ = 60 * grow, 50 * grow
+    assert picture.shape == (8 + 2 * (high_ + 22 + 8) + 22, 8 + 3 * (wide + 8))
+    for i, one in enumerate(slices):
+        x, y = 8 + i % 3 * (wide + 8), 8 + i // 3 * (high_ + 30)
+        tile = picture[y + 22:y + 22 + high_, x:x + wide][grow // 2::grow, grow // 2::grow]
+        grey = np.clip((one[::-1] - report["window"][0]) / (report["window"][1] - report["window"][0]), 0, 1)
+        assert abs(tile / 255 - grey).max() < 0.01, i
+        assert (picture[y:y + 22, x:x + 12 * 13] == 0).sum() > 200  # its label
+    labels = [picture[8 + i // 3 * (high_ + 30):][:22, 8 + i % 3 * (wide + 8):][:, :12 * 13].tobytes() for i in range(5)]
+    assert len(set(labels)) == 5
+    asked = qb("fbp", scan, "-o", out, "--center", "30:34:1", "--size", "60,50", "--window", "0,0.05").stdout
+    assert "contact_sheet.png: black 0, white 0.05 (--window)" in asked
+
+
+def test_a_window_is_two_numbers(scan, tmp_path):
+    for text in ("1", "2,1", "0,inf", "a,b", "1,2,3"):
+        fails(2, "fbp", scan, "-o", tmp_path / "v.h5", *GRID, "--window", text, says=["LO,HI"])
+    assert leftovers(tmp_path) == []
+
+
+def test_a_window_without_a_picture_says_so(scan, tmp_path):
+    """A configuration carries the window and not the picture's name: no refusal."""
+    small = [*GRID, "--slices", "3:5"]
+    words = "--window has no effect"
+    for verb in ("fbp", "sirt"):
+        told = qb(verb, scan, "-o", tmp_path / "v.h5", *(small if verb == "fbp" else [*GRID, "--iterations", 1]), "--window", "0,1").stderr
+        assert told.count(words) == 1 and "--preview" in told
+    assert words not in qb("fbp", scan, "-o", tmp_path / "v.h5", *small, "--window", "auto").stderr
+    assert words not in qb("fbp", scan, "-o", tmp_path / "v.h5", *small, "--window", "0,1", "--preview", tmp_path / "v.png",
+                           "--save-config", tmp_path / "c").stderr
+    assert words in qb("fbp", scan, "-o", tmp_path / "w.h5", "--config", tmp_path / "c").stderr
+    assert words not in qb("fbp", scan, "-o", tmp_path / "sweep", "--slices", "3:4", "--center", "31:32:1", "--window", "0,1").stderr
 
 
 def test_sweep_takes_the_middle_slice(scan, volume, tmp_path):
@@ -360,6 +507,10 @@ def test_bad_configurations(scan, tmp_path):
     fails(2, "fbp", scan, "-o", "x.h5", "--config", conf, says=["run.conf line 2", "filtre"])
     conf.write_text("pad = zero\n\npad = wrap\n")
     fails(2, "fbp", scan, "-o", "x.h5", "--config", conf, says=["run.conf line 3", "wrap"])
+    conf.write_text("pad = zero\n#" + "x" * 4092 + "\n")
+    qb("plan", "fbp", scan, "-o", "x.h5", "--center", 33.25, "--config", conf)
+    conf.write_text("pad = zero\n#" + "x" * 4094 + "\n")  # the rest of it would be another line
+    fails(3, "fbp", scan, "-o", "x.h5", "--config", conf, says=["run.conf line 2", "4094 characters"])
     conf.write_text("pad\n")
     fails(2, "fbp", scan, "-o", "x.h5", "--config", conf, says=["run.conf line 1"])
     fails(3, "fbp", scan, "-o", "x.h5", "--config", tmp_path / "none.conf", says=["none.conf"])

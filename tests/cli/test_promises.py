@@ -37,7 +37,7 @@ def test_a_configuration_carries_no_outputs(folder, tmp_path):
     qb("fbp", "s.h5", "-o", tmp_path / "a.h5", "--preview", tmp_path / "a.png", "--center", 23.5, "--save-config",
        tmp_path / "c", cwd=folder)
     text = (tmp_path / "c").read_text()
-    assert "center = 23.5" in text and "output =" not in text and "preview" not in text
+    assert "center = 23.5" in text and "output =" not in text and "preview =" not in text
     fails(2, "fbp", "s.h5", "--config", tmp_path / "c", says=["-o"], cwd=folder)
     qb("fbp", "s.h5", "--config", tmp_path / "c", "-o", tmp_path / "b.h5", cwd=folder)
     (tmp_path / "c").write_text("center = 23.5\noutput = a.h5\n")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a file means is said by it or by whoever gives it, and never guessed without a word."""
 import json
+import os
 
 import h5py
 import numpy as np
@@ -35,6 +36,19 @@ def test_radians_are_not_taken_for_degrees(scan, tmp_path):
     assert angles_of(tmp_path, "--angles", "a.txt:rad")
     assert not angles_of(tmp_path, "--angles", "a.txt", "--angle-unit", "deg")
     assert angles_of(tmp_path, "--angles", f"0:{np.pi}", "--angle-unit", "rad")
+
+
+def test_a_span_in_radians_is_asked_about(scan, tmp_path):
+    """FROM:TO is in degrees: one that could be a turn in radians is taken as it stands, and that is said."""
+    small = ["fbp", "s.h5", "-o", "v.h5", "--center", "15.5", "--slices", "0:1"]
+    for span in ("0:3.14159", "-3.1416:3.1416:60", "0:-3.14159"):
+        told = qb(*small, f"--angles={span}", cwd=tmp_path).stderr
+        assert f"warning: --angles {span} is taken as degrees" in told and "--angle-unit rad" in told
+        assert any("radians" in p for p in qb_json("info", "s.h5", f"--angles={span}", cwd=tmp_path)["problems"])
+    for more in (["0:3.14159:rad"], ["0:3.14159:deg"], ["0:3.14159", "--angle-unit", "rad"], ["0:3.14159", "--angle-unit", "deg"], ["0:7"], ["0:180"]):
+        assert "radians" not in qb(*small, "--angles", *more, cwd=tmp_path).stderr
+    np.save(tmp_path / "few.npy", np.zeros((8, 1, 32), np.float32))  # a few views so near each other are no turn
+    assert not any("radians" in p for p in qb_json("info", "few.npy", "--angles", "0:4", cwd=tmp_path)["problems"])
 
 
 @pytest.mark.parametrize("header,factor", [("# theta [rad]", 1), ("view angle (degrees)", 180 / np.pi), ("radians", 1)])
@@ -105,10 +119,12 @@ def test_npy_in_fortran_order(tmp_path, dtype):
     values = (LINES * 1000).astype(dtype)
     np.save(tmp_path / "c.npy", values)
     np.save(tmp_path / "f.npy", np.asfortranarray(values))
-    for name in ("c", "f"):
+    np.save(tmp_path / "n.npy", values.astype(values.dtype.newbyteorder("=")))
+    for name in ("c", "f", "n"):
         qb("fbp", f"{name}.npy", "-o", f"{name}.h5", "--angles", "0:180", "--center", 9.5, "--slices", "1:5", "--views", "1:12:2",
            "--quantity", "line_integral", cwd=tmp_path)
     assert np.array_equal(read_h5(tmp_path / "c.h5"), read_h5(tmp_path / "f.h5"))
+    assert np.array_equal(read_h5(tmp_path / "c.h5"), read_h5(tmp_path / "n.h5"))
     assert qb_json("compare", "c.npy", "f.npy", cwd=tmp_path)["max_abs"] == 0
 
 
@@ -135,3 +151,69 @@ def test_nxtomo_without_image_key(tmp_path):
         f["entry/sample/rotation_angle"].attrs["units"] = "degrees"
     told = json.dumps(qb_json("info", "n.nxs", cwd=tmp_path))
     assert "all frames are taken for projections" in told and "no angles" not in told
+
+
+# ---- raw data in many files ----
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    """A scan as view_000.raw ..., with raw flats and darks; and the same as one NPY."""
+    folder = tmp_path_factory.mktemp("raw")
+    qb("simulate", "spheres", "-o", "s.h5", "--views", 24, "--detector", "48,6", "--pixel-size", 0.5, "--photons", 5000, cwd=folder)
+    with h5py.File(folder / "s.h5") as f:
+        data, flats, darks = (f[f"/exchange/{name}"][()].astype(">u2") for name in ("data", "data_white", "data_dark"))
+    for i, view in enumerate(data):
+        (folder / f"view_{i:03}.raw").write_bytes(b"head" + view.tobytes())
+        if i % 2 == 0:
+            (folder / f"two_{i}.dat").write_bytes(b"head" + data[i:i + 2].tobytes())
+    (folder / "flats.raw").write_bytes(b"head" + flats.tobytes())
+    for i, dark in enumerate(darks):
+        (folder / f"dark_{i}.raw").write_bytes(b"head" + dark.tobytes())
+    qb("fbp", "s.h5", "--center", 23.5, "-o", "v.npy", cwd=folder)
+    return folder
+
+
+FIELDS = ["--flats", "flats.raw", "--darks", "dark_*.raw", "--angles", "0:180", "--pixel-size", 0.5, "--quantity", "counts"]
+
+
+@pytest.mark.parametrize("name", ["view_*.raw", "view_%03d.raw", "two_*.dat", "two_%d.dat"])
+def test_raw_files_are_a_series(raw, tmp_path, name):
+    shape = ["--shape", "24,6,48:uint16big:4"]
+    told = qb_json("info", name, *shape, *FIELDS, cwd=raw)
+    assert (told["views"], told["rows"], told["columns"]) == (24, 6, 48) and told["format"] == "raw series"
+    assert told["flats"] >= 1 and told["darks"] >= 1
+    for more in [], ["--threads", 1, "--max-ram", "60M"], ["--views", "0:24"]:
+        qb("fbp", name, *shape, *FIELDS, "--center", 23.5, "-o", tmp_path / "v.npy", *more, cwd=raw)
+        assert np.array_equal(np.load(tmp_path / "v.npy"), np.load(raw / "v.npy"))
+
+
+def test_what_raw_series_are_refused_for(raw, tmp_path):
+    def refused(code, name, shape, *says):
+        fails(code, "info", name, "--shape", shape, "--angles", "0:180", says=says, cwd=raw)
+
+    refused(3, "view_*.raw", "23,6,48:uint16big:4", "23 images in 24 files")
+    refused(3, "view_*.raw", "24,6,49:uint16big:4", "view_000.raw has 580 bytes", "1 x 6 x 49", "--shape")
+    refused(3, "[dfv]*.raw", "35,6,48:uint16big:4", "alike")
+    refused(3, "nothing_*.raw", "24,6,48:uint16", "no file matches")
+    fails(3, "info", "view_*.raw", says=["raw data", "--shape"], cwd=raw)
+    fails(3, "info", "view_*.raw", "--shape", "24,6,48:uint16big:4", "--flats", "v.npy.json", says=["--flats"], cwd=raw)
+
+
+def test_holes_in_the_numbers(raw, tmp_path):
+    """A numbered pattern says that all are there; a glob takes what is there, and the hole is told."""
+    for i in range(24):
+        if i not in (7, 8):
+            os.symlink(raw / f"view_{i:03}.raw", tmp_path / f"view_{i:03}.raw")
+    shape = ["--shape", "22,6,48:uint16big:4", "--quantity", "line_integral", "--angles", "0:180"]
+    fails(3, "info", "view_%03d.raw", *shape, says=["number 7 is missing", "2 in all", "glob"], cwd=tmp_path)
+    assert any("number 7 is missing" in p for p in qb_json("info", "view_*.raw", *shape, cwd=tmp_path)["problems"])
+    for i in range(0, 24, 2):  # evenly, but not one by one
+        os.symlink(raw / f"view_{i:03}.raw", tmp_path / f"even_{i:03}.raw")
+    even = ["--shape", "12,6,48:uint16big:4", *shape[2:]]
+    for name in "even_%03d.raw", "even_*.raw":
+        assert not any("missing" in p for p in qb_json("info", name, *even, cwd=tmp_path)["problems"])
+    (tmp_path / "tiff").mkdir()
+    qb("fbp", raw / "s.h5", "--center", 23.5, "-o", tmp_path / "tiff" / "t_%03d.tif")
+    (tmp_path / "tiff" / "t_002.tif").unlink()
+    fails(3, "info", "tiff/t_%03d.tif", "--quantity", "line_integral", says=["number 2 is missing"], cwd=tmp_path)

@@ -65,3 +65,40 @@ def test_angles_that_do_not_fit_are_told(folder, change, apart):
     assert (found is None) == (apart is None), said
     if apart:
         assert float(found[1]) == pytest.approx(apart, rel=0.01) and f"a step is {STEP:g}" in said
+
+
+@pytest.mark.parametrize("kind", ["h5", "npy"])
+def test_a_cone_scan_s_distances_are_shown(tmp_path, kind):
+    """What our own file remembers: the words that qb info prints make the geometry that the scan was made with."""
+    scan = f"s.{kind}"
+    make = ["simulate", "disc", "--geometry", "cone", *CIRCLE, "--pixel-size", "1.6", "--detector", "24,8", "--views", VIEWS, "-o", scan]
+    qb(*make, "--center-offset", "-1.5", "--geometry-out", "g.json", cwd=tmp_path)
+    told = qb("info", scan, cwd=tmp_path).stdout
+    assert "500 mm from the axis, 800 mm from the detector" in told and "300 mm behind the axis, magnified 1.6 times" in told
+    words = re.search(r"as it was made: (.*)", told).group(1).split()
+    assert words == [*CIRCLE, "--detector-offset", "2.4,0"]
+    found = qb_json("info", scan, cwd=tmp_path)
+    assert (found["sod_mm"], found["sdd_mm"], found["magnification"], found["detector_offset_mm"]) == (500, 800, 1.6, [2.4, 0])
+    qb("fdk", scan, *words, "-o", "a.npy", cwd=tmp_path)
+    qb("fdk", scan, "-g", "g.json", "-o", "b.npy", cwd=tmp_path)
+    assert np.array_equal(np.load(tmp_path / "a.npy"), np.load(tmp_path / "b.npy"))
+    qb(*make, "--tilt", "0.2,0,0", cwd=tmp_path)  # its words alone would not make it
+    told, found = qb("info", scan, cwd=tmp_path).stdout, qb_json("info", scan, cwd=tmp_path)
+    assert "800 mm from the detector, as it was made: with faults" in told and "--sod" not in told
+    assert found["sdd_mm"] == 800 and "detector_offset_mm" not in found
+
+
+def test_distances_that_a_file_lacks_are_not_made_up(folder):
+    with h5py.File(folder / "s.h5", "a") as f:
+        words = f["/process/quickbeam/provenance"][()]
+    for text in (None, b"{", words.replace(b'"sod":', b'"sxd":'), words.replace(b'"sod":\t500', b'"sod":\t1e999')):
+        with h5py.File(folder / "s.h5", "a") as f:
+            del f["/process/quickbeam/provenance"]
+            if text is not None:
+                f["/process/quickbeam/provenance"] = text
+        assert "source      the file does not say where" in qb("info", "s.h5", cwd=folder).stdout
+        assert "sod_mm" not in qb_json("info", "s.h5", cwd=folder)
+        assert "the file does not say where" not in qb("info", "s.h5", *CIRCLE, cwd=folder).stdout
+        if text is None:
+            with h5py.File(folder / "s.h5", "a") as f:
+                f["/process/quickbeam/provenance"] = b"{}"

@@ -5,7 +5,7 @@ import shlex
 import numpy as np
 import pytest
 
-from qbtest import (SHEPP_LOGAN, circle, image, provenance_h5, qb, qb_json, read_h5, read_mha, scaled, sinogram, slope_correlation,
+from qbtest import (SHEPP_LOGAN, circle, fails, image, provenance_h5, qb, qb_json, read_h5, read_mha, scaled, sinogram, slope_correlation,
                     turns, write_scan)
 
 
@@ -141,6 +141,13 @@ def test_the_axis_column_that_is_told(tmp_path, faults, column):
     assert abs(31.5 - qb_json("info", g)["offset_u_mm"] / 0.8 - column) < 1e-6
 
 
+def test_a_file_of_angles_has_as_many_as_views(tmp_path):
+    (tmp_path / "a.txt").write_text("0\n60\n120\n")
+    words = ["simulate", "disc", "-o", tmp_path / "x.h5", "--detector", "16,2", "--angles", tmp_path / "a.txt"]
+    fails(3, *words, says=["25 views", "16 columns", "--views says how many", "3 angles"])
+    qb(*words, "--views", 3, "--pixel-size", 1)
+
+
 def test_a_scan_says_how_to_simulate_it_again(tmp_path):
     """Also where names have blanks and quotes in them, and numbers a sign."""
     name = "John's scan.h5"
@@ -149,6 +156,6 @@ def test_a_scan_says_how_to_simulate_it_again(tmp_path):
     first = read_h5(tmp_path / name)
     (tmp_path / name).rename(tmp_path / "first.h5")
     words = shlex.split(provenance_h5(tmp_path / "first.h5")["command"])
-    assert words[0] == "qb" and f"--output={name}" in words
+    assert words[0] == "qb" and f"--output={tmp_path / name}" in words
     qb(*words[1:], cwd=tmp_path)
     assert (read_h5(tmp_path / name) == first).all()

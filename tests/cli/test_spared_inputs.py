@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """No output takes the place of anything that the run reads, under whatever name: refused before any work."""
+import json
 import os
+import shlex
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ def place(tmp_path):
     (tmp_path / "angles.raw").write_text("".join(f"{i * 15}\n" for i in range(VIEWS)))
     (tmp_path / "window.raw").write_text("1\n0.5\n0\n")
     (tmp_path / "options.raw").write_text("center = 15.5\n")
+    np.save("weights.npy", np.ones((VIEWS, ROWS, COLUMNS), np.float32))
     np.save("volume.npy", rng.uniform(0, 1, (ROWS, COLUMNS, COLUMNS)).astype(np.float32))
     qb("simulate", "disc", "-o", "s/", "--views", VIEWS, "--detector", f"{COLUMNS},{ROWS}", "--pixel-size", "0.5",
        "--truth", "grid.npy")
@@ -39,6 +42,7 @@ FBP_SERIES = ["fbp", "s/view_*.tif", "--angles", "0:180", "--center", "15.5"]
 FBP = ["fbp", "scan.h5", "--flats", "flats.h5", "--center", "15.5"]
 LINES = ["fbp", "lines.npy", "--angles", "angles.raw", "--center", "15.5"]
 FDK = ["fdk", "cone.h5"]
+SQUARES = ["scan.h5", "--flats", "flats.h5", "--center", "15.5", "--iterations", "1"]
 CASES = {
     "a member of a pattern": [*FBP_SERIES, "-o", "s/view_%05d.tif"],
     "one member": [*FBP_SERIES, "-o", "s/view_00007.tif"],
@@ -53,6 +57,15 @@ CASES = {
     "a filter": [*LINES, "--filter", "window.raw", "-o", "window.raw"],
     "a filter with a cut-off": [*LINES, "--filter", "window.raw:0.5", "-o", "window.raw"],
     "a grid": [*LINES, "--like", "grid.npy", "--pixel-size", "0.5", "-o", "grid.npy"],
+    "weights": ["mbir", *LINES[1:], "--weights", "weights.npy", "-o", "weights.npy"],
+    "an image to begin with": ["mbir", *LINES[1:], "--start", "volume.npy", "-o", "volume.npy"],
+    "an image to be near": ["mbir", *LINES[1:], "--prox", "volume.npy", "-o", "volume.npy"],
+    "the scan of sirt": ["sirt", *SQUARES, "-o", "scan.h5"],
+    "the flats of cgls": ["cgls", *SQUARES, "-o", "flats.h5"],
+    "the grid of sirt": ["sirt", *SQUARES, "--pixel-size", "0.5", "--like", "grid.npy", "-o", "grid.npy"],
+    "the geometry of cgls": ["cgls", "cone.h5", "-g", "cone.raw", "-o", "cone.raw"],
+    "a saved configuration over the flats of sirt": ["sirt", *SQUARES, "-o", "v.h5", "--save-config", "flats.h5"],
+    "a saved configuration over the output of cgls": ["cgls", *SQUARES, "-o", "new.raw", "--save-config", "new.raw"],
     "the configuration": [*LINES, "--config", "options.raw", "-o", "options.raw"],
     "the configuration as preview": [*LINES, "--config", "options.raw", "-o", "v.h5", "--preview", "options.raw"],
     "a saved configuration over the scan": [*FBP, "-o", "v.h5", "--save-config", "scan.h5"],
@@ -96,6 +109,24 @@ def test_refused_and_nothing_touched(place, case):
     assert snapshot(place) == before
 
 
+@pytest.mark.parametrize("verb", ["fbp", "sirt", "cgls", "mbir"])
+def test_what_is_saved_besides_comes_with_the_output(place, verb):
+    """Both or none; and the command that is kept names files so that it does the same in any folder."""
+    how = [verb, "scan.h5", "--flats", "flats.h5", "--center", "15.5", *(["--iterations", "1"] if verb in ("sirt", "cgls") else [])]
+    before = snapshot(place)
+    fails(3, *how, "-o", "v.npy", "--save-config", "no/such/c.conf", says=["no/such"])
+    assert snapshot(place) == before
+    qb(*how, "-o", "v.npy", "--save-config", "c.conf")
+    words = shlex.split(json.loads((place / "v.npy.json").read_text())["provenance"]["command"])
+    first = (place / "v.npy").read_bytes()
+    (place / "elsewhere").mkdir()
+    (place / "v.npy").unlink()
+    qb(*words[1:], cwd=place / "elsewhere")
+    assert (place / "v.npy").read_bytes() == first and not leftovers(place / "elsewhere") and (place / "c.conf").exists()
+    qb(verb, "scan.h5", "--config", "c.conf", "-o", "again.npy")
+    assert (place / "again.npy").read_bytes() == first
+
+
 def test_other_names_of_one_file(place):
     """Hard and symbolic links lead to the input, too; both names are told."""
     os.link("flats.h5", "hard.h5")
@@ -105,6 +136,35 @@ def test_other_names_of_one_file(place):
         said = fails(2, *FBP, "-o", name)
         assert name in said and "flats.h5" in said, said
     assert snapshot(place) == before
+
+
+TWO_THINGS = {
+    "an image of a folder to be": ("out/slice_00002.tif", [*LINES, "-o", "out/", "--preview", "look.png"]),
+    "an image of a pattern": ("slice_002.tif", [*LINES, "-o", "slice_%03d.tif", "--preview", "look.png"]),
+    "a part": ("v.h5.parts/00.h5", [*LINES, "-o", "v.h5", "--parts", "2", "--preview", "look.png"]),
+    "notes": ("v.npy.json", [*LINES, "-o", "v.npy", "--preview", "look.png"]),
+    "an image, for a configuration": ("out/slice_00002.tif", [*LINES, "-o", "out/", "--save-config", "look.png"]),
+    "one pattern for two": (None, ["simulate", "disc", "--views", "4", "--size", "8", "-o", "x_%04d.tif", "--truth",
+                                   "x_%04d.tif"]),
+}
+
+
+@pytest.mark.parametrize("case", TWO_THINGS)
+@pytest.mark.parametrize("folder", ["not there", "there", "a link to nowhere"])
+def test_where_a_link_leads_that_leads_to_nothing_yet(place, case, folder):
+    """What is not there has neither device nor inode: its folder has them, and the last word of its name."""
+    leads, words = TWO_THINGS[case]
+    if leads:
+        os.symlink(leads, "first.png")
+        os.symlink("first.png", "look.png")
+    if folder == "there":
+        os.mkdir("out")
+    elif folder == "a link to nowhere":
+        os.symlink("real", "out")
+    before = snapshot(place)
+    said = fails(2, *words)
+    assert "overwrite" in said or "two things" in said, said
+    assert snapshot(place) == before and not os.path.exists("real")
 
 
 def test_a_sweep_spares_its_members(place):

@@ -66,3 +66,8 @@ def test_a_leak_after_all_cases_passed_is_a_failure(tmp_path):
 def test_a_build_that_fails_is_a_failure(tmp_path):
     code, lines = summary(tmp_path, steps="passed floors\nfailed release build\n")
     assert code == 1 and lines == ["failed:", "  release build", "1 passed, 1 failed, 0 skipped"]
+
+
+def test_a_step_that_was_skipped_has_its_reason(tmp_path):
+    code, lines = summary(tmp_path, steps="passed floors\nskipped libFuzzer: clang is not installed: apt-get install clang\n")
+    assert code == 0 and lines == ["skipped:", "  libFuzzer: clang is not installed: apt-get install clang", "1 passed, 0 failed, 1 skipped"]

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from qbtest import fails, qb, qb_json, read_h5
+from qbtest import Shim, fails, few, opencl, qb, qb_json, read_h5  # noqa: F401 (opencl is a fixture)
 
 QUICK = os.environ.get("QB_QUICK")
 N, ROWS, VIEWS, PIXEL = 96, 64, 150, 0.5
@@ -68,9 +68,32 @@ def test_views_shifted_one_by_one(tmp_path):
     assert off(np.pad(read_h5(tmp_path / "v.h5"), ((20, 20), (0, 0), (0, 0))), truth, slice(22, 42)) < 0.06
 
 
-@pytest.mark.parametrize("phantom,turn,column", [("spheres", -1.0, 85.25), ("foam", 2.0, 79.5), ("shepp-logan", 2.0, 79.5)])
+def test_devices_take_level_rows(opencl, tmp_path):
+    """The CPU prepares and resamples, the device goes on: as the CPU alone, however it is cut, of a full turn about an
+    axis to one side and of an axis that wanders as well."""
+    geometry(tmp_path, 1.0, column=49, row=29.25, shift=lambda t: (2 * np.sin(7 * t), 1.5 * np.cos(5 * t)), views=60)
+    qb("simulate", "spheres", "-g", "g.json", "-o", "w.h5", "--size", f"{N},{N},{ROWS}", "--photons", 20000, cwd=tmp_path)
+    geometry(tmp_path, 2.0, column=70, views=90, span=360)
+    qb("simulate", "spheres", "-g", "g.json", "-o", "s.h5", "--size", f"{N},{N},{ROWS}", cwd=tmp_path)
+    geometry(tmp_path, 1.0, column=49, row=29.25, shift=lambda t: (2 * np.sin(7 * t), 1.5 * np.cos(5 * t)), views=60)
+    same = ("--device", opencl, "--kernel", "bp_parallel_linear.alu")
+    for args in (("s.h5", "--center", 70, "--tilt", 2), ("w.h5", "-g", "g.json"), ("w.h5", "-g", "g.json", "--slices", "20:41:3")):
+        qb("fbp", *args, "-o", "c.h5", "--accuracy", "high", "--device", "cpu", cwd=tmp_path)
+        qb("fbp", *args, "-o", "d.h5", *same, cwd=tmp_path)
+        cpu, device = read_h5(tmp_path / "c.h5"), read_h5(tmp_path / "d.h5")
+        assert abs(cpu - device).max() < 2e-6 * abs(cpu).max()
+        shim = Shim(tmp_path)
+        plan = qb_json("plan", "fbp", *args, "-o", "e.h5", *same, "--max-vram", "600K", cwd=tmp_path)
+        qb("fbp", *args, "-o", "e.h5", *same, "--max-vram", "600K", "--threads", 1, cwd=tmp_path, env=shim.env)
+        assert plan["chunks"] > 1 and np.array_equal(read_h5(tmp_path / "e.h5"), device)
+        assert 0.8 * plan["device_memory_bytes"] < shim.counted()["peak_bytes"] <= plan["device_memory_bytes"]
+
+
+@pytest.mark.parametrize("phantom,turn,column", few(
+    ("spheres", -1.0, 85.25), ("shepp-logan", 2.0, 79.5), others=[("foam", 2.0, 79.5), ("shepp-logan", -1.0, 79.5)]))
 def test_the_lean_is_measured(tmp_path, phantom, turn, column):
-    """What rows show of it at first depends on the object: 17 % of it the nearly round Shepp-Logan. The axis'
+    """What rows show of it at first depends on the object: 17 % of it the nearly round Shepp-Logan; pictures as a whole
+    show it, as edges move up on one side and down on the other. The axis'
     column is that in the detector's middle row."""
     geometry(tmp_path, turn, column, row=59.5, views=180, columns=160, rows=120)
     qb("simulate", phantom, "-g", "g.json", "-o", "s.h5", "--size", "160,160,120", cwd=tmp_path)

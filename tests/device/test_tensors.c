@@ -199,6 +199,88 @@ static const char *fbp_works_in_place(mock_cuda_state *mock) {
     return NULL;
 }
 
+/* FDK likewise: blocks of views and slabs of slices, of a full turn (views a quarter turn apart go together) and of
+ * a short scan, in [row][view] order and backwards as well. */
+static const char *fdk_works_in_place(mock_cuda_state *mock) {
+    static float volume[ROWS * N * N], result[ROWS * N * N];
+    static int stream;
+    make_lines();
+    mock->watched = &stream;
+    for (int way = 0; way < 4; way++) { /* a full turn; a short one, less at a time; another order; the result on the host */
+        const int64_t strides[][3] = {{ROWS * COLUMNS, COLUMNS, 1}, {-ROWS * COLUMNS, -COLUMNS, -1}};
+        qb_tensor from = on_device(way == 2 ? lines + VIEWS * ROWS * COLUMNS - 1 : lines, VIEWS, ROWS, COLUMNS, &stream);
+        qb_tensor to = on_device(way == 3 ? result : volume, ROWS, N, N, &stream);
+        memcpy(from.strides, strides[way == 2], sizeof strides[0]);
+        if (way == 3) to.memory = QB_MEMORY_CPU;
+        const qb_output_options output = {.array = &to};
+        const qb_env env = {.device = "cuda:0", .max_vram = way == 1 ? 400 << 10 : 0};
+        double turn[VIEWS];
+        for (int v = 0; v < VIEWS; v++) turn[v] = (way == 1 ? 1.3 : 2) * angles[v];
+        qb_geometry circle;
+        qb_fdk_options options;
+        const char *report;
+        qb_scan *scan;
+        qb_job *job;
+        EXPECT(qb_params_init(qb_fdk_params, &options) == QB_OK);
+        EXPECT(qb_geometry_cone(VIEWS, turn, ROWS, COLUMNS, 1, 1, 200, 300, 0, 0, &circle) == QB_OK);
+        EXPECT(qb_scan_from_tensor(&from, turn, NULL, NULL, NULL, &env, &scan) == QB_OK);
+        EXPECT(qb_fdk_plan(scan, &circle, NULL, &options, &output, "test", &env, &job) == QB_OK);
+        mock->row_copies = mock->row_copies_in_place = mock->waits = 0;
+        mock->row_bytes_in_place = mock->up_bytes = mock->down_bytes = 0;
+        EXPECT(qb_job_run(job, &env, &report) == QB_OK);
+        EXPECT_SAYS(report, "\"input\":\t\"in place\"");
+        if (way < 3) EXPECT_SAYS(report, "\"output\":\t\"in place\"");
+        EXPECT(mock->row_bytes_in_place >= sizeof lines + (way < 3 ? sizeof volume : 0));
+        EXPECT((mock->down_bytes < sizeof volume) == (way < 3));
+        EXPECT(mock->waits >= 1);
+        qb_job_destroy(job);
+        qb_scan_close(scan);
+        qb_geometry_destroy(&circle);
+        qb_params_clear(qb_fdk_params, &options);
+    }
+    EXPECT(mock->contexts == 0 && mock->allocations == 0 && mock->streams == 0);
+    return NULL;
+}
+
+/* So does the projection: the volume goes up once, or in slabs for each block of views, and sums stay there. */
+static const char *projections_in_place(mock_cuda_state *mock) {
+    static float volume[ROWS * N * N], sums[VIEWS * ROWS * COLUMNS];
+    static int stream;
+    size_t tables = 0;
+    make_lines();
+    mock->watched = &stream;
+    for (int way = 0; way < 3; way++) { /* as a whole; in slabs; Hounsfield units, which the host converts */
+        const qb_tensor from = on_device(volume, ROWS, N, N, &stream);
+        qb_tensor to = on_device(sums, VIEWS, ROWS, COLUMNS, &stream);
+        const qb_output_options output = {.array = &to};
+        const qb_env env = {.device = "cuda:0", .max_vram = way == 1 ? 217 << 10 : 0};
+        qb_geometry circle;
+        qb_project_options options;
+        const char *report;
+        qb_job *job;
+        EXPECT(qb_params_init(qb_project_params, &options) == QB_OK);
+        if (way == 2) EXPECT(qb_params_set(qb_project_params, &options, "hu", "0.02") == QB_OK);
+        EXPECT(qb_geometry_cone(VIEWS, angles, ROWS, COLUMNS, 1, 1, 200, 300, 0, 0, &circle) == QB_OK);
+        EXPECT(qb_project_array_plan(&from, NULL, &circle, &options, &output, "test", &env, &job) == QB_OK);
+        mock->row_copies = mock->row_copies_in_place = mock->waits = 0;
+        mock->row_bytes_in_place = mock->up_bytes = mock->down_bytes = 0;
+        EXPECT(qb_job_run(job, &env, &report) == QB_OK);
+        if (way < 2) EXPECT_SAYS(report, "\"input\":\t\"in place\"");
+        EXPECT_SAYS(report, "\"output\":\t\"in place\"");
+        EXPECT(mock->row_bytes_in_place >= sizeof sums + (way < 2 ? sizeof volume : 0));
+        EXPECT((mock->row_bytes_in_place > sizeof sums + sizeof volume) == (way == 1)); /* slabs again for each block */
+        if (way == 0) tables = mock->up_bytes; /* of the rays */
+        EXPECT(way < 2 || mock->up_bytes == tables + sizeof volume);
+        EXPECT(way == 2 || mock->down_bytes < sizeof volume);
+        EXPECT(mock->waits >= 1);
+        qb_job_destroy(job);
+        qb_geometry_destroy(&circle);
+        qb_params_clear(qb_project_params, &options);
+    }
+    EXPECT(mock->contexts == 0 && mock->allocations == 0 && mock->streams == 0);
+    return NULL;
+}
+
 static const char *refusals(mock_cuda_state *mock) {
     static float volume[ROWS * N * N];
     make_lines();
@@ -242,7 +324,7 @@ static const char *any_call_may_fail(mock_cuda_state *mock) {
 
 #define SCENARIOS(X)                                                                               \
     X(cpu_methods_pass_through_the_host) X(fields_on_the_device) X(taken_as_read)                  \
-    X(fbp_works_in_place) X(refusals) X(any_call_may_fail)
+    X(fbp_works_in_place) X(fdk_works_in_place) X(projections_in_place) X(refusals) X(any_call_may_fail)
 SCENARIOS(SCENARIO)
 
 int main(void) {

@@ -221,10 +221,10 @@ static void counts_to_integers(void *stream) {
     cu.release(from), cu.release(to), cu.release(of_flat), cu.release(of_dark);
 }
 
-/* What the CPU computes passes through page-locked memory, late producers and all. */
-static void cpu_methods(void *stream) {
+/* A cone beam by a device's kernels, FDK in place, and by the CPU, through page-locked memory; late producers and all. */
+static void cone_methods(const char *device, void *stream) {
     static float wanted[VOXELS], sums[PIXELS], seen_sums[PIXELS], seen[VOXELS];
-    const qb_env on_cpu = {.device = "cpu"};
+    const qb_env on = {.device = device};
     qb_geometry circle;
     double turn[VIEWS];
     for (int v = 0; v < VIEWS; v++) turn[v] = 2 * angles[v];
@@ -233,18 +233,18 @@ static void cpu_methods(void *stream) {
     pointer to = on_device(NULL, sizeof seen), projections = on_device(NULL, sizeof sums);
     qb_tensor h = host(lines, QB_F32, VIEWS, ROWS, COLUMNS), w = host(wanted, QB_F32, ROWS, N, N);
     qb_tensor s = host(sums, QB_F32, VIEWS, ROWS, COLUMNS);
-    OK(qb_fdk(&h, &circle, &w, NULL, &on_cpu));
-    OK(qb_project(&w, NULL, &circle, &s, NULL, &on_cpu));
+    OK(qb_fdk(&h, &circle, &w, NULL, &on));
+    OK(qb_project(&w, NULL, &circle, &s, NULL, &on));
     qb_tensor d = tensor(from, QB_F32, VIEWS, ROWS, COLUMNS, stream);
     qb_tensor v = tensor(to, QB_F32, ROWS, N, N, stream);
     qb_tensor p = tensor(projections, QB_F32, VIEWS, ROWS, COLUMNS, stream);
     CHECK(!cu.fill(from, 0xff, sizeof lines, stream) && !cu.stream_finish(stream));
     CHECK(!cu.call_host(stream, sleep_now, NULL) && !cu.copy(from, ready, sizeof lines, stream));
-    OK(qb_fdk(&d, &circle, &v, NULL, &on_cpu));
-    OK(qb_project(&v, NULL, &circle, &p, NULL, &on_cpu));
+    OK(qb_fdk(&d, &circle, &v, NULL, &on));
+    OK(qb_project(&v, NULL, &circle, &p, NULL, &on));
     CHECK(!cu.down(seen, to, sizeof seen) && !cu.down(seen_sums, projections, sizeof seen_sums));
     CHECK(!memcmp(seen, wanted, sizeof seen) && !memcmp(seen_sums, sums, sizeof sums));
-    printf("fdk and project, computed by the CPU: as from the host\n");
+    printf("fdk and project by %s: as from the host\n", device);
     qb_geometry_destroy(&circle);
     cu.release(ready), cu.release(from), cu.release(to), cu.release(projections);
 }
@@ -274,7 +274,8 @@ int main(void) {
     late_producer("a late producer on the default stream", NULL);
     strides(stream);
     counts_to_integers(stream);
-    cpu_methods(stream);
+    cone_methods("cpu", stream);
+    cone_methods("cuda:0", stream);
     CHECK(!cu.stream_destroy(stream));
     pthread_t other[2];
     static char names[][20] = {"one thread", "another thread"};

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* variantcheck [ARCH [FILTER]]: plans every device variant of back-projection with each legal value
+/* variantcheck [ARCH [FILTER]]: plans every device variant of every operation with each legal value
  * of each parameter (one changed at a time; with QB_QUICK=1 the first values alone) on the played
  * CUDA driver, so that the real NVRTC compiles each of them for the chip ARCH (90). What a tuner
  * may choose must at least compile. One line for each variant when it is done. Exit code 77 where
  * there is no NVRTC. */
 #include <dlfcn.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,62 +14,23 @@
 
 #include "cpu/features.h"
 #include "device/cuda_api.h"
-#include "kernels/bp_cone/bp_cone_device.h"
-#include "kernels/bp_parallel/bp_parallel_device.h"
 #include "mock/beside.h"
 #include "mock/mock_cuda.h"
 #include "planner/variants.h"
 
-enum { VIEWS = 48, COLUMNS = 64, SLICES = 8, WORKERS_MAX = 64 };
-static double ax[VIEWS], ay[VIEWS], h0[VIEWS];
-static float largest[256];
-static const qb__bp_parallel_problem problem = {VIEWS, COLUMNS, 64, 64, ax, ay, h0, largest};
-
-static const double matrix[1][12] = {{1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}};
-static const qb__bp_cone_problem cone = {
-    .views = 1, .columns = 64, .rows = 64, .nx = 64, .ny = 64, .nz = 64, .matrix = matrix};
+enum { WORKERS_MAX = 64 };
 
 typedef qb__variant variant;
 typedef struct tally {
     int compiled, unusable, failed;
 } tally;
 
-static void make_problem(void) {
-    for (int v = 0; v < VIEWS; v++) {
-        double t = 3.14159265358979 * v / VIEWS;
-        ax[v] = cos(t);
-        ay[v] = sin(t);
-        h0[v] = (COLUMNS - 1) / 2.0 - 31.5 * (ax[v] + ay[v]);
-    }
-    for (size_t s = 0; s < sizeof largest / sizeof *largest; s++) largest[s] = 1;
-}
-
-static qb_status plan_parallel(qb__device *device, const variant *head, const int *values) {
-    const qb__bp_parallel_device_variant *row = qb__bp_parallel_on_device(head);
-    unsigned step = head->step ? head->step : 1, slices = (SLICES + step - 1) / step * step;
-    qb__bp_parallel_plan *plan = NULL;
-    if (head->most && slices > head->most) slices = head->most;
-    qb_status status = row->plan(device, &problem, slices, values, &plan);
-    if (status == QB_OK) row->destroy(plan);
-    return status;
-}
-
-static qb_status plan_cone(qb__device *device, const variant *head, const int *values) {
-    const qb__bp_cone_device_variant *row = qb__bp_cone_on_device(head);
-    qb__bp_cone_plan *plan = NULL;
-    qb_status status = row->plan(device, &cone, (qb__bp_cone_most){1, 64}, values, &plan);
-    if (status == QB_OK) row->destroy(plan);
-    return status;
-}
-
-static void try_values(qb__device *device, const variant *row, const int *values, tally *t) {
-    const bool is_cone = row->operation == QB__BP_CONE;
-    const void *of = is_cone ? (const void *)&cone : &problem;
-    if (row->unusable && row->unusable(qb__device_info_of(device), of, values)) {
+static void try_values(qb__device *device, const variant *row, const void *usual, const int *values, tally *t) {
+    if (row->unusable && row->unusable(qb__device_info_of(device), usual, values)) {
         t->unusable++;
         return;
     }
-    if ((is_cone ? plan_cone : plan_parallel)(device, row, values) == QB_OK) {
+    if (qb__operation_of(row->operation)->plan(device, row, usual, values) == QB_OK) {
         t->compiled++;
         return;
     }
@@ -82,16 +42,16 @@ static void try_values(qb__device *device, const variant *row, const int *values
     printf(": %s\n", qb_detail());
 }
 
-static void try_all_values(qb__device *device, const variant *row, bool quick, tally *t) {
+static void try_all_values(qb__device *device, const variant *row, const void *usual, bool quick, tally *t) {
     int values[QB__PARAMETERS_MAX] = {0};
     for (int p = 0; p < QB__PARAMETERS_MAX && row->parameters[p].name; p++) {
         values[p] = row->parameters[p].values[0];
     }
-    try_values(device, row, values, t);
+    try_values(device, row, usual, values, t);
     for (int p = 0; p < QB__PARAMETERS_MAX && row->parameters[p].name && !quick; p++) {
         for (int v = 1; v < row->parameters[p].count; v++) {
             values[p] = row->parameters[p].values[v];
-            try_values(device, row, values, t);
+            try_values(device, row, usual, values, t);
         }
         values[p] = row->parameters[p].values[0];
     }
@@ -101,9 +61,13 @@ static void try_all_values(qb__device *device, const variant *row, bool quick, t
 static void try_variant(qb__device *device, const variant *row, bool quick, tally *all) {
     struct timespec from, to;
     tally t = {0};
+    const qb__operation_row *operation = qb__operation_of(row->operation);
+    void *usual;
+    if (operation->usual(&usual) != QB_OK) abort();
     clock_gettime(CLOCK_MONOTONIC, &from);
-    try_all_values(device, row, quick, &t);
+    try_all_values(device, row, usual, quick, &t);
     clock_gettime(CLOCK_MONOTONIC, &to);
+    operation->forget(usual);
     printf("%-44s %4d compiled, %4d unusable, %d failed, %5.1f s\n", row->id, t.compiled,
            t.unusable, t.failed,
            (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec));
@@ -149,7 +113,6 @@ int main(int argc, char **argv) {
         return 77;
     }
     if (workers > WORKERS_MAX) workers = WORKERS_MAX;
-    make_problem();
     setenv("QB_LIBCUDA", mock_cuda_path(), 1);
     setenv("QB_LIBOPENCL", "", 1);
     setenv("QB_CACHE_DIR", "", 1);

@@ -6,6 +6,8 @@
  *   QB_FAULT_NOT     calls from libraries whose name begins with one of these, separated by commas, do
  *                    not count
  *   QB_FAULT_COUNTS  a file that says at the end how often each was called
+ *   QB_FAULT_TRACE   a file that gets a line for each write, fsync and rename that went well: the inode, and where
+ *                    a rename led
  * Memory fails without an errno of its own: any number will do. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -28,7 +31,7 @@ static const char *const names[] = {"malloc", "open",  "read",  "write",    "fsy
                                     "close",  "unlink", "mkdir", "truncate", "file"};
 
 static atomic_long counts[KINDS + 1];
-static int kind = -1, error_number;
+static int kind = -1, error_number, trace = -1;
 static long at;
 static bool kills, after, ready;
 static const char *left_out;
@@ -61,6 +64,8 @@ __attribute__((constructor)) static void begin(void) {
     const char *text = getenv("QB_FAULT");
     left_out = getenv("QB_FAULT_NOT");
     if (left_out) dl_iterate_phdr(note_object, NULL);
+    if (getenv("QB_FAULT_TRACE"))
+        trace = (int)syscall(SYS_openat, AT_FDCWD, getenv("QB_FAULT_TRACE"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     for (int i = 0; text && i <= KINDS; i++) {
         size_t n = strlen(names[i]);
         if (strncmp(text, names[i], n) != 0 || text[n] != ':') continue;
@@ -76,6 +81,7 @@ __attribute__((constructor)) static void begin(void) {
 
 __attribute__((destructor)) static void finish(void) {
     const char *path = getenv("QB_FAULT_COUNTS");
+    ready = false; /* what follows is no call of the program's */
     FILE *file = path ? fopen(path, "w") : NULL;
     if (!file) return;
     for (int i = 0; i <= KINDS; i++) fprintf(file, "%s %ld\n", names[i], (long)counts[i]);
@@ -108,6 +114,21 @@ static bool strikes(int which, void *caller, bool *behind) {
     return true;
 }
 
+/* Of what went well; what is asked of the system here is not counted. */
+static void tell(const char *what, const struct stat *about, const char *to) {
+    char line[4400];
+    int n = snprintf(line, sizeof line, "%s %lu %s\n", what, (unsigned long)about->st_ino, to);
+    syscall(SYS_write, trace, line, (size_t)n);
+}
+static void tell_fd(const char *what, int fd, bool good) {
+    struct stat about;
+    if (trace >= 0 && good && fstat(fd, &about) == 0) tell(what, &about, "");
+}
+static void tell_name(const char *to, bool good) {
+    struct stat about;
+    if (trace >= 0 && good && lstat(to, &about) == 0) tell("rename", &about, to);
+}
+
 #define REAL(name) __extension__({                                                                 \
     static void *found;                                                                            \
     if (!found) found = dlsym(RTLD_NEXT, #name);                                                   \
@@ -118,6 +139,14 @@ static bool strikes(int which, void *caller, bool *behind) {
     bool behind;                                                                                   \
     if (strikes(which, __builtin_return_address(0), &behind)) return failed;                       \
     type result = call;                                                                            \
+    if (behind) die();                                                                             \
+    return result
+/* The same, with a line of the trace. */
+#define TOLD(which, type, failed, call, line)                                                      \
+    bool behind;                                                                                   \
+    if (strikes(which, __builtin_return_address(0), &behind)) return failed;                       \
+    type result = call;                                                                            \
+    line;                                                                                          \
     if (behind) die();                                                                             \
     return result
 
@@ -170,22 +199,27 @@ ssize_t pread64(int fd, void *to, size_t n, off64_t where) {
 size_t fread(void *to, size_t size, size_t n, FILE *file) {
     FAULTY(READ, size_t, 0, REAL(fread)(to, size, n, file));
 }
-ssize_t write(int fd, const void *from, size_t n) { FAULTY(WRITE, ssize_t, -1, REAL(write)(fd, from, n)); }
+ssize_t write(int fd, const void *from, size_t n) {
+    TOLD(WRITE, ssize_t, -1, REAL(write)(fd, from, n), tell_fd("write", fd, result > 0));
+}
 ssize_t pwrite(int fd, const void *from, size_t n, off_t where) {
-    FAULTY(WRITE, ssize_t, -1, REAL(pwrite)(fd, from, n, where));
+    TOLD(WRITE, ssize_t, -1, REAL(pwrite)(fd, from, n, where), tell_fd("write", fd, result > 0));
 }
 ssize_t pwrite64(int fd, const void *from, size_t n, off64_t where) {
-    FAULTY(WRITE, ssize_t, -1, REAL(pwrite64)(fd, from, n, where));
+    TOLD(WRITE, ssize_t, -1, REAL(pwrite64)(fd, from, n, where), tell_fd("write", fd, result > 0));
 }
 ssize_t writev(int fd, const struct iovec *from, int n) {
-    FAULTY(WRITE, ssize_t, -1, REAL(writev)(fd, from, n));
+    TOLD(WRITE, ssize_t, -1, REAL(writev)(fd, from, n), tell_fd("write", fd, result > 0));
 }
 size_t fwrite(const void *from, size_t size, size_t n, FILE *file) {
-    FAULTY(WRITE, size_t, 0, REAL(fwrite)(from, size, n, file));
+    TOLD(WRITE, size_t, 0, REAL(fwrite)(from, size, n, file), tell_fd("write", fileno(file), result > 0));
 }
-int fsync(int fd) { FAULTY(FSYNC, int, -1, REAL(fsync)(fd)); }
-int fdatasync(int fd) { FAULTY(FSYNC, int, -1, REAL(fdatasync)(fd)); }
-int rename(const char *from, const char *to) { FAULTY(RENAME, int, -1, REAL(rename)(from, to)); }
+int fsync(int fd) { TOLD(FSYNC, int, -1, REAL(fsync)(fd), tell_fd("fsync", fd, result == 0)); }
+int fdatasync(int fd) { TOLD(FSYNC, int, -1, REAL(fdatasync)(fd), tell_fd("fsync", fd, result == 0)); }
+int syncfs(int fd) { TOLD(FSYNC, int, -1, REAL(syncfs)(fd), tell_fd("syncfs", fd, result == 0)); }
+int rename(const char *from, const char *to) {
+    TOLD(RENAME, int, -1, REAL(rename)(from, to), tell_name(to, result == 0));
+}
 int renameat(int a, const char *from, int b, const char *to) {
     FAULTY(RENAME, int, -1, REAL(renameat)(a, from, b, to));
 }
@@ -231,5 +265,9 @@ int mkdir(const char *path, mode_t mode) { FAULTY(MKDIR, int, -1, REAL(mkdir)(pa
 int mkdirat(int folder, const char *path, mode_t mode) {
     FAULTY(MKDIR, int, -1, REAL(mkdirat)(folder, path, mode));
 }
-int ftruncate(int fd, off_t size) { FAULTY(TRUNCATE, int, -1, REAL(ftruncate)(fd, size)); }
-int ftruncate64(int fd, off64_t size) { FAULTY(TRUNCATE, int, -1, REAL(ftruncate64)(fd, size)); }
+int ftruncate(int fd, off_t size) {
+    TOLD(TRUNCATE, int, -1, REAL(ftruncate)(fd, size), tell_fd("write", fd, result == 0));
+}
+int ftruncate64(int fd, off64_t size) {
+    TOLD(TRUNCATE, int, -1, REAL(ftruncate64)(fd, size), tell_fd("write", fd, result == 0));
+}

@@ -3,9 +3,10 @@
 """Tiny runs of every kind, in each of which the n-th call of one kind fails, or the process is killed there:
     walk.py QB SHIM [--most N] [--only WORD] [--seed N]
 For each run and kind of call at most N places are tried, spread and drawn anew each time (0 = all of them; make test-faults).
-What must hold, whatever fails: exit 0 only with the whole result; 1 or 3 with a sentence otherwise, and what lay there before is
-still there; after a kill the result is there whole or not at all, and the next run leaves nothing of it behind; no signal but
-the one sent; no hang."""
+What must hold, whatever fails: exit 0 only with the whole result, and never where the disk did not take it (fsync); 1 or 3 with
+a sentence otherwise, and what lay there before is still there; after a kill the result is there whole or not at all, and the
+next run leaves nothing of it behind; no signal but the one sent; no hang. Without a fault, all is on the disk before it gets its
+name, and the name then. The last lines count each: all must be 0."""
 import argparse
 import collections
 import concurrent.futures
@@ -25,18 +26,30 @@ import time
 import h5py
 
 CALLS = {"malloc": 12, "open": 24, "read": 5, "write": 28, "fsync": 5, "rename": 5, "close": 5, "mkdir": 13, "truncate": 28}
+WRONG = {
+    "success": "exit 0 with another output than without the fault, or one that the disk did not take",
+    "failure": "exit 1 or 3 with something else under a final name than before, or without a word",
+    "kill": "killed, and half of it under a final name, or something left behind by the next run",
+    "signal": "a signal but the one sent, or another exit code",
+    "hang": "no end",
+    "disk": "a name given before what it names, or not itself, is on the disk",
+}
 FBP = ["fbp", "{in}", "--center", "7.5", "--device", "cpu", "--threads", "1", "-o"]
 FDK = ["fdk", "{in}", "--sod", "40", "--sdd", "60", "--device", "cpu", "--threads", "1", "--allow-limited", "-o"]
+KEPT = ["--checkpoint", "1e-9", "--resume"]  # what is killed is gone on with by the next run
 # name: (input, words up to the output's name, the output, further words)
 RUNS = {
     "h5 to h5": ("scan.h5", FBP, "v.h5", ["--preview", "{out}/p.png", "--save-config", "{out}/o.cfg"]),
     "h5 to raw": ("scan.h5", FBP, "v.raw", []),
-    "npy to npy": ("scan.npy", FBP, "v.npy", []),
+    "h5 to parts": ("scan.h5", FBP, "v.h5", ["--parts", "2"]),
+    "npy to npy": ("scan.npy", FBP, "v.npy", KEPT),
     "folder to series": ("tiffs/", FBP, "series/", ["--angles", "0:180", "--quantity", "transmission"]),
     "h5 to pattern": ("scan.h5", FBP, "v_%03d.tif", []),
     "mha to mha": ("scan.mha", FBP, "v.mha", ["--angles", "0:180", "--quantity", "transmission"]),
     "tif to tif": ("scan.tif", FBP, "v.tif", ["--angles", "0:180", "--quantity", "transmission", "--dtype", "uint16", "--range", "0,0.1"]),
-    "cone to h5": ("cone.h5", FDK, "v.h5", []),
+    "cone to h5": ("cone.h5", FDK, "v.h5", KEPT),
+    "kept matrix": ("scan.h5", ["mbir", "{in}", "--slices", "0:1", "--center", "7.5", "--equits", "1", "--matrix", "bytes",
+                                "--matrix-cache", "kept", "--device", "cpu", "--threads", "1", "-o"], "v.h5", []),
     "project": ("volume.h5", ["project", "{in}", "-g", "parallel", "--views", "5", "--threads", "1", "-o"], "l.npy", []),
     "simulate": ("volume.h5", ["simulate", "disc", "--views", "5", "--detector", "12,3", "--pixel-size", "1", "--threads", "1",
                                "--geometry-out", "{out}/g.json", "-o"], "s.h5", []),
@@ -45,10 +58,12 @@ RUNS = {
 
 
 def keys(value):
-    """The shape of a JSON value, but for its warnings: of memory that failed one may say that fewer buffers had to do."""
+    """The shape of a JSON value, but for its warnings: of memory that failed one may say that fewer buffers had to do; and but
+    for what a run that went on says, and does not say of projections that it read a part of."""
     if isinstance(value, dict):
-        return {k: keys(v) for k, v in value.items() if k != "warnings"}
-    return [keys(v) for v in value] if isinstance(value, list) else "number" if isinstance(value, float) else type(value).__name__
+        return {k: keys(v) for k, v in value.items() if k not in ("warnings", "slabs_resumed", "projections")}
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return [keys(v) for v in value] if isinstance(value, list) else "number" if number else type(value).__name__
 
 
 def tiff(data):
@@ -121,7 +136,7 @@ class Walk:
         if done.returncode:
             sys.exit(f"qb {' '.join(words)}: {done.stderr}")
 
-    def run(self, name, fault, out, counts=None):
+    def run(self, name, fault, out, counts=None, trace=None):
         env = {**os.environ, "LD_PRELOAD": self.shim, "QB_TUNING": "", "ASAN_OPTIONS": "detect_leaks=0"}
         if not fault or fault.startswith("malloc"):
             # HDF5's own allocations, those that the C library makes for it, and libtiff's (4.5, closing what it could
@@ -131,6 +146,8 @@ class Walk:
             env["QB_FAULT"] = fault
         if counts:
             env["QB_FAULT_COUNTS"] = str(counts)
+        if trace:
+            env["QB_FAULT_TRACE"] = str(trace)
         try:
             done = subprocess.run(self.command(name), capture_output=True, timeout=60, env=env, cwd=out.parent)
         except subprocess.TimeoutExpired:
@@ -193,40 +210,85 @@ class Walk:
         out.mkdir(parents=True)
         if before == "old":
             self.old(name, out)
-        code, said = self.run(name, fault, out)
-        state = self.state(name, out)
-        killed = fault.endswith((":kill", ":after"))
-        problem = None
-        if code == "hang":
-            problem = "hangs"
-        elif killed and code == -9:
-            problem = self.after_a_kill(name, out, before, state)
-        elif code == 0:
-            problem = None if state == "new" else f"exit 0, {state}"
-        elif code not in (1, 3):
-            problem = f"exit {code}"
-        elif not said.strip():
-            problem = f"exit {code} without a word"
-        elif state != before:
-            problem = f"exit {code}, {state}"
+        code, said = self.run(name, fault, out, out.parent / "counts")
+        call, n = fault.split(":")[:2]
+        if code == 0 and read_counts(out.parent / "counts")[call] < int(n):  # with nothing there before there are fewer
+            code = "not reached"
+        kind, problem = self.judge(name, fault, out, before, code, said)
         shutil.rmtree(out.parent)
-        return code, problem
+        return code, kind, problem
+
+    def judge(self, name, fault, out, before, code, said):
+        """What of WRONG it is, and the words; or None, None."""
+        state = self.state(name, out)
+        if code == "hang":
+            return "hang", "hangs"
+        if fault.endswith((":kill", ":after")) and code == -9:
+            problem = self.after_a_kill(name, out, before, state)
+            return ("kill", problem) if problem else (None, None)
+        if code in (0, "not reached"):
+            if state != "new":
+                return "success", f"exit 0, {state}"
+            unkept = "is not written" in said  # what only spares time the next time may be missing, not without a word
+            return ("success", "exit 0 though fsync failed") if not code and fault.startswith("fsync") and not unkept else (None, None)
+        if code not in (1, 3):
+            return "signal", f"exit {code}"
+        if not said.strip():
+            return "failure", f"exit {code} without a word"
+        return ("failure", f"exit {code}, {state}") if state != before else (None, None)
+
+    @staticmethod
+    def not_on_disk(trace, out):
+        """The first name that was given too early, or that was not itself put on the disk: from the order of writes, fsyncs
+        and renames, by inode. A large file is to be flushed by itself: before Linux 5.8 syncfs says nothing of errors."""
+        written, flushed, alone, moved = {}, {}, {}, []
+        for at, line in enumerate(trace.read_text().splitlines()):
+            what, inode, to = line.split(" ", 2)
+            if what == "syncfs":
+                flushed = {**flushed, **dict.fromkeys([*written, *flushed], at)}
+            elif what == "rename":
+                if ".part-" not in to:  # what is put together in a hidden folder gets its name with that
+                    moved.append((at, inode, out.parent / to))
+            else:
+                (written if what == "write" else flushed)[inode] = at
+                if what == "fsync":
+                    alone[inode] = at
+                continue
+            for _, known, path in moved:  # what was written before it got its name
+                files = [path, *path.iterdir()] if path.is_dir() else [path]
+                for file in files:
+                    inode = str(file.lstat().st_ino)
+                    if written.get(inode, -1) > (alone if file.suffix == ".h5" else flushed).get(inode, -1):
+                        return file.name
+        for at, _, path in moved:
+            if flushed.get(str(path.parent.lstat().st_ino), -1) < at:
+                return f"the name of {path.name}"
+        return None if moved else "nothing: no rename was seen"
 
     def learn(self, name):
         out, counts = self.folder / "reference" / "out", self.folder / "counts"
         out.mkdir(parents=True)
-        found = {}
+        found, trace = {}, self.folder / "trace"
+        trace.write_text("")
         for fault in (None, "open:0:0"):  # with the library's allocations left out, and with all its calls
-            code, said = self.run(name, fault, out, counts)
+            code, said = self.run(name, fault, out, counts, None if fault else trace)
             if code:
                 sys.exit(f"{name}: exit {code} with the shim and no fault: {said}")
-            found = {k: int(v) for k, v in (line.split() for line in counts.read_text().splitlines())} | \
+            found = read_counts(counts) | \
                 ({"malloc": found["malloc"]} if found else {})
+            if not fault and (early := self.not_on_disk(trace, out)):
+                print(f"  {name}: not on the disk in time: {early}")
+                self.wrong["disk"] += 1
         self.reference[name] = self.files(out)
         shutil.rmtree(out.parent)
         return found
 
     reference = {}
+    wrong = collections.Counter()
+
+
+def read_counts(path):
+    return {k: int(v) for k, v in (line.split() for line in path.read_text().splitlines())}
 
 
 def places(count, most, draw):
@@ -245,10 +307,11 @@ def main():
     args = parser.parse_args()
     draw = random.Random(args.seed)
     print(f"seed {args.seed} (QB_SEED repeats it)")
-    bad = 0
+    tried = calls = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         walk = Walk(args.qb, args.shim, pathlib.Path(folder))
         walk.prepare()
+        every = collections.Counter()
         for name in RUNS:
             counts = walk.learn(name)
             faults = [(f"{call}:{n}:{number}", b) for call, number in CALLS.items()
@@ -257,15 +320,23 @@ def main():
                        for i, n in enumerate(places(counts["file"], 4 * args.most, draw)) for b in [("none", "old")[i % 2]]]
             faults = [f for f in faults if args.only in f"{name} {f[0]}"]
             exits = collections.Counter()
-            for (fault, before), (code, problem) in zip(faults, pool.map(lambda f: walk.trial(name, *f), faults)):
+            for (fault, before), (code, kind, problem) in zip(faults, pool.map(lambda f: walk.trial(name, *f), faults)):
                 exits[code] += 1
                 if problem:
-                    bad += 1
+                    walk.wrong[kind] += 1
                     print(f"  {name}, {fault}, {before} before: {problem}")
-            told = ", ".join(f"{n} x {'killed' if c == -9 else f'exit {c}'}" for c, n in exits.most_common())
-            print(f"{name}: {len(faults)} faults of {sum(counts[c] for c in CALLS)} calls: {told}", flush=True)
-    print(f"{bad} of them not survived")
-    sys.exit(bad != 0)
+            calls += sum(counts[c] for c in CALLS) + 2 * counts["file"]
+            tried += len(faults)
+            every += exits
+            print(f"{name}: {len(faults)} faults of {sum(counts[c] for c in CALLS)} calls: {told(exits)}", flush=True)
+    print(f"{tried} of {calls} faults tried: {told(every)}")
+    for kind, words in WRONG.items():
+        print(f"{walk.wrong[kind]:6} {words}")
+    sys.exit(walk.wrong.total() != 0)
+
+
+def told(exits):
+    return ", ".join(f"{n} x {'killed' if c == -9 else f'exit {c}' if isinstance(c, int) else c}" for c, n in exits.most_common())
 
 
 main()

@@ -10,7 +10,8 @@
 static const char *scratch(void) {
     static char path[256];
     const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-    snprintf(path, sizeof path, "%s/qb-fuzz-%ld.%s", folder, (long)getpid(), fuzz_name);
+    if (!*path) /* a child that dies leaves it to its parent */
+        snprintf(path, sizeof path, "%s/qb-fuzz-%ld.%s", folder, (long)getpid(), fuzz_name);
     return path;
 }
 
@@ -30,15 +31,25 @@ static void read_scan(const char *path, const qb_scan_options *options) {
     qb_scan_close(scan);
 }
 
-void fuzz_file(const uint8_t *data, size_t size, const qb_scan_options *options) {
-    const char *path = scratch();
-    qb_array array;
-    double voxel[3];
+void fuzz_write(const char *path, const uint8_t *data, size_t size) {
     FILE *file = fopen(path, "wb");
     if (!file) abort();
     if (fwrite(data, 1, size, file) != size || fclose(file) != 0) abort();
+}
+
+void fuzz_read(const char *path, const qb_scan_options *options) {
+    qb_array array;
+    double voxel[3];
+    char *json = NULL;
     read_scan(path, options);
-    if (qb_array_load(path, NULL, &array, voxel) == QB_OK) qb_array_destroy(&array);
+    if (qb_array_load(path, options ? options->shape : NULL, &array, voxel) == QB_OK) qb_array_destroy(&array);
+    if (qb_provenance_load(path, &json) == QB_OK) free(json);
+}
+
+void fuzz_file(const uint8_t *data, size_t size, const qb_scan_options *options) {
+    const char *path = scratch();
+    fuzz_write(path, data, size);
+    fuzz_read(path, options);
     remove(path);
 }
 

@@ -21,9 +21,15 @@ bool fuzz_seed(size_t index, const char *path);
  */
 enum { FUZZ_ELSEWHERE = 3 };
 
+/* There is one where inputs run in children already (replay.c), none in a libFuzzer program. */
+__attribute__((weak)) extern const char fuzz_replays;
+
 /* What a harness uses: the bytes as a file NAME.ending, opened as a scan and as an array, and read.
  */
 void fuzz_file(const uint8_t *data, size_t size, const qb_scan_options *options);
+/* Its two halves: the bytes into a file; all that reads one. */
+void fuzz_write(const char *path, const uint8_t *data, size_t size);
+void fuzz_read(const char *path, const qb_scan_options *options);
 /* Write a small stack or scan by our own writer. */
 bool fuzz_put(const char *path, qb_dtype dtype, bool scan);
 

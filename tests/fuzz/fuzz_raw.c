@@ -6,35 +6,50 @@
 
 #include "fuzz.h"
 
-/* Raw data say nothing; what can lie is the .json beside them. The input is that. */
-const char *const fuzz_name = "json";
+/* Raw data say nothing; what can lie is the .json beside them, and --shape. The input is that: the shape, or an empty
+ * line where the .json has it, and behind it the .json. */
+const char *const fuzz_name = "raw";
+
+enum { BYTES = 480 }; /* as many as the seeds' shapes want */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    char path[128], sidecar[140];
-    qb_scan *scan;
+    char path[128], sidecar[140], shape[64] = "";
+    uint8_t numbers[BYTES];
+    const uint8_t *end = memchr(data, '\n', size < sizeof shape ? size : sizeof shape);
+    const size_t n = end ? (size_t)(end - data) : 0;
+    if (!end) return 0;
+    memcpy(shape, data, n);
+    const bool sinogram = n && shape[n - 1] == 's'; /* as VIEWS,ROWS,COLUMNS:DTYPEs */
+    if (sinogram) shape[n - 1] = 0;
+    const qb_scan_options options = {.shape = *shape ? shape : NULL,
+                                     .as = sinogram ? QB_IMAGE_SINOGRAM : QB_IMAGE_PROJECTION};
     snprintf(path, sizeof path, "/tmp/qb-fuzz-%ld.raw", (long)getpid());
     snprintf(sidecar, sizeof sidecar, "%s.json", path);
-    FILE *file = fopen(path, "wb"), *beside = fopen(sidecar, "wb");
-    if (!file || !beside) abort();
-    for (int i = 0; i < 480; i++) fputc(i, file);
-    fwrite(data, 1, size, beside);
-    fclose(file);
-    fclose(beside);
-    if (qb_scan_open(path, NULL, NULL, &scan) == QB_OK) {
-        qb_scan_inspect(scan, NULL);
-        qb_scan_close(scan);
-    }
+    for (int i = 0; i < BYTES; i++) numbers[i] = (uint8_t)i;
+    fuzz_write(path, numbers, BYTES);
+    fuzz_write(sidecar, end + 1, size - n - 1);
+    fuzz_read(path, &options);
     remove(path);
     remove(sidecar);
     return 0;
 }
 
+/* Our own notes, behind each of these. */
+static const char *const shapes[] = {"", "", "4,5,6:float32", "4,5,6:uint16big:240", "2,4,5:float64:160", "4,5,6:uint16s"};
+
 bool fuzz_seed(size_t index, const char *path) {
-    char raw[512], sidecar[520];
-    if (index > 1) return false;
+    char raw[512], sidecar[520], text[1 << 14];
+    if (index >= sizeof shapes / sizeof *shapes) return false;
     snprintf(raw, sizeof raw, "%s.raw", path);
     snprintf(sidecar, sizeof sidecar, "%s.json", raw);
     if (!fuzz_put(raw, index ? QB_F32 : QB_U16, true)) return false;
+    int n = snprintf(text, sizeof text, "%s\n", shapes[index]);
+    FILE *file = fopen(sidecar, "rb");
+    if (!file) return false;
+    size_t got = fread(text + n, 1, sizeof text - (size_t)n, file);
+    fclose(file);
     remove(raw);
-    return rename(sidecar, path) == 0;
+    remove(sidecar);
+    fuzz_write(path, (const uint8_t *)text, (size_t)n + got);
+    return true;
 }

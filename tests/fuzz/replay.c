@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_NAME [FOLDER] [MUTATIONS]: without libFuzzer. Inputs run in children, so that a crash costs
+/* fuzz_NAME [FOLDER] [MUTATIONS], or fuzz_NAME --seeds FOLDER to write them there: without libFuzzer. Inputs run in children, so that a crash costs
  * one input; the input is kept and named, and the exit status is 1. */
 #include <dirent.h>
 #include <signal.h>
@@ -12,6 +12,9 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+
+const char fuzz_replays = 1;
+__attribute__((weak)) extern void __gcov_dump(void);
 
 enum { SECONDS = 60, BATCH = 64, LARGEST = 1 << 20, SEEDS = 64 };
 
@@ -114,6 +117,7 @@ static size_t run_batch(size_t first, size_t end, volatile size_t *at, uint8_t *
             alarm(20); /* an input that hangs is as bad as one that crashes */
             LLVMFuzzerTestOneInput(data, make_input(i, data));
         }
+        if (__gcov_dump) __gcov_dump(); /* scripts/reader-coverage.py counts here */
         _exit(0);
     }
     int how;
@@ -122,8 +126,21 @@ static size_t run_batch(size_t first, size_t end, volatile size_t *at, uint8_t *
     return how == 0 ? end : *at;
 }
 
+/* For libFuzzer to begin with. */
+static int write_seeds(const char *folder) {
+    char path[512];
+    make_seeds(NULL);
+    for (size_t i = 0; i < seed_count; i++) {
+        snprintf(path, sizeof path, "%s/seed-%zu", folder, i);
+        fuzz_write(path, seeds[i].bytes, seeds[i].size);
+    }
+    return seed_count ? 0 : 77;
+}
+
 int main(int count, char **arguments) {
-    size_t total = count > 2 ? strtoull(arguments[2], NULL, 10) : 2000, crashes = 0;
+    if (count == 3 && strcmp(arguments[1], "--seeds") == 0) return write_seeds(arguments[2]);
+    const char *quick = getenv("QB_QUICK");
+    size_t total = count > 2 ? strtoull(arguments[2], NULL, 10) : quick && *quick == '1' ? 500 : 2000, crashes = 0;
     size_t foreign = 0, i = 0;
     const char *folder = count > 1 && *arguments[1] ? arguments[1] : NULL;
     uint8_t *data = malloc(LARGEST);

@@ -214,9 +214,9 @@ static double ceiling(const qb__bp_cone_variant *variant) {
     return ceiling_fma(bits) / (cone_is_circular(variant) ? 8.5 : 30);
 }
 
-bool bp_cone_bench(size_t index, size_t number, const options *o, measurement *m) {
-    size_t count;
-    const qb__bp_cone_variant *variant = qb__bp_cone_variants(&count) + index;
+bool bp_cone_bench(const qb__variant *row, qb__device *device, size_t number, const options *o, measurement *m) {
+    (void)device;
+    const qb__bp_cone_variant *variant = (const qb__bp_cone_variant *)row;
     const bool circular = cone_is_circular(variant);
     size_t problems = variant->head.features == 0 || o->quick ? 1 : 2;
     if (number >= problems) return false;

@@ -174,10 +174,10 @@ static double ceiling(const qb__bp_parallel_variant *variant) {
     return variant->head.interp == QB_INTERP_LINEAR ? lanes / 2 : lanes;
 }
 
-bool bp_parallel_bench(size_t index, size_t number, const options *o, measurement *m) {
+bool bp_parallel_bench(const qb__variant *row, qb__device *device, size_t number, const options *o, measurement *m) {
+    (void)device;
     static const size_t sizes[] = {512, 1024, 2048};
-    size_t count;
-    const qb__bp_parallel_variant *variant = qb__bp_parallel_variants(&count) + index;
+    const qb__bp_parallel_variant *variant = (const qb__bp_parallel_variant *)row;
     /* The scalar variant would take minutes for what tells nothing new. */
     size_t problems = variant->head.features == 0 || o->quick || o->size ? 1 : 3;
     if (number >= problems) return false;

@@ -133,13 +133,13 @@ static double scalar_speed(size_t number) {
     return known[number];
 }
 
-bool project_joseph_bench(size_t variant, size_t number, const options *o, measurement *m);
+bool project_joseph_bench(const qb__variant *row, qb__device *device, size_t number, const options *o, measurement *m);
 
-bool project_joseph_bench(size_t variant, size_t number, const options *o, measurement *m) {
+bool project_joseph_bench(const qb__variant *row, qb__device *device, size_t number, const options *o, measurement *m) {
+    (void)device;
     static const char *const names[4] = {"forward, circular", "adjoint, circular",
                                          "forward, tilted", "adjoint, tilted"};
-    size_t count;
-    const qb__joseph_variant *v = qb__joseph_variants(&count) + variant;
+    const qb__joseph_variant *v = (const qb__joseph_variant *)row;
     if (number >= 4) return false;
     const size_t n = o->size ? o->size : o->quick || v->head.features == 0 ? 128 : 256;
     const size_t views = v->head.features == 0 ? 4 : 16;

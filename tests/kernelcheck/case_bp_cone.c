@@ -1,32 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "case_bp_cone.h"
+#include "cases.h"
 #include "base/memory.h"
-#include "cpu/features.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const qb__bp_cone_variant *variant_at(size_t i) {
-    size_t count;
-    return qb__bp_cone_variants(&count) + i;
-}
-
-static size_t count(void) {
-    size_t n;
-    return qb__bp_cone_variants(&n), n;
-}
-
-static const char *id(size_t i) {
-    return variant_at(i)->head.id;
-}
-
-static bool runs_here(size_t i) {
-    uint32_t needed = variant_at(i)->head.features;
-    return (qb__cpu_features() & needed) == needed;
-}
-
-const kernel_table bp_cone_table = {count, id, runs_here, NULL};
 
 bool cone_is_circular(const qb__bp_cone_variant *v) {
     return !strncmp(v->head.id, "bp_cone_circular", strlen("bp_cone_circular"));
@@ -253,9 +232,10 @@ static bool refuses_tilt(const trial *t, rng *r, outcome *o) {
     return !taken;
 }
 
-static bool check(size_t variant, uint64_t seed, bool quick, outcome *o) {
+static bool check(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o) {
+    (void)device;
     rng r = {seed};
-    trial t = trial_new(variant_at(variant), &r, quick);
+    trial t = trial_new((const qb__bp_cone_variant *)row, &r, quick);
     const bool circular = cone_is_circular(t.variant);
     bool ok = !qb__variant_refuses(&t.variant->head, &t.scan.problem);
     if (!ok) snprintf(o->why.s, sizeof o->why.s, "a legal problem was refused");
@@ -275,5 +255,4 @@ static bool check(size_t variant, uint64_t seed, bool quick, outcome *o) {
     return ok;
 }
 
-const kernel_case bp_cone_matrix_case = {&bp_cone_table, "bp_cone_matrix", check, bp_cone_bench};
-const kernel_case bp_cone_circular_case = {&bp_cone_table, "bp_cone_circular", check, bp_cone_bench};
+const kernel_case bp_cone_case = {check, bp_cone_bench};

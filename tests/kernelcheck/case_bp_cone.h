@@ -23,6 +23,7 @@ typedef struct cone_scan {
     double (*matrix)[12];
     float *images;  /* [views][rows][columns] */
     float *largest; /* [views] */
+    size_t alike;   /* voxels that have the same coordinates, and so the same errors of them: 1, or more */
 } cone_scan;
 
 cone_scan cone_scan_new(size_t views, size_t columns, size_t rows, size_t nx, size_t ny, size_t nz);
@@ -40,6 +41,6 @@ bool cone_accurate(const cone_scan *s, qb_accuracy accuracy, const qb__bp_cone_b
                    cone_value *value, const void *context, rng *r, bool quick, outcome *o);
 bool cone_is_circular(const qb__bp_cone_variant *v);
 
-bool bp_cone_bench(size_t variant, size_t number, const options *o, measurement *m);
+bool bp_cone_bench(const qb__variant *row, qb__device *device, size_t number, const options *o, measurement *m);
 
 #endif

@@ -3,72 +3,18 @@
  * oracle. */
 #include "base/memory.h"
 #include "base/status.h"
+#include "bench_device.h"
 #include "case_bp_cone.h"
-#include "case_bp_cone_device.h"
+#include "cases.h"
+#include "kernels/bp_cone/bp_cone_device.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef qb__bp_cone_device_variant device_variant;
 
-enum { DEVICES_MAX = 8, ID_MAX = 80, VARIANTS_MAX = 32, MARGIN = 4096, CANARY = 0xc5 };
-
-static struct {
-    size_t devices, variants;
-    const device_variant *rows;
-    const qb__device_info *info;
-    qb__device *open[DEVICES_MAX];
-    char id[DEVICES_MAX * VARIANTS_MAX][ID_MAX];
-} all;
-
-static void open_all(void) {
-    all.rows = qb__bp_cone_device_variants(&all.variants);
-    if (all.variants > VARIANTS_MAX) abort();
-    if (qb__device_list(&all.info, &all.devices) != QB_OK) all.devices = 0;
-    if (all.devices > DEVICES_MAX) all.devices = DEVICES_MAX;
-    for (size_t d = 0; d < all.devices; d++) {
-        if (qb__device_open(all.info[d].spec, &all.open[d]) != QB_OK)
-            fprintf(stderr, "%s: %s\n", all.info[d].spec, qb_detail());
-        for (size_t v = 0; v < all.variants; v++)
-            snprintf(all.id[d * all.variants + v], ID_MAX, "%s@%s", all.rows[v].head.id, all.info[d].spec);
-    }
-}
-
-static size_t count(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, open_all);
-    return all.devices * all.variants;
-}
-
-static const char *id(size_t i) { return all.id[i]; }
-static const device_variant *variant_at(size_t i) { return &all.rows[i % all.variants]; }
-static qb__device *device_at(size_t i) { return all.open[i / all.variants]; }
-static const qb__device_info *info_at(size_t i) { return &all.info[i / all.variants]; }
-
-static const char *unusable(size_t i, const qb__bp_cone_problem *problem, const int *values) {
-    const qb__variant *head = &variant_at(i)->head;
-    if (!(head->apis & (unsigned)info_at(i)->api)) return "another api";
-    return head->unusable(info_at(i), problem, values);
-}
-
-static bool runs_here(size_t i) {
-    static const double matrix[1][12] = {{1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}};
-    const qb__bp_cone_problem plain = {
-        .views = 1, .columns = 64, .rows = 64, .nx = 64, .ny = 64, .nz = 64, .matrix = matrix};
-    int values[QB__PARAMETERS_MAX];
-    if (!device_at(i)) return false;
-    for (size_t n = 0; n < qb__parameter_combinations(&variant_at(i)->head); n++) {
-        qb__parameter_combination(&variant_at(i)->head, n, values);
-        if (!unusable(i, &plain, values)) return true;
-    }
-    return false;
-}
-
-static bool costly(size_t i) { return info_at(i)->is_cpu; }
-
-const kernel_table bp_cone_device_table = {count, id, runs_here, costly};
+enum { MARGIN = 4096, CANARY = 0xc5 };
 
 typedef struct trial {
     const device_variant *variant;
@@ -76,9 +22,10 @@ typedef struct trial {
     qb__queue *queue;
     cone_scan scan;
     int values[QB__PARAMETERS_MAX];
+    size_t turns; /* ranges of views in a block */
 } trial;
 
-/* A slab of the grid, in blocks of views -> out, the slab's slices. */
+/* A slab of the grid, in blocks of views, so many of each range, -> out, the slab's slices. */
 typedef struct pass {
     size_t z0, z1, block;
     qb__bp_cone_window window;
@@ -109,16 +56,18 @@ static cone_scan random_shape(rng *r, bool quick, bool slow) {
     return cone_scan_new(views, columns, rows, nx, ny, nz);
 }
 
-/* Rows of the window with strides of their own, NaN between them. */
+/* Rows of the window of the block's views with strides of their own, NaN between them. */
 static float *block_rows(const trial *t, const pass *p, size_t v0, size_t v1, size_t row_stride,
                          size_t view_stride) {
-    const size_t columns = t->scan.problem.columns;
-    float *rows = malloc(((v1 - v0) * view_stride + 1) * sizeof *rows);
-    if (rows) memset(rows, 0xff, (v1 - v0) * view_stride * sizeof *rows);
-    for (size_t v = v0; rows && v < v1; v++)
-        for (size_t r = p->window.r0; r < p->window.r1; r++)
-            memcpy(rows + (v - v0) * view_stride + (r - p->window.r0) * row_stride,
-                   cone_image(&t->scan, v) + r * columns, columns * sizeof *rows);
+    const size_t columns = t->scan.problem.columns, range = v1 - v0, views = range * t->turns;
+    float *rows = malloc((views * view_stride + 1) * sizeof *rows);
+    if (rows) memset(rows, 0xff, views * view_stride * sizeof *rows);
+    for (size_t i = 0; rows && i < views; i++)
+        for (size_t r = p->window.r0; r < p->window.r1; r++) {
+            const size_t view = v0 + i % range + i / range * (t->scan.problem.views / t->turns);
+            memcpy(rows + i * view_stride + (r - p->window.r0) * row_stride,
+                   cone_image(&t->scan, view) + r * columns, columns * sizeof *rows);
+        }
     return rows;
 }
 
@@ -126,14 +75,14 @@ static qb_status pack_block(trial *t, rng *r, const pass *p, qb__bp_cone_plan *p
                             size_t v1, qb__memory *packed) {
     const size_t row_stride = t->scan.problem.columns + rng_below(r, 9);
     const size_t view_stride = row_stride * (p->window.r1 - p->window.r0) + rng_below(r, 9);
-    const size_t bytes = (v1 - v0) * view_stride * sizeof(float);
+    const size_t bytes = (v1 - v0) * t->turns * view_stride * sizeof(float);
     float *rows = block_rows(t, p, v0, v1, row_stride, view_stride);
     qb__memory *memory = NULL;
     qb_status status;
     if (!rows) return qb__fail(QB_NO_MEMORY, "rows");
     QB__TRY(qb__memory_create(t->device, bytes + 64, &memory));
     QB__TRY(qb__memory_upload(t->queue, memory, 64, rows, bytes));
-    QB__TRY(t->variant->pack(plan, t->queue, memory, 64, view_stride, row_stride, v1 - v0, p->window,
+    QB__TRY(t->variant->pack(plan, t->queue, memory, 64, view_stride, row_stride, v0, v1, p->window,
                              packed));
     QB__TRY(qb__queue_finish(t->queue));
 out:
@@ -155,7 +104,8 @@ out:
 static qb_status run_pass(trial *t, rng *r, pass *p) {
     const qb__bp_cone_problem *problem = &t->scan.problem;
     const device_variant *v = t->variant;
-    const qb__bp_cone_most most = {p->block, p->window.r1 - p->window.r0 + rng_below(r, 3)};
+    const size_t ranges = problem->views / t->turns;
+    const qb__bp_cone_most most = {p->block * t->turns, p->window.r1 - p->window.r0 + rng_below(r, 3)};
     const size_t packed_bytes = v->packed_bytes(problem, most, t->values);
     const size_t bytes = (p->z1 - p->z0) * problem->nx * problem->ny * sizeof(float);
     qb__bp_cone_plan *plan = NULL;
@@ -169,8 +119,8 @@ static qb_status run_pass(trial *t, rng *r, pass *p) {
     QB__TRY(qb__memory_fill(t->queue, out, 0, CANARY, MARGIN));
     QB__TRY(qb__memory_fill(t->queue, out, MARGIN, 0xff, bytes));
     QB__TRY(qb__memory_fill(t->queue, out, MARGIN + bytes, CANARY, MARGIN));
-    for (size_t v0 = 0; v0 < problem->views; v0 += p->block) {
-        const size_t v1 = qb__smaller(v0 + p->block, problem->views);
+    for (size_t v0 = 0; v0 < ranges; v0 += p->block) {
+        const size_t v1 = qb__smaller(v0 + p->block, ranges);
         QB__TRY(pack_block(t, r, p, plan, v0, v1, packed));
         QB__TRY(v->run(plan, t->queue, packed, v0, v1, p->window, p->z0, p->z1, out, MARGIN, v0 > 0));
     }
@@ -211,8 +161,9 @@ static bool accurate(const trial *t, const pass *whole, rng *r, bool quick, outc
 static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
     const qb__bp_cone_problem *p = &t->scan.problem;
     const size_t slice = p->nx * p->ny, z0 = rng_below(r, p->nz);
-    pass whole = {.z1 = p->nz, .block = p->views, .window = {0, p->rows}};
-    pass part = {.z0 = z0, .z1 = z0 + 1 + rng_below(r, p->nz - z0), .block = 1 + rng_below(r, p->views)};
+    const size_t ranges = p->views / t->turns;
+    pass whole = {.z1 = p->nz, .block = ranges, .window = {0, p->rows}};
+    pass part = {.z0 = z0, .z1 = z0 + 1 + rng_below(r, p->nz - z0), .block = 1 + rng_below(r, ranges)};
     bool ok = false;
     part.window = qb__bp_cone_rows(p, part.z0, part.z1);
     if (part.window.r0 == part.window.r1) part.window = (qb__bp_cone_window){0, 1};
@@ -246,25 +197,44 @@ static void add_problem(const trial *t, outcome *o) {
                               t->variant->head.parameters[i].name, t->values[i]);
 }
 
-/* Compiling for a CPU takes seconds: few sets of parameters have to do in quick runs. */
-static size_t random_combination(rng *r, const device_variant *v, bool few) {
-    enum { FEW = 3, STRIDE = 7919 };
-    const size_t combinations = qb__parameter_combinations(&v->head);
-    return few ? rng_below(r, FEW) * STRIDE % combinations : rng_below(r, combinations);
+/* What packs views and rows together asks for: a whole turn in steps that divide by four, about the middle of
+ * square slices. */
+static void make_regular(cone_scan *s, cone_setup *setup) {
+    s->problem.views = qb__larger(s->problem.views / 4 * 4, 1);
+    s->problem.nx = s->problem.ny = qb__smaller(s->problem.nx, s->problem.ny);
+    setup->sweep = setup->sweep < 4 ? -6.283185307179586 : 6.283185307179586;
+    setup->offset[0] = setup->offset[1] = 0;
 }
 
-static bool check(size_t index, uint64_t seed, bool quick, outcome *o) {
+/* Random ones that serve, if a few attempts find any. Compiling for a CPU takes seconds: few sets of parameters
+ * have to do in quick runs, the first that serve from the beginning or the middle on. */
+static void choose_values(trial *t, bool few, rng *r) {
+    const qb__variant *head = &t->variant->head;
+    const size_t all_of_them = qb__parameter_combinations(head);
+    const bool packed = t->variant->turns; /* packings are variety enough */
+    const size_t start = few && packed ? 0 : rng_below(r, 2) * (all_of_them / 2);
+    const size_t attempts = few ? all_of_them : 24;
+    for (size_t i = 0; i < attempts; i++) {
+        qb__parameter_combination(head, few ? (start + i) % all_of_them : rng_below(r, all_of_them), t->values);
+        if (!head->unusable(qb__device_info_of(t->device), &t->scan.problem, t->values)) return;
+    }
+}
+
+static bool check(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o) {
     rng r = {seed};
-    const bool slow = info_at(index)->is_cpu;
-    trial t = {.variant = variant_at(index), .device = device_at(index)};
+    const bool slow = qb__device_info_of(device)->is_cpu;
+    trial t = {.variant = qb__bp_cone_on_device(row), .device = device};
     t.scan = random_shape(&r, quick, slow);
     const bool circular = !strncmp(t.variant->head.id, "bp_cone_circular", strlen("bp_cone_circular"));
-    const cone_setup setup = cone_random_setup(&r, &t.scan.problem, circular);
+    cone_setup setup = cone_random_setup(&r, &t.scan.problem, circular);
+    if (circular && rng_below(&r, 8)) make_regular(&t.scan, &setup);
     cone_scan_place(&t.scan, &setup, &r);
     cone_scan_fill(&t.scan, &r);
-    qb__parameter_combination(&t.variant->head, random_combination(&r, t.variant, quick && slow), t.values);
+    choose_values(&t, quick && slow, &r);
+    t.turns = qb__bp_cone_turns(t.variant, t.values);
+    t.scan.alike = t.turns > 1 ? 2 * t.turns : 1; /* turned, and mirrored */
     bool ok = true;
-    if (!unusable(index, &t.scan.problem, t.values)) {
+    if (!row->unusable(qb__device_info_of(device), &t.scan.problem, t.values)) {
         ok = qb__queue_create(t.device, &t.queue) == QB_OK;
         if (!ok) snprintf(o->why.s, sizeof o->why.s, "%.200s", qb_detail());
         ok = ok && verdict(&t, &r, quick, o);
@@ -275,8 +245,14 @@ static bool check(size_t index, uint64_t seed, bool quick, outcome *o) {
     return ok;
 }
 
-static bool bench(size_t index, size_t number, const options *o, measurement *m) {
-    return device_at(index) && bp_cone_device_bench(variant_at(index), device_at(index), number, o, m);
+static bool bench(const qb__variant *row, qb__device *device, size_t number, const options *o, measurement *m) {
+    static const size_t edges[] = {512, 1024};
+    const bool slow = qb__device_info_of(device)->is_cpu;
+    if (number >= (o->quick || o->size || slow ? 1u : 2u)) return false;
+    const size_t n = o->size ? o->size : slow ? 64 : edges[number];
+    if (!device_bench(row, device, &(qb__trial_sizes){n, n, n, n, n, n}, o, m)) return false;
+    snprintf(m->problem.s, sizeof m->problem.s, "%zu^2 pixels, %zu views, %zu^3 voxels", n, n, n);
+    return true;
 }
 
-const kernel_case bp_cone_device_matrix_case = {&bp_cone_device_table, "bp_cone_matrix", check, bench};
+const kernel_case bp_cone_device_case = {check, bench};

@@ -2,92 +2,18 @@
 /* Device variants of parallel-beam back-projection: each on each device found, against the
  * double-precision oracle. */
 #include "base/status.h"
-#include "case_bp_device.h"
+#include "bench_device.h"
+#include "cases.h"
 #include "case_bp_parallel.h"
-#include "planner/choose.h"
+#include "kernels/bp_parallel/bp_parallel_device.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef qb__bp_parallel_device_variant device_variant;
 
-enum { DEVICES_MAX = 8, ID_MAX = 80, VARIANTS_MAX = 48, MARGIN = 4096, CANARY = 0xc5 };
-
-static struct {
-    size_t devices, variants;
-    const device_variant *const *rows;
-    const qb__device_info *info;
-    qb__device *open[DEVICES_MAX];
-    char id[DEVICES_MAX * VARIANTS_MAX][ID_MAX];
-} all;
-
-static void open_all(void) {
-    all.rows = qb__bp_parallel_device_variants(&all.variants);
-    if (all.variants > VARIANTS_MAX) abort();
-    if (qb__device_list(&all.info, &all.devices) != QB_OK) all.devices = 0;
-    if (all.devices > DEVICES_MAX) all.devices = DEVICES_MAX;
-    for (size_t d = 0; d < all.devices; d++) {
-        if (qb__device_open(all.info[d].spec, &all.open[d]) != QB_OK)
-            fprintf(stderr, "%s: %s\n", all.info[d].spec, qb_detail());
-        for (size_t v = 0; v < all.variants; v++)
-            snprintf(all.id[d * all.variants + v], ID_MAX, "%s@%s", all.rows[v]->head.id,
-                     all.info[d].spec);
-    }
-}
-
-static size_t count(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, open_all);
-    return all.devices * all.variants;
-}
-
-static const char *id(size_t i) {
-    return all.id[i];
-}
-
-static const device_variant *variant_at(size_t i) {
-    return all.rows[i % all.variants];
-}
-
-static qb__device *device_at(size_t i) {
-    return all.open[i / all.variants];
-}
-
-static const char *unusable(const device_variant *v, const qb__device_info *info,
-                            const qb__bp_parallel_problem *problem, const int *values) {
-    if (!(v->head.apis & (unsigned)info->api)) return "another api";
-    return v->head.unusable(info, problem, values);
-}
-
-/* Some plain problem can be done with some parameters. */
-static bool runs_here(size_t i) {
-    const device_variant *v = variant_at(i);
-    if (!device_at(i)) return false;
-    static const double ax[] = {1, 0}, ay[] = {0, 1}, h0[] = {0, 0};
-    static const float largest[QB__BP_PARALLEL_MOST_LANES] = {1};
-    qb__bp_parallel_problem plain = {.views = 2,
-                                     .columns = 64,
-                                     .nx = 64,
-                                     .ny = 64,
-                                     .ax = ax,
-                                     .ay = ay,
-                                     .h0 = h0,
-                                     .largest = largest};
-    int values[QB__PARAMETERS_MAX];
-    for (size_t n = 0; n < qb__parameter_combinations(&v->head); n++) {
-        qb__parameter_combination(&v->head, n, values);
-        if (!unusable(v, &all.info[i / all.variants], &plain, values)) return true;
-    }
-    return false;
-}
-
-static bool costly(size_t i) {
-    return all.info[i / all.variants].is_cpu;
-}
-
-const kernel_table bp_device_table = {count, id, runs_here, costly};
+enum { MARGIN = 4096, CANARY = 0xc5 };
 
 typedef struct trial {
     const device_variant *variant;
@@ -275,17 +201,17 @@ static size_t random_combination(rng *r, const device_variant *v, bool few) {
     return few ? rng_below(r, FEW) * STRIDE % count : rng_below(r, count);
 }
 
-static bool check(size_t index, uint64_t seed, bool quick, outcome *o) {
+static bool check(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o) {
     rng r = {seed};
-    const qb__device_info *info = &all.info[index / all.variants];
-    trial t = {.variant = variant_at(index), .device = device_at(index)};
+    const qb__device_info *info = qb__device_info_of(device);
+    trial t = {.variant = qb__bp_parallel_on_device(row), .device = device};
     unsigned most = info->is_cpu ? 12 : 70;
     if (t.variant->head.most && t.variant->head.most < most) most = t.variant->head.most;
     t.scan = random_scan(&r, 1 + (unsigned)rng_below(&r, most), quick, info->is_cpu);
     qb__parameter_combination(&t.variant->head,
                               random_combination(&r, t.variant, quick && info->is_cpu), t.values);
     bool ok = true;
-    if (!unusable(t.variant, info, &t.scan.problem, t.values)) {
+    if (!row->unusable(info, &t.scan.problem, t.values)) {
         if (qb__queue_create(t.device, &t.queue) != QB_OK) {
             snprintf(o->why.s, sizeof o->why.s, "%.200s", qb_detail());
             ok = false;
@@ -299,11 +225,17 @@ static bool check(size_t index, uint64_t seed, bool quick, outcome *o) {
     return ok;
 }
 
-static bool bench(size_t index, size_t number, const options *o, measurement *m) {
-    return device_at(index) && bp_device_bench(variant_at(index), device_at(index), number, o, m);
+static bool bench(const qb__variant *row, qb__device *device, size_t number, const options *o, measurement *m) {
+    static const size_t edges[] = {1024, 2048};
+    const bool slow = qb__device_info_of(device)->is_cpu;
+    if (number >= (o->quick || o->size || slow ? 1u : 2u)) return false;
+    const size_t n = o->size ? o->size : slow ? 256 : edges[number], usual = slow ? 16 : 128;
+    const size_t slices = row->most && row->most < usual ? row->most : usual;
+    if (!device_bench(row, device, &(qb__trial_sizes){n, n, 1, n, n, slices}, o, m)) return false;
+    m->scalar = bp_parallel_scalar_speed(row->interp);
+    snprintf(m->problem.s, sizeof m->problem.s, "%zux%zu pixels, %zu views, %zu slice%s", n, n, n, slices,
+             slices == 1 ? "" : "s");
+    return true;
 }
 
-const kernel_case bp_device_linear_case = {&bp_device_table, "bp_parallel_linear", check, bench};
-const kernel_case bp_device_nearest_case = {&bp_device_table, "bp_parallel_nearest", check, bench};
-const kernel_case bp_device_oversample_case = {&bp_device_table, "bp_parallel_oversample", check,
-                                               bench};
+const kernel_case bp_device_case = {check, bench};

@@ -1,32 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "case_bp_parallel.h"
+#include "cases.h"
 #include "base/memory.h"
-#include "cpu/features.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const qb__bp_parallel_variant *variant_at(size_t i) {
-    size_t count;
-    return qb__bp_parallel_variants(&count) + i;
-}
-
-static size_t count(void) {
-    size_t n;
-    return qb__bp_parallel_variants(&n), n;
-}
-
-static const char *id(size_t i) {
-    return variant_at(i)->head.id;
-}
-
-static bool runs_here(size_t i) {
-    uint32_t needed = variant_at(i)->head.features;
-    return (qb__cpu_features() & needed) == needed;
-}
-
-const kernel_table bp_parallel_table = {count, id, runs_here, NULL};
 
 /* What a trial works on: a window of whole tiles of the image, so that wide images stay cheap. */
 typedef struct trial {
@@ -152,9 +131,10 @@ static bool all_finite(const trial *t) {
 static bool accurate(const trial *t, rng *r, bool quick, outcome *o) {
     const scan *s = &t->scan;
     const size_t budget = quick ? 500000 : 4000000;
-    size_t voxels = (t->x1 - t->x0) * (t->y1 - t->y0) * t->slices;
-    size_t samples = qb__smaller(voxels * 2, budget / s->problem.views + 1);
-    errors e = {.distinct = voxels, .views = s->problem.views};
+    const size_t pixels = (t->x1 - t->x0) * (t->y1 - t->y0);
+    size_t samples = qb__smaller(2 * pixels * t->slices, budget / s->problem.views + 1);
+    /* The weights are the same in all slices, and so are their errors. */
+    errors e = {.distinct = pixels, .views = s->problem.views};
     for (size_t i = 0; i < samples; i++) {
         size_t x = t->x0 + rng_below(r, t->x1 - t->x0), y = t->y0 + rng_below(r, t->y1 - t->y0);
         unsigned z = (unsigned)rng_below(r, t->slices);
@@ -215,9 +195,10 @@ static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
     return true;
 }
 
-static bool check(size_t variant, uint64_t seed, bool quick, outcome *o) {
+static bool check(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o) {
+    (void)device;
     rng r = {seed};
-    trial t = trial_new(variant_at(variant), &r, quick);
+    trial t = trial_new((const qb__bp_parallel_variant *)row, &r, quick);
     bool ok = qb__variant_refuses(&t.variant->head, &t.scan.problem) || verdict(&t, &r, quick, o);
     if (!ok) {
         const qb__bp_parallel_problem *p = &t.scan.problem;
@@ -231,5 +212,4 @@ static bool check(size_t variant, uint64_t seed, bool quick, outcome *o) {
     return ok;
 }
 
-const kernel_case bp_parallel_linear_case = {&bp_parallel_table, "bp_parallel_linear", check, bp_parallel_bench};
-const kernel_case bp_parallel_nearest_case = {&bp_parallel_table, "bp_parallel_nearest", check, bp_parallel_bench};
+const kernel_case bp_parallel_case = {check, bp_parallel_bench};

@@ -37,6 +37,6 @@ bool errors_within(const errors *e, qb_accuracy accuracy, outcome *o);
 /* giga-updates/s of the scalar CPU variant, one thread; 0 when there is none. */
 double bp_parallel_scalar_speed(qb_interp interp);
 
-bool bp_parallel_bench(size_t variant, size_t number, const options *o, measurement *m);
+bool bp_parallel_bench(const qb__variant *row, qb__device *device, size_t number, const options *o, measurement *m);
 
 #endif

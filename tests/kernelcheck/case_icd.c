@@ -2,34 +2,14 @@
 /* Random voxels of random geometries, updated in the kernel's order by the kernel and in double. */
 #include "base/clock.h"
 #include "base/variant.h"
-#include "cpu/features.h"
 #include "cpu/icd/icd.h"
-#include "kernelcheck.h"
+#include "cases.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { L = QB__ICD_LANES };
-
-static const qb__icd_variant *variant_at(size_t i) {
-    size_t count;
-    return qb__icd_variants(&count) + i;
-}
-
-static size_t count_variants(void) {
-    size_t n;
-    return qb__icd_variants(&n), n;
-}
-
-static const char *id(size_t i) { return variant_at(i)->head.id; }
-
-static bool runs_here(size_t i) {
-    const uint32_t needed = variant_at(i)->head.features;
-    return (qb__cpu_features() & needed) == needed;
-}
-
-const kernel_table icd_table = {count_variants, id, runs_here, NULL};
 
 /* Any matrix: taps and places drawn at random. */
 typedef struct trial {
@@ -152,9 +132,10 @@ static bool agree(const float *got, size_t stride, const double *want, size_t co
     return false;
 }
 
-static bool check(size_t variant, uint64_t seed, bool quick, outcome *o) {
+static bool check(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o) {
+    (void)device;
     rng r = {seed};
-    trial t = trial_new(variant_at(variant), &r, quick);
+    trial t = trial_new((const qb__icd_variant *)row, &r, quick);
     const qb__footprints *s = &t.problem.shadows;
     const size_t data = s->views * s->columns;
     double *error = some(L * data, sizeof *error), *x = some(L * t.pixels, sizeof *x);
@@ -235,16 +216,23 @@ static double speed(const qb__icd_variant *variant) {
     return 1e-9 * (double)t.count * VIEWS * 4 * L / best;
 }
 
-static bool bench(size_t variant, size_t number, const options *o, measurement *m) {
-    (void)o;
+/* The last of the table needs nothing. */
+static const qb__icd_variant *scalar_variant(void) {
+    size_t count;
+    const qb__icd_variant *rows = qb__icd_variants(&count);
+    return &rows[count - 1];
+}
+
+static bool bench(const qb__variant *row, qb__device *device, size_t number, const options *o, measurement *m) {
+    (void)device, (void)o;
     static double scalar;
     if (number > 0) return false;
-    if (scalar == 0) scalar = speed(variant_at(count_variants() - 1));
-    m->giga_updates_per_second = speed(variant_at(variant));
+    if (scalar == 0) scalar = speed(scalar_variant());
+    m->giga_updates_per_second = speed((const qb__icd_variant *)row);
     m->scalar = scalar;
     m->ceiling = m->pack_gigabytes_per_second = m->rel_l2 = NAN;
     snprintf(m->problem.s, sizeof m->problem.s, "16 slices of a tile, 720 views, 4 entries of 1024 columns");
     return true;
 }
 
-const kernel_case icd_case = {&icd_table, "icd_supervoxel", check, bench};
+const kernel_case icd_case = {check, bench};

@@ -1,33 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Columns of rays of every sort through one brick, forwards and backwards. */
-#include "cpu/features.h"
 #include "cpu/project_joseph/project_joseph.h"
-#include "kernelcheck.h"
+#include "cases.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const qb__joseph_variant *variant_at(size_t i) {
-    size_t count;
-    return qb__joseph_variants(&count) + i;
-}
-
-static size_t count_variants(void) {
-    size_t n;
-    return qb__joseph_variants(&n), n;
-}
-
-static const char *id(size_t i) {
-    return variant_at(i)->head.id;
-}
-
-static bool runs_here(size_t i) {
-    uint32_t needed = variant_at(i)->head.features;
-    return (qb__cpu_features() & needed) == needed;
-}
-
-const kernel_table project_joseph_table = {count_variants, id, runs_here, NULL};
 
 typedef struct trial {
     const qb__joseph_variant *variant;
@@ -285,9 +263,10 @@ static bool check_adjoint(trial *t, rng *r, outcome *o) {
     return ok;
 }
 
-static bool check(size_t variant, uint64_t seed, bool quick, outcome *o) {
+static bool check(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o) {
+    (void)device;
     rng r = {seed};
-    trial t = trial_new(variant_at(variant), &r, quick);
+    trial t = trial_new((const qb__joseph_variant *)row, &r, quick);
     bool ok = check_forward(&t, &r, o) && check_adjoint(&t, &r, o);
     if (!ok) {
         const size_t n = strlen(o->why.s);
@@ -299,6 +278,5 @@ static bool check(size_t variant, uint64_t seed, bool quick, outcome *o) {
     return ok;
 }
 
-bool project_joseph_bench(size_t variant, size_t number, const options *o, measurement *m);
-const kernel_case project_joseph_case = {&project_joseph_table, "project_joseph", check,
-                                         project_joseph_bench};
+bool project_joseph_bench(const qb__variant *row, qb__device *device, size_t number, const options *o, measurement *m);
+const kernel_case project_joseph_case = {check, project_joseph_bench};

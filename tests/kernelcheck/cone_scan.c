@@ -15,6 +15,7 @@ static void *need(void *memory) {
 cone_scan cone_scan_new(size_t views, size_t columns, size_t rows, size_t nx, size_t ny,
                         size_t nz) {
     cone_scan s;
+    s.alike = 1;
     s.matrix = need(calloc(views, sizeof *s.matrix));
     s.largest = need(calloc(views, sizeof *s.largest));
     s.images = need(malloc(views * rows * columns * sizeof *s.images));
@@ -172,7 +173,7 @@ bool cone_accurate(const cone_scan *s, qb_accuracy accuracy, const qb__bp_cone_b
     if (samples < 1000 || norm2 < 0.1 * noise2) norm2 = noise2;
     /* The bound is about many voxels of many pixels of noise: few of them scatter, and so do the errors. */
     const double pixels = (double)(s->problem.views * s->problem.rows * s->problem.columns);
-    const double distinct = fmin((double)qb__smaller(samples, voxels), pixels);
+    const double distinct = fmin((double)qb__smaller(samples, voxels), pixels) / (double)s->alike;
     const double slack = distinct < 1000 ? 1 + 6 / sqrt(2 * distinct) : 1;
     const double bound = slack * qb__accuracy_bound(accuracy), relative = sqrt(error2 / norm2);
     o->share_of_bound = fmax(relative / bound, worst / (20 * bound));

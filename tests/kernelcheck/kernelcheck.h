@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/variant.h"
+#include "device/device.h"
+
 typedef struct options {
     uint64_t seed;
     int threads; /* trials at a time; with --bench, threads that share one problem */
@@ -34,38 +37,26 @@ typedef struct measurement {
     double rel_l2;
 } measurement;
 
-/* A table of variants that the library holds. */
-typedef struct kernel_table {
-    size_t (*count)(void);
-    const char *(*id)(size_t variant);
-    bool (*runs_here)(size_t variant);
-    /* Trials take seconds (compiling for a CPU through OpenCL): a tenth of them must do. NULL = none. */
-    bool (*costly)(size_t variant);
-} kernel_table;
-
-/* One kernel: all the variants of its table whose id begins with `id` and a dot. A variant is named by
- * its index in the table. */
+/* How the kernels of one operation are checked, the CPU's or the devices'; which there are, and where they run, the
+ * planner's own table says (subjects.c). `device`: NULL on the CPU. */
 typedef struct kernel_case {
-    const kernel_table *table;
-    const char *id;
     /* One random trial. Returns false and says why when the variant breaks its contract. */
-    bool (*check)(size_t variant, uint64_t seed, bool quick, outcome *o);
+    bool (*check)(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o);
     /* The benchmark problem number `problem`; false when there are no more. */
-    bool (*bench)(size_t variant, size_t problem, const options *o, measurement *m);
+    bool (*bench)(const qb__variant *row, qb__device *device, size_t problem, const options *o, measurement *m);
 } kernel_case;
 
-extern const kernel_table bp_parallel_table;
-extern const kernel_case bp_parallel_linear_case, bp_parallel_nearest_case;
-extern const kernel_table bp_device_table;
-extern const kernel_case bp_device_linear_case, bp_device_nearest_case, bp_device_oversample_case;
-extern const kernel_table bp_cone_table;
-extern const kernel_case bp_cone_circular_case, bp_cone_matrix_case;
-extern const kernel_table bp_cone_device_table;
-extern const kernel_case bp_cone_device_matrix_case;
-extern const kernel_table project_joseph_table;
-extern const kernel_case project_joseph_case;
-extern const kernel_table icd_table;
-extern const kernel_case icd_case;
+/* A kernel, and where it is to run. */
+typedef struct subject {
+    const qb__variant *row;
+    qb__device *device;
+    const kernel_case *test; /* NULL: there is none */
+    char id[80];             /* of devices ID@DEVICE */
+    bool here;               /* it runs */
+    bool costly;             /* a trial takes seconds (compiling for a CPU through OpenCL): a tenth of them must do */
+} subject;
+/* All kernels of the CPU and of each device found; count in *count. Lives as long as the process. */
+const subject *subjects(size_t *count);
 
 /* random.c: a small generator with a state per trial. */
 typedef struct rng {
@@ -89,7 +80,5 @@ void guarded_free(guarded *g);
  * widest vectors up to `bits`. */
 double ceiling_fma(int bits);
 double ceiling_load(int bits);
-
-/* By a clock that only runs forward. */
 
 #endif

@@ -12,16 +12,10 @@
 #include <string.h>
 #include <time.h>
 
-typedef struct job {
-    const kernel_table *table;
-    const kernel_case *test;
-    size_t variant;
-} job;
-
 static options opt;
 static int trials;
 enum { JOBS_MAX = 512 };
-static job jobs[JOBS_MAX];
+static const subject *jobs[JOBS_MAX];
 static size_t job_count;
 
 static struct {
@@ -31,53 +25,36 @@ static struct {
     double share[JOBS_MAX]; /* the largest error of each job, as a part of its bound */
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static const kernel_case *find_case(const kernel_table *table, const char *id) {
-    for (size_t i = 0; cases[i]; i++) {
-        if (cases[i]->table != table) continue;
-        size_t n = strlen(cases[i]->id);
-        if (!strncmp(cases[i]->id, id, n) && id[n] == '.') return cases[i];
-    }
-    return NULL;
-}
-
-/* Of what the planner chooses from, the rows that no case here is about. */
+/* Rows for devices that no case is about, where no device shows them. */
 static size_t unheard_of(void) {
     size_t orphans = 0;
-    const qb__variant *row;
-    for (int n = 0; n < 2 * QB__OPERATIONS; n++)
-        for (size_t i = 0; (row = qb__variant_at((qb__operation)(n / 2), n % 2, i)) != NULL; i++) {
-            bool heard = false;
-            for (size_t t = 0; tables[t]; t++) heard = heard || find_case(tables[t], row->id);
-            if (heard) continue;
-            fprintf(stderr, "%s: no case\n", row->id);
-            orphans++;
-        }
+    for (int n = 0; n < QB__OPERATIONS; n++) {
+        const qb__variant *row = qb__variant_at((qb__operation)n, true, 0);
+        if (!row || cases[n].devices) continue;
+        fprintf(stderr, "%s: no case\n", row->id);
+        orphans++;
+    }
     return orphans;
 }
 
 /* What is to run; the number of variants without a case. */
 static size_t collect(const char *filter, bool list) {
-    size_t orphans = unheard_of();
-    for (size_t t = 0; tables[t]; t++) {
-        for (size_t v = 0; v < tables[t]->count(); v++) {
-            const char *id = tables[t]->id(v);
-            bool here = tables[t]->runs_here(v);
-            const kernel_case *test = find_case(tables[t], id);
-            if (!test) {
-                fprintf(stderr, "%s: no case\n", id);
-                orphans++;
-                continue;
-            }
-            if (filter && !strstr(id, filter)) continue;
-            if (list) printf("%s%s\n", id, here ? "" : " (not here)");
-            if (!here) {
-                if (!list && !opt.json)
-                    printf("%-34s not run: the device lacks what it needs\n", id);
-                continue;
-            }
-            if (job_count == sizeof jobs / sizeof *jobs) abort();
-            jobs[job_count++] = (job){tables[t], test, v};
+    size_t orphans = unheard_of(), count;
+    const subject *all = subjects(&count);
+    for (const subject *s = all; s < all + count; s++) {
+        if (!s->test) {
+            fprintf(stderr, "%s: no case\n", s->id);
+            orphans++;
+            continue;
         }
+        if (filter && !strstr(s->id, filter)) continue;
+        if (list) printf("%s%s\n", s->id, s->here ? "" : " (not here)");
+        if (!s->here) {
+            if (!list && !opt.json) printf("%-34s not run: the device lacks what it needs\n", s->id);
+            continue;
+        }
+        if (job_count == sizeof jobs / sizeof *jobs) abort();
+        jobs[job_count++] = s;
     }
     return orphans;
 }
@@ -87,9 +64,7 @@ static uint64_t trial_seed(size_t trial) {
     return rng_bits(&r);
 }
 
-static int trials_of(const job *j) {
-    return j->table->costly && j->table->costly(j->variant) ? (trials + 9) / 10 : trials;
-}
+static int trials_of(const subject *s) { return s->costly ? (trials + 9) / 10 : trials; }
 
 static void *check_some(void *unused) {
     for (;;) {
@@ -98,14 +73,14 @@ static void *check_some(void *unused) {
         pthread_mutex_unlock(&progress.lock);
         if (n >= job_count * (size_t)trials) return unused;
         const size_t j = n % job_count, trial = n / job_count;
-        if (trial >= (size_t)trials_of(&jobs[j])) continue;
+        if (trial >= (size_t)trials_of(jobs[j])) continue;
         outcome o = {.share_of_bound = 0};
-        bool ok = jobs[j].test->check(jobs[j].variant, trial_seed(trial), opt.quick, &o);
+        bool ok = jobs[j]->test->check(jobs[j]->row, jobs[j]->device, trial_seed(trial), opt.quick, &o);
         pthread_mutex_lock(&progress.lock);
         if (o.share_of_bound > progress.share[j]) progress.share[j] = o.share_of_bound;
         if (!ok) {
             progress.failures[j]++;
-            printf("%s: FAILED, --seed %llu --trials 1: %s\n", jobs[j].table->id(jobs[j].variant),
+            printf("%s: FAILED, --seed %llu --trials 1: %s\n", jobs[j]->id,
                    (unsigned long long)(opt.seed + trial), o.why.s);
         }
         pthread_mutex_unlock(&progress.lock);
@@ -121,13 +96,13 @@ static size_t check_all(void) {
 
     size_t failed = 0;
     for (size_t j = 0; j < job_count; j++) {
-        const char *id = jobs[j].table->id(jobs[j].variant);
+        const char *id = jobs[j]->id;
         if (progress.failures[j])
             printf("%-34s %zu of %d trials FAILED\n", id, progress.failures[j],
-                   trials_of(&jobs[j]));
+                   trials_of(jobs[j]));
         else
             printf("%-34s %d trials ok, errors up to %.0f%% of the bound\n", id,
-                   trials_of(&jobs[j]), 100 * progress.share[j]);
+                   trials_of(jobs[j]), 100 * progress.share[j]);
         failed += progress.failures[j] != 0;
     }
     return failed;
@@ -169,8 +144,8 @@ static void bench_all(void) {
     for (size_t j = 0; j < job_count; j++) {
         for (size_t problem = 0;; problem++) {
             measurement m = {.scalar = 0};
-            if (!jobs[j].test->bench(jobs[j].variant, problem, &opt, &m)) break;
-            print_measurement(jobs[j].table->id(jobs[j].variant), &m, first);
+            if (!jobs[j]->test->bench(jobs[j]->row, jobs[j]->device, problem, &opt, &m)) break;
+            print_measurement(jobs[j]->id, &m, first);
             first = false;
         }
     }

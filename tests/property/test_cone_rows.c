@@ -2,6 +2,7 @@
 /* The rows that a slab needs, against projecting every voxel of it. */
 #include "dice.h"
 
+#include "geometry/grid.h"
 #include "geometry/matrix.h"
 #include "geometry/partition.h"
 #include "geometry/partition_cone.h"

@@ -2,20 +2,9 @@
 /* Iterative coordinate descent: shadows of voxels against the exact integral, the descent of many
  * slices against one voxel at a time in double, the cost that only falls, and bits that depend on
  * nothing that they should not. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "base/memory.h"
-#include "base/random.h"
 #include "cpu/features.h"
+#include "dice.h"
 #include "recon/mbir/icd_stack.h"
 
 enum { NX = 18, NY = 15, VIEWS = 21, COLUMNS = 27, EQUITS = 60 };
@@ -28,6 +17,7 @@ typedef struct scene {
     qb__icd_settings settings;
     size_t slices;
     float *lines, *weights; /* [view][slice][column] */
+    float *toward;          /* [slice][y][x] */
 } scene;
 
 static size_t data_of(const scene *s) { return VIEWS * s->slices * COLUMNS; }
@@ -35,7 +25,7 @@ static size_t data_of(const scene *s) { return VIEWS * s->slices * COLUMNS; }
 static scene make(const qb__icd_variant *variant, size_t slices, double voxel) {
     scene s = {.grid = {{NX, NY, slices}, {voxel, voxel, 1}, {0.3, -0.2, 0}}, .slices = slices};
     double angles[VIEWS];
-    qb__random random = qb__random_stream(7, slices);
+    qb__random random = qb__random_stream(dice_seed, slices);
     for (int v = 0; v < VIEWS; v++) angles[v] = M_PI * v / VIEWS; /* 0: straight on */
     assert_int_equal(qb_geometry_parallel(VIEWS, angles, slices, COLUMNS, 1, 13.4, &s.geometry), QB_OK);
     assert_int_equal(qb__system_matrix_create(&s.geometry, &s.grid, variant, &s.matrix), QB_OK);
@@ -63,6 +53,7 @@ static void unmake(scene *s) {
     qb_geometry_destroy(&s->geometry);
     free(s->lines);
     free(s->weights);
+    free(s->toward);
 }
 
 static const qb__icd_variant *best(void) {
@@ -75,7 +66,7 @@ static const qb__icd_variant *best(void) {
 /* All slices as the stack leaves them, [slice][NY][NX]. */
 typedef struct outcome {
     float *x;
-    qb__icd_trace trace[4 * EQUITS + 16];
+    qb__icd_trace trace[10 * EQUITS + 16];
     int turns;
     const char *stopped;
 } outcome;
@@ -85,16 +76,41 @@ static outcome descend(scene *s, qb_mbir_matrix kind, int threads) {
     qb__icd_stack *stack;
     qb__pool *pool;
     assert_non_null(o.x);
-    assert_true(qb__icd_turns(s->settings.equits) <= 4 * EQUITS + 16);
+    assert_true(qb__icd_turns(s->settings.equits) <= 10 * EQUITS + 16);
     assert_int_equal(qb__pool_create(threads, &pool), QB_OK);
     assert_int_equal(qb__icd_stack_create(&s->matrix, kind, &s->settings, s->slices, pool, &stack), QB_OK);
     const bool given = s->settings.weighting == QB__WEIGH_GIVEN;
-    assert_int_equal(qb__icd_stack_start(stack, s->lines, given ? s->weights : NULL, NULL, NULL, 0.3 * water), QB_OK);
+    const qb__icd_given start = {.lines = s->lines, .weights = given ? s->weights : NULL, .toward = s->toward, .constant = 0.3 * water};
+    assert_int_equal(qb__icd_stack_start(stack, &start), QB_OK);
     assert_int_equal(qb__icd_stack_run(stack, NULL, NULL, o.trace, &o.turns, &o.stopped), QB_OK);
-    for (size_t i = 0; i < s->slices; i++) qb__icd_stack_image(stack, i, 1, o.x + i * NX * NY);
+    for (size_t i = 0; i < s->slices; i++) assert_int_equal(qb__icd_stack_image(stack, i, 1, o.x + i * NX * NY), QB_OK);
     qb__icd_stack_destroy(stack);
     qb__pool_destroy(pool);
     return o;
+}
+
+/* Where somebody says stop, no voxel is visited any more: a turn through a large slice takes long. */
+static void stopped_at_once(void **state) {
+    (void)state;
+    scene s = make(best(), 1, 1);
+    volatile sig_atomic_t stop = 1;
+    float before[NX * NY], after[NX * NY];
+    qb__icd_trace trace[10 * EQUITS + 16];
+    const char *stopped;
+    int turns;
+    qb__icd_stack *stack;
+    qb__pool *pool;
+    assert_int_equal(qb__pool_create(1, &pool), QB_OK);
+    assert_int_equal(qb__icd_stack_create(&s.matrix, QB_MATRIX_AUTO, &s.settings, 1, pool, &stack), QB_OK);
+    const qb__icd_given start = {.lines = s.lines, .weights = s.weights, .constant = 0.3 * water};
+    assert_int_equal(qb__icd_stack_start(stack, &start), QB_OK);
+    qb__icd_stack_image(stack, 0, 1, before);
+    assert_int_equal(qb__icd_stack_run(stack, &(qb_env){.cancel = &stop}, NULL, trace, &turns, &stopped), QB_CANCELLED);
+    qb__icd_stack_image(stack, 0, 1, after);
+    assert_memory_equal(before, after, sizeof before);
+    qb__icd_stack_destroy(stack);
+    qb__pool_destroy(pool);
+    unmake(&s);
 }
 
 /* ---- shadows ---- */
@@ -146,7 +162,7 @@ static double *converge(scene *s, int turns, double *cost) {
     uint32_t *order = calloc(NX * NY * s->slices, sizeof *order);
     const size_t image = (NX + 2) * (NY + 2);
     size_t count = 0;
-    qb__random random = qb__random_stream(1, 1);
+    qb__random random = qb__random_stream(dice_seed, 0);
     for (size_t iy = 0; iy < NY; iy++)
         for (size_t ix = 0; ix < NX; ix++) {
             const double x = (double)ix - (NX - 1) / 2.0, y = (double)iy - (NY - 1) / 2.0;
@@ -218,7 +234,124 @@ static void many_slices_come_to_what_one_voxel_at_a_time_comes_to(void **state) 
     s.settings.prior.q = 1.9, s.settings.prior.p = 1.5, s.settings.prior.t = 0.5;
     check_descent(&s, EQUITS, "other powers");
     s.settings.weighting = QB__WEIGH_NONE, s.settings.positive = true;
+    s.settings.skip = false; /* a zero among zeros would be left alone that the oracle raises: 1 to 3 HU rms for one seed in 15 */
     check_descent(&s, EQUITS, "without weights");
+    unmake(&s);
+}
+
+/* ---- the proximal map ---- */
+
+/* A slice's normal equations, densely: left x = right, of voxels that may change, `place` of each in the image. */
+typedef struct normal {
+    size_t count, place[NX * NY];
+    double left[NX * NY][NX * NY], right[NX * NY];
+} normal;
+
+static void list_voxels(const scene *s, normal *n) {
+    for (size_t i = 0; i < NX * NY; i++) {
+        const double x = (double)(i % NX) - (NX - 1) / 2.0, y = (double)(i / NX) - (NY - 1) / 2.0;
+        if (x * x + y * y <= s->settings.radius * s->settings.radius) n->place[n->count++] = i;
+    }
+}
+
+static double entries[VIEWS * COLUMNS][NX * NY]; /* of the matrix, exactly: [ray][voxel] of `place` */
+
+static void gather(const scene *s, size_t slice, normal *n) {
+    const double sigma2 = s->settings.sigma_y * s->settings.sigma_y;
+    const double pull = 1 / (s->settings.prior.sigma * s->settings.prior.sigma);
+    *n = (normal){0};
+    list_voxels(s, n);
+    for (size_t i = 0; i < VIEWS * COLUMNS; i++) {
+        const double *a = entries[i];
+        const size_t at = (i / COLUMNS * s->slices + slice) * COLUMNS + i % COLUMNS;
+        const double w = (s->settings.weighting == QB__WEIGH_GIVEN ? (double)s->weights[at] : 1) / sigma2;
+        for (size_t j = 0; j < n->count; j++) {
+            if (a[j] == 0) continue;
+            n->right[j] += a[j] * w * (double)s->lines[at];
+            for (size_t k = 0; k < n->count; k++) n->left[j][k] += a[j] * w * a[k];
+        }
+    }
+    for (size_t j = 0; j < n->count; j++) {
+        n->left[j][j] += pull;
+        n->right[j] += pull * (double)s->toward[slice * NX * NY + n->place[j]];
+    }
+}
+
+static void list_entries(const scene *s) {
+    static normal n;
+    n = (normal){0};
+    list_voxels(s, &n);
+    for (size_t i = 0; i < VIEWS * COLUMNS; i++)
+        for (size_t j = 0; j < n.count; j++)
+            entries[i][j] = qb__footprint_reference(&s->matrix.shadows, i / COLUMNS, (double)(n.place[j] % NX),
+                                                    (double)(n.place[j] / NX), (double)(i % COLUMNS));
+}
+
+/* By elimination: symmetric and positive, no pivots are needed. right becomes x. */
+static void eliminate(normal *n) {
+    double *x = n->right;
+    for (size_t j = 0; j < n->count; j++)
+        for (size_t l = j + 1; l < n->count; l++) {
+            const double share = n->left[l][j] / n->left[j][j];
+            for (size_t c = j; c < n->count; c++) n->left[l][c] -= share * n->left[j][c];
+            x[l] -= share * x[j];
+        }
+    for (size_t j = n->count; j-- > 0;) {
+        for (size_t c = j + 1; c < n->count; c++) x[j] -= n->left[j][c] * x[c];
+        x[j] /= n->left[j][j];
+    }
+}
+
+/* Of no constraint the solution; above zero where the slope is none, or where zero holds what would fall. */
+static void check_proximal(scene *s, const char *what) {
+    static normal n;
+    outcome o = descend(s, QB_MATRIX_FLY, 2);
+    for (int i = 1; i < o.turns; i++) assert_true(o.trace[i].cost <= o.trace[i - 1].cost * (1 + 1e-6));
+    for (size_t slice = 0; slice < s->slices; slice++) {
+        double square = 0, worst = 0;
+        size_t held = 0;
+        gather(s, slice, &n);
+        if (!s->settings.positive) eliminate(&n);
+        for (size_t j = 0; j < n.count; j++) {
+            const double x = (double)o.x[slice * NX * NY + n.place[j]];
+            if (!s->settings.positive) {
+                square += (x - n.right[j]) * (x - n.right[j]);
+                continue;
+            }
+            double slope = -n.right[j];
+            for (size_t k = 0; k < n.count; k++) slope += n.left[j][k] * (double)o.x[slice * NX * NY + n.place[k]];
+            const double step = -slope / n.left[j][j];
+            held += x == 0;
+            const double off = x > 0 ? fabs(step) : step;
+            if (!(off <= worst)) worst = off;
+        }
+        const double hu = (sqrt(square / (double)n.count) + worst) * 1000 / water;
+        if (!(hu < 0.02)) fail_msg("%s, slice %zu: %.4f HU from the normal equations' solution", what, slice, hu);
+        assert_true(!s->settings.positive || held > 0);
+    }
+    free(o.x);
+}
+
+static void the_proximal_map_is_that_of_the_normal_equations(void **state) {
+    (void)state;
+    scene s = make(best(), 2, 1);
+    qb__random random = qb__random_stream(dice_seed, 77);
+    list_entries(&s);
+    s.toward = calloc(s.slices * NX * NY, sizeof *s.toward);
+    assert_non_null(s.toward);
+    for (size_t i = 0; i < s.slices * NX * NY; i++) s.toward[i] = (float)(water * (qb__random_unit(&random) - 0.2));
+    s.settings.prior = (qb__icd_prior){2, 2, 1, 0.5 * water, 0, 0, 0};
+    s.settings.pull = 2;
+    s.settings.equits = 40;
+    s.settings.skip = false;
+    s.settings.positive = false;
+    check_proximal(&s, "weighted");
+    s.settings.positive = true;
+    check_proximal(&s, "none below zero");
+    for (size_t v = 0; v < VIEWS; v++) memset(s.weights + (v * s.slices + 1) * COLUMNS, 0, COLUMNS * sizeof(float));
+    check_proximal(&s, "of a slice that nobody has seen");
+    s.settings.weighting = QB__WEIGH_NONE, s.settings.positive = false;
+    check_proximal(&s, "without weights");
     unmake(&s);
 }
 
@@ -283,10 +416,12 @@ static void empty_voxels_cost_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_exact),
+        cmocka_unit_test(stopped_at_once),
         cmocka_unit_test(many_slices_come_to_what_one_voxel_at_a_time_comes_to),
+        cmocka_unit_test(the_proximal_map_is_that_of_the_normal_equations),
         cmocka_unit_test(bits_depend_on_nothing_else),
         cmocka_unit_test(a_kept_matrix_gives_the_same),
         cmocka_unit_test(empty_voxels_cost_nothing),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, throw_dice, NULL);
 }

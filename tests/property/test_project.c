@@ -4,6 +4,7 @@
 #include "dice.h"
 
 #include "cpu/features.h"
+#include "device/device.h"
 #include "ops/project.h"
 
 static size_t between(size_t low, size_t high) {
@@ -94,10 +95,13 @@ static size_t pixels(const setup *s) {
     return s->geometry.views * s->geometry.rows * s->geometry.columns;
 }
 
+static const char *device; /* NULL: the CPU */
+
 static qb_projector *projector(const setup *s, const char *kernel, int threads) {
     qb_projector *p = NULL;
-    qb_status status =
-        qb_projector_create(&s->geometry, &s->grid, kernel, &(qb_env){.threads = threads}, &p);
+    const qb_env env = {.threads = threads, .device = device};
+    qb_status status = qb_projector_create(&s->geometry, &s->grid, kernel, &env, &p);
+    if (status != QB_OK && device && strstr(qb_detail(), "a bent detector")) return NULL;
     if (status == QB_BAD_INPUT && strstr(qb_detail(), "no view sees")) return NULL;
     if (status != QB_OK) fail_msg("%s: %s", s->name, qb_detail());
     return p;
@@ -106,6 +110,27 @@ static qb_projector *projector(const setup *s, const char *kernel, int threads) 
 static double dot(const float *a, const float *b, size_t count) {
     double sum = 0;
     for (size_t i = 0; i < count; i++) sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
+static void count_tap(void *context, size_t voxel, double weight) {
+    (void)voxel, (void)weight;
+    ++*(size_t *)context;
+}
+
+/* Weights are one less positions within the volume, which are rounded to parts of a voxel: along a ray through its rim
+ * all are small, and none is known to parts of itself. Where that is all that is seen, errors are measured by what the same rays
+ * would have with half the usual weights: the sum over their voxels of the rays' length in a layer, to `power`. */
+static double seen_at_all(const setup *s, int power) {
+    const qb_geometry *g = &s->geometry;
+    double sum = 0;
+    for (size_t i = 0; i < pixels(s); i++) {
+        const size_t row = i / g->columns % g->rows;
+        const qb__fan fan = qb__fan_of(g, &s->grid, i / g->columns / g->rows, i % g->columns);
+        size_t taps = 0;
+        qb__joseph_reference(&fan, row, s->grid.n, count_tap, &taps);
+        sum += (double)taps * pow(qb__fan_length(&fan, s->grid.voxel, (double)row), power);
+    }
     return sum;
 }
 
@@ -120,7 +145,9 @@ static bool check_adjoint(const setup *s, const char *kernel) {
     assert_int_equal(qb_projector_adjoint(p, y, 0, s->geometry.views, false, NULL, aty), QB_OK);
     double left = dot(ax, y, pixels(s)), right = dot(x, aty, voxels(s));
     double scale = sqrt(dot(ax, ax, pixels(s)) * dot(y, y, pixels(s)));
-    if (!(fabs(left - right) <= 1e-5 * scale))
+    /* Of random signs: weights of 0.05 squared, numbers of 1/3 each. */
+    if (!(fabs(left - right) <= 1e-5 * scale) &&
+        !(fabs(left - right) <= 1e-5 * sqrt(0.05 / 3 * seen_at_all(s, 2) * dot(y, y, pixels(s)))))
         fail_msg("%s, %s: <Ax,y> = %.9g, <x,A'y> = %.9g, |Ax||y| = %.4g", s->name, kernel, left,
                  right, scale);
     /* And with positive numbers, where nothing cancels. */
@@ -129,7 +156,8 @@ static bool check_adjoint(const setup *s, const char *kernel) {
     assert_int_equal(qb_projector_forward(p, x, 0, s->geometry.views, NULL, ax), QB_OK);
     assert_int_equal(qb_projector_adjoint(p, y, 0, s->geometry.views, false, NULL, aty), QB_OK);
     left = dot(ax, y, pixels(s)), right = dot(x, aty, voxels(s));
-    if (!(fabs(left - right) <= 1e-5 * fabs(left)))
+    if (!(fabs(left - right) <= 1e-5 * fabs(left)) &&
+        !(fabs(left - right) <= 1e-5 * 0.12 * 0.6 * 0.6 * seen_at_all(s, 1))) /* weights of 1/4 on average, halved */
         fail_msg("%s, %s: <Ax,y> = %.9g, <x,A'y> = %.9g", s->name, kernel, left, right);
     free(x), free(y), free(ax), free(aty);
     qb_projector_destroy(p);
@@ -155,6 +183,12 @@ static void on_random_scans(size_t many, bool (*check)(const setup *s, const cha
 static void adjoint_is_the_transpose(void **state) {
     (void)state;
     on_random_scans(trials(12 * KINDS), check_adjoint);
+}
+
+static const char *first_device(void) {
+    const qb__device_info *list;
+    size_t count;
+    return qb__device_list(&list, &count) == QB_OK && count > 0 ? list[0].spec : NULL;
 }
 
 typedef struct sum {
@@ -183,7 +217,7 @@ static bool check_forward(const setup *s, const char *kernel) {
         error += ((double)ax[i] - want) * ((double)ax[i] - want);
         norm += want * want;
     }
-    if (!(error <= 2.5e-9 * norm)) /* 5e-5, class high */
+    if (!(error <= 2.5e-9 * norm) && !(error <= 2.5e-9 * 0.05 / 3 * seen_at_all(s, 2))) /* 5e-5, class high */
         fail_msg("%s, %s: relative error %.3g", s->name, kernel, sqrt(error / norm));
     free(x), free(ax);
     qb_projector_destroy(p);
@@ -193,6 +227,51 @@ static bool check_forward(const setup *s, const char *kernel) {
 static void forward_is_what_the_oracle_says(void **state) {
     (void)state;
     on_random_scans(trials(6 * KINDS), check_forward);
+}
+
+static float *made_within(const setup *s, size_t max_vram, float *back) {
+    qb_projector *p = NULL;
+    const qb_env env = {.threads = 1, .device = device, .max_vram = max_vram};
+    float *x = malloc(voxels(s) * sizeof *x), *ax = noise(pixels(s));
+    assert_non_null(x);
+    for (size_t i = 0; i < voxels(s); i++) x[i] = (float)(i % 7) - 2;
+    assert_int_equal(qb_projector_create(&s->geometry, &s->grid, NULL, &env, &p), QB_OK);
+    assert_int_equal(qb_projector_forward(p, x, 0, s->geometry.views, NULL, ax), QB_OK);
+    assert_int_equal(qb_projector_adjoint(p, x, 0, s->geometry.views, false, NULL, back), QB_OK);
+    qb_projector_destroy(p);
+    free(x);
+    return ax;
+}
+
+/* The same on a device, through the operators of the C API; in slabs, too: the same bits. */
+static void devices_agree(void **state) {
+    (void)state;
+    device = first_device();
+    if (!device) skip();
+    for (size_t kind = 0; kind < trials(KINDS); kind++) {
+        setup s = make(kind % KINDS);
+        check_adjoint(&s, "project_joseph.alu");
+        check_forward(&s, "project_joseph.alu");
+        qb_geometry_destroy(&s.geometry);
+    }
+    /* More views than a block has, all around, on a detector that leans. */
+    double around[70];
+    for (int i = 0; i < 70; i++) around[i] = 0.049 * i; /* 32 of them: a quarter turn */
+    setup leaning = {.name = "leaning, 70 views", .grid = {{20, 20, 20}, {1, 1, 1}, {0, 0, 0}}};
+    assert_int_equal(qb_geometry_cone(70, around, 24, 24, 1.4, 1.4, 60, 90, 0, 0, &leaning.geometry), QB_OK);
+    disturb(&leaning.geometry, 0.05, 0);
+    assert_true(check_adjoint(&leaning, "project_joseph.alu"));
+    qb_geometry_destroy(&leaning.geometry);
+    setup s = {.grid = {{40, 40, 40}, {1, 1, 1}, {0, 0, 0}}};
+    const double angles[] = {0, 1, 2, 3};
+    assert_int_equal(qb_geometry_cone(4, angles, 64, 64, 1, 1, 200, 300, 0, 0, &s.geometry), QB_OK);
+    float *back = noise(voxels(&s)), *in_slabs = noise(voxels(&s));
+    float *whole = made_within(&s, 0, back), *cut = made_within(&s, 1 << 20, in_slabs);
+    assert_memory_equal(whole, cut, pixels(&s) * sizeof *whole);
+    assert_memory_equal(back, in_slabs, voxels(&s) * sizeof *back);
+    free(whole), free(cut), free(back), free(in_slabs);
+    qb_geometry_destroy(&s.geometry);
+    device = NULL;
 }
 
 static void bits_do_not_depend_on_how_it_is_cut(void **state) {
@@ -355,7 +434,9 @@ static void conjugate_gradients_find_the_volume(void **state) {
     qb_geometry_destroy(&s.geometry);
 }
 
-int main(void) {
+/* "devices": what compiles for them, a test of its own. */
+int main(int argc, char **argv) {
+    const struct CMUnitTest on_devices[] = {cmocka_unit_test(devices_agree)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adjoint_is_the_transpose),
         cmocka_unit_test(forward_is_what_the_oracle_says),
@@ -364,5 +445,7 @@ int main(void) {
         cmocka_unit_test(a_ball_casts_its_chords),
         cmocka_unit_test(conjugate_gradients_find_the_volume),
     };
+    if (argc > 1 && strcmp(argv[1], "devices") == 0)
+        return cmocka_run_group_tests(on_devices, throw_dice, NULL);
     return cmocka_run_group_tests(tests, throw_dice, NULL);
 }

@@ -1,18 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The iterative solvers against dense solutions: any matrix, not only rays. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include <cmocka.h>
-
-#include "base/random.h"
+#include "dice.h"
 #include "recon/iterative/solver.h"
 
 enum { N = 24, M = 60, ITERATIONS = 4000 };
@@ -22,7 +10,9 @@ typedef struct dense {
     int calls;
 } dense;
 
-static qb_status forward(void *self, const float *x, float *y) {
+static qb_status forward(void *self, const void *from, void *to) {
+    const float *x = from;
+    float *y = to;
     dense *d = self;
     d->calls++;
     for (int i = 0; i < M; i++) {
@@ -33,7 +23,9 @@ static qb_status forward(void *self, const float *x, float *y) {
     return QB_OK;
 }
 
-static qb_status adjoint(void *self, const float *y, float *x) {
+static qb_status adjoint(void *self, const void *from, void *to) {
+    const float *y = from;
+    float *x = to;
     dense *d = self;
     for (int j = 0; j < N; j++) {
         double sum = 0;
@@ -67,13 +59,12 @@ static void solve_dense(const dense *d, const double *b, double *x) {
     }
 }
 
-static uint64_t seed;
 static qb__pool *pool;
 static qb__vectors vectors;
 static qb__solve_trace trace[ITERATIONS];
 
 static void make(dense *d, uint64_t trial, double *b, const double *truth) {
-    qb__random r = qb__random_stream(seed, trial);
+    qb__random r = qb__random_stream(dice_seed, trial);
     d->calls = 0;
     for (int i = 0; i < M; i++) {
         for (int j = 0; j < N; j++) d->a[i][j] = qb__random_unit(&r) < 0.4 ? qb__random_unit(&r) : 0;
@@ -86,7 +77,7 @@ static void make(dense *d, uint64_t trial, double *b, const double *truth) {
 
 static qb__solved run(const qb__solver *solver, dense *d, const double *b, bool nonneg,
                       double tolerance, float *x) {
-    const qb__linear a = {d, N, M, forward, adjoint};
+    const qb__linear a = {d, N, M, forward, adjoint, NULL};
     const qb__solve_options options = {ITERATIONS, tolerance, 1.0, nonneg};
     qb__solved solved = {.trace = trace};
     float data[M];
@@ -128,7 +119,7 @@ static void sirt_comes_to_a_consistent_solution(void **state) {
         dense d;
         double b[M], truth[N];
         float x[N];
-        qb__random r = qb__random_stream(seed, 1000 + trial);
+        qb__random r = qb__random_stream(dice_seed, 1000 + trial);
         for (int j = 0; j < N; j++) truth[j] = qb__random_unit(&r);
         make(&d, trial, b, truth);
         const qb__solved solved = run(&qb__solver_sirt, &d, b, false, 0, x);
@@ -166,18 +157,61 @@ static void nothing_falls_below_zero(void **state) {
     }
 }
 
+static void sirt_keeps_above_zero(void **state) {
+    (void)state;
+    dense d;
+    double b[M];
+    float x[N];
+    int below = 0, bound = 0;
+    make(&d, 60, b, NULL);
+    run(&qb__solver_sirt, &d, b, false, 0, x);
+    for (int j = 0; j < N; j++) below += x[j] < 0;
+    run(&qb__solver_sirt, &d, b, true, 0, x);
+    for (int j = 0; j < N; j++) {
+        assert_true(x[j] >= 0);
+        bound += x[j] == 0;
+    }
+    assert_true(below > 0 && bound > 0);
+}
+
 static void diverging_is_an_error(void **state) {
     (void)state;
     dense d;
     double b[M];
     float x[N] = {0}, data[M];
     make(&d, 3, b, NULL);
-    const qb__linear a = {&d, N, M, forward, adjoint};
+    const qb__linear a = {&d, N, M, forward, adjoint, NULL};
     const qb__solve_options options = {ITERATIONS, 0, 50.0, false};
     qb__solved solved = {.trace = trace};
     for (int i = 0; i < M; i++) data[i] = (float)b[i];
     assert_int_equal(qb__solver_sirt.run(&a, &options, &vectors, NULL, data, x, &solved), QB_INTERNAL);
     assert_non_null(strstr(qb_detail(), "diverges"));
+    assert_true(solved.iterations < 5); /* long before the numbers overflow */
+}
+
+static void stop_at_third(void *user, const char *what, uint64_t done, uint64_t total) {
+    (void)what, (void)total;
+    if (done == 3) *(volatile sig_atomic_t *)user = 1;
+}
+
+/* Of operators that do not look for it themselves. */
+static void stopped_between_iterations(void **state) {
+    (void)state;
+    const qb__solver *const solvers[] = {&qb__solver_sirt, &qb__solver_cgls};
+    for (int i = 0; i < 2; i++) {
+        dense d;
+        double b[M];
+        float x[N] = {0}, data[M];
+        volatile sig_atomic_t stop = 0;
+        make(&d, 5, b, NULL);
+        const qb__linear a = {&d, N, M, forward, adjoint, NULL};
+        const qb__solve_options options = {ITERATIONS, 0, 1.0, false};
+        const qb_env env = {.user = (void *)&stop, .progress = stop_at_third, .cancel = &stop};
+        qb__solved solved = {.trace = trace};
+        for (int j = 0; j < M; j++) data[j] = (float)b[j];
+        assert_int_equal(solvers[i]->run(&a, &options, &vectors, &env, data, x, &solved), QB_CANCELLED);
+        assert_int_equal(solved.iterations, 3);
+    }
 }
 
 static void nothing_measured_is_nothing(void **state) {
@@ -192,18 +226,17 @@ static void nothing_measured_is_nothing(void **state) {
 }
 
 int main(void) {
-    const char *text = getenv("QB_SEED");
-    seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
-    printf("seed %llu (QB_SEED repeats it)\n", (unsigned long long)seed);
     if (qb__pool_create(2, &pool) != QB_OK || qb__vectors_create(pool, M, &vectors) != QB_OK) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cgls_is_least_squares),
         cmocka_unit_test(sirt_comes_to_a_consistent_solution),
         cmocka_unit_test(nothing_falls_below_zero),
+        cmocka_unit_test(sirt_keeps_above_zero),
         cmocka_unit_test(diverging_is_an_error),
+        cmocka_unit_test(stopped_between_iterations),
         cmocka_unit_test(nothing_measured_is_nothing),
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, throw_dice, NULL);
     qb__vectors_destroy(&vectors);
     qb__pool_destroy(pool);
     return failed;

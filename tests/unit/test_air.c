@@ -99,6 +99,9 @@ static void covered_detectors_have_none(void **state) {
     }
     shadow(150, 30, 1, 0.002f, 1); /* sweeps over both edges, but not at once */
     assert_false(find(true, &region));
+    shadow(90, 20, 1, 0.002f, 40000); /* counts: something dark and even before all of a view, its margins too */
+    for (size_t x = 0; x < COLUMNS; x++) profile[3 * COLUMNS + x] *= 0.5f;
+    assert_false(find(false, &region));
     for (size_t i = 0; i < VIEWS * COLUMNS; i++) profile[i] = NAN;
     assert_false(find(true, &region));
     for (size_t i = 0; i < VIEWS * COLUMNS; i++) profile[i] = 0;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/half.h"
+#include "base/inputs.h"
 #include "base/memory.h"
 #include "base/params.h"
 #include "base/pool.h"
@@ -37,6 +38,37 @@ static void details(void **state) {
     assert_string_equal(qb_detail(), "file 7");
     qb__fail_in(QB_IO, "while %s", "reading");
     assert_string_equal(qb_detail(), "while reading: file 7");
+    qb__fail(QB_BAD_INPUT, "a file says \x1b[2J\r\n\x7f\xc2\x9b" "1m"); /* to terminals without its controls */
+    assert_string_equal(qb_detail(), "a file says  [2J     1m");
+}
+
+/* What is said to be needed is more than was given, and more than a process needs that holds 2 % more next time. */
+static void named_memory_is_enough(void **state) {
+    (void)state;
+    for (double need = 1e6; need < 1e12; need *= 1.37) {
+        assert_status(qb__fail_ram(need - 1, need, "%s needs", "this"), QB_BAD_ARGUMENT);
+        double cap, named;
+        assert_int_equal(sscanf(qb_detail(), "--max-ram of %lf MiB is too small: this needs %lf MiB", &cap, &named), 2);
+        assert_true(named > cap && named * 1048576 > 1.025 * need && named * 1048576 < 1.04 * need + 1.05e5);
+    }
+}
+
+/* Where there was no memory for the names of all that is read, nothing is known to be no input. */
+static void names_of_inputs_are_whole(void **state) {
+    (void)state;
+    struct stat about;
+    assert_int_equal(stat("/", &about), 0);
+    for (size_t n = 1; n <= 3; n++) {
+        qb__inputs inputs = {0};
+        qb__fail_allocation(n);
+        qb__inputs_begin(&inputs);
+        qb__input_seen("/", &about);
+        qb__inputs_end(&inputs);
+        qb__fail_allocation(0);
+        assert_status(qb__inputs_spare(&inputs, "/nobody/reads/this"), n < 3 ? QB_NO_MEMORY : QB_OK);
+        assert_status(qb__inputs_spare(&inputs, "/"), n < 3 ? QB_NO_MEMORY : QB_BAD_ARGUMENT);
+        qb__inputs_release(&inputs);
+    }
 }
 
 static void allocation(void **state) {
@@ -51,6 +83,8 @@ static void allocation(void **state) {
     qb__free(large);
     assert_status(qb__alloc(SIZE_MAX / 2, 3, &none), QB_NO_MEMORY);
     assert_null(none);
+    for (size_t less = 0; less < 256; less += 16) /* with what is put before and behind it beyond the largest */
+        assert_status(qb__alloc(SIZE_MAX - less, 1, &none), QB_NO_MEMORY);
     qb__fail_allocation(2);
     assert_ok(qb__alloc(1, 1, &small));
     assert_status(qb__alloc(1, 1, &none), QB_NO_MEMORY);
@@ -410,6 +444,7 @@ static void sorting(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes), cmocka_unit_test(details),    cmocka_unit_test(allocation),
+        cmocka_unit_test(names_of_inputs_are_whole), cmocka_unit_test(named_memory_is_enough),
         cmocka_unit_test(halves),     cmocka_unit_test(conversion), cmocka_unit_test(parameters),
         cmocka_unit_test(older_programs_work_with_newer_libraries),
         cmocka_unit_test(newer_programs_are_told), cmocka_unit_test(versions_agree),

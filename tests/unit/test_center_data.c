@@ -46,7 +46,7 @@ static void find(job j) {
     assert_ok(qb_params_init(qb_center_params, &options));
     set(qb_prep_params, &prep, "air", j.air);
     set(qb_center_params, &options, "rows", j.rows);
-    qb_center_result found;
+    qb_center_result found = {.struct_size = sizeof found};
     assert_ok(qb_center_find(scan, &prep, &options, NULL, &found));
     assert_close(found.column, j.column, 0.5);
     assert_true(found.confidence > 0.8);

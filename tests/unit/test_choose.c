@@ -65,6 +65,29 @@ static void the_fastest_that_serves(void **state) {
     assert_true(one.seconds <= scalar.seconds);
 }
 
+/* With bounds, which those of less accuracy want, all serve; then their class alone is a reason. */
+static void never_less_accurate(void **state) {
+    (void)state;
+    const float largest[64] = {0};
+    qb__bp_parallel_problem bounded = parallel;
+    bounded.largest = largest;
+    qb__question q = ask();
+    q.problem = &bounded;
+    for (int asked = QB_ACCURACY_HIGH; asked <= QB_ACCURACY_FAST; asked++) {
+        q.accuracy = (qb_accuracy)asked;
+        qb__choice choice;
+        cJSON *list = qb__why(&q), *entry;
+        assert_int_equal(qb__choose(&q, &choice), QB_OK);
+        assert_true(choice.variant->accuracy <= q.accuracy);
+        cJSON_ArrayForEach(entry, list) {
+            const char *id = cJSON_GetStringValue(cJSON_GetObjectItem(entry, "kernel"));
+            const char *verdict = cJSON_GetStringValue(cJSON_GetObjectItem(entry, "verdict"));
+            if (qb__variant_named(id)->accuracy > q.accuracy) assert_string_not_equal(verdict, "usable");
+        }
+        cJSON_Delete(list);
+    }
+}
+
 /* A name is taken whatever its class, within its family, or refused with where it belongs. */
 static void names(void **state) {
     (void)state;
@@ -153,6 +176,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_whole),
         cmocka_unit_test(the_fastest_that_serves),
+        cmocka_unit_test(never_less_accurate),
         cmocka_unit_test(names),
         cmocka_unit_test(what_none_serves),
         cmocka_unit_test(why),

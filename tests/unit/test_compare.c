@@ -36,7 +36,7 @@ static void figures_are_the_known_ones(void **state) {
     (void)state;
     qb_array a, b;
     fill(&a, &b);
-    qb_comparison d;
+    qb_comparison d = {.struct_size = sizeof d};
     assert_int_equal(qb_compare(&a, &b, &d), QB_OK);
     check_close(d.ssim, 0.98186771649, 1e-9);
     check_close(d.psnr_db, 30.1629926802, 1e-9);
@@ -53,7 +53,7 @@ static void equal_arrays_are_equal(void **state) {
     (void)state;
     qb_array a, b;
     fill(&a, &b);
-    qb_comparison d;
+    qb_comparison d = {.struct_size = sizeof d};
     assert_int_equal(qb_compare(&b, &b, &d), QB_OK);
     assert_true(d.rmse == 0 && d.max_abs == 0 && d.rel_l2 == 0);
     assert_true(isinf(d.psnr_db) && d.psnr_db > 0);
@@ -77,7 +77,7 @@ static void integers_are_compared_by_value(void **state) {
         ((uint16_t *)a.data)[i] = (uint16_t)(60000 + 2 * i);
         ((float *)b.data)[i] = (float)i;
     }
-    qb_comparison d;
+    qb_comparison d = {.struct_size = sizeof d};
     assert_int_equal(qb_compare(&a, &b, &d), QB_OK);
     check_close(d.slope, 2, 1e-12);
     check_close(d.correlation, 1, 1e-12);
@@ -91,7 +91,7 @@ static void what_does_not_fit_is_refused(void **state) {
     (void)state;
     qb_array a, b, c = make(QB_F32, 3, 23, 19);
     fill(&a, &b);
-    qb_comparison d;
+    qb_comparison d = {.struct_size = sizeof d};
     assert_int_equal(qb_compare(&a, &c, &d), QB_BAD_INPUT);
     assert_non_null(strstr(qb_detail(), "3 x 23 x 19"));
     ((float *)a.data)[19 * 23 + 2 * 23 + 5] = NAN;
@@ -109,7 +109,7 @@ static void running_out_of_memory_is_an_error(void **state) {
     (void)state;
     qb_array a = make(QB_U8, 1, 9, 9), b = make(QB_F64, 1, 9, 9);
     for (size_t n = 1; n <= 3; n++) {
-        qb_comparison d;
+        qb_comparison d = {.struct_size = sizeof d};
         qb__fail_allocation(n);
         assert_int_equal(qb_compare(&a, &b, &d), QB_NO_MEMORY);
     }
@@ -118,8 +118,36 @@ static void running_out_of_memory_is_an_error(void **state) {
     qb_array_destroy(&b);
 }
 
+/* A program of another version: what it does not have stays as it was, what the library does not know is
+ * zero, and a struct that was never set is refused. */
+static void structs_of_other_versions(void **state) {
+    (void)state;
+    struct {
+        qb_comparison known;
+        double more, behind;
+    } newer;
+    float values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const qb_array a = {QB_F32, {1, 2, 4}, values};
+    memset(&newer, 0x55, sizeof newer);
+    newer.behind = 7;
+    newer.known.struct_size = sizeof newer - sizeof newer.behind;
+    assert_int_equal(qb_compare(&a, &a, &newer.known), QB_OK);
+    assert_true(newer.known.correlation == 1 && newer.more == 0 && newer.behind == 7);
+    assert_int_equal(newer.known.struct_size, sizeof newer - sizeof newer.behind);
+    newer.more = 3;
+    newer.known = (qb_comparison){.rmse = 9};
+    assert_int_equal(qb_compare(&a, &a, &newer.known), QB_OK);
+    assert_true(newer.known.rmse == 0 && newer.known.correlation == 1 && newer.more == 3);
+    newer.known.struct_size = sizeof(size_t);
+    assert_int_equal(qb_compare(&a, &a, &newer.known), QB_BAD_ARGUMENT);
+    assert_non_null(strstr(qb_detail(), "struct_size"));
+    newer.known.struct_size = (size_t)0x5555555555555555;
+    assert_int_equal(qb_compare(&a, &a, &newer.known), QB_BAD_ARGUMENT);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(structs_of_other_versions),
         cmocka_unit_test(figures_are_the_known_ones),
         cmocka_unit_test(equal_arrays_are_equal),
         cmocka_unit_test(integers_are_compared_by_value),

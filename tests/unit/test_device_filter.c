@@ -33,7 +33,8 @@ typedef struct trial {
     qb__filter_method method;
     size_t raw_pad, out_pad, offset; /* extra elements of strides; bytes */
     size_t every;                    /* only some of the rows are compared */
-    bool share;                      /* columns count for shares, zeros added beside them */
+    bool share;                      /* columns count for shares, zeros added beside them, ... */
+    bool share_rows, view_share;     /* ... each detector row's otherwise, and each view's */
     size_t before, after;
 } trial;
 
@@ -43,7 +44,7 @@ static size_t width_of(const trial *t) {
 }
 
 typedef struct scan {
-    float *dark, *gain, *air, *weights, *share;
+    float *dark, *gain, *air, *weights, *share, *view_share;
     void *raw; /* [view1 - view0][slices] rows, raw_pad elements behind each */
     size_t raw_row, raw_bytes, out_row, out_view, out_bytes; /* strides in elements */
 } scan;
@@ -89,7 +90,8 @@ static void make_scan(const trial *t, scan *s) {
     s->gain = field(pixels, 1.0 / 4000, 1.0 / 3000);
     s->air = field(t->views, 0.9, 1.1);
     s->weights = field(t->views, 0.5, 2);
-    s->share = field(t->columns, 0, 1);
+    s->share = field(t->share_rows ? pixels : t->columns, 0, 1);
+    s->view_share = field(t->views * t->columns, 0, 1);
     for (size_t i = 0; i < pixels; i++) {
         if (below(30) == 0) s->gain[i] = 0;
     }
@@ -110,6 +112,7 @@ static void drop_scan(scan *s) {
     test_free(s->air);
     test_free(s->weights);
     test_free(s->share);
+    test_free(s->view_share);
     test_free(s->raw);
 }
 
@@ -213,7 +216,10 @@ static void line_of(const trial *t, const scan *s, size_t view, size_t row, cons
     test_free(numbers);
     if (!t->share) return;
     memmove(line + t->before, line, columns * sizeof *line);
-    for (size_t c = 0; c < columns; c++) line[t->before + c] *= (double)s->share[c];
+    for (size_t c = 0; c < columns; c++) {
+        line[t->before + c] *= (double)s->share[(t->share_rows ? row * columns : 0) + c];
+        if (t->view_share) line[t->before + c] *= (double)s->view_share[view * columns + c];
+    }
     for (size_t c = 0; c < t->before; c++) line[c] = 0;
     for (size_t c = 0; c < t->after; c++) line[t->before + columns + c] = 0;
 }
@@ -238,6 +244,8 @@ static qb__device_prep prep_of(const trial *t, const scan *s) {
                              .gain = t->gain ? s->gain : NULL,
                              .floor = 1e-6f,
                              .share = t->share ? s->share : NULL,
+                             .share_rows = t->share_rows,
+                             .view_share = t->view_share ? s->view_share : NULL,
                              .columns = t->columns,
                              .before = t->before};
 }
@@ -332,7 +340,7 @@ static void check_trial(const trial *t) {
     assert_in_range(qb__device_filter_bytes(on_device), 1,
                     qb__device_filter_forecast(qb__device_info_of(device), &spectrum, t->method,
                                                t->views, t->rows) +
-                        1000);
+                        (t->share ? (t->rows + t->views) * t->columns * sizeof(float) : 0) + 1000);
     qb__device_filter_destroy(on_device);
     qb__filter_destroy(filter);
     test_free(out);
@@ -392,21 +400,23 @@ static void any_rows(void **state) {
     for (t.dtype = QB_U8; t.dtype <= QB_F64; t.dtype++) check_trial(&t);
 }
 
-/* Rows of a full turn about an axis to one side: in fours and not, on either side, in local memory,
- * through passes, and not transformed. */
+/* Rows of a full turn about an axis to one side, and those of a cone beam, whose pixels and views have shares of
+ * their own: in fours and not, on either side, in local memory, through passes, and not transformed. */
 static void wide_rows(void **state) {
     (void)state;
     static const struct {
         size_t columns, before, after;
         const char *spec;
         qb__filter_method method;
-    } kinds[] = {{64, 40, 0, "ramp", QB__FILTER_AUTO},
-                 {60, 0, 33, "hann", QB__FILTER_AUTO},
-                 {101, 7, 90, "ramp", QB__FILTER_PASSES},
-                 {64, 9, 0, "none", QB__FILTER_AUTO}};
+        bool rows, views;
+    } kinds[] = {{64, 40, 0, "ramp", QB__FILTER_AUTO, false, false},
+                 {60, 0, 33, "hann", QB__FILTER_AUTO, true, true},
+                 {101, 7, 90, "ramp", QB__FILTER_PASSES, true, false},
+                 {64, 9, 0, "none", QB__FILTER_AUTO, false, true}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         trial t = random_trial(kinds[i].columns);
         t.share = true;
+        t.share_rows = kinds[i].rows, t.view_share = kinds[i].views;
         t.before = kinds[i].before, t.after = kinds[i].after;
         t.spec = kinds[i].spec, t.method = kinds[i].method;
         if (i == 0) t.raw_pad = t.out_pad = t.offset = 0;

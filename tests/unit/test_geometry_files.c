@@ -367,7 +367,7 @@ static void described(void **state) {
     (void)state;
     double angles[360];
     qb_geometry geometry;
-    qb_geometry_info info;
+    qb_geometry_info info = {.struct_size = sizeof info};
     for (int i = 0; i < 360; i++) angles[i] = i * degree;
     assert_int_equal(qb_geometry_cone(360, angles, 41, 61, 0.5, 0.25, 100, 200, 0.5, -2, &geometry),
                      QB_OK);

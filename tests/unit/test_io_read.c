@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/hash.h"
 #include "base/memory.h"
+#include "io/digest.h"
 #include "io/formats.h"
 #include "io_files.h"
 
@@ -123,12 +125,16 @@ static void bad_files_say_why(void **state) {
         "'shape': (2, 3), }                 \n";
     static const char huge[] = "\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, "
                                "'shape': (99999999999, 3), }       \n";
+    static const char overflow[] = "\x93NUMPY\x01\x00\x4d\x00{'descr': '<f4', 'fortran_order': False, "
+                                   "'shape': (4294967296,4294967296,4)}\n"; /* 2^66 values: none, in 64 bits */
     static const char mha[] = "NDims = 3\nDimSize = 4 4 4\nElementType = MET_FLOAT\n"
                               "CompressedData = True\nElementDataFile = LOCAL\n";
     put_file(in_folder("f.npy"), fortran, sizeof fortran - 1);
     open_fails(in_folder("f.npy"), QB_BAD_INPUT, "do not fit"); /* it is read, but its values are not there */
     put_file(in_folder("h.npy"), huge, sizeof huge - 1);
     open_fails(in_folder("h.npy"), QB_BAD_INPUT, "99999999999");
+    put_file(in_folder("o.npy"), overflow, sizeof overflow - 1);
+    open_fails(in_folder("o.npy"), QB_BAD_INPUT, "4294967296 x 4294967296 x 4 float32 from byte 87 on do not fit");
     put_file(in_folder("c.mha"), mha, sizeof mha - 1);
     open_fails(in_folder("c.mha"), QB_UNSUPPORTED, "compressed");
     put_file(in_folder("r.raw"), mha, sizeof mha - 1);
@@ -139,6 +145,49 @@ static void bad_files_say_why(void **state) {
 #ifdef QB_HAVE_TIFF
     open_fails(in_folder(""), QB_NOT_FOUND, "holds no image");
 #endif
+}
+
+/* In whatever order, in whatever pieces and however often rows are read, each counts once; all must have been. */
+static void digests_count_rows_once(void **state) {
+    (void)state;
+    enum { IMAGES = 3, ROWS = 4, BYTES = 5 };
+    char data[IMAGES * ROWS * BYTES];
+    qb__digest all = {0}, some = {0};
+    if (!qb__hash_known()) skip();
+    fill_bytes(data, sizeof data, 6);
+    assert_ok(qb__digest_begin(&all, IMAGES, ROWS, BYTES, 0, ROWS));
+    qb__digest_add(&all, 0, IMAGES, 0, ROWS, data, 2);
+    assert_true(qb__digest_whole(&all));
+    assert_ok(qb__digest_begin(&some, IMAGES, ROWS, BYTES, 0, ROWS));
+    for (size_t image = IMAGES; image-- > 0;)
+        for (size_t row = 0; row < ROWS; row++) { /* each but the last twice */
+            assert_false(qb__digest_whole(&some));
+            const size_t rows = row + 1 < ROWS ? 2 : 1;
+            qb__digest_add(&some, image, image + 1, row, row + rows, data + (image * ROWS + row) * BYTES, 1);
+            qb__digest_add(&some, image, image + 1, row, row + 1, data + (image * ROWS + row) * BYTES, 1);
+            if (image == 0 && row + 2 >= ROWS) break;
+        }
+    assert_true(qb__digest_whole(&some) && some.sum == all.sum);
+    /* Of those of one scan each gathers what is added while it is among them. */
+    qb__digest first = {0}, second = {0}, *list = NULL;
+    assert_ok(qb__digest_begin(&first, IMAGES, ROWS, BYTES, 0, ROWS));
+    assert_ok(qb__digest_begin(&second, IMAGES, ROWS, BYTES, 0, ROWS));
+    qb__digest_leave(&list, &second);
+    qb__digest_join(&list, &first);
+    qb__digests_add(&list, 0, 1, 0, ROWS, data, 1);
+    qb__digest_join(&list, &second);
+    qb__digests_add(&list, 1, IMAGES, 0, ROWS, data + ROWS * BYTES, 1);
+    qb__digest_leave(&list, &first);
+    assert_true(qb__digest_whole(&first) && !qb__digest_whole(&second));
+    assert_ok(qb__digest_begin(&first, IMAGES, ROWS, BYTES, 0, ROWS));
+    qb__digests_add(&list, 0, IMAGES, 0, ROWS, data, 1);
+    assert_true(first.left == IMAGES * ROWS && qb__digest_whole(&second) && second.sum == all.sum);
+    qb__digest_leave(&list, &second);
+    assert_null(list);
+    qb__digest_release(&first);
+    qb__digest_release(&second);
+    qb__digest_release(&all);
+    qb__digest_release(&some);
 }
 
 static void raw_with_a_shape(void **state) {
@@ -208,6 +257,16 @@ static void natural_order(void **state) {
     assert_memory_equal(got, data, sizeof data);
 }
 
+/* Many flats take a while: their mean is stopped, too. */
+static void opening_is_cancelled(void **state) {
+    (void)state;
+    volatile sig_atomic_t stop = 1;
+    qb_scan *scan;
+    if (put_scan(in_folder("s.h5"), QB_U16) == QB_UNSUPPORTED) skip();
+    assert_status(qb_scan_open(in_folder("s.h5"), NULL, &(qb_env){.cancel = &stop}, &scan), QB_CANCELLED);
+    assert_null(scan);
+}
+
 /* Memory runs out at each allocation in turn while a scan is opened. */
 static void memory_runs_out(void **state) {
     (void)state;
@@ -237,7 +296,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(scan_comes_back),   IN_FOLDER(sinograms_are_turned), IN_FOLDER(truncated_files),
         IN_FOLDER(bad_files_say_why), IN_FOLDER(raw_with_a_shape),     IN_FOLDER(stacks_must_agree),
-        IN_FOLDER(natural_order),     IN_FOLDER(memory_runs_out),
+        IN_FOLDER(natural_order),     IN_FOLDER(memory_runs_out),      cmocka_unit_test(digests_count_rows_once),
+        IN_FOLDER(opening_is_cancelled),
     };
     return cmocka_run_group_tests_name("io_read", tests, NULL, NULL);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Several threads read and write what one does. */
+#include <threads.h>
+#include <time.h>
+
 #include "base/memory.h"
 #include "base/share.h"
 #include "base/status.h"
@@ -20,6 +23,7 @@ static qb_status count_piece(void *context, size_t piece, size_t worker) {
     tally *t = context;
     t->done[piece]++;
     t->worker[worker]++;
+    if (piece > t->bad) thrd_sleep(&(struct timespec){.tv_nsec = 5000000}, NULL); /* until the failure is noted */
     if (piece != t->bad) return QB_OK;
     return qb__fail(QB_NO_SPACE, "piece %zu", piece);
 }

@@ -9,7 +9,7 @@ static qb_status after(const char *script) {
     put_file(in_folder("s.sh"), script, strlen(script));
     snprintf(path, sizeof path, "%s", in_folder("s.sh"));
     qb_hdf5_guard("/bin/sh", path);
-    qb_array_info info;
+    qb_array_info info = {.struct_size = sizeof info};
     qb_status status = qb_array_describe(in_folder("a.h5"), NULL, &info);
     qb_hdf5_guard(NULL, NULL);
     return status;
@@ -63,7 +63,7 @@ static void words_and_proofs(void **state) {
     assert_ok(after(script));
     assert_int_equal(count_bytes(told), 2 * (strlen(in_folder("a.h5")) + 1));
     qb_hdf5_guard("/nowhere/at/all", "x");
-    qb_array_info info;
+    qb_array_info info = {.struct_size = sizeof info};
     put_array();
     assert_status(qb_array_describe(in_folder("a.h5"), NULL, &info), QB_IO);
     qb_hdf5_guard(NULL, NULL);

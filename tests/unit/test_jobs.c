@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "quickbeam/quickbeam.h"
 
@@ -19,6 +20,7 @@ typedef struct run {
     qb_fdk_options fdk;
     qb_project_options project;
     qb_mbir_options mbir;
+    qb_iterative_options iterative;
     qb_geometry_options place;
     qb_geometry geometry;
     qb_scan *scan;
@@ -75,12 +77,39 @@ static qb_status plan_mbir(run *r) {
     return status;
 }
 
+typedef qb_status plan_iterative(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
+                                 const qb_iterative_options *options, const qb_output_options *output,
+                                 const char *command, const qb_env *env, qb_job **job);
+
+static qb_status plan_solver(run *r, plan_iterative *plan, const char *name) {
+    char angles[] = "0:180";
+    const qb_scan_options about = {.pixel_size = 0.5, .angles = angles};
+    static const char *const set[][2] = {{"center", "47.5"}, {"size", "20"}, {"iterations", "2"}};
+    qb_status status = qb_scan_open(in_folder("scan.npy"), &about, r->env, &r->scan);
+    for (int i = 0; i < 3 && status == QB_OK; i++)
+        status = qb_params_set(qb_sirt_params, &r->iterative, set[i][0], set[i][1]);
+    if (status == QB_OK)
+        status = plan(r->scan, NULL, &r->prep, &r->iterative, &r->output, name, r->env, &r->job);
+    return status;
+}
+
+static qb_status plan_sirt(run *r) { return plan_solver(r, qb_sirt_plan, "sirt"); }
+
+/* With a copy of the data, which only it holds. */
+static qb_status plan_cgls(run *r) {
+    r->iterative.nonneg = true;
+    return plan_solver(r, qb_cgls_plan, "cgls");
+}
+
 static const struct {
     const char *name;
     qb_status (*plan)(run *r);
     bool integers; /* their range is found by itself */
+    bool once;     /* what it writes with is tried by another */
 } methods[] = {{"fbp", plan_fbp, true}, {"fdk", plan_fdk, false}, {"project", plan_project, false},
-             {"mbir", plan_mbir, false}};
+             {"mbir", plan_mbir, false},
+             {"sirt", plan_sirt, false, .once = true},
+             {"cgls", plan_cgls, false, .once = true}};
 enum { METHODS = sizeof methods / sizeof methods[0] };
 
 static qb_status init(run *r, const char *output, const char *dtype) {
@@ -90,6 +119,7 @@ static qb_status init(run *r, const char *output, const char *dtype) {
     if (status == QB_OK) status = qb_params_init(qb_fdk_params, &r->fdk);
     if (status == QB_OK) status = qb_params_init(qb_project_params, &r->project);
     if (status == QB_OK) status = qb_params_init(qb_mbir_params, &r->mbir);
+    if (status == QB_OK) status = qb_params_init(qb_sirt_params, &r->iterative);
     if (status == QB_OK) status = qb_params_init(qb_geometry_params, &r->place);
     if (status == QB_OK) status = qb_params_set(qb_output_params, &r->output, "output", output);
     if (status == QB_OK) status = qb_params_set(qb_output_params, &r->output, "dtype", dtype);
@@ -106,6 +136,7 @@ static void drop(run *r) {
     qb_params_clear(qb_fdk_params, &r->fdk);
     qb_params_clear(qb_project_params, &r->project);
     qb_params_clear(qb_mbir_params, &r->mbir);
+    qb_params_clear(qb_sirt_params, &r->iterative);
     qb_params_clear(qb_geometry_params, &r->place);
 }
 
@@ -153,19 +184,22 @@ static void write_scan(size_t views) {
 
 /* ---- memory ---- */
 
+/* With QB_QUICK=1 every fifth, beginning at another one each time. */
 static void every_allocation_fails_once(void **state) {
     (void)state;
+    const size_t step = getenv("QB_QUICK") ? 5 : 1;
+    size_t first = (size_t)(qb__now() * 1e6) % step;
     write_scan(VIEWS);
     const qb_env env = {.threads = 2, .device = "cpu"};
     for (int m = 0; m < METHODS; m++) {
-        for (int half = 0; half < 2; half++) {
+        for (int half = 0; half < (methods[m].once ? 1 : 2); half++) {
             char output[512];
             snprintf(output, sizeof output, "%s", in_folder("out.npy"));
             const char *dtype = half ? (methods[m].integers ? "uint8" : "float16") : "float32";
             const int before = files();
-            size_t n = 0, failed = 0;
-            for (size_t left = 0; left == 0; failed += left == 0) {
-                qb__fail_allocation(++n);
+            size_t n = first++ % step + 1, failed = 0;
+            for (size_t left = 0; left == 0; failed += left == 0, n += step) {
+                qb__fail_allocation(n);
                 qb_status status = whole_run(m, dtype, output, &env);
                 left = qb__fail_allocation(0);
                 if (status == QB_OK)
@@ -178,7 +212,7 @@ static void every_allocation_fails_once(void **state) {
                 assert_int_equal(files(), before);
                 assert_true(n < 2000);
             }
-            if (failed < 40) fail_msg("%s: only %zu allocations", methods[m].name, failed);
+            if (failed < 40 / step) fail_msg("%s: only %zu allocations", methods[m].name, failed);
         }
     }
 }
@@ -225,17 +259,24 @@ static void cancelled_in_the_middle(void **state) {
         assert_ok(whole_run(m, "float32", output, &env));
         remove_output(output);
         if (whole.calls < 2) fail_msg("%s came in one chunk", methods[m].name);
+        size_t chances = 5;
         for (size_t at = 1; at < whole.calls; at++) {
             stopper early = {.at = at};
             env.user = &early;
             env.cancel = &early.stop;
             qb_status status = whole_run(m, "float32", output, &env);
-            if (status == QB_OK && early.calls < at) { /* it was told less often: that depends on the time */
-                remove_output(output);
+            /* How often it is told depends on the time: the stop may come never, or with the last word, but not each time. */
+            const bool last = early.calls == at && early.done >= whole.total;
+            if (status == QB_OK) remove_output(output);
+            if (status == QB_OK && early.calls < at) continue;
+            if (last && chances > 0) {
+                chances--, at--;
                 continue;
             }
-            assert_status(status, QB_CANCELLED);
-            assert_true(early.done < whole.total && early.calls == at);
+            /* Another thread may be about to tell of progress while the stop comes. */
+            if (status != QB_CANCELLED || early.calls < at || early.calls > at + 1 || last)
+                fail_msg("%s, stopped at %zu of %zu: %s after %zu, %s", methods[m].name, at, whole.calls,
+                         qb_status_text(status), early.calls, qb_detail());
             assert_int_equal(files(), before);
         }
     }

@@ -2,6 +2,7 @@
 /* What a program can do wrong with the library: it gets QB_BAD_ARGUMENT and the reason, never a crash or a deadlock. */
 #include <pthread.h>
 
+#include "base/hash.h"
 #include "io_files.h"
 #include "quickbeam/quickbeam.h"
 
@@ -115,9 +116,15 @@ static void nothing_given(void **state) {
     assert_refused(qb_geometry_make(NULL, 12, angles, NULL, NULL, &geometry), "detector");
     assert_refused(qb_scan_geometry(qb_scan_describe(scan), NULL, NULL, NULL, &geometry), "detector");
     const qb_geometry none = {.beam = QB_BEAM_CONE, .views = 3, .rows = 2, .columns = 2};
-    qb_geometry_info info;
+    qb_geometry_info info = {.struct_size = sizeof info};
     assert_refused(qb_geometry_describe(&none, &info), "without views");
     assert_refused(qb_compare(NULL, NULL, NULL), "is NULL");
+    qb_array_info about = {.struct_size = 5};
+    qb_center_result axis = {.struct_size = 1 << 20};
+    info.struct_size = 9;
+    assert_refused(qb_geometry_describe(&none, &info), "a qb_geometry_info of 9 bytes");
+    assert_refused(qb_array_describe("x", NULL, &about), "a qb_array_info of 5 bytes");
+    assert_refused(qb_center_find((qb_scan *)&none, NULL, NULL, NULL, &axis), "a qb_center_result of 1048576 bytes");
     assert_refused(qb_simulate(NULL, NULL, NULL), "phantom is NULL");
     assert_string_equal(qb_dtype_name((qb_dtype)99), "unknown");
     assert_string_equal(qb_beam_name((qb_beam)99), "unknown");
@@ -141,7 +148,7 @@ static void call_again(void *user, qb_log_level level, const char *text) {
     caller *c = user;
     if (c->depth++ == 0) {
         float value;
-        qb_center_result found;
+        qb_center_result found = {.struct_size = sizeof found};
         qb_scan *scan;
         c->calls++;
         c->read = qb_scan_read(c->scan, 0, 1, 0, 1, (float[16]){0});
@@ -237,6 +244,76 @@ static void environments_do_not_wait_for_each_other(void **state) {
     qb_scan_close(scan);
 }
 
+/* ---- jobs that run already ---- */
+
+typedef struct nested {
+    qb_job *job;
+    qb_scan *scan;
+    const qb_env *env;
+    int calls;
+    qb_status again, other;
+    char words[200];
+} nested;
+
+static qb_status run_from_slab(void *user, const qb_slab *slab);
+
+static qb_status plan_into(qb_scan *scan, const char *name, nested *user, const qb_env *env, qb_job **job) {
+    qb_output_options output;
+    qb_fbp_options fbp;
+    assert_ok(qb_params_init(qb_output_params, &output));
+    assert_ok(qb_params_init(qb_fbp_params, &fbp));
+    assert_ok(qb_params_set(qb_fbp_params, &fbp, "center", "7.5"));
+    assert_ok(qb_params_set(qb_output_params, &output, "output", in_folder(name)));
+    if (user) output.slab = run_from_slab, output.slab_user = user;
+    qb_status status = qb_fbp_plan(scan, NULL, &fbp, &output, NULL, env, job);
+    qb_params_clear(qb_fbp_params, &fbp);
+    qb_params_clear(qb_output_params, &output);
+    return status;
+}
+
+/* The same job, which is to be destroyed, too; then another of the same scan. */
+static qb_status run_from_slab(void *user, const qb_slab *slab) {
+    (void)slab;
+    nested *n = user;
+    qb_job *other;
+    if (n->calls++) return QB_OK;
+    n->again = qb_job_run(n->job, n->env, NULL);
+    snprintf(n->words, sizeof n->words, "%s", qb_detail());
+    qb_job_destroy(n->job);
+    n->other = plan_into(n->scan, "other.npy", NULL, n->env, &other);
+    if (n->other == QB_OK) n->other = qb_job_run(other, n->env, NULL);
+    qb_job_destroy(other);
+    return QB_OK;
+}
+
+static void a_job_runs_once_at_a_time(void **state) {
+    (void)state;
+    const qb_env env = {.threads = 2, .device = "cpu"};
+    nested n = {.scan = open_scan(), .env = &env, .again = QB_OK, .other = QB_INTERNAL};
+    alarm(60);
+    assert_ok(plan_into(n.scan, "v.npy", &n, &env, &n.job));
+    assert_ok(qb_job_run(n.job, &env, NULL));
+    alarm(0);
+    assert_status(n.again, QB_BAD_ARGUMENT);
+    assert_non_null(strstr(n.words, "runs already"));
+    assert_ok(n.other);
+    n.calls = 1; /* it can run again */
+    assert_ok(qb_job_run(n.job, &env, NULL));
+    qb_job_destroy(n.job);
+    qb_scan_close(n.scan);
+    /* Both told of all that they read, though they read the same at the same time. */
+    char *told[2];
+    assert_ok(qb_provenance_load(in_folder("v.npy"), &told[0]));
+    assert_ok(qb_provenance_load(in_folder("other.npy"), &told[1]));
+    const char *at[2] = {strstr(told[0], "\"projections\""), strstr(told[1], "\"projections\"")};
+    if (qb__hash_known()) {
+        assert_true(at[0] && at[1]);
+        assert_memory_equal(at[0], at[1], (size_t)(strchr(at[0], '}') - at[0]));
+    }
+    qb_text_free(told[0]);
+    qb_text_free(told[1]);
+}
+
 #define IN_FOLDER(name) cmocka_unit_test_setup_teardown(name, make_folder, drop_folder)
 
 int main(void) {
@@ -245,6 +322,7 @@ int main(void) {
         IN_FOLDER(nothing_given),
         IN_FOLDER(a_callback_calls_the_library),
         IN_FOLDER(environments_do_not_wait_for_each_other),
+        IN_FOLDER(a_job_runs_once_at_a_time),
     };
     return cmocka_run_group_tests_name("misuse", tests, NULL, NULL);
 }

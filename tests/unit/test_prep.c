@@ -6,6 +6,7 @@
 #include "cpu/features.h"
 #include "cpu/rows/lines.h"
 #include "prep/prep.h"
+#include "prep/prepare.h"
 
 enum { N = 33 };
 
@@ -223,12 +224,48 @@ static void hardening_is_straightened(void **state) {
     assert_close(out[800], 2 + 0.05 * 4, 2e-6);
 }
 
+/* A row is prepared by its own flats and darks, wherever the rows that are held begin. */
+static void rows_have_their_own_fields(void **state) {
+    (void)state;
+    enum { VIEWS = 2, ROWS = 5, COLUMNS = 4, PIXELS = ROWS * COLUMNS };
+    static const double angles[VIEWS] = {0, 1};
+    uint16_t raw[VIEWS * PIXELS], flat[PIXELS], dark[PIXELS];
+    float out[3 * COLUMNS];
+    for (int i = 0; i < PIXELS; i++) {
+        const int row = i / COLUMNS;
+        flat[i] = (uint16_t)(1000 * (row + 1)), dark[i] = (uint16_t)(10 * row);
+        for (int v = 0; v < VIEWS; v++) raw[v * PIXELS + i] = (uint16_t)(300 + 7 * i + v);
+    }
+    const qb_tensor lines = {.data = raw, .ndim = 3, .dtype = QB_U16, .shape = {VIEWS, ROWS, COLUMNS}};
+    const qb_tensor flats = {.data = flat, .ndim = 2, .dtype = QB_U16, .shape = {ROWS, COLUMNS}};
+    const qb_tensor darks = {.data = dark, .ndim = 2, .dtype = QB_U16, .shape = {ROWS, COLUMNS}};
+    const qb_scan_options about = {.quantity = QB_COUNTS};
+    qb_prep_options options;
+    qb_scan *scan;
+    assert_ok(qb_params_init(qb_prep_params, &options));
+    assert_ok(qb_scan_from_tensor(&lines, angles, &flats, &darks, &about, NULL, &scan));
+    for (size_t row0 = 0; row0 < 3; row0++) {
+        qb__prepare *prepare;
+        qb__prep_counts counts = {0};
+        assert_ok(qb__prepare_create(scan, &options, &(qb__prepared){.row0 = row0, .row1 = ROWS}, NULL, &prepare));
+        qb__prepare_view(prepare, 1, 2, 3, raw + PIXELS + 2 * COLUMNS, out, &counts);
+        for (int i = 0; i < 3 * COLUMNS; i++) {
+            const int at = 2 * COLUMNS + i;
+            assert_close(out[i], -log((raw[PIXELS + at] - (double)dark[at]) / (flat[at] - (double)dark[at])), 2e-6);
+        }
+        qb__prepare_destroy(prepare);
+    }
+    qb_scan_close(scan);
+    qb_params_clear(qb_prep_params, &options);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logarithm),          cmocka_unit_test(counts_to_line_integrals),
         cmocka_unit_test(all_variants_agree), cmocka_unit_test(every_dtype),
         cmocka_unit_test(all_flats_dead),     cmocka_unit_test(bad_values_are_bridged),
         cmocka_unit_test(dead_flats),         cmocka_unit_test(hardening_is_straightened),
+        cmocka_unit_test(rows_have_their_own_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

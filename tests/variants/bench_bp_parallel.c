@@ -6,12 +6,11 @@
  * those parameters. --search changes one parameter after the other (not those of
  * the set), keeping what is faster. With
  * --part several of these share the work: they compile side by side and time one at a time. */
-#include "trial.h"
-
+#include "bench/trial.h"
+#include "kernels/bp_parallel/bp_parallel_device.h"
 #include "quickbeam/status.h"
 
 #include <fcntl.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +27,10 @@ typedef struct options {
 
 typedef struct bench {
     const options *o;
-    trial trial;
     qb__device *device;
-    trial_device on;
+    qb__trial *trial;
+    const qb__bp_parallel_problem *problem; /* the trial's */
+    unsigned slices;
 } bench;
 
 static void print_values(const qb__bp_parallel_device_variant *v, const int *values) {
@@ -40,9 +40,9 @@ static void print_values(const qb__bp_parallel_device_variant *v, const int *val
 
 /* Giga-updates a second; 0 when it cannot run. */
 static double measure(bench *b, const qb__bp_parallel_device_variant *v, const int *values) {
-    const qb__bp_parallel_problem *p = &b->trial.problem;
+    const qb__bp_parallel_problem *p = b->problem;
     const char *why = v->head.unusable(qb__device_info_of(b->device), p, values);
-    trial_result r;
+    qb__trial_result r;
     double rate = 0;
     printf("{\"id\": \"%s\", \"device\": \"%s\", \"values\": {", v->head.id, b->o->spec);
     print_values(v, values);
@@ -53,9 +53,9 @@ static double measure(bench *b, const qb__bp_parallel_device_variant *v, const i
     }
     /* Compile before the lock is taken. */
     qb__bp_parallel_plan *warm = NULL;
-    qb_status status = v->plan(b->device, p, b->trial.slices, values, &warm);
+    qb_status status = v->plan(b->device, p, b->slices, values, &warm);
     if (b->o->lock >= 0) flock(b->o->lock, LOCK_EX);
-    if (!status) status = trial_run(&b->on, v, values, 3, 500, &r);
+    if (!status) status = qb__trial_run(b->trial, &v->head, values, b->slices, 3, &r);
     if (b->o->lock >= 0) flock(b->o->lock, LOCK_UN);
     v->destroy(warm);
     if (status) {
@@ -64,16 +64,15 @@ static double measure(bench *b, const qb__bp_parallel_device_variant *v, const i
         return 0;
     }
     qb__kernel_cost c;
-    v->head.cost(p, b->trial.slices, values, &c);
-    rate = (double)(p->nx * p->ny) * b->trial.slices * (double)p->views / r.seconds * 1e-9;
-    const double bytes = 4.0 * (double)(p->views * p->columns) * b->trial.slices +
-                         (double)v->packed_bytes(p, b->trial.slices, values);
-    printf("\"giga_updates_per_second\": %.1f, \"rel_l2\": %.3g, \"worst\": %.3g, \"ok\": %s, "
-           "\"bits\": \"%016llx\", "
+    v->head.cost(p, b->slices, values, &c);
+    rate = (double)(p->nx * p->ny) * b->slices * (double)p->views / r.fastest * 1e-9;
+    const double bytes = 4.0 * (double)(p->views * p->columns) * b->slices +
+                         (double)r.packed_bytes;
+    printf("\"giga_updates_per_second\": %.1f, \"rel_l2\": %.3g, \"ok\": %s, "
            "\"pack_gigabytes_per_second\": %.0f, \"cost\": {\"texels\": %.4g, \"local_bytes\": "
            "%.4g, \"arithmetic\": %.4g, \"l2_bytes\": %.4g}}\n",
-           rate, r.rel_l2, r.worst, r.rel_l2 < qb__accuracy_bound(v->head.accuracy) ? "true" : "false",
-           (unsigned long long)r.bits, bytes / r.pack_seconds * 1e-9, c.texels, c.local_bytes,
+           rate, r.rel_l2, r.rel_l2 < qb__accuracy_bound(v->head.accuracy) ? "true" : "false",
+           bytes / r.pack_seconds * 1e-9, c.texels, c.local_bytes,
            c.arithmetic, c.l2_bytes);
     fflush(stdout);
     return rate;
@@ -161,14 +160,16 @@ int main(int argc, char **argv) {
     bench b = {.o = &o};
     size_t count;
     const qb__bp_parallel_device_variant *const *all = qb__bp_parallel_device_variants(&count);
-    b.trial =
-        trial_ordinary((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), (unsigned)atoi(argv[4]), 1);
+    const size_t views = (size_t)atoi(argv[2]), n = (size_t)atoi(argv[3]);
+    b.slices = (unsigned)atoi(argv[4]);
+    const qb__trial_sizes sizes = {views, n, 1, n, n, b.slices};
     qb_status status = qb__device_open(o.spec, &b.device);
-    if (!status) status = trial_upload(&b.trial, b.device, &b.on);
+    if (!status) status = qb__trial_create(QB__BP_PARALLEL, b.device, &sizes, &b.trial);
     if (status) {
         fprintf(stderr, "%s: %s\n", o.spec, qb_detail());
         return 1;
     }
+    b.problem = qb__trial_question(b.trial).problem;
     const unsigned api = qb__device_info_of(b.device)->api;
     int ran = 0;
     for (size_t i = 0; i < count; i++)
@@ -177,8 +178,7 @@ int main(int argc, char **argv) {
             (!o.id || !strcmp(all[i]->head.id, o.id)))
             ran += bench_variant(&b, all[i]);
     if (!ran) fprintf(stderr, "no variant of %s has that name and those parameters\n", o.spec);
-    trial_device_free(&b.on);
+    qb__trial_destroy(b.trial);
     qb__device_close(b.device);
-    trial_free(&b.trial);
     return ran ? 0 : 1;
 }

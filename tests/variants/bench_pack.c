@@ -4,9 +4,11 @@
  * A line a layout: giga-bytes/s read and written, those of the copy (as many bytes read and
  * written, taken just before and after), the share. Last come the variants that pack for
  * themselves. Exit code 1 where something failed. */
-#include "trial.h"
-
+#include "base/memory.h"
+#include "base/random.h"
 #include "base/status.h"
+#include "geometry/parallel.h"
+#include "kernels/bp_parallel/bp_parallel_device.h"
 #include "kernels/bp_parallel/bp_parallel_layout.h"
 
 #include <math.h>
@@ -16,7 +18,8 @@
 enum { RUNS = 5, REPEATS = 10 };
 
 typedef struct bench {
-    trial trial;
+    qb__bp_parallel_problem problem;
+    unsigned slices;
     qb__device *device;
     qb__queue *queue;
     qb__event *begin, *end;
@@ -33,9 +36,9 @@ typedef struct job {
 } job;
 
 static qb_status enqueue(bench *b, const job *j) {
-    const qb__bp_parallel_problem *p = &b->trial.problem;
+    const qb__bp_parallel_problem *p = &b->problem;
     const size_t slice = p->views * p->columns;
-    const unsigned slices = b->trial.slices;
+    const unsigned slices = b->slices;
     if (j->pack)
         return qb__pack_run(j->pack, b->queue, p, b->rows, 0, p->columns, slice, 0, p->views,
                             slices, b->packed);
@@ -84,7 +87,7 @@ static void print(double gigabytes, double copied) {
 }
 
 static size_t bytes_read(const bench *b) {
-    return b->trial.slices * b->trial.problem.views * b->trial.problem.columns * sizeof(float);
+    return b->slices * b->problem.views * b->problem.columns * sizeof(float);
 }
 
 /* ---- layouts ---- */
@@ -96,7 +99,7 @@ static qb_status layout(bench *b, unsigned group, bool half) {
     if (status) return status;
     const job j = {.pack = &pack,
                    .bytes = bytes_read(b) +
-                            qb__pack_bytes(&b->trial.problem, b->trial.slices, group, half)};
+                            qb__pack_bytes(&b->problem, b->slices, group, half)};
     QB__TRY(share(b, &j, &gigabytes, &copied));
     printf("{\"layout\": \"%u %s\", ",
            group, half ? "halves" : "floats");
@@ -109,8 +112,8 @@ out:
 /* ---- variants of their own ---- */
 
 static qb_status variant(bench *b, const qb__bp_parallel_device_variant *v) {
-    const qb__bp_parallel_problem *p = &b->trial.problem;
-    const unsigned padded = (b->trial.slices + v->head.step - 1) / v->head.step * v->head.step;
+    const qb__bp_parallel_problem *p = &b->problem;
+    const unsigned padded = (b->slices + v->head.step - 1) / v->head.step * v->head.step;
     int values[QB__PARAMETERS_MAX] = {0};
     double gigabytes, copied;
     job j = {.variant = v};
@@ -129,6 +132,18 @@ out:
     return status;
 }
 
+static qb_status upload_noise(bench *b) {
+    float *noise;
+    qb_status status = qb__alloc(bytes_read(b), 1, &noise);
+    if (status) return status;
+    qb__noise(noise, bytes_read(b) / sizeof *noise, 1);
+    QB__TRY(qb__memory_upload(b->queue, b->rows, 0, noise, bytes_read(b)));
+    QB__TRY(qb__queue_finish(b->queue));
+out:
+    qb__free(noise);
+    return status;
+}
+
 static qb_status all(bench *b) {
     const qb__device_info *info = qb__device_info_of(b->device);
     /* Two halves for each value and some padding: what the variant with split data takes. */
@@ -141,7 +156,7 @@ static qb_status all(bench *b) {
     QB__TRY(qb__event_create(b->device, &b->end));
     QB__TRY(qb__memory_create(b->device, room, &b->rows));
     QB__TRY(qb__memory_create(b->device, room, &b->packed));
-    QB__TRY(qb__memory_upload(b->queue, b->rows, 0, b->trial.rows, bytes_read(b)));
+    QB__TRY(upload_noise(b));
     for (unsigned group = 1; group <= 8; group *= 2)
         for (int half = 0; half < 2; half++)
             if (half || group < 8) QB__TRY(layout(b, group, half));
@@ -162,12 +177,20 @@ int main(int argc, char **argv) {
         fprintf(stderr, "bench_pack DEVICE VIEWS COLUMNS SLICES\n");
         return 2;
     }
-    b.trial =
-        trial_ordinary((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), (unsigned)atoi(argv[4]), 1);
-    qb_status status = qb__device_open(argv[1], &b.device);
+    const size_t views = (size_t)atoi(argv[2]), n = (size_t)atoi(argv[3]);
+    double *coefficients = NULL;
+    float *largest = NULL;
+    b.slices = (unsigned)atoi(argv[4]);
+    b.problem = (qb__bp_parallel_problem){.views = views, .columns = n, .nx = n, .ny = n};
+    qb_status status = qb__half_turn(&b.problem, &coefficients);
+    if (!status) status = qb__alloc(b.slices, sizeof *largest, &largest);
+    for (unsigned i = 0; largest && i < b.slices; i++) largest[i] = 1; /* qb__noise */
+    b.problem.largest = largest;
+    if (!status) status = qb__device_open(argv[1], &b.device);
     if (!status) status = all(&b);
     if (status) fprintf(stderr, "%s: %s\n", qb_status_text(status), qb_detail());
     qb__device_close(b.device);
-    trial_free(&b.trial);
+    qb__free(coefficients);
+    qb__free(largest);
     return status != QB_OK;
 }

@@ -7,8 +7,9 @@
  * a smaller share of all sets than S lies within 20 %. Sets that a variant has come to refuse are
  * forecast like others. --shipped lists the same for the shipped parameters: other cards, and
  * OpenCL, none of which the model was fitted to. */
-#include "trial.h"
-
+#include "base/memory.h"
+#include "geometry/parallel.h"
+#include "kernels/bp_parallel/bp_parallel_device.h"
 #include "planner/choose.h"
 #include "planner/tuning_shipped.h"
 
@@ -19,7 +20,7 @@
 #include <string.h>
 
 /* What was measured there, and on what: see the file. */
-enum { VIEWS = 1024, COLUMNS = 1024, SLICES = 64, BESTS_MAX = 128 };
+enum { VIEWS = 1024, COLUMNS = VIEWS, SLICES = 64, BESTS_MAX = 128 };
 static const double within = 0.2;
 static const qb__device_info h200 = {.api = QB__API_CUDA,
                                      .name = "NVIDIA H200",
@@ -138,6 +139,15 @@ static const struct {
     {"TITAN X (Pascal)", QB__API_CUDA, 61, 28, 1.759e9},
 };
 
+static const float largest[] = {1};
+
+/* A square of n pixels; *coefficients is to be freed. */
+static qb__bp_parallel_problem square(size_t n, double **coefficients) {
+    qb__bp_parallel_problem p = {.views = n, .columns = n, .nx = n, .ny = n, .largest = largest};
+    if (qb__half_turn(&p, coefficients) != QB_OK) abort();
+    return p;
+}
+
 static void list_shipped(const qb__tuning_shipped *row) {
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
         if (strcmp(cards[i].name, row->key.device) || !(row->entry.giga_updates > 0)) continue;
@@ -146,15 +156,16 @@ static void list_shipped(const qb__tuning_shipped *row) {
                                       .multiprocessors = cards[i].multiprocessors,
                                       .clock_hz = cards[i].clock_hz};
         const size_t n = row->key.columns, slices = row->key.slices;
-        trial t = trial_ordinary(n, n, 1, 1);
+        double *coefficients;
+        const qb__bp_parallel_problem p = square(n, &coefficients);
         int unit;
-        const double seconds = qb__forecast(&info, &variant_of(row->key.variant)->head, &t.problem,
+        const double seconds = qb__forecast(&info, &variant_of(row->key.variant)->head, &p,
                                             slices, row->entry.values, NULL, &unit);
         const double predicted = (double)(n * n) * (double)(n * slices) / seconds * 1e-9;
         printf("%5.2f %8.0f %8.0f %-13s %s, %s, %zu slices\n", predicted / row->entry.giga_updates,
                row->entry.giga_updates, predicted, qb__unit_names[unit], row->key.device,
                row->key.variant, slices);
-        trial_free(&t);
+        qb__free(coefficients);
     }
 }
 
@@ -176,8 +187,9 @@ int main(int argc, char **argv) {
         fprintf(stderr, "model_bp_parallel [--least-share S] [--list] [--shipped] FILE\n");
         return 2;
     }
-    trial ordinary = trial_ordinary(VIEWS, COLUMNS, 1, 1);
-    totals t = {.problem = &ordinary.problem};
+    double *coefficients;
+    const qb__bp_parallel_problem ordinary = square(COLUMNS, &coefficients);
+    totals t = {.problem = &ordinary};
     for (int i = 1; i < argc - 1; i++) {
         if (!strcmp(argv[i], "--list")) t.list = true;
         if (!strcmp(argv[i], "--shipped")) shipped = true;
@@ -195,7 +207,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; shipped && i < qb__tuning_paper_count; i++)
         list_shipped(&qb__tuning_paper_rows[i]);
     const int status = report(&t, least_share);
-    trial_free(&ordinary);
+    qb__free(coefficients);
     cJSON_Delete(root);
     return status;
 }

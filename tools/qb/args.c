@@ -62,11 +62,13 @@ static size_t distance(const char *a, const char *b) {
 
 static qb_status unknown(cli *c, const char *dashes, const char *flag) {
     const char *closest = NULL;
-    size_t least = dashes[1] ? 4 : 0; /* nothing is close to a letter */
+    const size_t length = strlen(flag);
+    size_t least = !dashes[1] ? 0 : length < 4 ? length : 4; /* nothing is close to a letter */
     for (const section *s = c->verb->sections; s->table; s++) {
         for (const qb_param *row = s->table; row->name; row++) {
             size_t d = distance(flag, row->name);
             if (d < least) least = d, closest = row->name;
+            if (dashes[1] && length == 1 && row->letter == flag[0]) least = 0, closest = row->name;
         }
     }
     return complain(QB_BAD_ARGUMENT, "qb %s has no option %s%s%s%s%s", c->verb->name, dashes, flag,

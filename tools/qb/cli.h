@@ -72,6 +72,7 @@ enum {
     ON_DEVICES = 1, /* has work for a device; others refuse one that is named */
     PLANS = 2,      /* --dry-run shows what it would do */
     WRITES = 4,     /* has an output; what is saved besides appears together with it */
+    SHARES = 8,     /* can be one job of several processes */
 };
 
 typedef struct verb {
@@ -116,6 +117,11 @@ qb_status command_end(cli *c);
 
 /* config.c */
 qb_status read_config(cli *c, const char *path);
+/* One option as a configuration says it. */
+qb_status set_from_config(cli *c, const char *name, const char *value);
+/* sv-mbirct's BASE.reconparams in the place of a configuration. */
+bool is_mbirct_config(const char *path);
+qb_status read_mbirct_config(cli *c, const char *path, FILE *file);
 char *print_config(const cli *c); /* what --save-config writes; NULL: no memory */
 
 /* help.c */
@@ -131,6 +137,13 @@ void open_terminal(cli *c);
 /* The warnings printed so far, as "warnings" of a result. */
 void add_warnings(cJSON *object);
 void finish_progress(void);
+
+/* ranks.c: is this one of several processes that a launcher started, but not the first, who speaks for all? */
+bool is_silent(void);
+/* Join them, for a verb that can be shared; others are refused. */
+qb_status open_ranks(cli *c);
+/* How all of them fared, in what complaint() says then. */
+qb_status agree_ranks(cli *c, qb_status status);
 
 /* trial.c: `qb --try-hdf5 FILE [DATASET]`, which qb starts itself: see qb_hdf5_guard. */
 extern const char trial_word[];

@@ -7,7 +7,9 @@ qb_status cmd_bench(cli *c) {
     char *json;
     qb_status status = qb_bench(c->argument[0], c->count > 1 ? c->argument[1] : NULL, &c->options.bench, &c->env, &json);
     if (status != QB_OK) return status;
-    if (c->options.run.json) {
+    if (is_silent()) {
+        finish_progress();
+    } else if (c->options.run.json) {
         status = give_result(c, strdup(json));
     } else {
         finish_progress();

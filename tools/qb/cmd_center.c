@@ -33,7 +33,7 @@ static qb_status as_json(cli *c, const qb_center_result *found) {
 
 qb_status cmd_center(cli *c) {
     qb_scan *scan;
-    qb_center_result found;
+    qb_center_result found = {.struct_size = sizeof found};
     qb_status status = qb_scan_open(c->argument[0], &c->options.scan, &c->env, &scan);
     if (status != QB_OK) return status;
     status = qb_center_find(scan, &c->options.prep, &c->options.center, &c->env, &found);
@@ -45,8 +45,11 @@ qb_status cmd_center(cli *c) {
     printf("%-14s column %9.3f  confidence %.2f\n", "axis", found.column, found.confidence);
     if (!isnan(found.tilt)) printf("%-14s %.3f degrees\n", "tilt", found.tilt);
     for (int i = 0; i < found.count; i++) {
-        printf("  %-12s column %9.3f  confidence %.2f\n", found.method[i].name,
-               found.method[i].column, found.method[i].confidence);
+        if (isnan(found.method[i].column))
+            printf("  %-12s finds none\n", found.method[i].name);
+        else
+            printf("  %-12s column %9.3f  confidence %.2f\n", found.method[i].name,
+                   found.method[i].column, found.method[i].confidence);
     }
     return QB_OK;
 }

@@ -84,12 +84,12 @@ static qb_status check_memory(const cli *c, const qb_array_info *a, const qb_arr
     return complain(
         QB_BAD_ARGUMENT,
         "--max-ram of %.1f MiB is too small: both arrays are held, which needs %.1f MiB",
-        cap / 1048576.0, need / 1048576.0);
+        cap / 1048576.0, ceil(need / 1048576.0 * 10) / 10);
 }
 
 /* What both files state must be the same thing for the numbers to mean much. */
 static qb_status check_meaning(const cli *c) {
-    qb_array_info a, b;
+    qb_array_info a = {.struct_size = sizeof a}, b = a;
     const compare_options *wish = &c->options.compare;
     qb_status status = qb_array_describe(c->argument[0], wish->dataset, &a);
     if (status == QB_OK) status = qb_array_describe(c->argument[1], wish->dataset, &b);
@@ -108,7 +108,7 @@ static qb_status check_meaning(const cli *c) {
 
 qb_status cmd_compare(cli *c) {
     qb_array a = {0}, b = {0};
-    qb_comparison difference;
+    qb_comparison difference = {.struct_size = sizeof difference};
     const char *dataset = c->options.compare.dataset;
     qb_status status = check_limits(&c->options.compare);
     if (status == QB_OK) status = check_meaning(c);

@@ -22,7 +22,8 @@ static double element(const cJSON *object, const char *name, int index) {
 /* The seconds that a kernel is chosen by, and where they come from. */
 static void print_expected(const cJSON *row, FILE *out) {
     if (cJSON_GetObjectItem(row, "core_seconds"))
-        fprintf(out, "%9.4g core s ", number(row, "core_seconds"));
+        fprintf(out, "%9.4g core s %s", number(row, "core_seconds"),
+                cJSON_GetObjectItem(row, "measured") ? "measured; " : "");
     if (!cJSON_GetObjectItem(row, "expected_seconds")) return;
     fprintf(out, "%9.4g s ", number(row, "expected_seconds"));
     if (cJSON_GetObjectItem(row, "measured_seconds"))
@@ -37,9 +38,9 @@ static void print_expected(const cJSON *row, FILE *out) {
 
 /* The table of a CPU or of a device, what is chosen marked: the seconds that decide, prediction and
  * measurement, the bottleneck, and what each unit would take alone; or why a row does not serve. */
-static void print_why(const cJSON *plan, const char *name, FILE *out) {
+static void print_why(const cJSON *plan, FILE *out) {
     const cJSON *row, *limit;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(plan, name)) {
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(plan, "why")) {
         const bool chosen = strcmp(text(row, "kernel"), text(plan, "kernel")) == 0;
         fprintf(out, "           %s %-36s %-7s ", chosen ? "*" : " ", text(row, "kernel"),
                 text(row, "accuracy"));
@@ -56,6 +57,65 @@ static void print_why(const cJSON *plan, const char *name, FILE *out) {
 
 static bool with_why; /* --why */
 
+/* What comes before the first chunk, what then overlaps, and how much of it is known. */
+static void print_forecast(const cJSON *plan, FILE *out) {
+    static const struct {
+        const char *name, *words;
+    } before[] = {{"axis", "looking for the axis"}, {"preparation", "preparing"}};
+    const cJSON *forecast = cJSON_GetObjectItem(plan, "forecast"), *stage;
+    const char *between = "";
+    fprintf(out, "time         about %.3g s by %s rates: ", number(plan, "forecast_seconds"), text(forecast, "rates"));
+    for (int i = 0; i < 2; i++)
+        if (number(forecast, before[i].name) >= 0.005)
+            fprintf(out, "%.2f s %s, then ", number(forecast, before[i].name), before[i].words);
+    cJSON_ArrayForEach(stage, cJSON_GetObjectItem(forecast, "stages")) {
+        fprintf(out, "%s%s %.2f", between, stage->string, stage->valuedouble);
+        between = ", ";
+    }
+    fprintf(out, "%s%.2f s\n", *between ? " at once: " : "", number(forecast, "streaming"));
+    if (number(plan, "start_seconds") > 0)
+        fprintf(out, "             and %.2f s to start the device\n", number(plan, "start_seconds"));
+}
+
+/* One line for each number of ranks. */
+static void print_scaling(const cJSON *cluster, const char *name, const char *words, FILE *out) {
+    const cJSON *step;
+    fprintf(out, "  %s\n    ranks      grid    views   compute      post   seconds        GUPS  efficiency\n", words);
+    cJSON_ArrayForEach(step, cJSON_GetObjectItem(cluster, name)) {
+        const cJSON *terms = cJSON_GetObjectItem(step, "terms");
+        char grid[32];
+        snprintf(grid, sizeof grid, "%.0fx%.0f", element(step, "grid", 0), element(step, "grid", 1));
+        fprintf(out, "    %5.0f %9s %8.0f %9.2f %9.2f %9.2f %11.1f %10.2f\n", number(step, "ranks"), grid,
+                number(step, "views"), number(terms, "compute"), number(terms, "post"), number(step, "runtime_seconds"),
+                number(step, "gups"), number(step, "efficiency"));
+    }
+}
+
+/* What the job would take on a cluster, on paper. */
+static void print_cluster(const cJSON *cluster, FILE *out) {
+    const cJSON *term;
+    const char *between = "";
+    if (!cluster) return;
+    fprintf(out, "on paper     %.0f nodes of %.0f GPUs or processes, as %.0fx%.0f: potential peak %.3g s, %.0f GUPS\n             ",
+            number(cluster, "nodes"), number(cluster, "gpus_per_node"), element(cluster, "grid", 0),
+            element(cluster, "grid", 1), number(cluster, "runtime_seconds"), number(cluster, "gups"));
+    cJSON_ArrayForEach(term, cJSON_GetObjectItem(cluster, "terms")) {
+        fprintf(out, "%s%s %.3g", between, term->string, term->valuedouble);
+        between = ", ";
+    }
+    fputs(" s\n", out);
+    print_scaling(cluster, "strong_scaling", "the same scan, more ranks", out);
+    print_scaling(cluster, "weak_scaling", "as many views for each rank", out);
+}
+
+/* How an iterative coordinate descent has its system matrix, and what it would take by each way. */
+static void print_matrix(const cJSON *plan, FILE *out) {
+    const cJSON *each = cJSON_GetObjectItem(plan, "matrix_seconds");
+    if (!each) return;
+    fprintf(out, "matrix       %s; forecast: fly %.2f s, bytes %.2f s, floats %.2f s\n", text(plan, "matrix"), number(each, "fly"),
+            number(each, "bytes"), number(each, "floats"));
+}
+
 static void print_plan(const cJSON *plan, FILE *out) {
     fprintf(out, "input        %s (%s), %.0f views of %.0f x %.0f\n", text(plan, "input"),
             text(plan, "format"), element(plan, "views_rows_columns", 0),
@@ -71,15 +131,21 @@ static void print_plan(const cJSON *plan, FILE *out) {
     if (cJSON_GetObjectItem(plan, "device_name"))
         fprintf(out, "device       %s, %s; %.1f MiB of device memory\n", text(plan, "device"),
                 text(plan, "device_name"), number(plan, "device_memory_bytes") / 1048576.0);
-    if (with_why) {
-        print_why(plan, "why", out);
-        print_why(plan, "why_device", out);
-    }
+    print_matrix(plan, out);
+    if (with_why) print_why(plan, out);
     fprintf(out, "chunks       %.0f of %.0f slices, %.0f buffers a ring\n", number(plan, "chunks"),
             number(plan, "slices_per_chunk"), number(plan, "ring_slots"));
     fprintf(out, "memory       %.1f MiB\n", number(plan, "memory_bytes") / 1048576.0);
     fprintf(out, "disk         %.1f MiB written\n", number(plan, "output_bytes") / 1048576.0);
-    fprintf(out, "time         about %.3g s of computing\n", number(plan, "forecast_seconds"));
+    print_forecast(plan, out);
+    print_cluster(cJSON_GetObjectItem(plan, "cluster"), out);
+}
+
+/* A picture's name, and what is black and white in it. */
+static void print_picture(const cJSON *picture, FILE *out) {
+    if (!picture) return;
+    fprintf(out, "%s: black %.4g, white %.4g (%s)\n", text(picture, "file"), element(picture, "window", 0),
+            element(picture, "window", 1), text(picture, "window_from"));
 }
 
 static void print_report(const cJSON *report, FILE *out) {
@@ -97,6 +163,7 @@ static void print_report(const cJSON *report, FILE *out) {
     }
     fprintf(out, "  %-12s %8.2f CPU s  %8.2f s\n", "all", number(report, "cpu_seconds"),
             number(report, "wall_seconds"));
+    print_picture(cJSON_GetObjectItem(report, "preview"), out);
 }
 
 static void print_sweep(const cJSON *report, FILE *out) {
@@ -104,6 +171,7 @@ static void print_sweep(const cJSON *report, FILE *out) {
     int n = cJSON_GetArraySize(list);
     fprintf(out, "%s: %d slices, axis at columns %g to %g\n", text(report, "output"), n,
             cJSON_GetArrayItem(list, 0)->valuedouble, cJSON_GetArrayItem(list, n - 1)->valuedouble);
+    print_picture(cJSON_GetObjectItem(report, "contact_sheet"), out);
 }
 
 static void print_done(const cJSON *report, FILE *out) {
@@ -114,6 +182,7 @@ static void print_done(const cJSON *report, FILE *out) {
 }
 
 static qb_status show(cli *c, const char *json, void (*print)(const cJSON *, FILE *)) {
+    if (is_silent()) return QB_OK;
     if (c->options.run.json) return give_result(c, strdup(json));
     cJSON *root = cJSON_Parse(json);
     if (!root) { /* what was to be made is made: only the telling fails */

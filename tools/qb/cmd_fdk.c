@@ -17,6 +17,8 @@ qb_status cmd_fdk(cli *c) {
     const char *file = c->options.geometry.geometry;
     if (file && c->options.scan.angles)
         return complain(QB_BAD_ARGUMENT, "--angles besides --geometry %s, which states them", file);
+    if (c->options.fdk.cluster && !c->options.run.dry_run)
+        return complain(QB_BAD_ARGUMENT, "--cluster is on paper: it belongs to qb plan fdk");
     qb_status status = open_scan(c, &scan);
     if (status != QB_OK) return status;
     status = make_geometry(c, qb_scan_describe(scan), &geometry);

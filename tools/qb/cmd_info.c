@@ -16,7 +16,58 @@ static void angle_range(const qb_scan_info *info, double *low, double *high) {
     }
 }
 
-static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info) {
+/* Where source and detector of a cone's scan are, as far as its file remembers how it was made. */
+typedef struct placing {
+    double sod, sdd;     /* mm; 0 = unknown */
+    double offset[2];    /* mm, of the detector */
+    bool ideal, silent;  /* no faults but that offset; nothing is to be said where it is unknown: the caller does */
+} placing;
+
+static placing placing_of(const cJSON *geometry) {
+    const cJSON *sod = cJSON_GetObjectItem(geometry, "sod"), *sdd = cJSON_GetObjectItem(geometry, "sdd");
+    const cJSON *offset = cJSON_GetObjectItem(geometry, "offset");
+    placing p = {.ideal = offset != NULL};
+    if (!cJSON_IsNumber(sod) || !cJSON_IsNumber(sdd)) return p;
+    if (!(sod->valuedouble > 0 && sdd->valuedouble >= sod->valuedouble && isfinite(sdd->valuedouble))) return p;
+    p.sod = sod->valuedouble;
+    p.sdd = sdd->valuedouble;
+    for (int i = 0; i < 2; i++) {
+        const cJSON *item = cJSON_GetArrayItem(offset, i);
+        if (cJSON_IsNumber(item) && isfinite(item->valuedouble)) p.offset[i] = item->valuedouble;
+    }
+    return p;
+}
+
+/* A scan's formats have no field for it: what we have written says it in its provenance, which others lack. */
+static qb_status find_placing(const cli *c, const qb_scan_info *info, placing *p) {
+    char *json = NULL;
+    *p = (placing){.silent = true};
+    if (info->beam != QB_BEAM_CONE) return QB_OK;
+    qb_status status = qb_provenance_load(info->path, &json);
+    if (status == QB_NO_MEMORY) return status;
+    cJSON *made = status == QB_OK && json ? cJSON_Parse(json) : NULL;
+    qb_text_free(json);
+    *p = placing_of(cJSON_GetObjectItem(made, "geometry"));
+    p->silent = wants_geometry(c);
+    cJSON_Delete(made);
+    return QB_OK;
+}
+
+static void print_placing(const placing *p) {
+    if (!(p->sod > 0)) {
+        if (!p->silent) printf("  source      the file does not say where: qb fdk takes -g FILE, or --sod and --sdd\n");
+        return;
+    }
+    printf("  source      %.6g mm from the axis, %.6g mm from the detector, as it was made: ", p->sod, p->sdd);
+    if (p->ideal)
+        printf("--sod %.6g --sdd %.6g", p->sod, p->sdd);
+    else
+        printf("with faults, which its -g FILE has");
+    if (p->offset[0] != 0 || p->offset[1] != 0) printf(" --detector-offset %.6g,%.6g", p->offset[0], p->offset[1]);
+    printf("\n  detector    %.6g mm behind the axis, magnified %.6g times\n", p->sdd - p->sod, p->sdd / p->sod);
+}
+
+static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info, const placing *at) {
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "path", info->path);
     cJSON_AddStringToObject(root, "kind", "scan");
@@ -29,6 +80,12 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info) {
     cJSON_AddStringToObject(root, "quantity_from", info->quantity_from);
     if (info->beam)
         cJSON_AddStringToObject(root, "beam", qb_beam_name(info->beam));
+    if (at->sod > 0) {
+        cJSON_AddNumberToObject(root, "sod_mm", at->sod);
+        cJSON_AddNumberToObject(root, "sdd_mm", at->sdd);
+        cJSON_AddNumberToObject(root, "magnification", at->sdd / at->sod);
+        if (at->ideal) cJSON_AddItemToObject(root, "detector_offset_mm", cJSON_CreateDoubleArray(at->offset, 2));
+    }
     cJSON_AddNumberToObject(root, "flats", (double)info->flats);
     cJSON_AddNumberToObject(root, "darks", (double)info->darks);
     if (info->angles) {
@@ -52,7 +109,7 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info) {
     return root;
 }
 
-static void as_text(const qb_scan *scan, const qb_scan_info *info) {
+static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing *at) {
     printf("%s\n", info->path);
     printf("  format      %s, %s\n", info->format, qb_dtype_name(info->dtype));
     printf("  scan        %zu views of %zu rows x %zu columns, %.1f MiB\n", info->views, info->rows,
@@ -62,6 +119,7 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info) {
     printf("  values      %s (%s)\n", qb_quantity_name(info->quantity), info->quantity_from);
     if (info->beam)
         printf("  beam        %s (stated in the file)\n", qb_beam_name(info->beam));
+    if (info->beam == QB_BEAM_CONE) print_placing(at);
     printf("  fields      %zu flats, %zu darks\n", info->flats, info->darks);
     if (info->angles) {
         double low, high;
@@ -81,8 +139,8 @@ static qb_status print_object(cli *c, cJSON *root) {
     return give_result(c, text);
 }
 
-static qb_status tell_json(cli *c, const qb_scan *scan, const qb_scan_info *info) {
-    cJSON *root = as_json(scan, info), *geometry = NULL;
+static qb_status tell_json(cli *c, const qb_scan *scan, const qb_scan_info *info, const placing *at) {
+    cJSON *root = as_json(scan, info, at), *geometry = NULL;
     qb_status status = wants_geometry(c) ? info_geometry(c, info, &geometry) : QB_OK;
     if (geometry) cJSON_AddItemToObject(root, "geometry", geometry);
     if (status == QB_OK) return print_object(c, root);
@@ -92,6 +150,7 @@ static qb_status tell_json(cli *c, const qb_scan *scan, const qb_scan_info *info
 
 static qb_status info_scan(cli *c) {
     qb_scan *scan;
+    placing at;
     qb_status status = qb_scan_open(c->argument[0], &c->options.scan, &c->env, &scan);
     if (status != QB_OK) return status;
     const qb_scan_info *info = qb_scan_describe(scan);
@@ -100,10 +159,11 @@ static qb_status info_scan(cli *c) {
         return info_volume(c);
     }
     status = qb_scan_inspect(scan, &c->env);
+    if (status == QB_OK) status = find_placing(c, info, &at);
     if (status == QB_OK && c->options.run.json) {
-        status = tell_json(c, scan, info);
+        status = tell_json(c, scan, info, &at);
     } else if (status == QB_OK) {
-        as_text(scan, info);
+        as_text(scan, info, &at);
         if (wants_geometry(c)) status = info_geometry(c, info, NULL);
     }
     qb_scan_close(scan);

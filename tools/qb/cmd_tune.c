@@ -17,7 +17,7 @@ static void print_row(const cJSON *row) {
         puts(", none of them right");
         return;
     }
-    printf(", %9.1f giga-updates/s (%.2f times the start):", speed->valuedouble,
+    printf(", %9.2f giga-updates/s (%.2f times the start):", speed->valuedouble,
            cJSON_GetObjectItem(row, "ratio_to_start")->valuedouble);
     cJSON_ArrayForEach(value, cJSON_GetObjectItem(row, "parameters"))
         printf(" %s=%g", value->string, value->valuedouble);

@@ -23,6 +23,19 @@ static char *trim(char *text) {
     return text;
 }
 
+qb_status set_from_config(cli *c, const char *name, const char *value) {
+    for (const section *s = c->verb->sections; s->table; s++) {
+        const qb_param *row = qb_param_find(s->table, name);
+        if (!row) continue;
+        if (stays_out(name))
+            return complain(QB_BAD_ARGUMENT, "a configuration does not say --%s: give it on the command line", name);
+        command_option(c, row, value);
+        qb_status status = qb_param_set(row, (char *)&c->options + s->offset, value);
+        return status == QB_OK ? status : complain(status, "%s", qb_detail());
+    }
+    return complain(QB_BAD_ARGUMENT, "qb %s has no option %s", c->verb->name, name);
+}
+
 static qb_status take_line(cli *c, char *line, const char *path, int number) {
     char *remark = line[0] == '#' ? line : strstr(line, " #");
     if (remark) *remark = 0;
@@ -34,21 +47,11 @@ static qb_status take_line(cli *c, char *line, const char *path, int number) {
     *equals = 0;
     char *value = trim(equals + 1);
     name = trim(name);
-    for (const section *s = c->verb->sections; s->table; s++) {
-        const qb_param *row = qb_param_find(s->table, name);
-        if (!row) continue;
-        if (stays_out(name))
-            return complain(QB_BAD_ARGUMENT, "%s line %d: a configuration does not say --%s: give it on the command line",
-                            path, number, name);
-        command_option(c, row, value);
-        qb_status status = qb_param_set(row, (char *)&c->options + s->offset, value);
-        if (status == QB_OK) return status;
-        char why[512];
-        snprintf(why, sizeof why, "%s", qb_detail());
-        return complain(status, "%s line %d: %s", path, number, why);
-    }
-    return complain(QB_BAD_ARGUMENT, "%s line %d: qb %s has no option %s", path, number,
-                    c->verb->name, name);
+    qb_status status = set_from_config(c, name, value);
+    if (status == QB_OK) return status;
+    char why[512];
+    snprintf(why, sizeof why, "%s", complaint());
+    return complain(status, "%s line %d: %s", path, number, why);
 }
 
 qb_status read_config(cli *c, const char *path) {
@@ -60,8 +63,9 @@ qb_status read_config(cli *c, const char *path) {
         return complain(errno == ENOENT || errno == ENOTDIR ? QB_NOT_FOUND : QB_IO,
                         "cannot open the configuration %s: %s", path, strerror(errno));
     char line[4096];
-    qb_status status = QB_OK;
-    for (int number = 1; status == QB_OK && fgets(line, sizeof line, file); number++) {
+    const bool theirs = is_mbirct_config(path);
+    qb_status status = theirs ? read_mbirct_config(c, path, file) : QB_OK;
+    for (int number = 1; !theirs && status == QB_OK && fgets(line, sizeof line, file); number++) {
         if (strlen(line) + 1 == sizeof line)
             status = complain(QB_BAD_INPUT, "%s line %d has more than %zu characters", path, number, sizeof line - 2);
         else

@@ -16,6 +16,18 @@ bool is_volume(const cli *c, const qb_scan_info *info) {
     return false;
 }
 
+/* A file's own words, without what would speak to the terminal. */
+static void print_words(const char *label, const char *text) {
+    printf("  %-11s ", label);
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text, next = (unsigned char)text[1];
+        const bool control = c < ' ' || c == 0x7f || (c == 0xc2 && next >= 0x80 && next < 0xa0);
+        putchar(control ? ' ' : c);
+        if (control && c == 0xc2) text++;
+    }
+    putchar('\n');
+}
+
 static void print_made(const cJSON *made) {
     static const struct {
         const char *label, *key, *inner;
@@ -24,12 +36,14 @@ static void print_made(const cJSON *made) {
                 {"accuracy", "plan", "accuracy"}, {"angles", "plan", "angles"},
                 {"date", "run", "date"},          {"command", "command", NULL}};
     const char *version = cJSON_GetStringValue(cJSON_GetObjectItem(made, "version"));
-    printf("  made by     quickbeam %s\n", version ? version : "");
+    char by[64];
+    snprintf(by, sizeof by, "quickbeam %s", version ? version : "");
+    print_words("made by", by);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const cJSON *item = cJSON_GetObjectItem(made, rows[i].key);
         if (rows[i].inner) item = cJSON_GetObjectItem(item, rows[i].inner);
         const char *text = cJSON_GetStringValue(item);
-        if (text && *text) printf("  %-11s %s\n", rows[i].label, text);
+        if (text && *text) print_words(rows[i].label, text);
     }
 }
 
@@ -78,7 +92,7 @@ static cJSON *volume_json(const char *path, const qb_array_info *v) {
 
 qb_status info_volume(cli *c) {
     const char *path = c->argument[0];
-    qb_array_info volume;
+    qb_array_info volume = {.struct_size = sizeof volume};
     char *json = NULL;
     qb_status status = qb_array_describe(path, c->options.scan.dataset, &volume);
     if (status == QB_OK) status = qb_provenance_load(path, &json);

@@ -38,6 +38,7 @@ static bool wants_json(int argc, char **argv) {
 }
 
 static void print_failure(const char *verb_name, const char *words, qb_status status, bool json) {
+    if (is_silent()) return;
     fprintf(stderr, "qb %s: %s\n", verb_name, words);
     if (!json) return;
     cJSON *root = cJSON_CreateObject();
@@ -67,7 +68,7 @@ static qb_status run_verb(cli *c) {
     qb_status status = check_device(c);
     const char *save = c->options.run.save_config;
     if (status == QB_OK && c->options.run.dry_run && !(c->verb->abilities & PLANS))
-        status = complain(QB_BAD_ARGUMENT, "qb %s has no plan to show; qb fbp, fdk and project have",
+        status = complain(QB_BAD_ARGUMENT, "qb %s has no plan to show; qb fbp, fdk, sirt, cgls, mbir and project have",
                           c->verb->name);
     if (status == QB_OK && c->options.run.why && !c->options.run.dry_run)
         status = complain(QB_BAD_ARGUMENT, "--why belongs to qb plan %s", c->verb->name);
@@ -83,10 +84,16 @@ static qb_status run_verb(cli *c) {
     qb_external_allow(c->options.run.allow_external);
     if (status == QB_OK && c->options.run.max_vram && !(c->verb->abilities & ON_DEVICES))
         c->env.log(NULL, QB_LOG_INFO, "--max-vram has no effect: the CPU computes");
+    if (status == QB_OK && c->options.run.dry_run && !is_silent()) {
+        const char *const paths[] = {c->argument[0], c->options.output.output};
+        status = qb_machine_measure(paths, 2, &c->env);
+    }
+    if (status == QB_OK) status = open_ranks(c);
     if (status == QB_OK) status = c->verb->run(c);
+    status = agree_ranks(c, status);
     finish_progress();
     const bool written = c->verb->abilities & WRITES && !c->options.run.dry_run;
-    if (status == QB_OK && save && !written) status = qb_file_write(save, c->config);
+    if (status == QB_OK && save && !written && !is_silent()) status = qb_file_write(save, c->config);
     return status;
 }
 
@@ -116,9 +123,11 @@ static int run(int argc, char **argv) {
         const char *words = complaint();
         print_failure(c.verb->name, *words ? words : qb_status_text(status), status,
                       c.options.run.json || wants_json(argc, argv));
-    } else if (c.options.run.json && c.result) {
+    } else if (c.options.run.json && c.result && !is_silent()) {
         puts(c.result);
     }
+    fflush(NULL);
+    qb_ranks_close(c.env.ranks);
     free(c.config);
     clear_options(&c);
     cJSON_free(c.result);

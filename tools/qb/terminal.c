@@ -14,7 +14,7 @@ static volatile sig_atomic_t interrupted;
 static sem_t told; /* of it */
 
 static struct {
-    bool terminal, quiet, verbose, open;
+    bool silent, terminal, quiet, verbose, open;
     struct timespec start, last;
     int percent; /* last printed on a plain stream */
     char stage[32];
@@ -88,7 +88,7 @@ void add_warnings(cJSON *object) {
 
 static void print_log(void *user, qb_log_level level, const char *text) {
     (void)user;
-    if (level == QB_LOG_DEBUG && !screen.verbose) return;
+    if (screen.silent || (level == QB_LOG_DEBUG && !screen.verbose)) return;
     if (level == QB_LOG_INFO && screen.quiet) return;
     finish_progress();
     if (level == QB_LOG_WARNING) keep_warning(text);
@@ -110,7 +110,7 @@ static void print_bar(const char *what, uint64_t done, uint64_t total, double el
 
 static void print_progress(void *user, const char *what, uint64_t done, uint64_t total) {
     (void)user;
-    if (screen.quiet || total == 0) return;
+    if (screen.silent || screen.quiet || total == 0) return;
     if (done > total) done = total; /* whoever counts may go past what was foreseen */
     if (strcmp(screen.stage, what) != 0) {
         snprintf(screen.stage, sizeof screen.stage, "%s", what);
@@ -143,6 +143,7 @@ static void list_files(cli *c) {
 }
 
 void open_terminal(cli *c) {
+    screen.silent = is_silent();
     screen.terminal = isatty(STDERR_FILENO) == 1;
     screen.quiet = c->options.run.quiet;
     screen.verbose = c->options.run.verbose;
@@ -157,7 +158,8 @@ void open_terminal(cli *c) {
     signal(SIGXFSZ, SIG_IGN); /* a file too large is an error like a full disk, not a death */
     signal(SIGPIPE, SIG_IGN);
     list_files(c);
-    c->env = (qb_env){.threads = c->options.run.threads,
+    c->env = (qb_env){.struct_size = sizeof c->env,
+                      .threads = c->options.run.threads,
                       .max_ram = c->options.run.max_ram,
                       .max_vram = c->options.run.max_vram,
                       .device = c->options.run.device,

@@ -24,6 +24,7 @@ typedef struct qb__bp_cone_problem {
     size_t nx, ny, nz;
     const double (*matrix)[12]; /* [views], row by row: u w, v w, w */
     const float *largest; /* [views]: no pixel's magnitude exceeds it; for those that need it */
+    const struct qb__cone_circle *circle; /* what qb__cone_circle_of() found once; NULL: it is found each time */
 } qb__bp_cone_problem;
 
 /* Voxels x0 <= x < x1 and so on. */

@@ -52,6 +52,10 @@ static void set_mirror(qb__cone_circle *c, double twice_row, double twice_z) {
 }
 
 bool qb__cone_circle_of(const qb__bp_cone_problem *p, qb__cone_circle *circle) {
+    if (p->circle) {
+        *circle = *p->circle;
+        return true;
+    }
     const double nearest = qb__bp_cone_nearest(p);
     if (!(nearest > 0)) return false;
     qb__cone_circle c = {.falling = p->matrix[0][6] < 0, .halves = 1};

@@ -24,6 +24,7 @@ static inline void transpose_8x8(float square[8][8]) {
     }
 }
 
+#define FEATURES QB__CPU_AVX2
 #define WIDTH 8
 #define PIXELS 2
 #define BLOCK_VIEWS 16
@@ -65,21 +66,6 @@ INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns,
         _mm256_storeu_ps(out->weight + i, weight);
     }
 }
-
-#define LANES_VARIANT(name, interpolation, kind, listed_speed)                                     \
-    {                                                                                              \
-        .head = {.id = name,                                                                       \
-                 .operation = QB__BP_PARALLEL,                                                     \
-                 .interp = kind,                                                                   \
-                 .features = QB__CPU_AVX2,                                                         \
-                 .accuracy = QB_ACCURACY_HIGH,                                                     \
-                 .speed = listed_speed,                                                            \
-                 .step = WIDTH,                                                                    \
-                 .most = MOST_VECTORS * WIDTH,                                                     \
-                 .unusable = lanes_unusable},                                                      \
-        .view_bytes = lanes_view_bytes, .pack = float_pack, .tile = TILE,                          \
-        .scratch_bytes = lanes_scratch_bytes, .run = interpolation##_run                           \
-    }
 
 const qb__bp_parallel_variant qb__bp_parallel_linear_avx2 =
     LANES_VARIANT("bp_parallel_linear.avx2", linear, QB_INTERP_LINEAR, 18.0);

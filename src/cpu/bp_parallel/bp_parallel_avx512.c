@@ -3,6 +3,7 @@
 #include "cpu/features.h"
 #include "transpose_avx512.h"
 
+#define FEATURES QB__CPU_AVX512
 #define WIDTH 16
 #define PIXELS 4
 typedef __m512 vector;
@@ -40,21 +41,6 @@ INLINE void cells_fill(cells *out, const start *s, int64_t q, int32_t columns,
     __m512 weight = _mm512_mul_ps(_mm512_cvtepu32_ps(fraction), _mm512_set1_ps(0x1p-32f));
     _mm512_storeu_ps(out->weight, weight);
 }
-
-#define LANES_VARIANT(name, interpolation, kind, listed_speed)                                     \
-    {                                                                                              \
-        .head = {.id = name,                                                                       \
-                 .operation = QB__BP_PARALLEL,                                                     \
-                 .interp = kind,                                                                   \
-                 .features = QB__CPU_AVX512,                                                       \
-                 .accuracy = QB_ACCURACY_HIGH,                                                     \
-                 .speed = listed_speed,                                                            \
-                 .step = WIDTH,                                                                    \
-                 .most = MOST_VECTORS * WIDTH,                                                     \
-                 .unusable = lanes_unusable},                                                      \
-        .view_bytes = lanes_view_bytes, .pack = float_pack, .tile = TILE,                          \
-        .scratch_bytes = lanes_scratch_bytes, .run = interpolation##_run                           \
-    }
 
 const qb__bp_parallel_variant qb__bp_parallel_linear_avx512 =
     LANES_VARIANT("bp_parallel_linear.avx512", linear, QB_INTERP_LINEAR, 34.0);

@@ -116,3 +116,19 @@ static void nearest_run(const qb__bp_parallel_problem *problem, const void *pack
     float_run(problem, packed, lanes, slices, x0, x1, y0, y1, out, stride_z, stride_y,
               scratch_memory, false);
 }
+
+/* A row of these functions; the includer has said which FEATURES its vectors need. */
+#define LANES_VARIANT(name, interpolation, kind, listed_speed)                                     \
+    {                                                                                              \
+        .head = {.id = name,                                                                       \
+                 .operation = QB__BP_PARALLEL,                                                     \
+                 .interp = kind,                                                                   \
+                 .features = FEATURES,                                                             \
+                 .accuracy = QB_ACCURACY_HIGH,                                                     \
+                 .speed = listed_speed,                                                            \
+                 .step = WIDTH,                                                                    \
+                 .most = MOST_VECTORS * WIDTH,                                                     \
+                 .unusable = lanes_unusable},                                                      \
+        .view_bytes = lanes_view_bytes, .pack = float_pack, .tile = TILE,                          \
+        .scratch_bytes = lanes_scratch_bytes, .run = interpolation##_run                           \
+    }

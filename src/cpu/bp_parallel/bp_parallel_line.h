@@ -28,7 +28,7 @@ static inline int64_t qb__bp_line_at(qb__bp_line line, size_t x, size_t y) {
     return line.a * (int64_t)x + line.b * (int64_t)y + line.c;
 }
 
-/* The columns [begin, end) of a view that a square of pixels may read. */
+/* The columns [begin, end) of a view that a square of pixels may read: for fetching them ahead. */
 typedef struct qb__bp_span {
     size_t begin, end;
 } qb__bp_span;

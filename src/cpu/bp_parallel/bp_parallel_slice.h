@@ -227,3 +227,19 @@ static const char *slice_unusable(const struct qb__device_info *device, const vo
         if (fabs(problem->ax[v]) > 16.0) return "a pixel is wider than 16 columns";
     return qb__bp_line_unfit(problem);
 }
+
+/* The row of these functions; the includer has said which FEATURES its vectors need. */
+#define SLICE_VARIANT(name, listed_speed)                                                          \
+    {                                                                                              \
+        .head = {.id = name,                                                                       \
+                 .operation = QB__BP_PARALLEL,                                                     \
+                 .interp = QB_INTERP_LINEAR,                                                       \
+                 .features = FEATURES,                                                             \
+                 .accuracy = QB_ACCURACY_HIGH,                                                     \
+                 .speed = listed_speed,                                                            \
+                 .step = 1,                                                                        \
+                 .most = 1,                                                                        \
+                 .unusable = slice_unusable},                                                      \
+        .view_bytes = slice_view_bytes, .pack = slice_pack, .tile = TILE,                          \
+        .scratch_bytes = slice_scratch_bytes, .run = slice_run                                     \
+    }

@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 
+#define FEATURES QB__CPU_AVX512
 #define WIDTH 16
 typedef __m512 vector;
 #define vector_load _mm512_loadu_ps
@@ -48,18 +49,5 @@ INLINE void rows_fill(rows *out, int64_t q, int64_t b, int32_t low, int32_t high
                                                _mm512_set1_ps(0x1p-20f), _mm512_set1_ps(-0.5f)));
 }
 
-const qb__bp_parallel_variant qb__bp_parallel_linear_avx512_slice = {
-    .head = {.id = "bp_parallel_linear.avx512_slice",
-             .operation = QB__BP_PARALLEL,
-             .interp = QB_INTERP_LINEAR,
-             .features = QB__CPU_AVX512,
-             .accuracy = QB_ACCURACY_HIGH,
-             .speed = 12.5,
-             .step = 1,
-             .most = 1,
-             .unusable = slice_unusable},
-    .view_bytes = slice_view_bytes,
-    .pack = slice_pack,
-    .tile = TILE,
-    .scratch_bytes = slice_scratch_bytes,
-    .run = slice_run};
+const qb__bp_parallel_variant qb__bp_parallel_linear_avx512_slice =
+    SLICE_VARIANT("bp_parallel_linear.avx512_slice", 12.5);

@@ -68,7 +68,8 @@ typedef struct qb__icd_group {
     const float *weight; /* w; NULL = 1 */
     float *x;
     const float *curve;  /* theta2 = sum A^2 w; a voxel where it is 0 is seen by nobody and stays */
-    /* x of the slices before and after each lane's, at the same index, and b; NULL = no such prior. */
+    /* x of the slices before and after each lane's, at the same index, and b; NULL = no such prior. `after` alone
+     * may be any image that voxels are pulled toward. */
     const float *before, *after;
     float before_b[QB__ICD_LANES], after_b[QB__ICD_LANES];
 } qb__icd_group;
@@ -78,6 +79,60 @@ typedef struct qb__icd_moved {
     double change[QB__ICD_LANES]; /* sum |x' - x| */
     uint64_t updates;             /* voxels, lanes not counted */
 } qb__icd_moved;
+
+/* ---- one slice, SuperVoxel by SuperVoxel ---- */
+
+/* Of slices that are few, voxels of squares of this side are updated in a buffer of what they touch (Algorithm 2 of
+ * Wang et al., PPoPP 2017): of each view as many columns as any of its voxels' shadows needs, shadows computed view by
+ * view in vectors, and four entries of a view at a time multiplied. */
+enum { QB__ICD_SIDE = 16 };
+
+/* What all SuperVoxels share. */
+typedef struct qb__icd_bands {
+    const qb__footprints *shadows;
+    size_t width, taps;       /* columns of a view of the buffer; entries of a voxel and view, a multiple of 4 */
+    const float *ax, *ay;     /* [stride] columns that one voxel over, one row down are */
+    const float *rise, *bend; /* [stride] the shadows', times their area */
+} qb__icd_bands;
+
+/* A SuperVoxel's: view v's columns lie around column middle[v] of the detector, at[v] columns before the middle of
+ * the SuperVoxel. Buffers are [stride][width]; of views behind the last they hold zeros. */
+typedef struct qb__icd_band {
+    double x, y;         /* its middle, in voxels */
+    const float *at;     /* [stride] */
+    float *error;        /* w (y - A x); of back(): lines; of subtract(): gets - A x */
+    const float *weight; /* w */
+} qb__icd_band;
+
+/* A slice's images, numbered as its pixels. */
+typedef struct qb__icd_slice {
+    float *x, *curve;
+} qb__icd_slice;
+
+typedef struct qb__icd_band_moved {
+    double change; /* sum |x' - x| */
+    uint64_t updates;
+} qb__icd_band_moved;
+
+/* pixels[count] are the SuperVoxel's; scratch as of qb__icd_band_scratch_bytes, 64-byte aligned. */
+typedef struct qb__icd_band_kernel {
+    void (*update)(const qb__icd_problem *problem, const qb__icd_bands *bands, const qb__icd_band *band,
+                   const qb__icd_slice *slice, const uint32_t *pixels, size_t count, bool skip,
+                   qb__icd_band_moved *moved, void *scratch);
+    /* x = A lines; curve = sum A^2 w; error -= A x */
+    void (*back)(const qb__icd_problem *problem, const qb__icd_bands *bands, const qb__icd_band *band,
+                 const qb__icd_slice *slice, const uint32_t *pixels, size_t count, void *scratch);
+    void (*curve)(const qb__icd_problem *problem, const qb__icd_bands *bands, const qb__icd_band *band,
+                  const qb__icd_slice *slice, const uint32_t *pixels, size_t count, void *scratch);
+    void (*subtract)(const qb__icd_problem *problem, const qb__icd_bands *bands, const qb__icd_band *band,
+                     const qb__icd_slice *slice, const uint32_t *pixels, size_t count, void *scratch);
+    /* The prior's part of the cost of pairs of these pixels with those at the right and below. */
+    double (*prior)(const qb__icd_problem *problem, const float *x, const uint32_t *pixels, size_t count);
+} qb__icd_band_kernel;
+
+size_t qb__icd_band_scratch_bytes(const qb__icd_bands *bands);
+
+/* ---- the rows of the table ---- */
 
 typedef struct qb__icd_variant {
     qb__variant head; /* an update is an entry of A times a slice; accuracy as the solution's */
@@ -103,6 +158,7 @@ typedef struct qb__icd_variant {
      * at the right, below and after them. */
     void (*prior)(const qb__icd_problem *problem, const qb__icd_group *group, const uint32_t *pixels,
                   size_t count, double *cost);
+    qb__icd_band_kernel band;
 } qb__icd_variant;
 
 /* As the planner sees it. */

@@ -193,10 +193,8 @@ LANES_INLINE pull pull_of(const qb__icd_problem *p, const qb__icd_group *g, cons
         if (p->inside[other] && near->b[i] > 0)
             pull_to(b, lanes_all(near->b[i]), x, lanes_at(g->x + other * LANES), &sum);
     }
-    if (g->before) {
-        pull_to(b, lanes_from(g->before_b), x, lanes_from(g->before + (size_t)pixel * LANES), &sum);
-        pull_to(b, lanes_from(g->after_b), x, lanes_from(g->after + (size_t)pixel * LANES), &sum);
-    }
+    if (g->before) pull_to(b, lanes_from(g->before_b), x, lanes_from(g->before + (size_t)pixel * LANES), &sum);
+    if (g->after) pull_to(b, lanes_from(g->after_b), x, lanes_from(g->after + (size_t)pixel * LANES), &sum);
     return sum;
 }
 
@@ -205,10 +203,8 @@ LANES_INLINE bits not_all_zero(const qb__icd_group *g, const around *near, uint3
     bits any = (bits)lanes_at(g->x + (size_t)pixel * LANES);
     for (int i = 0; i < 8; i++)
         any |= (bits)lanes_at(g->x + (size_t)((ptrdiff_t)pixel + near->step[i]) * LANES);
-    if (g->before) {
-        any |= (bits)lanes_from(g->before + (size_t)pixel * LANES) & (bits)(lanes_from(g->before_b) > 0.0f);
-        any |= (bits)lanes_from(g->after + (size_t)pixel * LANES) & (bits)(lanes_from(g->after_b) > 0.0f);
-    }
+    if (g->before) any |= (bits)lanes_from(g->before + (size_t)pixel * LANES) & (bits)(lanes_from(g->before_b) > 0.0f);
+    if (g->after) any |= (bits)lanes_from(g->after + (size_t)pixel * LANES) & (bits)(lanes_from(g->after_b) > 0.0f);
     return (any & 0x7fffffff) != 0;
 }
 
@@ -302,16 +298,18 @@ LANES_INLINE lanes rho(const bending *b, const bending *offset, const lanes *d) 
     return lanes_pick(size < b->least, close, far);
 }
 
+/* What keeps rho continuous at `least`: its curvature there, and a constant. */
+static bending offset_of(const qb__icd_prior *o, const bending *b) {
+    const double least = (double)b->least * o->sigma, bent = qb__icd_bend_reference(o, least);
+    const double u = (double)b->least, r = pow(u / o->t, o->q - o->p);
+    return (bending){.least = (float)(bent * o->sigma * o->sigma),
+                     .scale = (float)(0.5 * bent * least * least - pow(u, o->p) / o->p * r / (1 + r))};
+}
+
 static void prior_cost(const qb__icd_problem *p, const qb__icd_group *g, const uint32_t *pixels,
                        size_t count, double *cost) {
-    const bending b = bending_of(&p->prior);
+    const bending b = bending_of(&p->prior), offset = offset_of(&p->prior, &b);
     const around near = around_of(p);
-    /* What keeps rho continuous at `least`: its curvature there, and a constant. */
-    const double least = (double)b.least * p->prior.sigma, bent = qb__icd_bend_reference(&p->prior, least);
-    const double u = (double)b.least, r = pow(u / p->prior.t, p->prior.q - p->prior.p);
-    const bending offset = {.least = (float)(bent * p->prior.sigma * p->prior.sigma),
-                            .scale = (float)(0.5 * bent * least * least -
-                                             pow(u, p->prior.p) / p->prior.p * r / (1 + r))};
     for (size_t i = 0; i < count; i++) {
         const uint32_t pixel = pixels[i];
         const lanes x = lanes_at(g->x + (size_t)pixel * LANES);
@@ -329,10 +327,13 @@ static void prior_cost(const qb__icd_problem *p, const qb__icd_group *g, const u
     }
 }
 
+#include "icd_band_body.h"
+
 #define ICD_VARIANT(name, needs, rate)                                                             \
     {                                                                                              \
         .head = {.id = name, .operation = QB__ICD, .interp = QB_INTERP_LINEAR,                     \
                  .accuracy = QB_ACCURACY_HIGH, .features = needs, .speed = rate},                  \
         .footprint = footprint, .unpack = unpack, .update = update, .curve = curve_of,             \
-        .back = back, .subtract = subtract, .prior = prior_cost                                    \
+        .back = back, .subtract = subtract, .prior = prior_cost,                                   \
+        .band = {band_update, band_back, band_curve, band_subtract, band_prior}                    \
     }

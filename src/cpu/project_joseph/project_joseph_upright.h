@@ -103,17 +103,23 @@ INLINE void fetch_ahead(const crossing *c, size_t i) {
     __builtin_prefetch((const void *)((uintptr_t)c->line + (2 * c->beside + i) * sizeof(float)));
 }
 
-/* The two lines blended, where rows first <= r < end look. */
-INLINE void blend(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end,
-                  float *zero) {
+/* What rows first <= r < end look at of a line, in its floats, which begin one before voxel 0. */
+INLINE void part_of_line(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end, size_t *from,
+                         size_t *last) {
     double low = c->z0 + (double)first * c->dz, high = c->z0 + (double)(end - 1) * c->dz;
     if (low > high) {
         const double other = low;
         low = high, high = other;
     }
-    /* In floats of the line, which begins one before voxel 0. */
-    const size_t from = low > 0 ? (size_t)(low + 1) / WIDTH * WIDTH : 0;
-    const size_t last = high + 3 < (double)b->stride ? (size_t)(high + 3) : b->stride;
+    *from = low > 0 ? (size_t)(low + 1) / WIDTH * WIDTH : 0;
+    *last = high + 3 < (double)b->stride ? (size_t)(high + 3) : b->stride;
+}
+
+/* The two lines blended, where rows first <= r < end look. */
+INLINE void blend(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end,
+                  float *zero) {
+    size_t from, last;
+    part_of_line(b, c, first, end, &from, &last);
     const vector share = vector_set1(c->share);
     float *to = zero - 1;
     for (size_t i = from; i < last; i += WIDTH) {
@@ -146,13 +152,8 @@ INLINE void spread_near(const qb__joseph_brick *b, const crossing *c, size_t fir
                         const float *values) {
     const double inverse = 1 / c->dz, reach = fabs(inverse);
     const int taps = (int)ceil(2 * reach);
-    double low = c->z0 + (double)first * c->dz, high = c->z0 + (double)(end - 1) * c->dz;
-    if (low > high) {
-        const double other = low;
-        low = high, high = other;
-    }
-    const size_t from = low > 0 ? (size_t)(low + 1) / WIDTH * WIDTH : 0;
-    const size_t last = high + 3 < (double)b->stride ? (size_t)(high + 3) : b->stride;
+    size_t from, last;
+    part_of_line(b, c, first, end, &from, &last);
     const vector step = vector_mul(vector_place(), vector_set1((float)inverse));
     const vector slope = vector_set1((float)fabs(c->dz)), one = vector_set1(1);
     const vector half = vector_set1((float)reach), share = vector_set1(c->share);

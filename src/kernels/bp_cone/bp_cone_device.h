@@ -10,11 +10,15 @@
  * cpu/bp_cone/bp_cone.h. The scan comes in blocks of views, the volume in slabs. A variant keeps a
  * block's images in a layout of its own: pack() makes it from plain rows, run() adds it to a slab.
  *
- * Every voxel adds the views one by one in single precision: neither slabs, blocks nor windows change a
+ * A variant that packs views together which lie a half or a quarter of the turn apart wants them in one
+ * block: with turns() = T a block of the views v0 to v1 holds v0 <= v < v1, then the same + views / T, and so
+ * on, T ranges in all; v1 <= views / T.
+ *
+ * Every voxel adds the views in one order in single precision: neither slabs, blocks nor windows change a
  * bit. */
 typedef struct qb__bp_cone_plan qb__bp_cone_plan; /* the variant's own */
 
-/* The largest block and window that a plan is made for. */
+/* The largest block, views of all its ranges, and window that a plan is made for. */
 typedef struct qb__bp_cone_most {
     size_t views, rows;
 } qb__bp_cone_most;
@@ -24,6 +28,11 @@ typedef struct qb__bp_cone_device_variant {
 
     /* Slices that are computed together: slabs are cut between them. */
     size_t (*layer)(const int *values);
+    /* Ranges of views in a block, NULL = 1. */
+    unsigned (*turns)(const int *values);
+    /* Whether slices that mirror each other are computed together: a slab that has one of two alone takes the
+     * time of both. NULL: none are. */
+    bool (*mirrored)(const int *values);
     /* Device bytes of a packed block; of what a plan holds. */
     size_t (*packed_bytes)(const qb__bp_cone_problem *problem, qb__bp_cone_most most,
                            const int *values);
@@ -32,12 +41,16 @@ typedef struct qb__bp_cone_device_variant {
     /* Compiles, and uploads the matrices. */
     qb_status (*plan)(qb__device *device, const qb__bp_cone_problem *problem, qb__bp_cone_most most,
                       const int *values, qb__bp_cone_plan **plan);
+    /* Other matrices for the plan's first `views` views, in order with the queue's work; they may go when the call
+     * returns, which waits for the queue. NULL: what was planned rests on them. */
+    qb_status (*set_matrices)(qb__bp_cone_plan *plan, qb__queue *queue, size_t views, const double (*matrix)[12]);
     /* rows: float32 device memory; row r0 + r of the window of view i of the block begins at offset + 4
-     * * (i * view_stride + r * row_stride) bytes. Overwrites `packed`. */
+     * * (i * view_stride + r * row_stride) bytes; the block is that of views view0 <= v < view1. Overwrites
+     * `packed`. */
     qb_status (*pack)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows, size_t offset,
-                      size_t view_stride, size_t row_stride, size_t views, qb__bp_cone_window window,
-                      qb__memory *packed);
-    /* The block holds views view0 <= v < view1 of the scan, and the window every row that slices z0 <=
+                      size_t view_stride, size_t row_stride, size_t view0, size_t view1,
+                      qb__bp_cone_window window, qb__memory *packed);
+    /* The block is that of views view0 <= v < view1 of the scan, and the window holds every row that slices z0 <=
      * z < z1 see. Overwrites, or with `more` adds to, out[((z - z0) * ny + y) * nx + x], float32, at
      * `offset` bytes. */
     qb_status (*run)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0,
@@ -50,7 +63,18 @@ static inline const qb__bp_cone_device_variant *qb__bp_cone_on_device(const qb__
     return (const qb__bp_cone_device_variant *)head;
 }
 
+static inline unsigned qb__bp_cone_turns(const qb__bp_cone_device_variant *variant, const int *values) {
+    return variant->turns ? variant->turns(values) : 1;
+}
+
+/* A family's rows: bp_cone_circular.c, bp_cone_matrix.c, bp_cone_papers.c. */
+typedef struct qb__bp_cone_family {
+    const qb__bp_cone_device_variant *rows;
+    size_t count;
+} qb__bp_cone_family;
+extern const qb__bp_cone_family qb__bp_cone_circular_rows, qb__bp_cone_matrix_rows, qb__bp_cone_papers_rows;
+
 /* All variants; count in *count. */
-const qb__bp_cone_device_variant *qb__bp_cone_device_variants(size_t *count);
+const qb__bp_cone_device_variant *const *qb__bp_cone_device_variants(size_t *count);
 
 #endif

@@ -2,6 +2,7 @@
 /* Any matrices on devices: images in memory, interpolated by the program, or in textures, by the
  * texture engine. bp_cone_matrix.cl is the kernel. */
 #include "kernels/bp_cone/bp_cone_device.h"
+#include "kernels/bp_cone/bp_cone_parts.h"
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -9,7 +10,7 @@
 #include "kernels/rows_table.h"
 
 enum { TEXTURED, STEPS, PATCH, BATCH, GROUPS };
-enum { ITEMS = 256, PAD = 2, PITCH = 8, PACK_TILE = 16, LAYERS = 512 };
+enum { ITEMS = 256, PAD = 2, PITCH = 8, LAYERS = 512 };
 
 struct qb__bp_cone_plan {
     qb__device *device;
@@ -96,38 +97,13 @@ static size_t packed_bytes(const qb__bp_cone_problem *p, qb__bp_cone_most most, 
     return pitch_of(p, most, values) * height_of(p, most, values) * most.views * sizeof(float);
 }
 
-static size_t matrix_bytes(const qb__bp_cone_problem *p) { return p->views * 24 * sizeof(float); }
-
 static size_t plan_bytes(const qb__device *device, const qb__bp_cone_problem *p, qb__bp_cone_most most,
                          const int *values) {
     const qb__texture_shape shape = shape_of(p, most, values);
-    return matrix_bytes(p) + (values[TEXTURED] ? qb__texture_bytes(device, &shape) : 0);
+    return qb__cone_matrices_bytes(p->views) + (values[TEXTURED] ? qb__texture_bytes(device, &shape) : 0);
 }
 
 /* ---- plan ---- */
-
-/* Each number as two floats: twice the digits. */
-static qb_status upload_matrices(qb__bp_cone_plan *plan) {
-    const size_t views = plan->problem.views;
-    qb__queue *queue = NULL;
-    float(*parts)[24] = NULL;
-    qb_status status;
-    QB__TRY(qb__alloc(views, sizeof *parts, &parts));
-    for (size_t v = 0; v < views; v++)
-        for (int i = 0; i < 12; i++) {
-            const double m = plan->problem.matrix[v][i];
-            parts[v][i] = (float)m;
-            parts[v][12 + i] = (float)(m - (double)parts[v][i]);
-        }
-    QB__TRY(qb__memory_create(plan->device, matrix_bytes(&plan->problem), &plan->matrix));
-    QB__TRY(qb__queue_create(plan->device, &queue));
-    QB__TRY(qb__memory_upload(queue, plan->matrix, 0, parts, matrix_bytes(&plan->problem)));
-    QB__TRY(qb__queue_finish(queue));
-out:
-    qb__queue_destroy(queue);
-    qb__free(parts);
-    return status;
-}
 
 static qb_status build(qb__bp_cone_plan *plan, const int *values) {
     static const char *const names[] = {"TEXTURED", "STEPS", "PATCH", "BATCH", "GROUPS"};
@@ -135,10 +111,8 @@ static qb_status build(qb__bp_cone_plan *plan, const int *values) {
     qb_status status;
     for (int i = 0; i <= GROUPS; i++) qb__macros_add(&macros, names[i], values[i]);
     qb__macros_add(&packing, "TRANSPOSED", !values[TEXTURED]);
-    QB__TRY(qb__program_build(plan->device, "bp_cone_pack.cl", packing.list, &plan->pack_program));
-    QB__TRY(qb__kernel_get(plan->pack_program, "bp_cone_pack", &plan->pack_kernel));
-    QB__TRY(qb__program_build(plan->device, "bp_cone_matrix.cl", macros.list, &plan->program));
-    QB__TRY(qb__kernel_get(plan->program, "bp_cone_matrix", &plan->kernel));
+    QB__TRY(qb__cone_build(plan->device, "bp_cone_pack", &packing, &plan->pack_program, &plan->pack_kernel));
+    QB__TRY(qb__cone_build(plan->device, "bp_cone_matrix", &macros, &plan->program, &plan->kernel));
 out:
     return status;
 }
@@ -166,7 +140,7 @@ static qb_status make_plan(qb__device *device, const qb__bp_cone_problem *proble
                                .height = (int32_t)height_of(problem, most, values)};
     tile_of(values, plan->tile);
     QB__TRY(build(plan, values));
-    QB__TRY(upload_matrices(plan));
+    QB__TRY(qb__cone_matrices_upload(device, problem->matrix, problem->views, &plan->matrix));
     if (values[TEXTURED]) QB__TRY(qb__texture_create(device, &shape, &plan->texture));
     *out = plan;
 out:
@@ -176,21 +150,15 @@ out:
 
 /* ---- work ---- */
 
+static qb_status set_matrices(qb__bp_cone_plan *plan, qb__queue *queue, size_t views, const double (*matrix)[12]) {
+    return qb__cone_matrices_replace(queue, matrix, views, plan->matrix);
+}
+
 static qb_status pack(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows, size_t offset,
-                      size_t view_stride, size_t row_stride, size_t views, qb__bp_cone_window window,
-                      qb__memory *packed) {
-    const uint64_t rows_at = offset / sizeof(float), stride = view_stride;
-    const int32_t row = (int32_t)row_stride, columns = (int32_t)plan->problem.columns;
-    const int32_t count = (int32_t)(window.r1 - window.r0);
-    const qb__arg args[] = {
-        QB__MEMORY(rows),  QB__VALUE(rows_at),  QB__VALUE(stride),      QB__VALUE(row),         QB__VALUE(columns),
-        QB__VALUE(count),  QB__MEMORY(packed),  QB__VALUE(plan->pitch), QB__VALUE(plan->height),
-    };
-    const size_t groups[3] = {qb__ceil_div((size_t)plan->pitch, PACK_TILE),
-                              qb__ceil_div((size_t)plan->height, PACK_TILE), views};
-    const size_t items[3] = {PACK_TILE * PACK_TILE, 1, 1};
-    qb_status status = qb__kernel_launch(plan->pack_kernel, queue, groups, items, args,
-                                         sizeof args / sizeof *args);
+                      size_t view_stride, size_t row_stride, size_t view0, size_t view1,
+                      qb__bp_cone_window window, qb__memory *packed) {
+    const qb__cone_images images = {rows, offset, view_stride, row_stride, plan->problem.columns, window, view1 - view0};
+    qb_status status = qb__cone_pack(plan->pack_kernel, queue, &images, plan->pitch, plan->height, packed);
     if (status != QB_OK || !plan->texture) return status;
     return qb__texture_load(queue, plan->texture, packed, 0);
 }
@@ -222,7 +190,7 @@ static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory 
         HEAD(QB__BP_CONE, name, QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, class, how, 0, 0, \
              unusable, cost, __VA_ARGS__, P("BATCH", 32, 16, 64), P("GROUPS", 4, 3, 2)),                                 \
             .layer = layer, .packed_bytes = packed_bytes, .plan_bytes = plan_bytes,                \
-            .plan = make_plan, .pack = pack, .run = run, .destroy = destroy                        \
+            .plan = make_plan, .set_matrices = set_matrices, .pack = pack, .run = run, .destroy = destroy                        \
     }
 
 static const qb__bp_cone_device_variant rows[] = {
@@ -232,7 +200,4 @@ static const qb__bp_cone_device_variant rows[] = {
         P("TEXTURED", 0), P("STEPS", 16, 8, 4), P("PATCH", 16)),
 };
 
-const qb__bp_cone_device_variant *qb__bp_cone_device_variants(size_t *count) {
-    *count = sizeof rows / sizeof *rows;
-    return rows;
-}
+const qb__bp_cone_family qb__bp_cone_matrix_rows = {rows, sizeof rows / sizeof *rows};

@@ -16,12 +16,7 @@
  *
  * Tiles are counted from the grid's first voxel and a tile that is cut computes what a whole one does:
  * no bit depends on slabs, windows of rows and blocks of views. */
-#if QB_CUDA
-#define MUL(a, b) __fmul_rn(a, b) /* never part of an FMA: edges must get the same bits as insides */
-#else
-#pragma OPENCL FP_CONTRACT OFF
-#define MUL(a, b) ((a) * (b))
-#endif
+#include "bp_cone_sums.clh"
 #ifndef TEXTURED
 #define TEXTURED 0
 #endif
@@ -63,39 +58,6 @@ typedef struct qb_tile_view {
     int kind;
 } qb_tile_view;
 enum { QB_INSIDE, QB_EDGE, QB_BESIDE };
-
-/* ---- sums of two floats ---- */
-
-FUNCTION float2 add_product(float2 sum, float high, float low, float x) {
-    const float p = MUL(high, x);
-    const float rest = FMA(low, x, FMA(high, x, -p));
-    const float s = sum.x + p, b = s - sum.x;
-    const float error = (sum.x - (s - b)) + (p - b);
-    const float e = sum.y + error + rest;
-    return FLOAT2(s + e, e - ((s + e) - s));
-}
-
-/* Row k of the matrix at a voxel; m: 12 high parts, then 12 low ones. */
-FUNCTION float2 at_voxel(GLOBAL const float *m, int k, float x, float y, float z) {
-    float2 sum = FLOAT2(m[4 * k + 3], m[12 + 4 * k + 3]);
-    sum = add_product(sum, m[4 * k], m[12 + 4 * k], x);
-    sum = add_product(sum, m[4 * k + 1], m[12 + 4 * k + 1], y);
-    return add_product(sum, m[4 * k + 2], m[12 + 4 * k + 2], z);
-}
-
-FUNCTION float less_product(float2 a, float2 w, float factor) {
-    const float2 d = add_product(a, w.x, w.y, -factor);
-    return d.x + d.y;
-}
-
-/* Row k, seen from `base`, as what an item reads. */
-FUNCTION void from_base(GLOBAL const float *m, int k, float base, float2 at, float2 w,
-                        LOCAL_POINTER float *to) {
-    for (int i = 0; i < 3; i++)
-        to[i] = less_product(FLOAT2(m[4 * k + i], m[12 + 4 * k + i]),
-                             FLOAT2(m[8 + i], m[20 + i]), base);
-    to[3] = less_product(at, w, base);
-}
 
 FUNCTION float within(float value, float low, float high) {
     return fmin(fmax(value, low), high);
@@ -141,8 +103,10 @@ FUNCTION void look(GLOBAL const float *m, qb_box box, int x0, int y0, bool whole
     const float mv = FMA(m[4], mx, FMA(m[5], my, v.x)) / mw;
     const float u0 = FLOOR(within(mu, -8.0f, (float)columns + 8.0f));
     const float v0 = FLOOR(within(mv, -1048576.0f, 1048576.0f));
-    from_base(m, 0, u0 + 0.5f, u, w, t->u);
-    from_base(m, 1, v0 + 0.5f, v, w, t->v);
+    float of_u[4], of_v[4];
+    from_base(m, 0, u0 + 0.5f, u, w, of_u);
+    from_base(m, 1, v0 + 0.5f, v, w, of_v);
+    for (int i = 0; i < 4; i++) t->u[i] = of_u[i], t->v[i] = of_v[i];
     for (int i = 0; i < 3; i++) t->w[i] = m[8 + i];
     t->w[3] = w.x;
     t->u_low = -1.5f - u0, t->u_high = (float)columns - 0.5f - u0;

@@ -96,19 +96,9 @@ qb_status qb__alu_plan(qb__device *device, const qb__bp_parallel_problem *proble
                         "bp_parallel_alu.cl", "bp_parallel_alu", macros.list, plan);
     if (status) return status;
     qb__bp_parallel_plan *p = *plan;
-    qb__fixed_line *lines;
-    size_t count;
     p->area = p->height = (size_t)alu->area;
     p->threads = qb__alu_threads(alu);
-    status = qb__layout_lines(problem, p->interp, p->area, &lines, &count);
-    if (!status) {
-        status = qb__layout_upload(device, lines, count * sizeof *lines, &p->lines);
-        qb__free(lines);
-    }
-    if (!status) return QB_OK;
-    qb__layout_destroy(p);
-    *plan = NULL;
-    return status;
+    return qb__layout_take_lines(plan);
 }
 
 void qb__alu_fill(const qb__bp_parallel_plan *plan, const qb__memory *packed, unsigned slices,

@@ -51,7 +51,7 @@ qb__bp_parallel_on_device(const qb__variant *head) {
     return (const qb__bp_parallel_device_variant *)head;
 }
 
-/* All variants; count in *count. One row a variant, gathered in bp_parallel_device.c from the files
+/* All variants; count in *count. One row a variant, gathered in bp_parallel_families.c from the files
  * of the families (texture, alu, tensor). */
 const qb__bp_parallel_device_variant *const *qb__bp_parallel_device_variants(size_t *count);
 

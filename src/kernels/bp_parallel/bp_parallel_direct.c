@@ -51,18 +51,8 @@ static qb_status make_plan(qb__device *device, const qb__bp_parallel_problem *pr
                                        "bp_parallel_direct", macros.list, plan);
     if (status) return status;
     qb__bp_parallel_plan *p = *plan;
-    qb__fixed_line *lines;
-    size_t count;
     p->area = (size_t)values[BLOCK];
-    status = qb__layout_lines(problem, p->interp, p->area, &lines, &count);
-    if (!status) {
-        status = qb__layout_upload(device, lines, count * sizeof *lines, &p->lines);
-        qb__free(lines);
-    }
-    if (!status) return QB_OK;
-    qb__layout_destroy(p);
-    *plan = NULL;
-    return status;
+    return qb__layout_take_lines(plan);
 }
 
 static qb_status run(qb__bp_parallel_plan *plan, qb__queue *queue, const qb__memory *packed,

@@ -43,6 +43,21 @@ qb_status qb__layout_lines(const qb__bp_parallel_problem *problem, qb_interp int
     return QB_OK;
 }
 
+qb_status qb__layout_take_lines(qb__bp_parallel_plan **plan) {
+    qb__bp_parallel_plan *p = *plan;
+    qb__fixed_line *lines;
+    size_t count;
+    qb_status status = qb__layout_lines(&p->problem, p->interp, p->area, &lines, &count);
+    if (!status) {
+        status = qb__layout_upload(p->device, lines, count * sizeof *lines, &p->lines);
+        qb__free(lines);
+    }
+    if (!status) return QB_OK;
+    qb__layout_destroy(p);
+    *plan = NULL;
+    return status;
+}
+
 qb_status qb__layout_upload(qb__device *device, const void *host, size_t bytes,
                             qb__memory **memory) {
     qb__queue *queue = NULL;

@@ -79,6 +79,8 @@ qb_status qb__layout_texture(qb__bp_parallel_plan *plan, qb__queue *queue, const
  * Released with qb__free. */
 qb_status qb__layout_lines(const qb__bp_parallel_problem *problem, qb_interp interp, size_t area,
                            qb__fixed_line **lines, size_t *count);
+/* The plan's own, for its interpolation and area, on the device. On failure the plan is gone. */
+qb_status qb__layout_take_lines(qb__bp_parallel_plan **plan);
 /* New device memory with `bytes` from the host, there when it returns. */
 qb_status qb__layout_upload(qb__device *device, const void *host, size_t bytes,
                             qb__memory **memory);

@@ -2,7 +2,6 @@
 #include "bp_parallel_pack.h"
 
 #include "base/memory.h"
-#include "bp_parallel_layout.h"
 #include "kernels/macros.h"
 
 #include <math.h>

@@ -2,9 +2,6 @@
 #include "kernels/filter/filter_device.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -21,6 +18,8 @@ static void define_prep(qb__macros *m, const qb__device_filter *filter,
     qb__macros_add(m, "COLUMNS", (long long)filter->spectrum.columns);
     if (filter->share) {
         qb__macros_add(m, "HAS_SHARE", 1);
+        qb__macros_add(m, "SHARE_ROWS", filter->share_rows);
+        qb__macros_add(m, "HAS_VIEW_SHARE", filter->view_share != NULL);
         qb__macros_add(m, "RAW_COLUMNS", (long long)filter->measured);
         qb__macros_add(m, "BEFORE", (long long)filter->before);
     }
@@ -56,6 +55,22 @@ out:
     return status;
 }
 
+/* `bytes`: of a field. */
+static qb_status upload_shares(qb__device_filter *filter, qb__queue *queue,
+                               const qb__device_prep *prep, size_t bytes) {
+    const size_t line = filter->measured * sizeof(float);
+    qb_status status = QB_OK;
+    size_t all;
+    if (!prep->share) return QB_OK;
+    QB__TRY(qb__filter_upload(filter, queue, prep->share, prep->share_rows ? bytes : line, &filter->share));
+    if (!prep->view_share) return QB_OK;
+    if (!qb__mul(prep->views, line, 1, &all))
+        return qb__fail(QB_NO_MEMORY, "shares of %zu views of %zu columns", prep->views, filter->measured);
+    status = qb__filter_upload(filter, queue, prep->view_share, all, &filter->view_share);
+out:
+    return status;
+}
+
 static qb_status upload_prep(qb__device_filter *filter, qb__queue *queue,
                              const qb__device_prep *prep) {
     bool logarithm = prep->quantity != QB_LINE_INTEGRAL;
@@ -67,9 +82,7 @@ static qb_status upload_prep(qb__device_filter *filter, qb__queue *queue,
         return qb__fail(QB_NO_MEMORY, "fields of %zu rows", prep->rows);
     QB__TRY(
         qb__filter_upload(filter, queue, prep->weights, views * sizeof(float), &filter->weights));
-    if (prep->share)
-        QB__TRY(qb__filter_upload(filter, queue, prep->share, filter->measured * sizeof(float),
-                                  &filter->share));
+    QB__TRY(upload_shares(filter, queue, prep, bytes));
     if (prep->dark)
         QB__TRY(qb__filter_upload(filter, queue, prep->dark, bytes, &filter->dark));
     if (logarithm && prep->gain)
@@ -112,22 +125,6 @@ out:
     return status;
 }
 
-__attribute__((format(printf, 2, 3))) static void say(qb__device_filter *filter, const char *format,
-                                                      ...) {
-    size_t used = strlen(filter->method);
-    va_list list;
-    va_start(list, format);
-    vsnprintf(filter->method + used, sizeof filter->method - used, format, list);
-    va_end(list);
-}
-
-static void say_radices(qb__device_filter *filter) {
-    const qb__filter_plan *plan = &filter->plan;
-    say(filter, ", radices");
-    for (int i = 0; i < plan->passes; i++) say(filter, " %d", plan->radix[i]);
-    say(filter, " %d", plan->last);
-}
-
 /* The kernel that reads the raw rows: the filter's own, or the one that only prepares. */
 static qb_status build(qb__device_filter *filter, const qb__device_prep *prep, bool local) {
     const qb__device_info *info = qb__device_info_of(filter->device);
@@ -152,48 +149,6 @@ out:
     return status;
 }
 
-/* Why the rows do not stay in local memory; NULL when they do. */
-static const char *local_refusal(const qb__filter_spectrum *spectrum, const qb__device_info *info,
-                                 qb__filter_method method, qb__filter_plan *plan) {
-    const char *why = qb__filter_plan_make(spectrum->half, info, plan);
-    bool wanted = method == QB__FILTER_AUTO || method == QB__FILTER_LOCAL;
-    return why || wanted ? why : "another method was asked for";
-}
-
-static qb_status choose(qb__device_filter *filter, qb__filter_method method, bool *local) {
-    const qb__device_info *info = qb__device_info_of(filter->device);
-    qb_status status = QB_OK;
-    *local = false;
-    if (filter->spectrum.identity) {
-        say(filter, "no transform");
-        return QB_OK;
-    }
-    const char *why = local_refusal(&filter->spectrum, info, method, &filter->plan);
-    *local = !why;
-    if (*local) {
-        say(filter, "local memory");
-        say_radices(filter);
-        return QB_OK;
-    }
-    if (method == QB__FILTER_LOCAL)
-        return qb__fail(QB_UNSUPPORTED, "%s: filtering rows of %zu columns in local memory: %s",
-                        info->spec, filter->spectrum.columns, why);
-    bool cufft =
-        method == QB__FILTER_CUFFT || (method == QB__FILTER_AUTO && info->api == QB__API_CUDA);
-    if (cufft) {
-        status = qb__filter_long_create(filter, true, &filter->passes);
-        if (status == QB_OK) say(filter, "cuFFT");
-        if (status == QB_OK || method == QB__FILTER_CUFFT || status == QB_NO_MEMORY) return status;
-    }
-    say(filter, "passes through device memory");
-    if (!qb__filter_radices(filter->spectrum.half, &filter->plan))
-        return qb__fail(QB_UNSUPPORTED, "filtering rows of %zu columns on a device",
-                        filter->spectrum.columns);
-    say_radices(filter);
-    if (cufft) say(filter, " (%s)", qb_detail());
-    return qb__filter_long_create(filter, false, &filter->passes);
-}
-
 qb_status qb__device_filter_create(qb__device *device, const qb__filter_spectrum *spectrum,
                                    const qb__device_prep *prep, qb__filter_method method,
                                    qb__device_filter **out) {
@@ -216,12 +171,13 @@ qb_status qb__device_filter_create(qb__device *device, const qb__filter_spectrum
                                   .floor = prep->floor,
                                   .measured = prep->share ? prep->columns : spectrum->columns,
                                   .before = prep->share ? prep->before : 0,
+                                  .share_rows = prep->share_rows,
                                   .number_bytes = qb_dtype_size(prep->dtype)};
     filter->spectrum.turn = filter->spectrum.low = filter->spectrum.high = NULL;
     QB__TRY(qb__queue_create(device, &queue));
     QB__TRY(upload_prep(filter, queue, prep));
     if (!spectrum->identity) QB__TRY(upload_tables(filter, queue, spectrum));
-    QB__TRY(choose(filter, method, &local));
+    QB__TRY(qb__filter_take_way(filter, method, &local));
     QB__TRY(build(filter, prep, local));
 out:
     qb__queue_destroy(queue);
@@ -237,8 +193,8 @@ void qb__device_filter_destroy(qb__device_filter *filter) {
     if (!filter) return;
     qb__filter_long_destroy(filter->passes);
     qb__program_release(filter->program);
-    qb__memory *const all[] = {filter->weights, filter->share, filter->air,          filter->dark,  filter->gain,
-                               filter->roots,   filter->coefficients, filter->counts};
+    qb__memory *const all[] = {filter->weights, filter->share, filter->view_share,   filter->air,   filter->dark,
+                               filter->gain,    filter->roots, filter->coefficients, filter->counts};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) qb__memory_destroy(all[i]);
     qb__free(filter);
 }
@@ -258,5 +214,5 @@ size_t qb__device_filter_forecast(const qb__device_info *info, const qb__filter_
     if (filter->identity) return bytes;
     bytes += (2 * filter->half + 4 * (filter->half / 2 + 1)) * sizeof(float); /* upload_tables() */
     return bytes +
-           (local_refusal(filter, info, method, &plan) ? qb__filter_long_forecast(filter) : 0);
+           (qb__filter_not_local(filter, info, method, &plan) ? qb__filter_long_forecast(filter) : 0);
 }

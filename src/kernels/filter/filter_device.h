@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "device/device.h"
+#include "kernels/filter/filter_plan.h"
 #include "kernels/filter/filter_spectrum.h"
 #include "kernels/macros.h"
 #include "quickbeam/array.h"
@@ -15,13 +16,6 @@
  * into local memory take one kernel, which reads the raw numbers once and writes the rows once;
  * longer ones go through cuFFT, or through passes of our own where there is none. */
 typedef struct qb__device_filter qb__device_filter;
-
-typedef enum qb__filter_method {
-    QB__FILTER_AUTO,
-    QB__FILTER_LOCAL,  /* one kernel, the row in local memory */
-    QB__FILTER_PASSES, /* our own transform through device memory, any length */
-    QB__FILTER_CUFFT
-} qb__filter_method;
 
 /* What prepares the rows; arrays are read while creating only. */
 typedef struct qb__device_prep {
@@ -37,8 +31,10 @@ typedef struct qb__device_prep {
     /* Rows that are wider than what was measured, zeros beside it: its `columns` begin at column
      * `before`, each times its share (ops/half_fan.h). NULL: the filter's columns are the raw ones,
      * and the two are not looked at. */
-    const float *share; /* [columns] */
+    const float *share; /* [columns], or share_rows: [rows][columns] */
     size_t columns, before;
+    bool share_rows;
+    const float *view_share; /* [views][columns] what shares are multiplied by besides; NULL = 1 */
     qb__macros steps;     /* what prepare_rows.clh is to do besides */
 } qb__device_prep;
 
@@ -52,7 +48,7 @@ void qb__device_filter_destroy(qb__device_filter *filter); /* NULL-safe; finish 
 const char *qb__device_filter_method(const qb__device_filter *filter);
 size_t qb__device_filter_bytes(const qb__device_filter *filter); /* device memory it holds */
 /* What it will hold at most on such a device, for planning; cuFFT's work space, which only it knows,
- * comes to it. */
+ * comes to it, and shares beyond those of the columns. */
 size_t qb__device_filter_forecast(const qb__device_info *info, const qb__filter_spectrum *filter,
                                   qb__filter_method method, size_t views, size_t rows);
 

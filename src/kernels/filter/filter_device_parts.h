@@ -2,9 +2,11 @@
 #ifndef QB_KERNELS_FILTER_FILTER_DEVICE_PARTS_H
 #define QB_KERNELS_FILTER_FILTER_DEVICE_PARTS_H
 
-#include "kernels/filter/filter_device.h"
+#include "device/device.h"
 #include "kernels/filter/filter_plan.h"
+#include "kernels/filter/filter_spectrum.h"
 
+typedef struct qb__device_filter qb__device_filter; /* filter_device.h */
 typedef struct qb__filter_long qb__filter_long; /* filter_long.c */
 
 enum { QB__FILTER_FOUND_WORDS = 6 }; /* counts: clamped, not finite, dead, 64 bits each */
@@ -18,7 +20,8 @@ struct qb__device_filter {
     char method[256];
 
     qb__memory *weights, *air, *dark, *gain; /* air, dark, gain: NULL = 1, 0, 1 */
-    qb__memory *share;                       /* [measured], or NULL */
+    qb__memory *share, *view_share;          /* [measured] or [rows][measured], [views][measured]; or NULL */
+    bool share_rows;
     size_t measured, before;                 /* columns of a raw row, and where they begin */
     qb__memory *roots, *coefficients, *counts;
     size_t bytes;
@@ -37,6 +40,14 @@ typedef struct qb__row_block {
     uint64_t raw_first, raw_view, raw_slice, out_first, out_view, out_slice;
     uint32_t rows, slices, view0, row0, row_step;
 } qb__row_block;
+
+/* ---- filter_ways.c ---- */
+
+/* How the rows will be filtered: filter->plan, ->passes and ->method; *local: in local memory. */
+qb_status qb__filter_take_way(qb__device_filter *filter, qb__filter_method method, bool *local);
+/* Why the rows do not stay in local memory, else the plan; NULL when they do. */
+const char *qb__filter_not_local(const qb__filter_spectrum *spectrum, const qb__device_info *info,
+                                 qb__filter_method method, qb__filter_plan *plan);
 
 /* ---- filter_launch.c ---- */
 

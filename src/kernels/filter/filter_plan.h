@@ -4,6 +4,14 @@
 
 #include "device/device.h"
 
+/* The ways of filtering (filter_ways.c). */
+typedef enum qb__filter_method {
+    QB__FILTER_AUTO,
+    QB__FILTER_LOCAL,  /* one kernel, the row in local memory */
+    QB__FILTER_PASSES, /* our own transform through device memory, any length */
+    QB__FILTER_CUFFT
+} qb__filter_method;
+
 enum { QB__RADICES_MAX = 8 };
 
 /* The passes of a transform, the last one apart, and how filter_rows.cl shares them out. */

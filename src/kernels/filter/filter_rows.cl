@@ -270,7 +270,7 @@ KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
     GLOBAL const raw_number *RESTRICT raw, GLOBAL const float *RESTRICT dark,
     GLOBAL const float *RESTRICT gain, GLOBAL const float *RESTRICT air,
     GLOBAL const float *RESTRICT weights, GLOBAL const float *RESTRICT share,
-    GLOBAL const float2 *RESTRICT roots,
+    GLOBAL const float *RESTRICT view_share, GLOBAL const float2 *RESTRICT roots,
     GLOBAL const float4 *RESTRICT coefficients, GLOBAL float *RESTRICT out,
     GLOBAL uint *RESTRICT counts, ulong raw_first, ulong raw_view, ulong raw_slice, ulong out_first,
     ulong out_view, ulong out_slice, uint rows, uint slices, uint view0, uint row0, uint row_step,
@@ -300,7 +300,7 @@ KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
     BARRIER();
     if (found[NOT_FINITE] + found[DEAD] != 0) repair(line + BEFORE, item);
     if (HAS_SHARE) {
-        share_out(line, share, item);
+        share_out(line, share, view_share, field, view0 + v_index, item);
         BARRIER();
     }
     if (local_id(0) == 0) add_found(counts, found);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/memory.h"
 #include "base/status.h"
+#include "kernels/filter/filter_device.h"
 #include "kernels/filter/filter_device_parts.h"
 
 /* Bytes of the memory up to the block's last row; 0 when that is no number. */

@@ -3,11 +3,12 @@
 
 /* raw row of view0 + v and slice s at raw[raw_first + v raw_view + s raw_slice], its line integrals
  * times weights[view0 + v] to out[out_first + v out_view + s out_slice]; its fields are those of
- * detector row row0 + s row_step. share: [RAW_COLUMNS], when HAS_SHARE. */
+ * detector row row0 + s row_step. share: [RAW_COLUMNS] when HAS_SHARE, SHARE_ROWS of the fields' rows;
+ * view_share: [views][RAW_COLUMNS] when HAS_VIEW_SHARE. */
 KERNEL void prepare_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const float *RESTRICT dark,
                          GLOBAL const float *RESTRICT gain, GLOBAL const float *RESTRICT air,
                          GLOBAL const float *RESTRICT weights, GLOBAL const float *RESTRICT share,
-                         GLOBAL float *out,
+                         GLOBAL const float *RESTRICT view_share, GLOBAL float *out,
                          GLOBAL uint *RESTRICT counts, ulong raw_first, ulong raw_view,
                          ulong raw_slice, ulong out_first, ulong out_view, ulong out_slice,
                          uint slices, uint view0, uint row0, uint row_step, float floor,
@@ -27,6 +28,6 @@ KERNEL void prepare_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const flo
     }
     BARRIER_ALL();
     if (found[NOT_FINITE] + found[DEAD] != 0) repair(line + BEFORE, item);
-    if (HAS_SHARE) share_out(line, share, item);
+    if (HAS_SHARE) share_out(line, share, view_share, field, view0 + v, item);
     if (item == 0) add_found(counts, found);
 }

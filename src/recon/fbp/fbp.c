@@ -9,7 +9,7 @@ static qb_status report_axis(void *plan, cJSON *report, qb__publication *set) {
     return QB_OK;
 }
 
-static const qb__engine *const engines[] = {&qb__fbp_cpu, &qb__fbp_device, NULL};
+static const qb__engine *const engines[] = {&qb__fbp_cpu, &qb__fbp_cpu_single, &qb__fbp_device, NULL};
 
 static const qb__method method = {
     .verb = "fbp",
@@ -19,6 +19,7 @@ static const qb__method method = {
     .engines = engines,
     .decide = qb__fbp_decide,
     .stages = qb__fbp_stages,
+    .rows = qb__fbp_rows,
     .describe = qb__fbp_describe,
     .release = qb__fbp_release,
     .spend = qb__fbp_spend,

@@ -19,8 +19,8 @@ typedef struct qb__fbp_reader {
 } qb__fbp_reader;
 
 /* A filtered back-projection of a parallel beam. Slices are independent: a chunk is a run of them and
- * needs just their detector rows. Decided by fbp_plan.c, for any engine; but for the axis, which
- * fbp_axis.c may move while running, only read afterwards. */
+ * needs just their detector rows. Decided by fbp_plan.c, for any engine, and only read
+ * afterwards, but for the axis that fbp_axis.c finds. */
 typedef struct qb__fbp {
     qb_scan *scan;
     const qb_scan_info *info;
@@ -37,7 +37,6 @@ typedef struct qb__fbp {
     size_t sweep_count;
     float *weights;         /* [view] angular weights, with the scale of the output */
     float *largest;         /* [lanes] no filtered value of a slice exceeds it; NULL = unknown */
-    bool full_turn;         /* the views cover 360 degrees */
     qb__half_fan fan;       /* of a full turn about an axis to one side */
     size_t width;           /* columns of a filtered row: the detector's and those added */
     qb__bp_parallel_problem problem;
@@ -70,11 +69,15 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
 void qb__fbp_describe(const void *plan, const qb__cut *cut, cJSON *json);
 void qb__fbp_release(void *plan);
 /* fbp_read.c */
+void qb__fbp_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1);
 int qb__fbp_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 size_t qb__fbp_spend(void *plan, const qb__cut *cut, size_t left);
 qb_status qb__fbp_open(void *plan, const qb__cut *cut);
 void qb__fbp_close(void *plan);
 void qb__fbp_leave_reading(qb__fbp *fbp, bool left); /* to the engine, which has opened */
+/* fbp_plan.c, which with fbp_grid.c and fbp_level.c alone writes the struct: the CPU's kernel, the axis found. */
+void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant);
+void qb__fbp_take_axis(qb__fbp *fbp, double column);
 /* fbp_axis.c */
 qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew);
 /* fbp_sweep.c */
@@ -129,6 +132,6 @@ qb_status qb__fbp_before(void *plan, size_t held, size_t cap, const qb_env *env,
 qb__question qb__fbp_question(const qb__fbp *fbp);
 void qb__fbp_tell_accuracy(const qb__fbp *fbp, qb_accuracy got, const qb_env *env);
 
-extern const qb__engine qb__fbp_cpu, qb__fbp_device;
+extern const qb__engine qb__fbp_cpu, qb__fbp_device, qb__fbp_cpu_single; /* the last: slices one by one, in the least room */
 
 #endif

@@ -39,10 +39,10 @@ static qb_status find(qb__fbp *fbp, const qb_env *env, cJSON *report) {
     qb_center_options options = {.method = fbp->options->center,
                                  .search = fbp->options->search,
                                  .tilt = fbp->options->tilt};
-    qb_status status = qb__center_seek(fbp->scan, fbp->prep, &options, env, report, &fbp->center);
-    if (status != QB_OK) return status;
-    fbp->found = true;
-    return QB_OK;
+    double column = NAN;
+    qb_status status = qb__center_seek(fbp->scan, fbp->prep, &options, env, report, &column);
+    if (status == QB_OK) qb__fbp_take_axis(fbp, column);
+    return status;
 }
 
 /* Once the axis is known that a finder was to find, rows may have to be wider for it; they, the
@@ -50,11 +50,13 @@ static qb_status find(qb__fbp *fbp, const qb_env *env, cJSON *report) {
 qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew) {
     qb__fbp *fbp = plan;
     if (isnan(fbp->center)) {
+        qb__half_fan fan = {0};
         qb_status status = find(fbp, env, report);
+        const double column = qb__level_column(&fbp->level, fbp->center);
+        if (status == QB_OK)
+            status = qb__half_fan_of_views(fbp->info->views, fbp->info->angles, fbp->info->columns, column, column, &fan);
         if (status != QB_OK) return status;
-        *anew = fbp->full_turn &&
-                qb__half_fan_of(fbp->info->columns, qb__level_column(&fbp->level, fbp->center),
-                                qb__level_column(&fbp->level, fbp->center)).used;
+        *anew = fan.used;
     }
     return *anew ? QB_OK : qb__fbp_aim(fbp, fbp->center);
 }

@@ -2,11 +2,14 @@
 /* The CPU as an engine: filter (prepares, filters and packs), back-project. */
 #include "recon/fbp/fbp_cpu.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "planner/choose.h"
+#include "planner/rates.h"
 
 enum { FILTER_VIEWS = 4 }; /* views a filtering task */
 
@@ -92,32 +95,51 @@ void qb__fbp_tile(const qb__fbp *fbp, size_t slices, size_t number, const void *
 
 typedef struct on_cpu {
     const qb__fbp *fbp;
+    const qb__variant *instead_of; /* what there is no room for; NULL: there is */
     const qb__running *run; /* while running */
 } on_cpu;
+
+static qb_status make_offer(const qb__fbp *fbp, const qb__variant *instead_of, qb__offer *offer) {
+    const qb__variant *variant = &fbp->variant->head;
+    const size_t slices = qb__fbp_question(fbp).slices;
+    on_cpu *cpu;
+    qb_status status = qb__alloc(1, sizeof *cpu, &cpu);
+    if (status != QB_OK) return status;
+    *cpu = (on_cpu){.fbp = fbp, .instead_of = instead_of};
+    offer->state = cpu;
+    /* So that stages overlap; but a storage in pieces is read anew for every slab that has a part of one. */
+    offer->timed = fbp->info->chunk_rows <= 1 && !fbp->sweep;
+    offer->space = (qb__cut_space){.slices = slices,
+                                   .views = fbp->info->views,
+                                   .layers = {.thickness = variant->step},
+                                   .most = qb__smaller(qb__round_up(slices, variant->step), variant->most),
+                                   .thinner = qb__thinner_even,
+                                   .cap = offer->space.cap};
+    return QB_OK;
+}
 
 /* The variant is the plan's, which single slices have, too; it may do less than was asked for. */
 static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
     (void)task, (void)env;
-    const qb__fbp *fbp = plan;
-    const qb__question question = qb__fbp_question(fbp);
-    const size_t slices = question.slices;
+    const qb__question question = qb__fbp_question(plan);
     qb__choice choice;
-    on_cpu *cpu;
-    qb_status status;
-    QB__TRY(qb__choose(&question, &choice));
-    const qb__variant *variant = choice.variant;
-    QB__TRY(qb__alloc(1, sizeof *cpu, &cpu));
-    cpu->fbp = fbp;
-    offer->state = cpu;
-    offer->space =
-        (qb__cut_space){.slices = slices,
-                        .views = fbp->info->views,
-                        .layers = {.thickness = variant->step},
-                        .most = qb__smaller(qb__round_up(slices, variant->step), variant->most),
-                        .thinner = qb__thinner_even,
-                        .cap = offer->space.cap};
-out:
-    return status;
+    qb_status status = qb__choose(&question, &choice);
+    return status == QB_OK ? make_offer(plan, NULL, offer) : status;
+}
+
+/* As for a single slice; nothing where a kernel was named, or the usual one is it. */
+static qb_status decide_single(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
+    (void)task, (void)env;
+    qb__fbp *fbp = plan;
+    qb__question question = qb__fbp_question(fbp);
+    const qb__variant *usual = &fbp->variant->head;
+    qb__choice choice;
+    question.slices = 1;
+    if (question.id) return QB_OK;
+    qb_status status = qb__choose(&question, &choice);
+    if (status != QB_OK || choice.variant->step >= usual->step) return status;
+    qb__fbp_take_kernel(fbp, choice.variant);
+    return make_offer(fbp, usual, offer);
 }
 
 static qb__room memory(void *state, const qb__cut *cut) {
@@ -129,26 +151,33 @@ static size_t scratch(void *state, const qb__cut *cut) {
     return qb__fbp_scratch(((on_cpu *)state)->fbp, cut->slices);
 }
 
-/* Rough costs of one thread where nothing has been measured on this machine. */
+/* In one thread. */
 static double filter_seconds(const qb__fbp *fbp, size_t slices) {
-    return (double)qb__filter_length(fbp->filter) * (double)slices * (double)fbp->info->views / 0.4e9;
+    return (double)qb__filter_length(fbp->filter) * (double)slices * (double)fbp->info->views /
+           qb__rate(QB__RATE_FILTER, 0.4e9);
 }
 
+/* What is done for a pixel of a view is shared by the vectors of its slices. */
+static double narrow(const qb__variant *variant, double lanes) {
+    return variant->step ? 1 + 0.3 * variant->step / lanes : 1;
+}
+
+/* Of all updates, those of lanes without a slice counted: the rates are of 64 slices. */
 static double backproject_seconds(const qb__fbp *fbp, size_t slices) {
-    const double updates = (double)fbp->grid.n[0] * (double)fbp->grid.n[1] * (double)slices * (double)fbp->info->views;
-    return updates / (fbp->variant->head.speed * 1e9);
-}
-
-static double seconds(void *state, const qb__cut *cut) {
-    (void)cut;
-    const qb__fbp *fbp = ((on_cpu *)state)->fbp;
-    const size_t slices = fbp->sweep ? fbp->sweep_count : fbp->grid.n[2];
-    return (filter_seconds(fbp, slices) + backproject_seconds(fbp, slices)) / fbp->threads;
+    enum { USUAL = 64 };
+    const qb__variant *variant = &fbp->variant->head;
+    const double lanes = qb__fbp_lanes(fbp, slices), usual = fmin(USUAL, variant->most ? variant->most : USUAL);
+    const double updates = (double)fbp->grid.n[0] * (double)fbp->grid.n[1] * lanes * (double)fbp->info->views;
+    return updates / qb__speed(variant) * narrow(variant, lanes) / narrow(variant, usual);
 }
 
 static void tell(void *state, const qb_env *env) {
-    const qb__fbp *fbp = ((on_cpu *)state)->fbp;
+    const on_cpu *cpu = state;
+    const qb__fbp *fbp = cpu->fbp;
     qb__fbp_tell_accuracy(fbp, fbp->variant->head.accuracy, env);
+    if (cpu->instead_of)
+        qb__warn(env, "memory is too small for %u slices at a time, as %s takes them: %s takes one by one, and longer",
+                 cpu->instead_of->step, cpu->instead_of->id, fbp->variant->head.id);
 }
 
 static size_t filter_tasks(void *self, size_t chunk) {
@@ -186,7 +215,7 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
     (void)source;
     const qb__fbp *fbp = ((on_cpu *)state)->fbp;
     const size_t slice = fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
-    const size_t last = qb__cut_last(cut, fbp->sweep ? 1 : fbp->grid.n[2]);
+    const size_t last = qb__cut_last(cut, cut->count);
     stages[0] = (qb__stage){.name = "filter",
                             .self = state,
                             .slots = cut->slots,
@@ -219,24 +248,18 @@ static void describe(void *state, const qb__cut *cut, cJSON *plan) {
     cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(fbp->variant->head.accuracy));
     cJSON_AddStringToObject(plan, "device", "cpu");
     const qb__question question = qb__fbp_question(fbp);
-    cJSON_AddItemToObject(plan, "why", qb__why(&question));
+    qb__tell_why(&question, plan);
 }
 
 static const char *kernel(void *state) {
     return ((on_cpu *)state)->fbp->variant->head.id;
 }
 
-const qb__engine qb__fbp_cpu = {
-    .name = "cpu",
-    .place = "this computer",
-    .decide = decide,
-    .memory = memory,
-    .scratch = scratch,
-    .seconds = seconds,
-    .tell = tell,
-    .stages = stages,
-    .open = open_cpu,
-    .describe = describe,
-    .kernel = kernel,
-    .destroy = qb__free,
-};
+#define ENGINE(...)                                                                                \
+    {                                                                                              \
+        .name = "cpu", .place = "this computer", .memory = memory, .scratch = scratch,             \
+        .tell = tell, .stages = stages, .open = open_cpu, .describe = describe, .kernel = kernel,  \
+        .destroy = qb__free, __VA_ARGS__                                                           \
+    }
+const qb__engine qb__fbp_cpu = ENGINE(.decide = decide);
+const qb__engine qb__fbp_cpu_single = ENGINE(.decide = decide_single, .last = true);

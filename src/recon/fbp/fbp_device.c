@@ -11,8 +11,8 @@ size_t qb__fbp_slab_slice(const qb__fbp *fbp) {
     return fbp->grid.n[0] * fbp->grid.n[1] * sizeof(float);
 }
 
-size_t qb__fbp_raw_slice(const qb__fbp *fbp) {
-    return fbp->info->views * qb__fbp_raw_row(fbp);
+size_t qb__fbp_up_slice(const qb__fbp *fbp) {
+    return fbp->info->views * (fbp->level.maps ? fbp->info->columns * sizeof(float) : qb__fbp_raw_row(fbp));
 }
 
 size_t qb__fbp_share(const qb__fbp_devices *gpu, size_t slices, size_t p, size_t *first) {
@@ -45,9 +45,9 @@ static qb_status upload_run(void *self, size_t chunk, size_t task, int worker, c
     (void)task, (void)worker;
     qb__fbp_devices *gpu = self;
     const qb__fbp_slot *raw = out;
-    if (gpu->from) return finish(gpu, qb__fbp_device_take(gpu, chunk, raw->memory[0]), UP);
+    if (gpu->arrays.from) return finish(gpu, qb__fbp_device_take(gpu, chunk, raw->memory[0]), UP);
     size_t slices = qb__fbp_chunk_slices(gpu->fbp, chunk), first;
-    size_t slice_bytes = qb__fbp_raw_slice(gpu->fbp);
+    size_t slice_bytes = qb__fbp_up_slice(gpu->fbp);
     qb_status status = QB_OK;
     for (size_t p = 0; p < gpu->parts && status == QB_OK; p++) {
         size_t n = qb__fbp_share(gpu, slices, p, &first);
@@ -70,12 +70,13 @@ static work work_of(qb__fbp_devices *gpu, size_t chunk, size_t p, const qb__fbp_
     const qb__fbp *fbp = gpu->fbp;
     size_t columns = fbp->info->columns, first;
     size_t slices = qb__fbp_share(gpu, qb__fbp_chunk_slices(fbp, chunk), p, &first);
+    const bool by_slices = fbp->step > 1 || fbp->level.maps; /* [slice][view][column] */
     return (work){.part = &gpu->part[p],
                   .raw = {.memory = raw->memory[p],
-                          .view_stride = columns * (fbp->step > 1 ? 1 : slices),
-                          .slice_stride = columns * (fbp->step > 1 ? fbp->info->views : 1)},
+                          .view_stride = columns * (by_slices ? 1 : slices),
+                          .slice_stride = columns * (by_slices ? fbp->info->views : 1)},
                   .slices = (unsigned)slices,
-                  .row0 = qb__fbp_chunk_row(fbp, chunk) - fbp->first_row + first * fbp->step};
+                  .row0 = qb__fbp_chunk_row(fbp, chunk) - qb__prepare_first_row(gpu->run->prepare) + first * fbp->step};
 }
 
 /* Filtering that only measures is under way on all devices before anyone waits for what it finds.
@@ -84,7 +85,7 @@ static qb_status reconstruct_run(void *self, size_t chunk, size_t task, int work
                                  void *out) {
     (void)task, (void)worker;
     qb__fbp_devices *gpu = self;
-    const qb__bp_parallel_device_variant *variant = qb__bp_parallel_on_device(gpu->choice.variant);
+    const qb__bp_parallel_device_variant *variant = qb__bp_parallel_on_device(gpu->pick.choice.variant);
     const qb__fbp_slot *slab = out;
     const size_t step = gpu->fbp->step;
     qb_status status = QB_OK;
@@ -110,15 +111,17 @@ static qb_status download_run(void *self, size_t chunk, size_t task, int worker,
     (void)task, (void)worker;
     qb__fbp_devices *gpu = self;
     const qb__fbp_slot *slab = in;
-    if (gpu->to) return finish(gpu, qb__fbp_device_put(gpu, chunk, slab->memory[0]), DOWN);
-    size_t slices = qb__fbp_chunk_slices(gpu->fbp, chunk), first;
-    size_t slice_bytes = qb__fbp_slab_slice(gpu->fbp);
+    size_t slices = qb__fbp_chunk_slices(gpu->fbp, chunk), first = chunk * gpu->fbp->reader.cut.slices;
+    if (gpu->arrays.to)
+        return finish(gpu, qb__device_arrays_put(&gpu->arrays, gpu->part[0].down, slab->memory[0], first, slices,
+                                                 gpu->fbp->grid.n), DOWN);
+    size_t slice_bytes = qb__down_host(&gpu->way_down, 1);
     qb_status status = QB_OK;
     for (size_t p = 0; p < gpu->parts && status == QB_OK; p++) {
         size_t n = qb__fbp_share(gpu, slices, p, &first);
         if (n == 0) continue;
-        status = qb__memory_download(gpu->part[p].down, slab->memory[p], 0,
-                                     (char *)out + first * slice_bytes, n * slice_bytes);
+        status = qb__down_run(&gpu->way_down, gpu->part[p].convert, gpu->part[p].down, slab->memory[p], n,
+                              (char *)out + first * slice_bytes);
     }
     return finish(gpu, status, DOWN);
 }
@@ -160,54 +163,41 @@ static qb__slot_maker page_locked(qb__fbp_devices *gpu, int number) {
     return qb__locked_slots(ring);
 }
 
-/* Slots that only count: what they stand for is in place. */
-static qb_status create_token(void *self, size_t bytes, void **slot) {
-    (void)self, (void)bytes;
-    return qb__alloc(1, 1, slot);
-}
-
-static void destroy_token(void *self, void *slot) {
-    (void)self;
-    qb__free(slot);
-}
-
-static const qb__slot_maker tokens = {NULL, create_token, destroy_token};
-
 static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
     qb__fbp_devices *gpu = state;
-    const size_t raw = qb__fbp_raw_slice(gpu->fbp), slab = qb__fbp_slab_slice(gpu->fbp);
-    *source = gpu->from ? tokens : page_locked(gpu, QB__RING_READ);
-    stages[0] = (qb__stage){.name = "upload",
-                            .self = gpu,
-                            .blocking = true,
-                            .slots = cut->slots,
-                            .maker = on_devices(gpu, QB__RING_RAW, raw),
-                            .run = upload_run};
-    stages[1] = (qb__stage){.name = "reconstruct",
-                            .self = gpu,
-                            .blocking = true,
-                            .slots = cut->slots,
-                            .maker = on_devices(gpu, QB__RING_SLABS, slab),
-                            .run = reconstruct_run};
-    stages[2] = (qb__stage){.name = "download",
-                            .self = gpu,
-                            .blocking = true,
-                            .slots = cut->slots,
-                            .slot_bytes = gpu->to ? 1 : cut->slices * slab,
-                            .maker = gpu->to ? tokens : page_locked(gpu, QB__RING_DOWN),
-                            .run = download_run};
-    return 3;
+    const size_t up = qb__fbp_up_slice(gpu->fbp), slab = qb__fbp_slab_slice(gpu->fbp);
+    const qb__slot_maker host = gpu->arrays.from ? qb__token_slots : page_locked(gpu, QB__RING_READ);
+    int count = 0;
+    if (gpu->fbp->level.maps)
+        stages[count++] = qb__fbp_device_level(gpu, cut, host);
+    else
+        *source = host;
+    stages[count++] = (qb__stage){.name = "upload",
+                                  .self = gpu,
+                                  .blocking = true,
+                                  .slots = cut->slots,
+                                  .maker = on_devices(gpu, QB__RING_RAW, up),
+                                  .run = upload_run};
+    stages[count++] = (qb__stage){.name = "reconstruct",
+                                  .self = gpu,
+                                  .blocking = true,
+                                  .slots = cut->slots,
+                                  .maker = on_devices(gpu, QB__RING_SLABS, slab),
+                                  .run = reconstruct_run};
+    stages[count++] = (qb__stage){.name = "download",
+                                  .self = gpu,
+                                  .blocking = true,
+                                  .slots = cut->slots,
+                                  .slot_bytes = gpu->arrays.to ? 1 : qb__down_host(&gpu->way_down, cut->slices),
+                                  .maker = gpu->arrays.to ? qb__token_slots : page_locked(gpu, QB__RING_DOWN),
+                                  .run = download_run};
+    return count;
 }
 
 /* ---- the row ---- */
 
-static size_t scratch(void *state, const qb__cut *cut) {
-    (void)state, (void)cut;
-    return 0;
-}
-
 static const char *kernel(void *state) {
-    return ((qb__fbp_devices *)state)->choice.variant->id;
+    return ((qb__fbp_devices *)state)->pick.choice.variant->id;
 }
 
 const qb__engine qb__fbp_device = {
@@ -215,7 +205,7 @@ const qb__engine qb__fbp_device = {
     .place = "the device",
     .decide = qb__fbp_device_decide,
     .memory = qb__fbp_device_memory,
-    .scratch = scratch,
+    .scratch = qb__fbp_device_scratch,
     .least = qb__fbp_device_least,
     .seconds = qb__fbp_device_seconds,
     .start = qb__fbp_device_start,

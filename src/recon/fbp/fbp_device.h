@@ -4,10 +4,9 @@
 
 #include "kernels/bp_parallel/device_pass.h"
 #include "kernels/filter/filter_device.h"
-#include "planner/choose.h"
-#include "planner/device_costs.h"
-#include "planner/device_select.h"
-#include "io/tensor_device.h"
+#include "planner/device_pick.h"
+#include "recon/device_arrays.h"
+#include "recon/device_down.h"
 #include "recon/fbp/fbp.h"
 #include "recon/locked_ring.h"
 
@@ -20,6 +19,7 @@ typedef struct qb__fbp_part {
     qb__queue *up, *compute, *down;
     qb__bp_parallel_problem problem; /* with the largest values of this part's pass, if measured */
     qb__device_pass pass;
+    qb__convert *convert; /* of slices on their way down; NULL: they come as floats */
 } qb__fbp_part;
 
 /* A slot on the devices: the raw numbers, or the slices, of each part. */
@@ -40,18 +40,16 @@ enum { QB__RING_READ, QB__RING_RAW, QB__RING_SLABS, QB__RING_DOWN, QB__RINGS };
 /* Decided by fbp_device_plan.c, opened and closed by fbp_device_open.c, rings by their own makers. */
 struct qb__fbp_devices {
     const qb__fbp *fbp;
-    qb__device_set set;
-    size_t parts; /* devices that share a chunk */
-    qb__choice choice;
+    qb__device_pick pick;
+    size_t parts;                    /* devices that share a chunk */
     qb__bp_parallel_problem problem; /* fbp's, its largest values said to be known: see measure */
-    qb__device_costs costs;
-    bool compiled;                   /* the kernel's programs are in the cache */
     bool measure;                    /* they are not, the kernel needs them: each pass finds them */
+    qb__down way_down;
     qb__fbp_part part[QB__DEVICES_MAX];
     qb__fbp_ring ring[QB__RINGS];
     /* while running */
     qb__fbp *plan;                 /* the same as fbp, to leave reading to these here */
-    qb__tensor_device *from, *to;  /* arrays in this device's memory, used in place; NULL = none */
+    qb__device_arrays arrays;      /* used in place */
     const qb__running *run;
     qb__cut cut;
 };
@@ -61,7 +59,6 @@ struct qb__fbp_devices {
 /* fbp_device_plan.c */
 qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *env,
                                 qb__offer *offer);
-qb__question qb__fbp_device_question(const qb__fbp_devices *gpu);
 qb__room qb__fbp_device_memory(void *state, const qb__cut *cut);
 double qb__fbp_device_seconds(void *state, const qb__cut *cut);
 double qb__fbp_device_start(void *state);
@@ -76,19 +73,21 @@ qb_status qb__fbp_device_finish(void *state, cJSON *report, qb__prep_counts *cou
 void qb__fbp_device_close(void *state);
 void qb__fbp_device_destroy(void *state);
 
-/* fbp_device_arrays.c: arrays in the memory of the device that computes. Which are used in place, once
- * the queues are there; whatever the caller has queued for them comes first. */
-bool qb__fbp_device_has(const qb__fbp_devices *gpu, const qb__tensor_device *array);
-qb_status qb__fbp_device_attach(qb__fbp_devices *gpu);
-void qb__fbp_device_detach(qb__fbp_devices *gpu);
-/* A chunk's raw numbers into a slot; its slices out of one, to where they belong. */
-qb_status qb__fbp_device_take(qb__fbp_devices *gpu, size_t chunk, qb__memory *raw);
-qb_status qb__fbp_device_put(qb__fbp_devices *gpu, size_t chunk, const qb__memory *slab);
+/* fbp_device_arrays.c: projections that are in the memory of the device that computes. Where they are, or NULL:
+ * rows that are resampled pass the CPU. */
+qb__tensor_device *qb__fbp_device_has(const qb__fbp_devices *gpu);
+/* A chunk's raw numbers into a slot. */
+qb_status qb__fbp_device_take(const qb__fbp_devices *gpu, size_t chunk, qb__memory *raw);
 
 /* Slices of `slices` that part p has, the first of them in *first. */
 size_t qb__fbp_share(const qb__fbp_devices *gpu, size_t slices, size_t p, size_t *first);
-/* Bytes of a slab's slice, of the raw numbers of one. */
+/* Bytes of a slab's slice, of what goes up for one: raw numbers, or line integrals of level rows. */
 size_t qb__fbp_slab_slice(const qb__fbp *fbp);
-size_t qb__fbp_raw_slice(const qb__fbp *fbp);
+size_t qb__fbp_up_slice(const qb__fbp *fbp);
+
+/* fbp_device_level.c: the CPU's stage before the upload where rows are resampled; its slots, page-locked, hold
+ * float [slice][view][column]. */
+qb__stage qb__fbp_device_level(qb__fbp_devices *gpu, const qb__cut *cut, qb__slot_maker maker);
+size_t qb__fbp_device_scratch(void *state, const qb__cut *cut); /* of a thread, for it; a row of the engine's table */
 
 #endif

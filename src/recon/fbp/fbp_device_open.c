@@ -8,31 +8,40 @@
 #include "planner/choose.h"
 #include "recon/fbp/fbp_device.h"
 
-static qb_status open_filter(const qb__fbp_devices *gpu, qb__fbp_part *part) {
+/* Raw numbers are prepared there; rows that the CPU has resampled are line integrals already. */
+static qb__device_prep prep_of(const qb__fbp_devices *gpu) {
     const qb__fbp *fbp = gpu->fbp;
     const qb__prep *steps = qb__prepare_steps(gpu->run->prepare);
-    qb__device_prep prep = {.quantity = steps->quantity,
-                            .dtype = steps->dtype,
+    qb__device_prep prep = {.quantity = QB_LINE_INTEGRAL,
+                            .dtype = QB_F32,
                             .views = fbp->info->views,
                             .weights = fbp->weights,
-                            .air = steps->air,
                             .rows = qb__prepare_rows_held(gpu->run->prepare),
-                            .dark = steps->dark,
-                            .gain = steps->gain,
                             .floor = steps->floor,
                             .share = fbp->share,
                             .columns = fbp->info->columns,
                             .before = fbp->fan.before};
-    qb__filter_spectrum spectrum;
+    if (fbp->level.maps) return prep;
+    prep.quantity = steps->quantity;
+    prep.dtype = steps->dtype;
+    prep.air = steps->air;
+    prep.dark = steps->dark;
+    prep.gain = steps->gain;
     qb__prep_define(steps, &prep.steps);
-    qb__filter_describe(fbp->filter, &spectrum);
+    return prep;
+}
+
+static qb_status open_filter(const qb__fbp_devices *gpu, qb__fbp_part *part) {
+    const qb__device_prep prep = prep_of(gpu);
+    qb__filter_spectrum spectrum;
+    qb__filter_describe(gpu->fbp->filter, &spectrum);
     return qb__device_filter_create(part->device, &spectrum, &prep, QB__FILTER_AUTO,
                                     &part->pass.filter);
 }
 
 static qb_status open_pass(const qb__fbp_devices *gpu, qb__fbp_part *part, unsigned slices) {
     const qb__fbp *fbp = gpu->fbp;
-    const qb__bp_parallel_device_variant *variant = qb__bp_parallel_on_device(gpu->choice.variant);
+    const qb__bp_parallel_device_variant *variant = qb__bp_parallel_on_device(gpu->pick.choice.variant);
     qb__device_pass *pass = &part->pass;
     size_t views = fbp->info->views, stride = qb__fbp_row_stride(fbp);
     qb_status status;
@@ -40,7 +49,7 @@ static qb_status open_pass(const qb__fbp_devices *gpu, qb__fbp_part *part, unsig
     pass->variant = variant;
     pass->views = views;
     pass->block = gpu->cut.views;
-    pass->number_bytes = qb_dtype_size(fbp->info->dtype);
+    pass->number_bytes = fbp->level.maps ? sizeof(float) : qb_dtype_size(fbp->info->dtype);
     pass->rows.slice_stride = stride;
     if (gpu->measure) {
         QB__TRY(qb__alloc(slices, sizeof(float), &pass->largest));
@@ -48,14 +57,14 @@ static qb_status open_pass(const qb__fbp_devices *gpu, qb__fbp_part *part, unsig
                                         &pass->measure));
         part->problem.largest = pass->largest;
     }
-    QB__TRY(variant->plan(part->device, &part->problem, slices, gpu->choice.values, &pass->plan));
+    QB__TRY(variant->plan(part->device, &part->problem, slices, gpu->pick.choice.values, &pass->plan));
     QB__TRY(open_filter(gpu, part));
     QB__TRY(qb__memory_create(part->device, gpu->cut.views * slices * stride * sizeof(float),
                               &pass->rows.memory));
     QB__TRY(qb__memory_create(part->device,
                               variant->packed_bytes(&part->problem,
                                                     qb__variant_padded(&variant->head, slices),
-                                                    gpu->choice.values),
+                                                    gpu->pick.choice.values),
                               &pass->packed));
 out:
     return status;
@@ -68,6 +77,7 @@ static qb_status open_part(const qb__fbp_devices *gpu, qb__fbp_part *part) {
     QB__TRY(qb__queue_create(part->device, &part->compute));
     QB__TRY(qb__queue_create(part->device, &part->down));
     QB__TRY(open_pass(gpu, part, (unsigned)slices));
+    QB__TRY(qb__down_open(&gpu->way_down, part->device, part->down, gpu->run->volume, slices, &part->convert));
 out:
     return status;
 }
@@ -77,10 +87,14 @@ qb_status qb__fbp_device_open(void *state, const qb__cut *cut, const qb__running
     qb_status status = QB_OK;
     gpu->run = run;
     gpu->cut = *cut;
-    if (!gpu->set.env) qb__compile_watch(&gpu->set, run->env);
+    qb__device_pick_begin(&gpu->pick, run->env);
     for (size_t p = 0; p < gpu->parts && status == QB_OK; p++)
         status = open_part(gpu, &gpu->part[p]);
-    return status == QB_OK ? qb__fbp_device_attach(gpu) : status;
+    if (status == QB_OK)
+        status = qb__device_arrays_attach(&gpu->arrays, qb__fbp_device_has(gpu), gpu->part[0].device, gpu->part[0].up,
+                                          gpu->part[0].down, run);
+    qb__fbp_leave_reading(gpu->plan, gpu->arrays.from != NULL);
+    return status;
 }
 
 static void close_part(qb__fbp_part *part) {
@@ -93,19 +107,21 @@ static void close_part(qb__fbp_part *part) {
     qb__rows_largest_destroy(pass->measure);
     qb__memory_destroy(pass->rows.memory);
     qb__memory_destroy(pass->packed);
+    qb__convert_destroy(part->convert);
     qb__free(pass->largest);
     *part = (qb__fbp_part){.device = part->device};
 }
 
 void qb__fbp_device_close(void *state) {
     qb__fbp_devices *gpu = state;
-    qb__fbp_device_detach(gpu);
+    qb__fbp_leave_reading(gpu->plan, false);
+    qb__device_arrays_detach(&gpu->arrays, gpu->run);
     for (size_t p = 0; p < gpu->parts; p++) close_part(&gpu->part[p]);
 }
 
 void qb__fbp_device_destroy(void *state) {
     qb__fbp_devices *gpu = state;
-    qb__device_set_close(&gpu->set);
+    qb__device_pick_close(&gpu->pick);
     qb__free(gpu);
 }
 
@@ -114,7 +130,7 @@ void qb__fbp_device_destroy(void *state) {
 static const char *remedy(const qb__fbp_devices *gpu, char *text, size_t size) {
     const qb__fbp *fbp = gpu->fbp;
     const qb__device_info *info = qb__device_info_of(gpu->part[0].device);
-    qb__question question = qb__fbp_device_question(gpu);
+    qb__question question = gpu->pick.question;
     qb__choice high;
     question.accuracy = QB_ACCURACY_HIGH;
     if (!question.id && qb__choose(&question, &high) == QB_OK &&
@@ -146,12 +162,13 @@ static qb_status count(qb__fbp_devices *gpu, qb__prep_counts *counts) {
         unsigned rounds = qb__device_pass_rounds(&part->pass);
         qb__device_filter_counts found;
         qb_status status = qb__device_filter_found(part->pass.filter, part->compute, &found);
+        if (status == QB_OK) status = qb__down_count(part->convert, part->down, gpu->run->volume);
         if (status != QB_OK) return status;
         counts->clamped += found.clamped / rounds;
         counts->not_finite += found.not_finite / rounds;
         counts->dead += found.dead / rounds;
     }
-    counts->values += (uint64_t)fbp->info->views * fbp->info->columns * fbp->grid.n[2];
+    if (fbp->level.maps == 0) counts->values += (uint64_t)fbp->info->views * fbp->info->columns * fbp->grid.n[2];
     return QB_OK;
 }
 
@@ -159,8 +176,6 @@ qb_status qb__fbp_device_finish(void *state, cJSON *report, qb__prep_counts *cou
     qb__fbp_devices *gpu = state;
     qb_status status = report ? count(gpu, counts) : QB_OK;
     if (report && status == QB_OK) tell_faint(gpu);
-    qb__compile_done(&gpu->set, status == QB_OK ? report : NULL);
-    if (report && status == QB_OK)
-        qb__programs_note(gpu->part[0].device, gpu->choice.variant->id);
+    qb__device_pick_done(&gpu->pick, status == QB_OK ? report : NULL);
     return status;
 }

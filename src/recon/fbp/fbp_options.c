@@ -5,9 +5,9 @@
 #define ROW(...) QB__ROW(qb_fbp_options, __VA_ARGS__)
 
 const qb_param qb_fbp_params[] = {
-    ROW(center, QB_PARAM_TEXT, "auto|METHOD|middle|COLUMN|A:B:STEP", "auto", NULL, 0, 0,
+    ROW(center, QB_PARAM_TEXT, "auto|METHOD|middle|stated|COLUMN|A:B:STEP", "auto", NULL, 0, 0,
         "rotation axis: a column (pixel centres at integers), a way to find it (auto, "
-        "registration, overlap, sharpness, mass), middle, or a sweep of one slice, on the CPU"),
+        "registration, overlap, sharpness, mass), middle, what the file has stated, or a sweep of one slice, on the CPU"),
     ROW(search, QB_PARAM_TEXT, "A:B", NULL, NULL, 0, 0,
         "columns between which the axis is looked for; default: the whole width"),
     ROW(slices, QB_PARAM_TEXT, "A:B[:S]", NULL, NULL, 0, 0,
@@ -35,5 +35,6 @@ const qb_param qb_fbp_params[] = {
     {"geometry", QB_PARAM_TEXT, offsetof(qb_fbp_options, geometry), "FILE", NULL, NULL, 0, 0,
      "where rays and detector are, instead of angles, --center and --tilt: quickbeam JSON, RTK XML, a 3x4 matrix "
      "per view", 'g'},
+    QB__KEEP_ROWS(qb_fbp_options),
     QB_PARAMS_END(qb_fbp_options, geometry),
 };

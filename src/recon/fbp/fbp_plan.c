@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "center/center.h"
 #include "geometry/parallel.h"
+#include "job/contact_sheet.h"
 #include "job/describe.h"
 #include "planner/choose.h"
 #include "recon/fbp/fbp_device.h"
@@ -42,9 +43,11 @@ static qb_status decide_center(qb__fbp *fbp) {
                             fbp->options->search ? "search" : "center", fbp->options->geometry);
         return QB_OK;
     }
-    if (strcmp(text, "middle") == 0) {
-        fbp->center = last / 2;
-        return QB_OK;
+    double named;
+    qb_status status = qb__center_named(text, fbp->info, &named);
+    if (status != QB_OK || !isnan(named)) {
+        fbp->center = named;
+        return status;
     }
     if (qb__center_names_method(text)) {
         if (!fbp->found) fbp->center = NAN;
@@ -57,7 +60,7 @@ static qb_status decide_center(qb__fbp *fbp) {
     if (stop == text)
         return qb__fail(
             QB_BAD_ARGUMENT,
-            "--center %s is neither a column nor one of auto, " QB__CENTER_FINDERS(", ") ", middle",
+            "--center %s is neither a column nor one of auto, " QB__CENTER_FINDERS(", ") ", middle, stated",
             text);
     fbp->center = column;
     if (*stop == ':') {
@@ -86,7 +89,7 @@ static qb_status decide_center(qb__fbp *fbp) {
                             text, fbp->output->output);
         if (qb__observed(fbp->output))
             return qb__fail(QB_BAD_ARGUMENT,
-                            "--center %s: a sweep is pictures itself: --preview shows a volume",
+                            "--center %s: a sweep makes a contact sheet of its own: --preview shows a volume",
                             text);
         fbp->sweep_count = (size_t)floor((end - fbp->center) / fbp->sweep_step + 1e-6) + 1;
     } else if (*stop) {
@@ -102,13 +105,10 @@ static qb_status decide_center(qb__fbp *fbp) {
 static qb_status decide_turn(qb__fbp *fbp) {
     const qb_scan_info *info = fbp->info;
     double last = fbp->center + (fbp->sweep ? (double)(fbp->sweep_count - 1) * fbp->sweep_step : 0);
-    qb_status status = qb__turns_fully(info->views, info->angles, &fbp->full_turn);
+    qb_status status = qb__half_fan_of_views(info->views, info->angles, info->columns, qb__level_column(&fbp->level, fbp->center),
+                                             qb__level_column(&fbp->level, last), &fbp->fan);
     if (status != QB_OK) return status;
-    fbp->fan = (qb__half_fan){.columns = info->columns};
-    if (fbp->full_turn && !isnan(fbp->center)) /* else when it is found */
-        fbp->fan = qb__half_fan_of(info->columns, qb__level_column(&fbp->level, fbp->center),
-                                   qb__level_column(&fbp->level, last));
-    fbp->width = fbp->fan.before + info->columns + fbp->fan.after;
+    fbp->width = qb__half_fan_width(&fbp->fan);
     return fbp->fan.used ? qb__alloc(info->columns, sizeof *fbp->share, &fbp->share) : QB_OK;
 }
 
@@ -175,6 +175,15 @@ qb__question qb__fbp_question(const qb__fbp *fbp) {
                           .id = fbp->options->kernel};
 }
 
+void qb__fbp_take_kernel(qb__fbp *fbp, const qb__variant *variant) {
+    fbp->variant = (const qb__bp_parallel_variant *)variant;
+}
+
+void qb__fbp_take_axis(qb__fbp *fbp, double column) {
+    fbp->center = column;
+    fbp->found = true;
+}
+
 /* What the CPU's single slices are made with (fbp_slice.c), and its volume where it computes that:
  * the same bits, whatever a device is asked for. */
 static qb_status decide_kernel(qb__fbp *fbp) {
@@ -183,7 +192,7 @@ static qb_status decide_kernel(qb__fbp *fbp) {
     if (question.interp == QB_INTERP_OVERSAMPLE) question.interp = QB_INTERP_LINEAR;
     if (question.id && qb__kernel_of_device(question.id)) question.id = NULL;
     qb_status status = qb__choose(&question, &choice);
-    fbp->variant = (const qb__bp_parallel_variant *)choice.variant;
+    qb__fbp_take_kernel(fbp, choice.variant);
     return status;
 }
 
@@ -276,6 +285,12 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     if (!isnan(fbp->center)) tell_outside(fbp, env, json);
     qb__fbp_tell_level(fbp, env, json);
     decision->instead = fbp->sweep;
+    decision->resume = options->resume;
+    decision->checkpoint = options->checkpoint;
+    decision->axis = isnan(fbp->center) ? 0 : fbp->center;
+    decision->times = fbp->sweep_count;
+    if (fbp->sweep) decision->more = qb__contact_sheet_bytes(fbp->sweep_count, fbp->grid.n[0], fbp->grid.n[1]);
+    if (isnan(fbp->center)) decision->begin_seconds = qb__center_seconds(fbp->info, options->center, fbp->threads);
 out:
     return status;
 }

@@ -12,11 +12,11 @@ enum { READ_VIEWS = 128, READ_BYTES = 128 << 20 };
 
 size_t qb__fbp_chunk_slices(const qb__fbp *fbp, size_t chunk) {
     size_t size = fbp->reader.cut.slices, first = chunk * size;
-    return qb__smaller(size, fbp->grid.n[2] - first);
+    return qb__smaller(size, fbp->reader.cut.count - first);
 }
 
 size_t qb__fbp_chunk_row(const qb__fbp *fbp, size_t chunk) {
-    return fbp->first_row + chunk * fbp->reader.cut.slices * fbp->step;
+    return fbp->first_row + (fbp->reader.cut.first + chunk * fbp->reader.cut.slices) * fbp->step;
 }
 
 size_t qb__fbp_raw_row(const qb__fbp *fbp) {
@@ -46,6 +46,11 @@ size_t qb__fbp_raw_rows(const qb__fbp *fbp, size_t slices) {
     return fbp->level.maps ? qb__leveled_most(&fbp->leveled, (slices - 1) * fbp->step + 1) : slices;
 }
 
+void qb__fbp_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1) {
+    const qb__fbp *fbp = plan;
+    qb__fbp_window(fbp, fbp->first_row + first * fbp->step, count, row0, row1);
+}
+
 void qb__fbp_window(const qb__fbp *fbp, size_t first_row, size_t slices, size_t *first, size_t *end) {
     *first = first_row;
     *end = first_row + (slices - 1) * fbp->step + 1;
@@ -58,7 +63,7 @@ void qb__fbp_window(const qb__fbp *fbp, size_t first_row, size_t slices, size_t 
 size_t qb__fbp_spend(void *plan, const qb__cut *cut, size_t left) {
     qb__fbp *fbp = plan;
     const qb_scan_info *info = fbp->info;
-    size_t rows = (fbp->grid.n[2] - 1) * fbp->step + 1, bytes = info->views * qb__fbp_raw_row(fbp);
+    size_t rows = (cut->count - 1) * fbp->step + 1, bytes = info->views * qb__fbp_raw_row(fbp);
     size_t per_chunk = cut->slices * fbp->step, fit = left / bytes;
     size_t wanted = fit < rows ? fit / per_chunk * per_chunk : rows;
     bool helps = !fbp->level.maps && info->chunk_rows > 1 && cut->slabs > 1 && wanted > per_chunk;
@@ -84,7 +89,7 @@ void qb__fbp_close(void *plan) {
 /* Storage in pieces of many rows is read once: as many rows as fit, of all views, kept until used. */
 static qb_status fill_cache(qb__fbp *fbp, size_t row) {
     qb__fbp_reader *reader = &fbp->reader;
-    size_t last = fbp->first_row + (fbp->grid.n[2] - 1) * fbp->step + 1;
+    size_t last = fbp->first_row + (reader->cut.first + reader->cut.count - 1) * fbp->step + 1;
     reader->cache_first = row;
     reader->cache_end = qb__smaller(row + reader->cache_rows, last);
     return qb_scan_read(fbp->scan, 0, fbp->info->views, row, reader->cache_end, reader->cache);
@@ -161,7 +166,7 @@ int qb__fbp_stages(void *plan, const qb__cut *cut, qb__stage *stages) {
                             .blocking = true,
                             .slots = cut->slots,
                             .slot_bytes = qb__fbp_raw_rows(fbp, cut->slices) * slice,
-                            .last_bytes = qb__fbp_raw_rows(fbp, qb__cut_last(cut, fbp->grid.n[2])) * slice,
+                            .last_bytes = qb__fbp_raw_rows(fbp, qb__cut_last(cut, cut->count)) * slice,
                             .tasks = read_tasks,
                             .run = read_run};
     return 1;

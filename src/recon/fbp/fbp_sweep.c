@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "io/outputs.h"
 #include "io/writer.h"
+#include "job/contact_sheet.h"
 #include "recon/fbp/fbp.h"
 
 enum { NAME_ROOM = 4096 };
@@ -102,6 +103,28 @@ static greys range_of(const qb__fbp *fbp, const float *image, size_t count) {
     return r;
 }
 
+static const char sheet_name[] = "contact_sheet.png";
+
+/* All slices side by side, under their columns: the one that is sharpest is seen at a glance. */
+static qb_status write_sheet(const qb__fbp *fbp, const qb__running *run, qb__contact_sheet *sheet, const char *folder) {
+    const char *units = qb__volume_units(fbp->options->hu, fbp->info->pixel_size > 0);
+    char path[NAME_ROOM];
+    qb__greys window;
+    qb__print(path, sizeof path, "%s/%s", folder, sheet_name);
+    qb_status status = qb__contact_sheet_write(sheet, fbp->output->window, units, path, &window);
+    if (status == QB_UNSUPPORTED) { /* a build without PNG */
+        qb__info(run->env, "no contact sheet: %s", qb_detail());
+        return QB_OK;
+    }
+    if (status != QB_OK) return status;
+    cJSON *json = cJSON_AddObjectToObject(run->report, "contact_sheet");
+    const char *named = fbp->output->output, *slash = named[strlen(named) - 1] == '/' ? "" : "/";
+    qb__print(path, sizeof path, "%s%s%s", named, slash, sheet_name);
+    cJSON_AddStringToObject(json, "file", path);
+    qb__greys_report(&window, json);
+    return QB_OK;
+}
+
 qb_status qb__fbp_sweep(void *plan, const qb__running *run) {
     qb__fbp *fbp = plan;
     const qb_env *env = run->env;
@@ -111,9 +134,12 @@ qb_status qb__fbp_sweep(void *plan, const qb__running *run) {
     qb__info(env, "sweep of slice %zu", sweep_row(fbp));
     size_t pixels = fbp->grid.n[0] * fbp->grid.n[1];
     float *image = NULL;
+    qb__contact_sheet *sheet = NULL;
     qb_status status = qb__publication_create(env, &set);
     if (status == QB_OK) status = qb__publication_folder(set, fbp->output->output, &folder);
     if (status == QB_OK) status = qb__alloc(pixels, sizeof *image, &image);
+    if (status == QB_OK)
+        status = qb__contact_sheet_create(fbp->sweep_count, fbp->grid.n[0], fbp->grid.n[1], &sheet);
     cJSON_AddStringToObject(run->report, "kind", "sweep");
     cJSON *list = cJSON_AddArrayToObject(run->report, "centers");
     for (size_t i = 0; status == QB_OK && i < fbp->sweep_count; i++) {
@@ -126,12 +152,17 @@ qb_status qb__fbp_sweep(void *plan, const qb__running *run) {
         }
         if (i == 0) range = range_of(fbp, image, pixels);
         QB__TRY(write_slice(fbp, run, folder, center, &range, image));
+        char label[48];
+        qb__print(label, sizeof label, "column %.*f", decimals(fbp), center);
+        qb__contact_sheet_add(sheet, i, image, label);
         cJSON_AddItemToArray(list, cJSON_CreateNumber(center));
         qb__progress(env, "sweep", i + 1, fbp->sweep_count);
     }
     cJSON_AddStringToObject(run->report, "output", fbp->output->output);
+    if (status == QB_OK) status = write_sheet(fbp, run, sheet, folder);
     if (status == QB_OK) status = qb__publication_commit(set), set = NULL;
 out:
+    qb__contact_sheet_destroy(sheet);
     qb__publication_abort(set);
     qb__free(image);
     return status;

@@ -16,6 +16,7 @@ static const qb__method method = {
     .describe = qb__fdk_describe,
     .release = qb__fdk_release,
     .slabs = qb__fdk_slabs,
+    .rows = qb__fdk_rows,
     .open = qb__fdk_open,
 };
 

@@ -2,7 +2,7 @@
 #ifndef QB_RECON_FDK_FDK_H
 #define QB_RECON_FDK_FDK_H
 
-#include "cpu/bp_cone/bp_cone.h"
+#include "cpu/bp_cone/bp_cone_circle.h"
 #include "geometry/cone_weights.h"
 #include "geometry/upright.h"
 #include "ops/filter.h"
@@ -32,26 +32,54 @@ typedef struct qb__fdk {
     qb_grid grid;
     qb__mask mask;
     qb__cone_weights weights;
+    bool circular;               /* geometry's views differ by a turn only */
     bool same_weights;           /* every view has the same pixel weights */
     size_t width;                /* of a filtered row: weights.before + geometry's columns + .after */
     double (*matrix)[12];        /* [views] on voxel indices and filtered columns */
     qb__bp_cone_problem problem;
+    qb__cone_circle circle;      /* of it */
     const qb__bp_cone_variant *variant; /* the CPU's */
     qb__filter *filter;
     /* Of the cut in hand (fdk_read.c): */
     qb__cut cut;
+    qb__reach *reach;            /* [nz] of slices that were asked for, else NAN */
     qb__fdk_window *window;      /* [slabs] */
-    size_t window_rows;          /* the most rows that a slab needs, ... */
-    size_t raw_rows;             /* ... and of the detector */
+    qb__fdk_window *all;         /* [rows of ranks][slabs] those of each row; NULL without ranks, ... */
+    qb__fdk_window *run;         /* ... else [slabs][rows of ranks] windows apart that hold all these, ... */
+    size_t *runs;                /* ... [slabs] so many */
+    size_t *edge;                /* of a row */
+    size_t window_rows;          /* the most rows that are filtered for a slab, ... */
+    size_t raw_rows;             /* ... and of the detector in one window, ... */
+    size_t read_rows;            /* ... in all that are read for a slab */
+    bool left;                   /* the engine takes the numbers where they are */
+    bool alone;                  /* a rank filters what its own slabs need, as devices do: nothing is gathered */
 } qb__fdk;
 
-/* What a chunk is. */
+/* What a chunk is. Its views are view0 <= v < view1, then the same + views / turns, and so on, `turns` ranges
+ * in all: what a device packs together. */
 typedef struct qb__fdk_piece {
-    size_t z0, z1, view0, view1;
+    size_t z0, z1, view0, view1, turns;
     const qb__fdk_window *need;
     bool first; /* block of its slab */
 } qb__fdk_piece;
 qb__fdk_piece qb__fdk_piece_of(const qb__fdk *fdk, size_t chunk);
+static inline size_t qb__fdk_piece_views(const qb__fdk_piece *p) { return (p->view1 - p->view0) * p->turns; }
+/* The i-th view of the piece. */
+static inline size_t qb__fdk_piece_view(const qb__fdk *fdk, const qb__fdk_piece *p, size_t i) {
+    const size_t range = p->view1 - p->view0;
+    return p->view0 + i % range + i / range * (fdk->problem.views / p->turns);
+}
+/* Whose views of a chunk this rank reads and filters: all, but where ranks share them a part. */
+qb__fdk_piece qb__fdk_share_of(const qb__fdk *fdk, size_t chunk);
+/* Runs of rows that it reads and filters of them: its own window, or what any row of ranks needs. Returns how many. They
+ * are read one after the other, [view][row] of each; where one begins in bytes. */
+size_t qb__fdk_runs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **run);
+size_t qb__fdk_raw_offset(const qb__fdk *fdk, const qb__fdk_window *run, size_t number, size_t views);
+/* How many views of a chunk one of a column's ranks filters. */
+size_t qb__fdk_share_views(const qb__fdk *fdk, const qb__fdk_piece *piece, int row);
+/* What each row's ranks need for that chunk: rows of them, this rank's own where there are none. */
+const qb__fdk_window *qb__fdk_window_of(const qb__fdk *fdk, size_t chunk, int row);
+int qb__fdk_ranks(const qb__fdk *fdk); /* of a column */
 size_t qb__fdk_raw_rows(const qb__fdk_piece *piece);
 size_t qb__fdk_raw_row(const qb__fdk *fdk); /* bytes */
 
@@ -66,9 +94,16 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
 void qb__fdk_describe(const void *plan, const qb__cut *cut, cJSON *json);
 void qb__fdk_release(void *plan);
 /* fdk_read.c */
+void qb__fdk_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1);
 void qb__fdk_slabs(void *plan, const qb__cut *cut, const size_t *edge);
 int qb__fdk_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 qb_status qb__fdk_open(void *plan, const qb__cut *cut);
+void qb__fdk_leave_reading(qb__fdk *fdk, bool left); /* to the engine, which has opened */
+/* Room for the windows of all ranks. */
+qb_status qb__fdk_windows(qb__fdk *fdk, const qb_env *env);
+
+/* What it would take on the cluster that the options name, if any, into {"cluster": ...} (fdk_cluster.c). */
+qb_status qb__fdk_cluster(const qb__fdk *fdk, cJSON *plan);
 
 /* ---- fdk_check.c ---- */
 

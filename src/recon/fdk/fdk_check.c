@@ -75,31 +75,17 @@ qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info
     return QB_OK;
 }
 
-/* The largest angle of a ray to the volume's middle with the plane z = constant. */
-static double elevation(const qb_geometry *geometry, const qb_grid *grid) {
-    double most = 0;
-    for (size_t i = 0; i < geometry->views; i++) {
-        const double *s = geometry->view[i].source, *m = grid->offset;
-        double level = hypot(s[0] - m[0], s[1] - m[1]);
-        most = fmax(most, atan2(fabs(s[2] - m[2]), level));
-    }
-    return most * degrees;
-}
-
 void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, const qb_env *env,
                           cJSON *plan) {
-    const double STEEP = 10, SOME = 0.005;
+    const double SOME = 0.005;
     const qb_fdk_options *o = fdk->options;
     const qb__seen *seen = &fdk->mask.seen;
-    const double share = qb__seen_outside(seen, &fdk->grid, false), steep = elevation(fdk->real, &fdk->grid);
+    const double share = qb__seen_outside(seen, &fdk->grid, false);
     const double within = qb__seen_outside(seen, &fdk->grid, true);
     const bool asked = o->size.count || o->voxel > 0 || o->like || o->offset.count;
     cJSON_AddNumberToObject(plan, "outside_percent", 100 * share);
-    if (steep > STEEP)
-        qb__warn(env,
-                 "rays reach the volume's middle at %.3g degrees off the plane in which the source "
-                 "turns (laminography?): FDK holds near it, values are blurred along the axis",
-                 steep);
+    char steep[256];
+    if (qb__path_steep(fdk->real, fdk->grid.offset, steep, sizeof steep)) qb__warn(env, "%s", steep);
     if (!(share > SOME)) return;
     qb__log(env, asked && !fdk->mask.used && within > SOME ? QB_LOG_WARNING : QB_LOG_INFO,
             "%.3g %% of the voxels are not seen by all views, which see %.4g mm from the axis, there "
@@ -111,12 +97,7 @@ void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, cons
 
 void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options,
                          const qb_grid *grid, const qb_env *env) {
-    double field = qb__grid_field(grid);
+    char text[256];
     bool chosen = options->size.count || options->voxel > 0 || options->like;
-    if (chosen || info->weights != QB_REDUNDANCY_WANG || !(field < 0.99 * info->field_radius))
-        return;
-    qb__warn(env,
-             "the volume, as wide as the detector, reaches %.4g mm from the axis; with the "
-             "detector to one side the full turn covers %.4g mm: --size %.0f takes it all in",
-             field, info->field_radius, ceil(2 * info->field_radius / grid->voxel[0]));
+    if (!chosen && qb__grid_narrow(info, grid, text, sizeof text)) qb__warn(env, "%s", text);
 }

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "planner/rates.h"
 
 /* ---- what a cut costs ---- */
 
@@ -27,29 +28,51 @@ static qb__layers layers_of(const qb__fdk *fdk) {
     return (qb__layers){.thickness = 1};
 }
 
+size_t qb__fdk_packed_bytes(const qb__fdk *fdk, const qb__fdk_window *window) {
+    return window->rows.r0 == window->rows.r1 ? 0 : fdk->variant->view_bytes(&fdk->problem, window->rows);
+}
+
+/* Packed for each row of ranks; what is filtered is this rank's part of the views, for all of them. */
+static void slab_of_all(qb__fdk_on_cpu *cpu, const qb__cut *cut, size_t slab) {
+    const qb__fdk *fdk = cpu->fdk;
+    const qb__fdk_window *run = fdk->run + slab * (size_t)cut->grid->rows;
+    const double share = (double)(cut->view1 - cut->view0) / (double)fdk->problem.views / cut->grid->rows;
+    size_t bytes = 0;
+    for (int row = 0; row < cut->grid->rows; row++)
+        bytes += qb__fdk_packed_bytes(fdk, &fdk->all[(size_t)row * cut->slabs + slab]);
+    cpu->sent_bytes = qb__larger(cpu->sent_bytes, bytes);
+    for (size_t i = 0; i < fdk->runs[slab]; i++) {
+        cpu->rows += share * (double)(run[i].rows.r1 - run[i].rows.r0);
+        cpu->raw_rows += share * qb__fdk_rows_read(fdk->info, &run[i].raw);
+    }
+}
+
 /* A variant's layout may depend on where the rows lie, not only on how many they are. */
 static void slabs(void *state, const qb__cut *cut, const size_t *edge) {
     (void)edge;
     qb__fdk_on_cpu *cpu = state;
     const qb__fdk *fdk = cpu->fdk;
     const qb__layers layers = layers_of(fdk);
-    cpu->view_bytes = 64;
+    cpu->view_bytes = cpu->sent_bytes = 64;
     cpu->rows = cpu->raw_rows = cpu->slices = 0;
     for (size_t slab = 0; slab < cut->slabs; slab++) {
         const qb__fdk_window *w = &fdk->window[slab];
+        if (cut->grid) slab_of_all(cpu, cut, slab);
         if (w->rows.r0 == w->rows.r1) continue;
-        size_t bytes = fdk->variant->view_bytes(&fdk->problem, w->rows);
-        if (bytes > cpu->view_bytes) cpu->view_bytes = bytes;
+        cpu->view_bytes = qb__larger(cpu->view_bytes, qb__fdk_packed_bytes(fdk, w));
+        cpu->slices += slices_worth(&layers, w->z1 - w->z0);
+        if (cut->grid) continue;
         cpu->rows += (double)(w->rows.r1 - w->rows.r0);
         cpu->raw_rows += qb__fdk_rows_read(fdk->info, &w->raw);
-        cpu->slices += slices_worth(&layers, w->z1 - w->z0);
     }
+    if (!cut->grid) cpu->sent_bytes = cpu->view_bytes;
 }
 
-/* Guesses that need be right to a factor of two: a core filters a value in 5 ns, resamples one in 15,
- * moves a voxel in and out of the sums in 1; files pass at 1.5 and 1 GB/s. */
+/* Where nothing was measured (planner/rates.h), guesses that need be right to a factor of two: a core filters a
+ * value in 5 ns, resamples one in 15, moves a voxel in and out of the sums in 1; files pass at 1.5 and 1 GB/s. */
 double qb__fdk_filter_seconds(const qb__fdk *fdk, double rows) {
-    return rows * (double)fdk->problem.views * (double)fdk->width * (fdk->resampled ? 20e-9 : 5e-9);
+    const double each = 1 / qb__rate(QB__RATE_FILTER_CONE, 0.2e9);
+    return rows * (double)fdk->problem.views * (double)fdk->width * (each + (fdk->resampled ? 15e-9 : 0));
 }
 
 double qb__fdk_read_seconds(const qb__fdk *fdk, double raw_rows) {
@@ -62,18 +85,24 @@ double qb__fdk_write_seconds(const qb__fdk *fdk, size_t value_bytes) {
     return (double)n[0] * (double)n[1] * (double)n[2] * (double)value_bytes / 1e9;
 }
 
+/* In one thread. */
+static double project_seconds(const qb__fdk_on_cpu *cpu, const qb__cut *cut) {
+    const qb__bp_cone_problem *p = &cpu->fdk->problem;
+    const double slice = (double)p->nx * (double)p->ny;
+    return cpu->slices * slice * (double)(cut->view1 - cut->view0) / qb__speed(&cpu->fdk->variant->head) +
+           (double)cut->blocks * (double)cut->count * slice * 1e-9;
+}
+
 /* With two buffers a ring, stages overlap, but for the last slab's writing and the first block's way
  * there; with one they take turns. */
 static double seconds(void *state, const qb__cut *cut) {
     const qb__fdk_on_cpu *cpu = state;
     const qb__fdk *fdk = cpu->fdk;
     const qb__bp_cone_problem *p = &fdk->problem;
-    double views = (double)p->views, slice = (double)p->nx * (double)p->ny;
     double filter = qb__fdk_filter_seconds(fdk, cpu->rows);
-    double project = cpu->slices * slice * views / (fdk->variant->head.speed * 1e9) +
-                     (double)cut->blocks * (double)p->nz * slice * 1e-9;
+    double project = project_seconds(cpu, cut);
     double read = qb__fdk_read_seconds(fdk, cpu->raw_rows);
-    double write = qb__fdk_write_seconds(fdk, cpu->value_bytes);
+    double write = qb__fdk_write_seconds(fdk, cpu->value_bytes) * (double)cut->count / (double)p->nz;
     double compute = (filter + project) / cpu->threads;
     if (cut->slots < 2) return read + compute + write;
     double slowest = fmax(compute, fmax(read, write)), slabs = (double)cut->slabs;
@@ -130,22 +159,38 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
 
 static size_t filter_tasks(void *self, size_t chunk) {
     const qb__fdk_on_cpu *cpu = self;
-    qb__fdk_piece p = qb__fdk_piece_of(cpu->fdk, chunk);
+    qb__fdk_piece p = qb__fdk_share_of(cpu->fdk, chunk);
     return p.view1 - p.view0;
+}
+
+/* A run of a view's rows, packed for those rows of ranks whose window it holds: out[row][view]. */
+static void pack_run(const qb__fdk *fdk, size_t chunk, const qb__fdk_piece *p, size_t task, const qb__fdk_window *run,
+                     const float *rows, size_t stride, char *out) {
+    for (int row = 0; row < qb__fdk_ranks(fdk); row++) {
+        const qb__fdk_window *w = qb__fdk_window_of(fdk, chunk, row);
+        const size_t bytes = qb__fdk_packed_bytes(fdk, w);
+        if (bytes > 0 && w->rows.r0 >= run->rows.r0 && w->rows.r1 <= run->rows.r1)
+            fdk->variant->pack(&fdk->problem, p->view0 + task, w->rows, rows + (w->rows.r0 - run->rows.r0) * stride,
+                               stride, out + task * bytes);
+        out += (p->view1 - p->view0) * bytes;
+    }
 }
 
 static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, const void *in,
                             void *out) {
     const qb__fdk_on_cpu *cpu = self;
     const qb__fdk *fdk = cpu->fdk;
-    qb__fdk_piece p = qb__fdk_piece_of(fdk, chunk);
-    if (p.need->rows.r0 == p.need->rows.r1) return QB_OK;
-    size_t bytes = fdk->variant->view_bytes(&fdk->problem, p.need->rows), stride;
-    const float *rows = qb__fdk_filter_rows(
-        &cpu->filter, p.need, p.view0 + task,
-        (const char *)in + task * qb__fdk_raw_rows(&p) * qb__fdk_raw_row(fdk), worker, &stride);
-    fdk->variant->pack(&fdk->problem, p.view0 + task, p.need->rows, rows, stride,
-                       (char *)out + task * bytes);
+    const qb__fdk_piece p = qb__fdk_share_of(fdk, chunk);
+    const qb__fdk_window *run;
+    const size_t runs = qb__fdk_runs(fdk, chunk, &run), views = p.view1 - p.view0;
+    for (size_t i = 0; i < runs; i++) {
+        size_t stride;
+        if (run[i].rows.r0 == run[i].rows.r1) continue;
+        const char *raw = (const char *)in + qb__fdk_raw_offset(fdk, run, i, views);
+        raw += task * (run[i].raw.end - run[i].raw.first) * qb__fdk_raw_row(fdk);
+        const float *rows = qb__fdk_filter_rows(&cpu->filter, &run[i], p.view0 + task, raw, worker, &stride);
+        pack_run(fdk, chunk, &p, task, &run[i], rows, stride, out);
+    }
     return QB_OK;
 }
 
@@ -159,7 +204,7 @@ static bricks bricks_of(const qb__fdk *fdk, const qb__fdk_piece *p) {
     size_t n[3] = {fdk->grid.n[0], fdk->grid.n[1], p->z1 - p->z0};
     bricks b;
     for (int i = 0; i < 3; i++) {
-        b.size[i] = fdk->variant->brick[i] ? fdk->variant->brick[i] : n[i];
+        b.size[i] = fdk->variant->brick[i] ? fdk->variant->brick[i] : qb__larger(n[i], 1);
         b.count[i] = qb__ceil_div(n[i], b.size[i]);
     }
     return b;
@@ -203,22 +248,27 @@ static qb_status backproject_run(void *self, size_t chunk, size_t task, int work
 
 static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
     (void)source;
-    const qb__fdk_on_cpu *cpu = state;
+    qb__fdk_on_cpu *cpu = state;
     const size_t slice = cpu->fdk->grid.n[0] * cpu->fdk->grid.n[1] * sizeof(float);
+    const size_t ranks = cut->grid ? (size_t)cut->grid->rows : 1;
+    const double chunks = (double)cut->slabs * (double)cut->blocks;
     stages[0] = (qb__stage){.name = "filter",
                             .self = state,
                             .slots = cut->slots,
-                            .slot_bytes = cut->views * cpu->view_bytes,
+                            .slot_bytes = qb__ceil_div(cut->views, ranks) * cpu->sent_bytes,
+                            .forecast = qb__fdk_filter_seconds(cpu->fdk, cpu->rows) / chunks,
                             .tasks = filter_tasks,
                             .run = filter_run};
-    stages[1] = (qb__stage){.name = "back-project",
+    const int n = 1 + qb__fdk_gather_stage(cpu, cut, stages + 1);
+    stages[n] = (qb__stage){.name = "back-project",
                             .self = state,
                             .slots = cut->slabs > 1 ? cut->slots : 1,
                             .gather = cut->blocks,
-                            .slot_bytes = cut->slices * slice,
+                            .slot_bytes = qb__larger(cut->slices, 1) * slice,
+                            .forecast = project_seconds(cpu, cut) / chunks,
                             .tasks = brick_tasks,
                             .run = backproject_run};
-    return 2;
+    return n + 1;
 }
 
 /* ---- life ---- */
@@ -226,10 +276,17 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
 static qb_status open_cpu(void *state, const qb__cut *cut, const qb__running *run) {
     (void)cut;
     qb__fdk_on_cpu *cpu = state;
-    return qb__fdk_filter_open(&cpu->filter, cpu->fdk, run);
+    qb_status status = qb__fdk_filter_open(&cpu->filter, cpu->fdk, run);
+    if (status == QB_OK && run->ranks) status = qb__alloc(2 * (size_t)run->ranks->rows, sizeof *cpu->parts, &cpu->parts);
+    return status;
 }
 
-static void close_cpu(void *state) { qb__fdk_filter_close(&((qb__fdk_on_cpu *)state)->filter); }
+static void close_cpu(void *state) {
+    qb__fdk_on_cpu *cpu = state;
+    qb__fdk_filter_close(&cpu->filter);
+    qb__free(cpu->parts);
+    cpu->parts = NULL;
+}
 
 static void describe(void *state, const qb__cut *cut, cJSON *plan) {
     (void)cut;

@@ -11,11 +11,19 @@ typedef struct qb__fdk_on_cpu {
     int threads;
     size_t value_bytes; /* of a voxel in the file */
     /* of the cut in hand */
-    size_t view_bytes;                /* the most bytes of a packed view */
+    size_t view_bytes;                /* the most bytes of a packed view, ... */
+    size_t sent_bytes;                /* ... and of one packed for each row of ranks; without ranks the same */
     double rows, raw_rows, slices;    /* what all slabs take together, each filtering its own rows */
     /* while running */
     qb__fdk_filter filter;
+    qb__comm_part *parts;             /* [2 * rows] what the ranks of a column send each other */
 } qb__fdk_on_cpu;
+
+/* The blocking stage in which the ranks of a column send each other the views that they have filtered
+ * (fdk_gather.c); none without ranks. Returns how many stages. */
+int qb__fdk_gather_stage(qb__fdk_on_cpu *cpu, const qb__cut *cut, qb__stage *stage);
+/* Bytes of a view packed for one row's window of a chunk. */
+size_t qb__fdk_packed_bytes(const qb__fdk *fdk, const qb__fdk_window *window);
 
 /* About how long a core filters, and the files take to pass; the cut in hand is of these rows. */
 double qb__fdk_filter_seconds(const qb__fdk *fdk, double rows);

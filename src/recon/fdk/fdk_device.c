@@ -30,7 +30,7 @@ static size_t view_values(const qb__fdk *fdk, const qb__fdk_piece *p) {
 static size_t filter_tasks(void *self, size_t chunk) {
     const qb__fdk_gpu *gpu = self;
     const qb__fdk_piece p = qb__fdk_piece_of(gpu->fdk, chunk);
-    return p.view1 - p.view0;
+    return qb__fdk_piece_views(&p);
 }
 
 static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, const void *in,
@@ -41,7 +41,8 @@ static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, c
     if (is_empty(&p)) return QB_OK;
     const char *raw = (const char *)in + task * qb__fdk_raw_rows(&p) * qb__fdk_raw_row(fdk);
     size_t stride;
-    const float *rows = qb__fdk_filter_rows(&gpu->filter, p.need, p.view0 + task, raw, worker, &stride);
+    const float *rows = qb__fdk_filter_rows(
+        &gpu->filter, p.need, qb__fdk_piece_view(fdk, &p, task), raw, worker, &stride);
     float *to = (float *)out + task * view_values(fdk, &p);
     for (size_t r = p.need->rows.r0; r < p.need->rows.r1; r++, rows += stride, to += fdk->width)
         memcpy(to, rows, fdk->width * sizeof *to);
@@ -54,20 +55,30 @@ static qb_status upload_run(void *self, size_t chunk, size_t task, int worker, c
     const qb__fdk_gpu *gpu = self;
     const qb__fdk_piece p = qb__fdk_piece_of(gpu->fdk, chunk);
     if (is_empty(&p)) return QB_OK;
-    const size_t bytes = (p.view1 - p.view0) * view_values(gpu->fdk, &p) * sizeof(float);
-    return finish(gpu->up, qb__memory_upload(gpu->up, out, 0, in, bytes));
+    if (gpu->arrays.from) return finish(gpu->up, qb__fdk_gpu_take(gpu, &p, out));
+    const size_t view = gpu->beside ? view_values(gpu->fdk, &p) * sizeof(float)
+                                    : qb__fdk_raw_rows(&p) * qb__fdk_raw_row(gpu->fdk);
+    return finish(gpu->up, qb__memory_upload(gpu->up, out, 0, in, qb__fdk_piece_views(&p) * view));
+}
+
+static qb_status filter_there(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
+    (void)task, (void)worker;
+    const qb__fdk_gpu *gpu = self;
+    const qb__fdk_piece p = qb__fdk_piece_of(gpu->fdk, chunk);
+    if (is_empty(&p)) return QB_OK;
+    return finish(gpu->filtering, qb__fdk_gpu_filter_run(gpu, &p, (qb__memory *)in, out));
 }
 
 static qb_status backproject(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__memory *block,
                              qb__memory *slab) {
-    const qb__bp_cone_device_variant *variant = qb__bp_cone_on_device(gpu->choice.variant);
+    const qb__bp_cone_device_variant *variant = qb__bp_cone_on_device(gpu->pick.choice.variant);
     const size_t *n = gpu->fdk->grid.n;
     if (is_empty(p))
         return p->first ? qb__memory_fill(gpu->compute, slab, 0, 0,
                                           (p->z1 - p->z0) * n[0] * n[1] * sizeof(float))
                         : QB_OK;
     qb_status status = variant->pack(gpu->plan, gpu->compute, block, 0, view_values(gpu->fdk, p),
-                                     gpu->fdk->width, p->view1 - p->view0, p->need->rows, gpu->packed);
+                                     gpu->fdk->width, p->view0, p->view1, p->need->rows, gpu->packed);
     if (status != QB_OK) return status;
     return variant->run(gpu->plan, gpu->compute, gpu->packed, p->view0, p->view1, p->need->rows, p->z0,
                         p->z1, slab, 0, !p->first);
@@ -78,6 +89,7 @@ static qb_status backproject_run(void *self, size_t chunk, size_t task, int work
     (void)task, (void)worker;
     const qb__fdk_gpu *gpu = self;
     const qb__fdk_piece p = qb__fdk_piece_of(gpu->fdk, chunk);
+    if (p.z0 == p.z1) return QB_OK; /* of a rank without slices */
     return finish(gpu->compute, backproject(gpu, &p, in, out));
 }
 
@@ -86,8 +98,11 @@ static qb_status download_run(void *self, size_t slab, size_t task, int worker, 
     (void)task, (void)worker;
     const qb__fdk_gpu *gpu = self;
     const qb__fdk_window *w = &gpu->fdk->window[slab];
-    const size_t bytes = (w->z1 - w->z0) * gpu->fdk->grid.n[0] * gpu->fdk->grid.n[1] * sizeof(float);
-    return finish(gpu->out, qb__memory_download(gpu->out, in, 0, out, bytes));
+    if (w->z0 == w->z1) return QB_OK;
+    if (gpu->arrays.to)
+        return finish(gpu->out,
+                      qb__device_arrays_put(&gpu->arrays, gpu->out, in, w->z0, w->z1 - w->z0, gpu->fdk->grid.n));
+    return finish(gpu->out, qb__down_run(&gpu->way_down, gpu->convert, gpu->out, in, w->z1 - w->z0, out));
 }
 
 /* ---- slots ---- */
@@ -96,7 +111,7 @@ static qb_status create_slot(void *self, size_t bytes, void **slot) {
     (void)bytes; /* none on the host */
     const qb__fdk_ring *ring = self;
     qb__memory *memory = NULL;
-    qb_status status = qb__memory_create(ring->gpu->device, ring->bytes, &memory);
+    qb_status status = qb__memory_create(ring->gpu->pick.device, ring->bytes, &memory);
     *slot = memory;
     return status;
 }
@@ -112,20 +127,19 @@ static qb__slot_maker on_device(qb__fdk_gpu *gpu, qb__fdk_ring *ring, size_t byt
 }
 
 static qb__slot_maker page_locked(const qb__fdk_gpu *gpu, qb__locked_ring *ring) {
-    ring->device = gpu->device;
+    ring->device = gpu->pick.device;
     ring->env = gpu->run ? gpu->run->env : NULL;
     return qb__locked_slots(ring);
 }
 
-static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
-    (void)source; /* what is read is the host's */
-    qb__fdk_gpu *gpu = state;
-    const size_t block = qb__fdk_gpu_block(gpu, cut), slab = qb__fdk_gpu_slab(gpu, cut);
+/* Blocks of filtered rows on the device, by way of the CPU. */
+static void filter_beside(qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stages) {
+    const size_t block = qb__fdk_gpu_block(gpu, cut);
     stages[0] = (qb__stage){.name = "filter",
                             .self = gpu,
                             .slots = cut->slots,
                             .slot_bytes = block,
-                            .maker = page_locked(gpu, &gpu->filtered),
+                            .maker = page_locked(gpu, &gpu->up_from),
                             .tasks = filter_tasks,
                             .run = filter_run};
     stages[1] = (qb__stage){.name = "upload",
@@ -134,6 +148,32 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                             .slots = cut->slots,
                             .maker = on_device(gpu, &gpu->blocks, block),
                             .run = upload_run};
+}
+
+/* The same by the device itself; what is read is page-locked. */
+static void filter_on_device(qb__fdk_gpu *gpu, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
+    *source = gpu->arrays.from ? qb__token_slots : page_locked(gpu, &gpu->up_from);
+    stages[0] = (qb__stage){.name = "upload",
+                            .self = gpu,
+                            .blocking = true,
+                            .slots = cut->slots,
+                            .maker = on_device(gpu, &gpu->raw, qb__fdk_gpu_raw(gpu, cut)),
+                            .run = upload_run};
+    stages[1] = (qb__stage){.name = "filter",
+                            .self = gpu,
+                            .blocking = true,
+                            .slots = cut->slots,
+                            .maker = on_device(gpu, &gpu->blocks, qb__fdk_gpu_block(gpu, cut)),
+                            .run = filter_there};
+}
+
+static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
+    qb__fdk_gpu *gpu = state;
+    const size_t slab = qb__fdk_gpu_slab(gpu, cut);
+    if (gpu->beside)
+        filter_beside(gpu, cut, stages);
+    else
+        filter_on_device(gpu, cut, source, stages);
     stages[2] = (qb__stage){.name = "back-project",
                             .self = gpu,
                             .blocking = true,
@@ -145,8 +185,8 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                             .self = gpu,
                             .blocking = true,
                             .slots = qb__fdk_gpu_slabs(cut),
-                            .slot_bytes = slab,
-                            .maker = page_locked(gpu, &gpu->down),
+                            .slot_bytes = gpu->arrays.to ? 1 : qb__down_host(&gpu->way_down, qb__larger(cut->slices, 1)),
+                            .maker = gpu->arrays.to ? qb__token_slots : page_locked(gpu, &gpu->down),
                             .run = download_run};
     return 4;
 }
@@ -155,58 +195,68 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
 
 static size_t scratch(void *state, const qb__cut *cut) {
     (void)cut;
-    return qb__fdk_filter_scratch(((qb__fdk_gpu *)state)->fdk);
+    const qb__fdk_gpu *gpu = state;
+    return gpu->beside ? qb__fdk_filter_scratch(gpu->fdk) : 0;
 }
 
 static qb_status open_device(void *state, const qb__cut *cut, const qb__running *run) {
     qb__fdk_gpu *gpu = state;
-    const qb__bp_cone_device_variant *variant = qb__bp_cone_on_device(gpu->choice.variant);
+    const qb__bp_cone_device_variant *variant = qb__bp_cone_on_device(gpu->pick.choice.variant);
     const qb__bp_cone_most most = qb__fdk_gpu_most(gpu, cut);
-    const qb__bp_cone_problem *problem = &gpu->fdk->problem;
-    const int *values = gpu->choice.values;
+    const qb__bp_cone_problem *problem = &gpu->problem;
+    const int *values = gpu->pick.choice.values;
     qb_status status;
     gpu->run = run;
-    if (!gpu->set.env) qb__compile_watch(&gpu->set, run->env);
-    QB__TRY(qb__fdk_filter_open(&gpu->filter, gpu->fdk, run));
-    QB__TRY(qb__queue_create(gpu->device, &gpu->up));
-    QB__TRY(qb__queue_create(gpu->device, &gpu->compute));
-    QB__TRY(qb__queue_create(gpu->device, &gpu->out));
-    QB__TRY(variant->plan(gpu->device, problem, most, values, &gpu->plan));
-    QB__TRY(qb__memory_create(gpu->device, variant->packed_bytes(problem, most, values), &gpu->packed));
+    qb__device_pick_begin(&gpu->pick, run->env);
+    QB__TRY(gpu->beside ? qb__fdk_filter_open(&gpu->filter, gpu->fdk, run) : qb__fdk_gpu_filter_open(gpu));
+    QB__TRY(qb__queue_create(gpu->pick.device, &gpu->up));
+    QB__TRY(qb__queue_create(gpu->pick.device, &gpu->compute));
+    QB__TRY(qb__queue_create(gpu->pick.device, &gpu->out));
+    QB__TRY(variant->plan(gpu->pick.device, problem, most, values, &gpu->plan));
+    QB__TRY(qb__memory_create(gpu->pick.device, variant->packed_bytes(problem, most, values), &gpu->packed));
+    QB__TRY(qb__down_open(&gpu->way_down, gpu->pick.device, gpu->out, run->volume, cut->slices, &gpu->convert));
+    QB__TRY(qb__device_arrays_attach(&gpu->arrays, qb__fdk_gpu_has(gpu), gpu->pick.device, gpu->up, gpu->out, run));
+    qb__fdk_leave_reading(gpu->reading, gpu->arrays.from != NULL);
 out:
     return status;
 }
 
 static qb_status finish_device(void *state, cJSON *report, qb__prep_counts *counts) {
-    (void)counts; /* the CPU prepared */
     qb__fdk_gpu *gpu = state;
-    qb__compile_done(&gpu->set, report);
-    if (report) qb__programs_note(gpu->device, gpu->choice.variant->id);
-    return QB_OK;
+    qb_status status = report ? qb__down_count(gpu->convert, gpu->out, gpu->run->volume) : QB_OK;
+    if (report && status == QB_OK && gpu->on_device) status = qb__fdk_gpu_filter_count(gpu, counts);
+    qb__device_pick_done(&gpu->pick, status == QB_OK ? report : NULL);
+    return status;
 }
 
 static void close_device(void *state) {
     qb__fdk_gpu *gpu = state;
+    qb__fdk_leave_reading(gpu->reading, false);
+    qb__device_arrays_detach(&gpu->arrays, gpu->run);
     qb__queue_destroy(gpu->up);
     qb__queue_destroy(gpu->compute);
     qb__queue_destroy(gpu->out);
-    qb__bp_cone_on_device(gpu->choice.variant)->destroy(gpu->plan);
+    qb__bp_cone_on_device(gpu->pick.choice.variant)->destroy(gpu->plan);
     qb__memory_destroy(gpu->packed);
+    qb__convert_destroy(gpu->convert);
     qb__fdk_filter_close(&gpu->filter);
+    qb__fdk_gpu_filter_close(gpu);
     gpu->up = gpu->compute = gpu->out = NULL;
     gpu->plan = NULL;
     gpu->packed = NULL;
+    gpu->convert = NULL;
 }
 
 static void destroy(void *state) {
     qb__fdk_gpu *gpu = state;
-    qb__device_set_close(&gpu->set);
+    qb__device_pick_close(&gpu->pick);
+    qb__free(gpu->largest);
     qb__free(gpu);
 }
 
 static double least(const qb_env *env) { return qb__device_least_start(env); }
 
-static const char *kernel(void *state) { return ((qb__fdk_gpu *)state)->choice.variant->id; }
+static const char *kernel(void *state) { return ((qb__fdk_gpu *)state)->pick.choice.variant->id; }
 
 const qb__engine qb__fdk_device = {
     .name = "device",

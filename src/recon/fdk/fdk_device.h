@@ -3,14 +3,17 @@
 #define QB_RECON_FDK_FDK_DEVICE_H
 
 #include "kernels/bp_cone/bp_cone_device.h"
-#include "planner/device_costs.h"
-#include "planner/device_select.h"
+#include "kernels/filter/filter_device.h"
+#include "planner/device_pick.h"
+#include "recon/device_arrays.h"
+#include "recon/device_down.h"
 #include "recon/fdk/fdk_filter.h"
 #include "recon/locked_ring.h"
 
-/* A device as an engine of FDK: the CPU filters a block of views while the device back-projects the one
- * before it and others are on their way. Filter (into page-locked memory), upload, back-project (a slab
- * gathers all blocks of views), download: stages of their own, with a queue each. */
+/* A device as an engine of FDK. Raw numbers are uploaded, filtered, and back-projected (a slab gathers all blocks
+ * of views), and the slab downloaded: stages of their own, with a queue each, so that all work at once on blocks
+ * one after the other. Where the device has no kernel for what is to be done to the views, or no room, the CPU filters
+ * beside it, into page-locked memory, and what is uploaded is filtered: every cut of a job the same way. */
 typedef struct qb__fdk_gpu qb__fdk_gpu;
 
 /* Makes device memory of so many bytes. */
@@ -21,29 +24,56 @@ typedef struct qb__fdk_ring {
 
 struct qb__fdk_gpu {
     const qb__fdk *fdk;
+    qb__bp_cone_problem problem; /* the plan's, with bounds where they are known: halves are scaled by them */
+    float *largest;
     int threads;
     size_t value_bytes; /* of a voxel in the file */
-    qb__device_set set;
-    qb__device *device;
-    qb__choice choice;
-    qb__device_costs costs;
-    bool compiled; /* the kernel's programs are in the cache */
+    qb__device_pick pick;
+    qb__down way_down;
+    const char *beside; /* why the CPU filters; NULL: the device does */
     double rows, raw_rows; /* of the cut in hand: what all slabs take together */
-    qb__fdk_ring blocks, slabs;
-    qb__locked_ring filtered, down;
+    qb__fdk_ring raw, blocks, slabs;
+    qb__locked_ring up_from, down;
     /* while running */
+    qb__fdk *reading; /* the same as fdk, to leave reading to this here */
+    qb__device_arrays arrays; /* used in place */
     const qb__running *run;
-    qb__fdk_filter filter;
-    qb__queue *up, *compute, *out;
+    qb__fdk_filter filter; /* the CPU's, */
+    qb__device_filter *on_device; /* or the device's */
+    size_t first_row; /* that is prepared */
+    qb__queue *up, *filtering, *compute, *out;
     qb__bp_cone_plan *plan;
     qb__memory *packed;
+    qb__convert *convert; /* of slices on their way down; NULL: they come as floats */
 };
 
-/* The largest block and window of a cut; bytes of such a block's rows, and of a slab. */
+/* The largest block and window of a cut; bytes of such a block's rows, filtered and raw, and of a slab. */
 qb__bp_cone_most qb__fdk_gpu_most(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_block(const qb__fdk_gpu *gpu, const qb__cut *cut);
+size_t qb__fdk_gpu_raw(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_slab(const qb__fdk_gpu *gpu, const qb__cut *cut);
 static inline unsigned qb__fdk_gpu_slabs(const qb__cut *cut) { return cut->slabs > 1 ? cut->slots : 1; }
+
+/* ---- projections in the device's memory (fdk_device_arrays.c) ---- */
+
+/* Where they are; NULL: elsewhere, or the CPU filters. */
+qb__tensor_device *qb__fdk_gpu_has(const qb__fdk_gpu *gpu);
+/* A piece's raw rows into a slot; asynchronous. */
+qb_status qb__fdk_gpu_take(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, qb__memory *raw);
+
+/* ---- the device's filter (fdk_device_filter.c) ---- */
+
+/* Why the CPU must filter; NULL: the device can. */
+const char *qb__fdk_gpu_unfit(const qb__fdk *fdk);
+/* Device bytes that it holds; host bytes while it is opened. */
+size_t qb__fdk_gpu_filter_bytes(const qb__fdk_gpu *gpu);
+size_t qb__fdk_gpu_filter_tables(const qb__fdk *fdk);
+qb_status qb__fdk_gpu_filter_open(qb__fdk_gpu *gpu);
+void qb__fdk_gpu_filter_close(qb__fdk_gpu *gpu);
+/* A block's raw rows to filtered ones, by the filtering queue. Asynchronous. */
+qb_status qb__fdk_gpu_filter_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, qb__memory *raw, qb__memory *out);
+/* Adds what was mended. Waits for the queue. */
+qb_status qb__fdk_gpu_filter_count(const qb__fdk_gpu *gpu, qb__prep_counts *counts);
 
 /* ---- rows of the engine's table (fdk_device_plan.c) ---- */
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Which device and kernel a cone-beam reconstruction takes, and in what slabs and blocks. */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/comm.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -11,13 +15,11 @@
 #include "recon/fdk/fdk_device.h"
 
 enum {
-    MOST_VIEWS = 128, /* of a block */
-    /* A processor's kernels are compiled in this process where no cache has them. */
-    COMPILER_BYTES = 160 << 20
+    MOST_VIEWS = 128 /* of a block */
 };
 
 static const qb__bp_cone_device_variant *variant_of(const qb__fdk_gpu *gpu) {
-    return qb__bp_cone_on_device(gpu->choice.variant);
+    return qb__bp_cone_on_device(gpu->pick.choice.variant);
 }
 
 /* ---- what a cut holds ---- */
@@ -30,26 +32,35 @@ size_t qb__fdk_gpu_block(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return cut->views * gpu->fdk->window_rows * gpu->fdk->width * sizeof(float);
 }
 
+/* The room of one, for a rank that has none. */
+static size_t most_slices(const qb__cut *cut) { return qb__larger(cut->slices, 1); }
+
 size_t qb__fdk_gpu_slab(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    return cut->slices * gpu->fdk->grid.n[0] * gpu->fdk->grid.n[1] * sizeof(float);
+    return most_slices(cut) * gpu->fdk->grid.n[0] * gpu->fdk->grid.n[1] * sizeof(float);
+}
+
+size_t qb__fdk_gpu_raw(const qb__fdk_gpu *gpu, const qb__cut *cut) {
+    return cut->views * gpu->fdk->raw_rows * qb__fdk_raw_row(gpu->fdk);
 }
 
 static size_t device_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    const qb__bp_cone_problem *p = &gpu->fdk->problem;
+    const qb__bp_cone_problem *p = &gpu->problem;
     const qb__bp_cone_most most = qb__fdk_gpu_most(gpu, cut);
-    return cut->slots * qb__fdk_gpu_block(gpu, cut) +
+    const size_t filter =
+        gpu->beside ? 0 : qb__fdk_gpu_filter_bytes(gpu) + cut->slots * qb__fdk_gpu_raw(gpu, cut);
+    return filter + cut->slots * qb__fdk_gpu_block(gpu, cut) +
            qb__fdk_gpu_slabs(cut) * qb__fdk_gpu_slab(gpu, cut) +
-           variant_of(gpu)->packed_bytes(p, most, gpu->choice.values) +
-           variant_of(gpu)->plan_bytes(gpu->device, p, most, gpu->choice.values);
+           variant_of(gpu)->packed_bytes(p, most, gpu->pick.choice.values) +
+           variant_of(gpu)->plan_bytes(gpu->pick.device, p, most, gpu->pick.choice.values) +
+           qb__down_device(&gpu->way_down, cut->slices);
 }
 
-/* Devices that compute in the host's memory hold theirs of it, too. */
 qb__room qb__fdk_gpu_memory(void *state, const qb__cut *cut) {
     const qb__fdk_gpu *gpu = state;
-    const qb__device_info *info = qb__device_info_of(gpu->device);
-    qb__room room = {.host = qb__fdk_filter_bytes(gpu->fdk), .device = device_bytes(gpu, cut)};
-    if (info->in_host_memory) room.host += room.device;
-    if (info->is_cpu) room.host += COMPILER_BYTES;
+    const size_t filter = gpu->beside ? qb__fdk_filter_bytes(gpu->fdk) : qb__fdk_gpu_filter_tables(gpu->fdk);
+    qb__room room = {.host = filter + qb__down_open_bytes(&gpu->way_down),
+                     .device = device_bytes(gpu, cut)};
+    room.host += qb__device_pick_host_bytes(&gpu->pick, room.device);
     return room;
 }
 
@@ -67,162 +78,193 @@ void qb__fdk_gpu_cut(void *state, const qb__cut *cut, const size_t *edge) {
 
 qb_status qb__fdk_gpu_no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env) {
     const qb__fdk_gpu *gpu = state;
-    const double mib = 1048576.0, need = (double)device_bytes(gpu, least) / mib;
-    char why[512];
-    if (cap)
-        return qb__fail(QB_NO_MEMORY,
-                        "even one slice needs %.1f MiB on the device, and %.1f MiB may be used: %sa "
-                        "smaller --size, or --device cpu",
-                        ceil(10 * need) / 10, floor((double)cap->device / mib * 10) / 10,
-                        env && env->max_vram ? "a larger --max-vram, " : "");
-    snprintf(why, sizeof why, "%s", qb_detail());
-    return qb__fail(QB_NO_MEMORY,
-                    "even one slice needs %.1f MiB on the device, which has no room for them (%s): a "
-                    "smaller --size, or --device cpu",
-                    ceil(10 * need) / 10, why);
+    return qb__device_no_room(device_bytes(gpu, least), cap, "even one slice needs",
+                              "a smaller --size, or --device cpu", env);
 }
 
 /* ---- how long ---- */
+
+/* Of a rank: its views, and what part of all updates is its own. */
+static double views_of(const qb__cut *cut) { return (double)(cut->view1 - cut->view0); }
+
+static double share_of(const qb__fdk *fdk, const qb__cut *cut) {
+    return views_of(cut) / (double)fdk->problem.views * (double)cut->count / (double)fdk->grid.n[2];
+}
 
 static double back_projection(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const double slice = (double)gpu->fdk->grid.n[0] * (double)gpu->fdk->grid.n[1];
     /* The sums pass the device's memory once more for each block: about 4 TB/s there, and the blocks are
      * copied twice. */
-    return gpu->choice.seconds +
-           ((double)cut->blocks * slice * (double)gpu->fdk->grid.n[2] +
-            2 * gpu->rows * (double)gpu->fdk->width * (double)gpu->fdk->problem.views) * 8 / 2e12;
+    const qb__bp_cone_device_variant *variant = variant_of(gpu);
+    const bool alone = cut->slabs > 1 && variant->mirrored && variant->mirrored(gpu->pick.choice.values);
+    return (alone ? 2 : 1) * share_of(gpu->fdk, cut) * gpu->pick.choice.seconds +
+           ((double)cut->blocks * slice * (double)cut->count +
+            2 * gpu->rows * (double)gpu->fdk->width * views_of(cut)) * 8 / 2e12;
+}
+
+/* Bytes of all views' rows that go up in a block; of all. */
+static size_t block_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
+    return gpu->beside ? qb__fdk_gpu_block(gpu, cut) : qb__fdk_gpu_raw(gpu, cut);
+}
+
+static double bytes_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
+    const qb__fdk *fdk = gpu->fdk;
+    const size_t row = gpu->beside ? fdk->width * sizeof(float) : qb__fdk_raw_row(fdk);
+    return gpu->rows * (double)row * views_of(cut);
+}
+
+/* By the device as in qb fbp: 50 billion values of padded rows a second. */
+static double filtering(const qb__fdk_gpu *gpu, const qb__cut *cut) {
+    const qb__fdk *fdk = gpu->fdk;
+    if (gpu->beside)
+        return qb__fdk_filter_seconds(fdk, gpu->rows) / gpu->threads * views_of(cut) / (double)fdk->problem.views;
+    return gpu->rows * views_of(cut) * (double)qb__filter_length(fdk->filter) / 50e9;
 }
 
 double qb__fdk_gpu_seconds(void *state, const qb__cut *cut) {
     const qb__fdk_gpu *gpu = state;
     const qb__fdk *fdk = gpu->fdk;
-    const double up = gpu->rows * (double)fdk->width * (double)fdk->problem.views * 4 / gpu->costs.up;
-    const double down = (double)qb__fdk_gpu_slab(gpu, cut) / (double)cut->slices *
-                        (double)fdk->grid.n[2] / gpu->costs.down;
-    const double filter = qb__fdk_filter_seconds(fdk, gpu->rows) / gpu->threads;
+    const double up = qb__fdk_gpu_has(gpu) ? 0 : bytes_up(gpu, cut) / gpu->pick.costs.up;
+    const double down = (double)qb__down_host(&gpu->way_down, cut->count) / gpu->pick.costs.down;
+    const double filter = filtering(gpu, cut);
     const double read = qb__fdk_read_seconds(fdk, gpu->raw_rows);
     const double write = qb__fdk_write_seconds(fdk, gpu->value_bytes);
     const double project = back_projection(gpu, cut), slabs = (double)cut->slabs;
-    const double locked = (double)cut->slots * (double)qb__fdk_gpu_block(gpu, cut) +
-                          (double)qb__fdk_gpu_slabs(cut) * (double)qb__fdk_gpu_slab(gpu, cut);
+    const double locked = (double)cut->slots * (double)block_up(gpu, cut) +
+                          (double)qb__fdk_gpu_slabs(cut) * (double)qb__down_host(&gpu->way_down, cut->slices);
     /* Launching, waiting, handing over: a tenth of a millisecond a chunk. */
-    const double extra = locked / gpu->costs.lock + 1e-4 * slabs * (double)cut->blocks;
+    const double extra = locked / gpu->pick.costs.lock + 1e-4 * slabs * (double)cut->blocks;
     if (cut->slots < 2) return extra + read + filter + up + project + down + write;
-    const double slowest = fmax(fmax(read, fmax(filter, up)), fmax(project, fmax(down, write)));
+    const double device = gpu->beside ? fmax(filter, project) : filter + project; /* one device: they share it */
+    const double slowest = fmax(fmax(read, up), fmax(device, fmax(down, write)));
     return extra + slowest + (down + write) / slabs +
            (read + filter + up) / (slabs * (double)cut->blocks);
 }
 
-/* Packing, back-projecting: two programs. */
+/* Filtering, packing, back-projecting, converting: a program each. */
 double qb__fdk_gpu_start(void *state) {
-    enum { PROGRAMS = 2 };
     const qb__fdk_gpu *gpu = state;
-    const qb__device_costs *costs = &gpu->costs;
-    return costs->start + PROGRAMS * (gpu->compiled ? costs->load : costs->compile);
+    return qb__device_pick_start(&gpu->pick, 2 + gpu->way_down.converts + !gpu->beside);
 }
 
 /* ---- the offer ---- */
+
+/* A bound on the filtered rows of each view, as qb fbp has it: the logarithm of a finite float is within 89, the ramp's
+ * taps sum to 1/2, no window of ours makes that more than 4 times as much, and a pixel's weight is at most 1.
+ * Nothing is known of given line integrals and of a filter file. */
+static qb_status bound_rows(qb__fdk_gpu *gpu) {
+    const qb__fdk *fdk = gpu->fdk;
+    const char *filter = fdk->options->filter;
+    const double hu = fdk->options->hu > 0 ? 1000.0 / fdk->options->hu : 1.0;
+    if (fdk->info->quantity == QB_LINE_INTEGRAL || access(filter, F_OK) == 0) return QB_OK;
+    qb_status status = qb__alloc(fdk->problem.views, sizeof *gpu->largest, &gpu->largest);
+    if (status != QB_OK) return status;
+    const double most = 89 * hu * (strncmp(filter, "none", 4) ? 0.5 * 4 / fdk->weights.pitch : 1);
+    for (size_t v = 0; v < fdk->problem.views; v++)
+        gpu->largest[v] = (float)(most * fabs(fdk->weights.view[v]));
+    gpu->problem.largest = gpu->largest;
+    return QB_OK;
+}
 
 /* Half as many each time, down to one where there is no room for more. */
 static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
     (void)cut;
     const qb__fdk_gpu *gpu = state;
+    const size_t turns = qb__bp_cone_turns(variant_of(gpu), gpu->pick.choice.values);
     if (before == 0) return qb__smaller(MOST_VIEWS, gpu->fdk->problem.views);
-    return before / 2;
-}
-
-static size_t device_cap(const qb__fdk_gpu *gpu, const qb_env *env) {
-    size_t free_bytes;
-    if (env && env->max_vram) return env->max_vram;
-    return qb__device_free_bytes(gpu->device, &free_bytes) == QB_OK ? free_bytes / 10 * 9 : SIZE_MAX;
-}
-
-static qb__question question_of(const qb__fdk_gpu *gpu) {
-    qb__question question = qb__fdk_question(gpu->fdk);
-    question.device = qb__device_info_of(gpu->device);
-    return question;
-}
-
-/* Why this job stays on the CPU; NULL = it can go to the device. */
-static const char *not_for_devices(const qb__fdk_gpu *gpu) {
-    const char *kernel = gpu->fdk->options->kernel;
-    if (kernel && !qb__kernel_of_device(kernel)) return "--kernel names one that runs on the CPU only";
-    if (gpu->set.named && gpu->set.count > 1) return "one device computes a cone beam: name it";
-    return NULL;
-}
-
-static qb_status refuse(const qb_env *env, const char *why, bool named) {
-    if (!named) return qb__fail(QB_UNSUPPORTED, "%s", why);
-    return qb__fail(QB_BAD_ARGUMENT, "--device %s: %s, or leave --device out", env->device, why);
-}
-
-static void warn_of_files(const qb_env *env) {
-    const char *cache = qb__program_cache_problem();
-    qb__tuning_warn(env);
-    if (*cache) qb__warn(env, "%s", cache);
+    return before > turns ? qb__round_up(before / 2, turns) : 0;
 }
 
 static qb__cut_space space_of(const qb__fdk_gpu *gpu, const qb_env *env) {
     const qb__bp_cone_problem *p = &gpu->fdk->problem;
     return (qb__cut_space){.slices = p->nz,
                            .views = p->views,
-                           .layers = {.thickness = variant_of(gpu)->layer(gpu->choice.values)},
+                           .layers = {.thickness = variant_of(gpu)->layer(gpu->pick.choice.values)},
                            .most = p->nz,
                            .thinner = qb__thinner_layers,
                            .views_after = views_after,
+                           .turns = qb__bp_cone_turns(variant_of(gpu), gpu->pick.choice.values),
                            .engine = gpu,
                            .views_stream = true,
-                           .cap.device = device_cap(gpu, env)};
+                           .cap.device = qb__device_pick_cap(&gpu->pick, env)};
+}
+
+/* ---- who filters ---- */
+
+typedef struct least {
+    qb__fdk_gpu *gpu;
+    void *plan;
+} least;
+
+static void least_slabs(void *context, const qb__cut *cut, const size_t *edge) {
+    const least *l = context;
+    qb__fdk_slabs(l->plan, cut, edge);
+    qb__fdk_gpu_cut(l->gpu, cut, edge);
+}
+
+static qb__room least_need(void *context, const qb__cut *cut) {
+    return (qb__room){.device = device_bytes(((const least *)context)->gpu, cut)};
+}
+
+/* The device, if it can and has room for that in any cut: which cut is then taken changes no bit. */
+static qb_status decide_filter(qb__fdk_gpu *gpu, void *plan, qb__cut_space space) {
+    least context = {gpu, plan};
+    qb__cut cut;
+    bool fits;
+    gpu->beside = qb__fdk_gpu_unfit(gpu->fdk);
+    if (gpu->beside) return QB_OK;
+    space.cap.host = SIZE_MAX;
+    space.context = &context;
+    space.need = least_need;
+    space.slabs = least_slabs;
+    qb_status status = qb__cut_search(&space, &cut, &fits);
+    if (status == QB_OK && !fits) gpu->beside = "the device has no room for it";
+    return status;
 }
 
 qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
-    const qb__fdk *fdk = plan;
+    qb__fdk *fdk = plan;
     qb__fdk_gpu *gpu;
     qb_status status = qb__alloc(1, sizeof *gpu, &gpu);
     if (status != QB_OK) return status;
-    gpu->fdk = fdk;
+    gpu->fdk = gpu->reading = fdk;
+    gpu->problem = fdk->problem;
     gpu->threads = task->threads;
     gpu->value_bytes = qb_dtype_size(task->output->dtype);
-    offer->named = qb__device_is_named(env);
-    status = qb__device_set_open(env, &gpu->set);
-    if (status != QB_OK || gpu->set.count == 0) {
+    gpu->way_down = qb__down_of(task->output, &fdk->mask, !fdk->mask.along);
+    if (qb__comm_count(qb__comm_of(env)) > 1) qb__down_floats(&gpu->way_down); /* columns of ranks are summed */
+    offer->converts = gpu->way_down.converts;
+    status = qb__device_pick_near(fdk->scan, env, &gpu->pick, &offer->named);
+    if (!gpu->pick.device) {
         qb__free(gpu);
         return status;
     }
     offer->state = gpu;
-    gpu->device = gpu->set.device[0];
-    const char *why = not_for_devices(gpu);
-    if (why) return refuse(env, why, gpu->set.named);
-    offer->named = offer->named || fdk->options->kernel;
     offer->timed = true;
-    warn_of_files(env);
-    const qb__question question = question_of(gpu);
-    status = qb__choose(&question, &gpu->choice);
+    const char *several = qb__device_pick_several(&gpu->pick, "one device computes a cone beam: name it");
+    status = qb__device_pick_admit(&gpu->pick, fdk->options->kernel, several, env, &offer->named);
+    if (status == QB_OK) status = bound_rows(gpu);
+    qb__question question = qb__fdk_question(fdk);
+    question.problem = &gpu->problem;
+    if (status == QB_OK) status = qb__device_pick_choose(&gpu->pick, &question);
     if (status != QB_OK) return status;
-    qb__device_costs_of(question.device, &gpu->costs);
-    gpu->compiled = qb__programs_noted(gpu->device, gpu->choice.variant->id);
     offer->space = space_of(gpu, env);
-    return QB_OK;
+    return decide_filter(gpu, plan, offer->space);
 }
 
 /* ---- what is said ---- */
 
 void qb__fdk_gpu_tell(void *state, const qb_env *env) {
     const qb__fdk_gpu *gpu = state;
-    const qb__device_info *info = qb__device_info_of(gpu->device);
-    qb__info(env, "device %s, %s: kernel %s; the CPU filters beside it", info->spec, info->name,
-             gpu->choice.variant->id);
+    char more[160];
+    snprintf(more, sizeof more, "%s%s", gpu->beside ? "; the CPU filters beside it: " : "; it filters, too",
+             gpu->beside ? gpu->beside : "");
+    qb__device_pick_tell(&gpu->pick, more, env);
 }
 
 void qb__fdk_gpu_describe(void *state, const qb__cut *cut, cJSON *plan) {
     const qb__fdk_gpu *gpu = state;
-    const qb__question question = question_of(gpu);
-    const qb__variant *variant = gpu->choice.variant;
-    cJSON_AddStringToObject(plan, "kernel", variant->id);
-    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(variant->accuracy));
-    cJSON_AddStringToObject(plan, "device", question.device->spec);
-    cJSON_AddStringToObject(plan, "device_name", question.device->name);
-    cJSON_AddNumberToObject(plan, "device_memory_bytes", (double)cut->need.device);
-    cJSON_AddItemToObject(plan, "kernel_parameters", qb__parameters_json(variant, gpu->choice.values));
-    cJSON_AddItemToObject(plan, "why_device", qb__why(&question));
+    qb__device_pick_describe(&gpu->pick, cut->need.device, plan);
+    cJSON_AddStringToObject(plan, "filtered_by", gpu->beside ? "cpu" : gpu->pick.question.device->spec);
+    if (gpu->beside) cJSON_AddStringToObject(plan, "filtered_by_why", gpu->beside);
 }

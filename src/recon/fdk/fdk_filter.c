@@ -9,37 +9,34 @@
 #include "ops/extend.h"
 #include "recon/fdk/fdk_filter.h"
 
-static size_t round_up(size_t n) {
-    return (n + 15) / 16 * 16;
-}
-static size_t row_stride(const qb__fdk *fdk) {
-    return round_up(fdk->width);
-}
+enum { LINE = 16 }; /* floats of a cache line */
+
+static size_t row_stride(const qb__fdk *fdk) { return qb__round_up(fdk->width, LINE); }
 static size_t image_stride(const qb__fdk *fdk) {
-    return round_up(fdk->info->columns + 2 * QB__RESAMPLE_EDGE);
+    return qb__round_up(fdk->info->columns + 2 * QB__RESAMPLE_EDGE, LINE);
 }
 
 /* A thread's scratch: rows of a view; their weights; when resampled the detector's own rows and the
  * places to read; what the filter wants. */
-typedef struct desk {
+typedef struct scratch_parts {
     float *rows, *weights, *image;
     double *column, *row;
     void *filter;
     size_t bytes;
-} desk;
+} scratch_parts;
 
-static desk lay_out(const qb__fdk *fdk, char *scratch) {
-    desk d = {0};
+static scratch_parts lay_out(const qb__fdk *fdk, char *scratch) {
+    scratch_parts d = {0};
     size_t columns = fdk->geometry->columns, at = 0;
     d.rows = (float *)(scratch + at);
     at += fdk->window_rows * row_stride(fdk) * sizeof(float);
     d.weights = (float *)(scratch + at);
-    if (!fdk->same_weights) at += round_up(fdk->window_rows * columns) * sizeof(float);
+    if (!fdk->same_weights) at += qb__round_up(fdk->window_rows * columns, LINE) * sizeof(float);
     d.image = (float *)(scratch + at);
     if (fdk->resampled) at += fdk->raw_rows * image_stride(fdk) * sizeof(float);
     d.column = (double *)(scratch + at);
-    if (fdk->resampled) at += 2 * round_up(columns) * sizeof(double);
-    d.row = d.column + round_up(columns);
+    if (fdk->resampled) at += 2 * qb__round_up(columns, LINE) * sizeof(double);
+    d.row = d.column + qb__round_up(columns, LINE);
     d.filter = scratch + at;
     d.bytes = at + qb__filter_scratch(fdk->filter);
     return d;
@@ -78,7 +75,7 @@ void qb__fdk_filter_close(qb__fdk_filter *filter) {
 
 /* The rows of the window as they lie on the detector. */
 static void prepare_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view,
-                         const char *raw, int worker, const desk *d) {
+                         const char *raw, int worker, const scratch_parts *d) {
     const qb__fdk *fdk = filter->fdk;
     for (size_t r = window->rows.r0; r < window->rows.r1; r++, raw += qb__fdk_raw_row(fdk))
         qb__prepare_row(filter->run->prepare, view, r, raw,
@@ -101,7 +98,7 @@ static void continue_row(const qb__fdk *fdk, float *row) {
 
 /* The rows of the window between those of the detector. */
 static void resample_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view,
-                          const char *raw, int worker, const desk *d) {
+                          const char *raw, int worker, const scratch_parts *d) {
     const qb__fdk *fdk = filter->fdk;
     size_t stride = image_stride(fdk), columns = fdk->geometry->columns;
     qb__resample_image image = {.cells = d->image + QB__RESAMPLE_EDGE,
@@ -135,7 +132,7 @@ static void weight_row(const qb__fdk *fdk, const float *weight, float *row) {
 const float *qb__fdk_filter_rows(const qb__fdk_filter *filter, const qb__fdk_window *window, size_t view,
                                  const char *raw, int worker, size_t *row_stride_out) {
     const qb__fdk *fdk = filter->fdk;
-    desk d = lay_out(fdk, filter->run->scratch[worker]);
+    scratch_parts d = lay_out(fdk, filter->run->scratch[worker]);
     size_t columns = fdk->geometry->columns, stride = row_stride(fdk);
     size_t r0 = window->rows.r0, count = window->rows.r1 - r0;
     (fdk->resampled ? resample_rows : prepare_rows)(filter, window, view, raw, worker, &d);

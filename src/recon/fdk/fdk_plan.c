@@ -7,11 +7,13 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "geometry/check.h"
 #include "geometry/circle.h"
 #include "geometry/grid.h"
 #include "geometry/matrix.h"
 #include "job/describe.h"
 #include "planner/choose.h"
+#include "planner/device_select.h"
 #include "recon/fdk/fdk.h"
 
 static const double degrees = 57.29577951308232;
@@ -42,6 +44,7 @@ static qb_status decide_grid(qb__fdk *fdk, qb__decision *decision) {
     if (status == QB_OK) status = qb_geometry_check_grid(fdk->real, grid);
     if (status == QB_OK) status = qb_grid_slices(options->slices, grid, &first);
     if (status != QB_OK) return status;
+    decision->grid = options->grid && !options->cluster ? options->grid : "auto";
     decision->hu = options->hu;
     decision->row1 = fdk->info->rows;
     decision->subject.grid = *grid;
@@ -95,14 +98,15 @@ out:
 static qb_status decide_weights(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     const qb_grid *grid = &fdk->grid;
     double field = qb__grid_field(grid);
-    qb_geometry_info info;
+    qb_geometry_info info = {.struct_size = sizeof info};
     qb__circle circle;
     qb_status status;
     QB__TRY(qb_geometry_describe(fdk->real, &info));
     QB__TRY(qb__fdk_check_path(fdk->real, &info, fdk->options->force, env));
     QB__TRY(qb__circle_fit(fdk->geometry, &circle));
     QB__TRY(qb__cone_weights_upright(fdk->geometry, fdk->real, field, &fdk->weights));
-    fdk->same_weights = circle.error <= 1e-3 && fdk->weights.kind != QB_REDUNDANCY_PARKER;
+    fdk->circular = circle.error <= 1e-3;
+    fdk->same_weights = fdk->circular && fdk->weights.kind != QB_REDUNDANCY_PARKER;
     fdk->width = fdk->weights.before + fdk->geometry->columns + fdk->weights.after;
     qb__info(env, "views cover %.2f degrees; redundancy weights: %s", fdk->weights.span * degrees,
              redundancy_name(fdk->weights.kind));
@@ -144,6 +148,7 @@ static qb_status decide_matrices(qb__fdk *fdk) {
     fdk->problem = (qb__bp_cone_problem){
         .views = views, .columns = fdk->width, .rows = fdk->geometry->rows, .nx = fdk->grid.n[0],
         .ny = fdk->grid.n[1], .nz = fdk->grid.n[2], .matrix = (const double (*)[12])fdk->matrix};
+    if (qb__cone_circle_of(&fdk->problem, &fdk->circle)) fdk->problem.circle = &fdk->circle;
 out:
     qb__free(matrices);
     return status;
@@ -168,7 +173,7 @@ static qb_status decide_kernel(qb__fdk *fdk, cJSON *plan) {
     qb__question question = qb__fdk_question(fdk);
     qb__choice choice;
     if (question.id && qb__kernel_of_device(question.id)) question.id = NULL;
-    cJSON_AddItemToObject(plan, "why", qb__why(&question));
+    qb__tell_why(&question, plan);
     qb_status status = qb__choose(&question, &choice);
     if (status != QB_OK) return status;
     fdk->variant = (const qb__bp_cone_variant *)choice.variant;
@@ -211,17 +216,22 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     fdk->info = task->info;
     fdk->options = task->options;
     fdk->real = fdk->geometry = task->more;
+    fdk->alone = qb__device_is_asked(env);
+    QB__TRY(qb__geometry_check(fdk->real));
     QB__TRY(check_shapes(fdk));
     QB__TRY(decide_grid(fdk, decision));
     QB__TRY(qb__mask_of(fdk->options->outside, fdk->options->circle, task->output->dtype,
                         &fdk->grid, &fdk->mask));
-    QB__TRY(qb__alloc(fdk->grid.n[2] + 2, sizeof *fdk->window, &fdk->window));
+    QB__TRY(qb__fdk_windows(fdk, env));
     QB__TRY(decide_detector(fdk, env, json));
     QB__TRY(decide_weights(fdk, env, json));
     QB__TRY(decide_matrices(fdk));
     QB__TRY(decide_kernel(fdk, json));
     describe_angles(fdk, json);
     QB__TRY(describe_geometry(fdk, json));
+    QB__TRY(qb__fdk_cluster(fdk, json));
+    decision->resume = fdk->options->resume;
+    decision->checkpoint = fdk->options->checkpoint;
 out:
     return status;
 }
@@ -233,5 +243,10 @@ void qb__fdk_release(void *plan) {
     qb__upright_destroy(&fdk->upright);
     qb__resampler_destroy(fdk->resampler);
     qb__free(fdk->window);
+    qb__free(fdk->reach);
+    qb__free(fdk->all);
+    qb__free(fdk->run);
+    qb__free(fdk->runs);
+    qb__free(fdk->edge);
     qb__free(fdk->matrix);
 }

@@ -1,30 +1,122 @@
 /* SPDX-License-Identifier: MIT */
 /* What a slab needs of the detector, what a chunk is, and the stage that reads it. */
+#include <math.h>
+#include <string.h>
+
 #include "base/memory.h"
+#include "base/status.h"
 #include "recon/fdk/fdk.h"
 
 enum { READ_VIEWS = 16 }; /* views a reading task */
 
-static qb__fdk_window window_of(const qb__fdk *fdk, size_t z0, size_t z1) {
-    qb__fdk_window w = {.z0 = z0, .z1 = z1, .rows = qb__bp_cone_rows(&fdk->problem, z0, z1)};
+/* Ranks whose views are each filtered by one of them. */
+static const qb__cut_grid *column_of(const qb__fdk *fdk, const qb__cut *cut) { return fdk->alone ? NULL : cut->grid; }
+
+static qb__rows raw_of(const qb__fdk *fdk, qb__bp_cone_window rows) {
+    qb__rows raw = {rows.r0, rows.r1};
     if (fdk->resampled)
-        qb__upright_rows(&fdk->upright, w.rows.r0, w.rows.r1, QB__RESAMPLE_MARGIN, &w.raw.first,
-                         &w.raw.end);
-    else
-        w.raw = (qb__rows){w.rows.r0, w.rows.r1};
+        qb__upright_rows(&fdk->upright, rows.r0, rows.r1, QB__RESAMPLE_MARGIN, &raw.first, &raw.end);
+    return raw;
+}
+
+/* The search for a cut asks of the same slices again and again, over all views. */
+static qb__reach reach_of(const qb__fdk *fdk, const qb__rows_problem *of, size_t z) {
+    if (isnan(fdk->reach[z].low)) fdk->reach[z] = qb__reach_of_slice(of, z);
+    return fdk->reach[z];
+}
+
+static qb__bp_cone_window rows_of(const qb__fdk *fdk, size_t z0, size_t z1) {
+    const qb__bp_cone_problem *p = &fdk->problem;
+    const qb__rows_problem of = {p->views, p->matrix, p->nx, p->ny, p->rows};
+    if (z0 >= z1) return (qb__bp_cone_window){0, 0};
+    const qb__rows rows = qb__rows_between(&of, reach_of(fdk, &of, z0), reach_of(fdk, &of, z1 - 1));
+    return (qb__bp_cone_window){rows.first, rows.end};
+}
+
+static qb__fdk_window window_of(const qb__fdk *fdk, size_t z0, size_t z1) {
+    qb__fdk_window w = {.z0 = z0, .z1 = z1, .rows = rows_of(fdk, z0, z1)};
+    w.raw = raw_of(fdk, w.rows);
     return w;
+}
+
+/* All, where voxels beyond every row are all there is: then nothing is read either way. */
+void qb__fdk_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1) {
+    const qb__fdk *fdk = plan;
+    const qb__fdk_window w = window_of(fdk, first, first + count);
+    const bool some = w.rows.r1 > w.rows.r0;
+    *row0 = some ? w.raw.first : 0;
+    *row1 = some ? w.raw.end : fdk->info->rows;
+}
+
+/* A rank's share may have no slices, a row of ranks one slab more than slices. */
+qb_status qb__fdk_windows(qb__fdk *fdk, const qb_env *env) {
+    const size_t ranks = (size_t)qb__comm_count(qb__comm_of(env)), slabs = fdk->grid.n[2] + 3;
+    qb_status status;
+    QB__TRY(qb__alloc(slabs, sizeof *fdk->window, &fdk->window));
+    QB__TRY(qb__alloc(slabs, sizeof *fdk->reach, &fdk->reach));
+    for (size_t z = 0; z < slabs; z++) fdk->reach[z] = (qb__reach){NAN, NAN};
+    if (ranks < 2) goto out;
+    QB__TRY(qb__alloc(slabs + 4 * ranks, sizeof *fdk->all, &fdk->all));
+    QB__TRY(qb__alloc(slabs + 4 * ranks, sizeof *fdk->run, &fdk->run));
+    QB__TRY(qb__alloc(slabs, sizeof *fdk->runs, &fdk->runs));
+    QB__TRY(qb__alloc(slabs, sizeof *fdk->edge, &fdk->edge));
+out:
+    return status;
+}
+
+/* Windows that meet are one run of rows; sorted, as they are few and nearly in order. */
+static void join(const qb__fdk *fdk, qb__fdk_window *run, size_t *count, const qb__fdk_window *more) {
+    size_t at = *count, end;
+    if (more->rows.r0 == more->rows.r1) return;
+    while (at > 0 && run[at - 1].rows.r0 > more->rows.r0) at--;
+    if (at > 0 && run[at - 1].rows.r1 >= more->rows.r0) {
+        at--;
+    } else {
+        memmove(run + at + 1, run + at, ((*count)++ - at) * sizeof *run);
+        run[at] = *more;
+    }
+    run[at].rows.r1 = qb__larger(run[at].rows.r1, more->rows.r1);
+    for (end = at + 1; end < *count && run[end].rows.r0 <= run[at].rows.r1; end++)
+        run[at].rows.r1 = qb__larger(run[at].rows.r1, run[end].rows.r1);
+    memmove(run + at + 1, run + end, (*count - end) * sizeof *run);
+    *count -= end - at - 1;
+    run[at].raw = raw_of(fdk, run[at].rows);
+}
+
+/* Those of the other rows of ranks, which this one filters for. */
+static void slabs_of_all(qb__fdk *fdk, const qb__cut *cut) {
+    const size_t rows = (size_t)cut->grid->rows;
+    for (size_t slab = 0; slab < cut->slabs; slab++) fdk->runs[slab] = 0;
+    for (size_t row = 0; row < rows; row++) {
+        qb__cut_row(cut->grid, (int)row, cut->thickness, cut->slabs, fdk->edge);
+        for (size_t slab = 0; slab < cut->slabs; slab++) {
+            qb__fdk_window *window = &fdk->all[row * cut->slabs + slab];
+            *window = window_of(fdk, fdk->edge[slab], fdk->edge[slab + 1]);
+            join(fdk, fdk->run + slab * rows, &fdk->runs[slab], window);
+        }
+    }
+}
+
+static void measure_run(qb__fdk *fdk, const qb__fdk_window *w, size_t *raw_rows) {
+    const size_t rows = w->rows.r1 - w->rows.r0, raw = w->raw.end - w->raw.first;
+    if (rows == 0) return;
+    fdk->window_rows = qb__larger(fdk->window_rows, rows);
+    fdk->raw_rows = qb__larger(fdk->raw_rows, raw);
+    *raw_rows += raw;
 }
 
 void qb__fdk_slabs(void *plan, const qb__cut *cut, const size_t *edge) {
     qb__fdk *fdk = plan;
-    fdk->window_rows = fdk->raw_rows = 1;
+    const qb__cut_grid *grid = column_of(fdk, cut);
+    if (grid) slabs_of_all(fdk, cut);
+    fdk->window_rows = fdk->raw_rows = fdk->read_rows = 1;
     for (size_t slab = 0; slab < cut->slabs; slab++) {
-        qb__fdk_window w = window_of(fdk, edge[slab], edge[slab + 1]);
-        size_t rows = w.rows.r1 - w.rows.r0, raw = w.raw.end - w.raw.first;
-        fdk->window[slab] = w;
-        if (rows == 0) continue;
-        if (rows > fdk->window_rows) fdk->window_rows = rows;
-        if (raw > fdk->raw_rows) fdk->raw_rows = raw;
+        size_t raw_rows = 0;
+        fdk->window[slab] = window_of(fdk, edge[slab], edge[slab + 1]);
+        const qb__fdk_window *run = grid ? fdk->run + slab * (size_t)grid->rows : &fdk->window[slab];
+        const size_t runs = grid ? fdk->runs[slab] : 1;
+        for (size_t i = 0; i < runs; i++) measure_run(fdk, &run[i], &raw_rows);
+        fdk->read_rows = qb__larger(fdk->read_rows, raw_rows);
     }
 }
 
@@ -37,13 +129,59 @@ qb_status qb__fdk_open(void *plan, const qb__cut *cut) {
 qb__fdk_piece qb__fdk_piece_of(const qb__fdk *fdk, size_t chunk) {
     size_t slab = chunk / fdk->cut.blocks, block = chunk % fdk->cut.blocks;
     const qb__fdk_window *need = &fdk->window[slab];
-    qb__fdk_piece p = {.z0 = need->z0, .z1 = need->z1, .view0 = block * fdk->cut.views,
+    const size_t turns = fdk->cut.turns, range = fdk->cut.views / turns;
+    qb__fdk_piece p = {.z0 = need->z0, .z1 = need->z1, .view0 = fdk->cut.view0 + block * range, .turns = turns,
                        .need = need, .first = block == 0};
-    p.view1 = qb__smaller(p.view0 + fdk->cut.views, fdk->info->views);
+    p.view1 = qb__smaller(p.view0 + range, fdk->cut.view0 + (fdk->cut.view1 - fdk->cut.view0) / turns);
     return p;
 }
 
+int qb__fdk_ranks(const qb__fdk *fdk) {
+    const qb__cut_grid *grid = column_of(fdk, &fdk->cut);
+    return grid ? grid->rows : 1;
+}
+
+static size_t share(const qb__fdk *fdk, const qb__fdk_piece *p, int row, size_t *first) {
+    size_t count;
+    qb__cut_rank(p->view1 - p->view0, 1, qb__fdk_ranks(fdk), row, first, &count);
+    return count;
+}
+
+size_t qb__fdk_share_views(const qb__fdk *fdk, const qb__fdk_piece *piece, int row) {
+    size_t first;
+    return share(fdk, piece, row, &first);
+}
+
+qb__fdk_piece qb__fdk_share_of(const qb__fdk *fdk, size_t chunk) {
+    qb__fdk_piece p = qb__fdk_piece_of(fdk, chunk);
+    size_t first;
+    if (!column_of(fdk, &fdk->cut)) return p;
+    const size_t count = share(fdk, &p, fdk->cut.grid->row, &first);
+    p.view0 += first;
+    p.view1 = p.view0 + count;
+    return p;
+}
+
+size_t qb__fdk_runs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **run) {
+    const size_t slab = chunk / fdk->cut.blocks;
+    const bool shared = column_of(fdk, &fdk->cut) != NULL;
+    *run = shared ? fdk->run + slab * (size_t)fdk->cut.grid->rows : &fdk->window[slab];
+    return shared ? fdk->runs[slab] : 1;
+}
+
+const qb__fdk_window *qb__fdk_window_of(const qb__fdk *fdk, size_t chunk, int row) {
+    const size_t slab = chunk / fdk->cut.blocks;
+    return fdk->cut.grid ? &fdk->all[(size_t)row * fdk->cut.slabs + slab] : &fdk->window[slab];
+}
+
 size_t qb__fdk_raw_rows(const qb__fdk_piece *p) { return p->need->raw.end - p->need->raw.first; }
+
+size_t qb__fdk_raw_offset(const qb__fdk *fdk, const qb__fdk_window *run, size_t number, size_t views) {
+    size_t rows = 0;
+    for (size_t i = 0; i < number; i++) rows += run[i].raw.end - run[i].raw.first;
+    return rows * views * qb__fdk_raw_row(fdk);
+}
+
 size_t qb__fdk_raw_row(const qb__fdk *fdk) {
     return fdk->info->columns * qb_dtype_size(fdk->info->dtype);
 }
@@ -53,30 +191,50 @@ static size_t read_views(const qb__fdk *fdk) {
     return fdk->info->chunk_rows > 1 ? fdk->cut.views : READ_VIEWS;
 }
 
-static size_t read_tasks(void *self, size_t chunk) {
-    qb__fdk_piece p = qb__fdk_piece_of(self, chunk);
-    return qb__ceil_div(p.view1 - p.view0, read_views(self));
+/* Of one run of rows. */
+static size_t tasks_of_run(const qb__fdk *fdk, const qb__fdk_piece *p) {
+    return p->turns * qb__ceil_div(p->view1 - p->view0, read_views(fdk));
 }
 
+void qb__fdk_leave_reading(qb__fdk *fdk, bool left) { fdk->left = left; }
+
+static size_t read_tasks(void *self, size_t chunk) {
+    if (((const qb__fdk *)self)->left) return 1;
+    const qb__fdk_piece p = qb__fdk_share_of(self, chunk);
+    const qb__fdk_window *run;
+    return qb__fdk_runs(self, chunk, &run) * tasks_of_run(self, &p);
+}
+
+/* Run by run, views of each. */
 static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in,
                           void *out) {
     (void)worker, (void)in;
     const qb__fdk *fdk = self;
-    qb__fdk_piece p = qb__fdk_piece_of(fdk, chunk);
-    size_t step = read_views(fdk), first = p.view0 + task * step, end = qb__smaller(first + step, p.view1);
-    if (qb__fdk_raw_rows(&p) == 0) return QB_OK;
-    return qb_scan_read(fdk->scan, first, end, p.need->raw.first, p.need->raw.end,
-                        (char *)out +
-                            (first - p.view0) * qb__fdk_raw_rows(&p) * qb__fdk_raw_row(fdk));
+    const qb__fdk_piece p = qb__fdk_share_of(fdk, chunk);
+    const qb__fdk_window *run;
+    if (fdk->left) return QB_OK;
+    qb__fdk_runs(fdk, chunk, &run);
+    const size_t number = task / tasks_of_run(fdk, &p);
+    char *to = (char *)out + qb__fdk_raw_offset(fdk, run, number, qb__fdk_piece_views(&p));
+    run += number, task %= tasks_of_run(fdk, &p);
+    const size_t range = p.view1 - p.view0, step = read_views(fdk), each = qb__ceil_div(range, step);
+    const size_t from = task % each * step, count = qb__smaller(step, range - from);
+    const size_t at = task / each * range + from, first = qb__fdk_piece_view(fdk, &p, at);
+    const size_t rows = run->raw.end - run->raw.first;
+    if (rows == 0) return QB_OK;
+    return qb_scan_read(fdk->scan, first, first + count, run->raw.first, run->raw.end,
+                        to + at * rows * qb__fdk_raw_row(fdk));
 }
 
 int qb__fdk_stages(void *plan, const qb__cut *cut, qb__stage *stages) {
     const qb__fdk *fdk = plan;
+    const qb__cut_grid *grid = column_of(fdk, cut);
+    const size_t ranks = grid ? (size_t)grid->rows : 1;
     stages[0] = (qb__stage){.name = "read",
                             .self = plan,
                             .blocking = true,
                             .slots = cut->slots,
-                            .slot_bytes = cut->views * fdk->raw_rows * qb__fdk_raw_row(fdk),
+                            .slot_bytes = qb__ceil_div(cut->views, ranks) * fdk->read_rows * qb__fdk_raw_row(fdk),
                             .tasks = read_tasks,
                             .run = read_run};
     return 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* qb sirt and qb cgls: a row each, and who can compute them. */
+#include "base/status.h"
 #include "recon/iterative/iterative.h"
 
 static qb_status decide_sirt(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
@@ -12,7 +13,7 @@ static qb_status decide_cgls(const qb__task *task, void *plan, const qb_env *env
     return qb__iterative_decide(&qb__solver_cgls, task, plan, env, json, decision);
 }
 
-static const qb__engine *const engines[] = {&qb__iterative_cpu, NULL};
+static const qb__engine *const engines[] = {&qb__iterative_cpu, &qb__iterative_device, NULL};
 
 #define METHOD(name)                                                                               \
     {                                                                                              \
@@ -28,6 +29,8 @@ static qb_status plan(const qb__method *method, qb_scan *scan, const qb_geometry
                       const qb_prep_options *prep, const qb_iterative_options *options,
                       const qb_output_options *output, const char *command, const qb_env *env,
                       qb_job **job) {
+    QB__NEED(scan);
+    QB__NEED(job);
     const qb__request request = {.scan = scan,
                                  .more = geometry,
                                  .read = geometry ? geometry->read_from : NULL,

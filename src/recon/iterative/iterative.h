@@ -20,6 +20,7 @@ typedef struct qb__iterative {
     double center;               /* the axis' column of a parallel beam; NAN = yet to be found */
     double found;                /* by begin(); NAN = not */
     bool looked;                 /* begin() has */
+    size_t ranks;                /* that share the views */
     qb_grid grid;
     qb_projector *projector;
     /* of the cut in hand */
@@ -28,6 +29,9 @@ typedef struct qb__iterative {
 
 size_t qb__iterative_unknowns(const qb__iterative *it);
 size_t qb__iterative_equations(const qb__iterative *it);
+/* Of a rank that shares them: what it has room for, and the views that are its own, none where others have all. */
+size_t qb__iterative_lines(const qb__iterative *it, const qb__cut *cut);
+size_t qb__iterative_views(const qb__iterative *it, const qb__cut *cut);
 
 /* ---- rows of the methods' tables ---- */
 
@@ -39,6 +43,37 @@ void qb__iterative_release(void *plan);
 int qb__iterative_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 qb_status qb__iterative_open(void *plan, const qb__cut *cut);
 
-extern const qb__engine qb__iterative_cpu;
+/* What an engine has in hand (iterative_prepare.c). */
+typedef struct qb__iterative_run {
+    const qb__iterative *it;
+    const qb__running *run;
+    qb__solved solved;
+    /* of ranks (iterative_ranks.c) */
+    double *numbers;      /* [ranks] */
+    float *come, *gone;   /* bricks of a unit: from the rank before, to the next one */
+    qb__comm_part *parts; /* [2 * ranks] */
+} qb__iterative_run;
+
+/* All of the volume at once; `r` must be where the engine's state begins. Callbacks are left open. */
+qb__cut_space qb__iterative_space(const qb__iterative_run *r, qb__room cap);
+/* Blocks of views become one buffer of all line integrals, float [view][row][column]. */
+qb__stage qb__iterative_prepare_stage(qb__iterative_run *r, const qb__cut *cut);
+/* From data to volume, both vectors; the volume comes in as zeros. */
+qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
+                              void *volume);
+qb_status qb__iterative_report(const qb__iterative_run *r, cJSON *report, qb__prep_counts *counts);
+void qb__iterative_forget(qb__iterative_run *r);
+
+/* Where ranks share the views (iterative_ranks.c); alone these do nothing. Bytes that it takes: */
+size_t qb__iterative_share_bytes(const qb__iterative *it);
+/* Once r->run is set; qb__iterative_forget() releases what it takes. */
+qb_status qb__iterative_share(qb__iterative_run *r);
+/* A' y of all views, on all ranks; `values` are of this rank's, which end before view1, as qb__project_back() wants them. */
+qb_status qb__iterative_pass(qb__iterative_run *r, const float *values, size_t view1, float *x, const qb_env *env);
+qb_status qb__iterative_total(qb__iterative_run *r, double *sum); /* of a number of each, likewise */
+/* All have come to the end, or one has failed: as qb__stage.leave. */
+qb_status qb__iterative_leave(qb__iterative_run *r, qb_status status);
+
+extern const qb__engine qb__iterative_cpu, qb__iterative_device;
 
 #endif

@@ -7,7 +7,9 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "center/center.h"
+#include "geometry/check.h"
 #include "geometry/grid.h"
+#include "geometry/half_fan.h"
 #include "ops/project.h"
 #include "recon/iterative/iterative.h"
 
@@ -23,7 +25,7 @@ size_t qb__iterative_equations(const qb__iterative *it) {
 
 /* A column; the middle where a finder is yet to say. */
 static qb_status decide_center(qb__iterative *it) {
-    if (!it->looked) return qb__center_asked(it->options->center, it->info->columns, &it->center);
+    if (!it->looked) return qb__center_asked(it->options->center, it->info, &it->center);
     it->center = it->found;
     return QB_OK;
 }
@@ -47,6 +49,8 @@ static qb_status decide_geometry(qb__iterative *it, const qb_geometry *given) {
     if (!given) return make_parallel(it);
     it->geometry = given;
     it->center = 0; /* nothing to find */
+    const qb_status status = qb__geometry_check(given);
+    if (status != QB_OK) return status;
     if (given->views == info->views && given->rows == info->rows && given->columns == info->columns)
         return QB_OK;
     return qb__fail(QB_BAD_INPUT,
@@ -67,7 +71,28 @@ qb_status qb__iterative_begin(void *plan, const qb_env *env, cJSON *report, bool
 
 /* ---- grid ---- */
 
-static qb_status decide_grid(qb__iterative *it, qb__decision *decision) {
+/* The usual one; of a full turn about an axis to one side as wide as what was seen, as in qb fbp, or, of a geometry of the
+ * caller's, the words of qb fdk, whose volume stays as wide as the detector. */
+static qb_status usual_grid(const qb__iterative *it, bool chosen, const qb_env *env, qb_grid *grid) {
+    const qb_scan_info *info = it->info;
+    qb__half_fan fan;
+    char text[256];
+    qb_grid_default(it->geometry, grid);
+    if (it->geometry != &it->own) {
+        qb_geometry_info about = {.struct_size = sizeof about};
+        if (!chosen && qb_geometry_describe(it->geometry, &about) == QB_OK && qb__grid_narrow(&about, grid, text, sizeof text))
+            qb__warn(env, "%s", text);
+        return QB_OK;
+    }
+    qb_status status = qb__half_fan_of_views(info->views, info->angles, info->columns, it->center, it->center, &fan);
+    if (status != QB_OK || !fan.used) return status;
+    grid->n[0] = grid->n[1] = qb__half_fan_width(&fan);
+    qb__half_fan_tell(&fan, it->center, text, sizeof text);
+    if (!chosen) qb__info(env, "%s", text);
+    return QB_OK;
+}
+
+static qb_status decide_grid(qb__iterative *it, const qb_env *env, qb__decision *decision) {
     const qb_iterative_options *options = it->options;
     const bool in_mm = it->geometry != &it->own || it->info->pixel_size > 0;
     const qb_grid_options asked = {.size = options->size,
@@ -75,8 +100,8 @@ static qb_status decide_grid(qb__iterative *it, qb__decision *decision) {
                                    .offset = options->offset,
                                    .like = options->like};
     qb_grid *grid = &it->grid;
-    qb_grid_default(it->geometry, grid);
-    qb_status status = qb_grid_make(&asked, grid);
+    qb_status status = usual_grid(it, asked.size.count || asked.voxel > 0 || asked.like, env, grid);
+    if (status == QB_OK) status = qb_grid_make(&asked, grid);
     if (status == QB_OK && options->hu > 0 && !in_mm)
         status = qb__fail(QB_BAD_INPUT, "--hu needs the size of a pixel in mm: give --pixel-size");
     if (status == QB_OK) status = qb_geometry_check_grid(it->geometry, grid);
@@ -107,9 +132,13 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     it->info = task->info;
     it->options = task->options;
     it->prep = task->prep;
+    it->ranks = (size_t)qb__comm_count(qb__comm_of(env));
+    decision->summed = true;
     QB__TRY(decide_geometry(it, task->more));
-    QB__TRY(decide_grid(it, decision));
-    QB__TRY(qb_projector_create(it->geometry, &it->grid, it->options->kernel, env, &it->projector));
+    QB__TRY(decide_grid(it, env, decision));
+    QB__TRY(qb__projector_on_cpu(it->geometry, &it->grid, it->options->kernel, env, &it->projector));
+    if (isnan(it->center))
+        decision->begin_seconds = qb__center_seconds(it->info, it->options->center, task->threads);
     decision->more = qb__project_fixed_bytes(it->projector);
     cJSON_AddStringToObject(json, "beam", qb_beam_name(it->geometry->beam));
     if (it->geometry == &it->own && !isnan(it->center))

@@ -9,8 +9,12 @@
 typedef struct qb__linear {
     void *self;
     size_t unknowns, equations;
-    qb_status (*forward)(void *self, const float *x, float *y); /* y = A x */
-    qb_status (*adjoint)(void *self, const float *y, float *x); /* x = A' y */
+    /* Vectors of ops/vectors.h: y = A x; x = A' y. */
+    qb_status (*forward)(void *self, const void *x, void *y);
+    qb_status (*adjoint)(void *self, const void *y, void *x);
+    /* Where `equations` are a part of them, and adjoint() has all of them in what it makes: a sum over this part becomes
+     * that over all. NULL: they are all. */
+    qb_status (*total)(void *self, double *sum);
 } qb__linear;
 
 typedef struct qb__solve_options {
@@ -40,7 +44,7 @@ typedef struct qb__solver {
     /* Vectors it holds besides x and b: of unknowns, of equations. */
     size_t unknowns, equations;
     qb_status (*run)(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v,
-                     const qb_env *env, float *b, float *x, qb__solved *solved);
+                     const qb_env *env, void *b, void *x, qb__solved *solved);
 } qb__solver;
 
 /* Simultaneous iterative reconstruction (Gilbert 1972; in this form Gregor and Benson 2008):

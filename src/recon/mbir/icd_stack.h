@@ -3,6 +3,7 @@
 #define QB_RECON_MBIR_ICD_STACK_H
 
 #include "base/pool.h"
+#include "kernels/icd/icd_device.h"
 #include "ops/filter.h"
 #include "ops/system_matrix.h"
 #include "quickbeam/env.h"
@@ -26,6 +27,7 @@ float qb__icd_weigh(qb__icd_weighting weighting, float y);
 
 typedef struct qb__icd_settings {
     qb__icd_prior prior;    /* interslice 0: slices know nothing of each other */
+    double pull;            /* b of an image that each voxel is pulled toward, in the place of neighbours'; 0 = none. On the CPU */
     qb__icd_weighting weighting;
     double sigma_y;         /* weights are divided by its square */
     bool positive, skip;    /* no voxel below zero; zeros among zeros are left out, after the first time */
@@ -33,6 +35,7 @@ typedef struct qb__icd_settings {
     int equits;             /* at most; an equit is as many updates as there are voxels */
     double stop;            /* once voxels change by less than this share of their mean; 0 = never */
     uint64_t seed;          /* of the tiles' order */
+    bool supervoxels;       /* on the CPU: slice after slice, each by all threads (icd_bands.h) */
 } qb__icd_settings;
 
 /* After each turn of all tiles. */
@@ -50,29 +53,95 @@ typedef struct qb__icd_watch {
     void *self;
 } qb__icd_watch;
 
-/* Room for `slices`; the matrix, which is the caller's, keeps columns as `kind` says. */
+/* On the CPU: room for `slices`; the matrix, which is the caller's, keeps columns as `kind` says. */
 qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind,
                                const qb__icd_settings *settings, size_t slices, qb__pool *pool,
                                qb__icd_stack **stack);
-/* Bytes that it will hold, without the matrix. */
+/* On a device, with a kernel and its parameters; `all`: slices of the whole job. */
+qb_status qb__icd_stack_create_on(qb__device *device, const qb__icd_device_variant *variant, const int *values,
+                                  const qb__system_matrix *matrix, const qb__icd_settings *settings,
+                                  size_t slices, size_t all, qb__pool *pool, qb__icd_stack **stack);
+/* Bytes that it will hold: on the CPU, without the matrix; on a device, and beside it. */
 size_t qb__icd_stack_bytes(const qb__system_matrix *matrix, const qb__icd_settings *settings,
                            size_t slices, int threads);
+typedef struct qb__icd_room {
+    size_t device, host;
+} qb__icd_room;
+/* Groups on the CPU, and how many follow one another in an equit for all to have had their turn. */
+typedef struct qb__icd_rounds {
+    size_t groups, turns;
+} qb__icd_rounds;
+qb__icd_rounds qb__icd_stack_rounds(const qb__icd_settings *settings, size_t slices, int threads);
+qb__icd_room qb__icd_stack_room(const qb__icd_device_variant *variant, const int *values,
+                                const qb__system_matrix *matrix, const qb__icd_settings *settings,
+                                size_t slices, size_t all);
+/* Whether slices of a job are so few, and know nothing of each other, that the CPU is faster slice by slice: a thread has
+ * a group of 16 slices done in the time of about ten. How many threads there are does not count: no bit may depend on them. */
+bool qb__icd_stack_few(const qb__icd_settings *settings, size_t slices);
 size_t qb__icd_pixels(size_t nx, size_t ny, double radius); /* that may change, of a slice */
 void qb__icd_stack_destroy(qb__icd_stack *stack); /* NULL-safe */
 
-/* The data, lines[(view * slices + slice) * columns + column], and weights likewise (NULL unless
- * given), kept by the caller. From filtered back-projection: `filter` and theta[view]; or, without a
- * filter, from `constant`. QB_BAD_INPUT for a number that is none and for weights that are negative,
- * none, or all zero. */
-qb_status qb__icd_stack_start(qb__icd_stack *stack, const float *lines, const float *weights,
-                              const qb__filter *filter, const double *theta, double constant);
+/* What a stack starts with; the caller's. Images are [slice][iy][ix]. */
+typedef struct qb__icd_given {
+    const float *lines, *weights; /* [(view * slices + slice) * columns + column]; weights NULL unless given */
+    const float *toward;          /* images, with settings.pull */
+    /* x at first: images, or, these being NULL, filtered back-projection by `filter` and theta[view], or a constant */
+    const float *images;          /* on the CPU */
+    const qb__filter *filter;
+    const double *theta;
+    double constant;
+} qb__icd_given;
+/* QB_BAD_INPUT for a line that is no number and for weights that are negative, none, or all zero. Voxels that no ray
+ * of any weight meets are, for good, what they are pulled toward. */
+qb_status qb__icd_stack_start(qb__icd_stack *stack, const qb__icd_given *given);
 /* Turns of all tiles until enough equits are done, little changes, or `watch`, which may be NULL, has
- * seen enough. trace[*turns], *turns at most
- * qb__icd_turns(equits); *stopped says why. Numbers that overflow end it with QB_INTERNAL. */
+ * seen enough. trace[*turns], *turns at most qb__icd_turns(equits), those before a state that was taken up
+ * counted, whose trace is as it was; *stopped says why. Numbers that overflow end it with QB_INTERNAL. */
 qb_status qb__icd_stack_run(qb__icd_stack *stack, const qb_env *env, const qb__icd_watch *watch,
                             qb__icd_trace *trace, int *turns, const char **stopped);
-int qb__icd_turns(int equits);
+int qb__icd_turns(int equits); /* room for a trace, whoever turns */
+/* All that further turns depend on besides the data, after a turn: piece by piece out of the stack or, `into` a stack that
+ * was started with the same data, back. Its turns then give the same bits. */
+qb_status qb__icd_stack_state(qb__icd_stack *stack, bool into, qb__icd_piece piece, void *self);
 /* x of a slice: image[iy * nx + ix] times `scale`. */
-void qb__icd_stack_image(const qb__icd_stack *stack, size_t slice, float scale, float *image);
+qb_status qb__icd_stack_image(const qb__icd_stack *stack, size_t slice, float scale, float *image);
+
+/* ---- for those who turn stacks ---- */
+
+/* Who turns a stack: the CPU (icd_stack_cpu.c), a device (icd_stack_device.c). The stack (icd_stack.c) counts
+ * equits, watches the cost and says when it is enough. */
+typedef struct qb__icd_worker {
+    /* As qb__icd_stack_start. */
+    qb_status (*start)(void *self, const qb__icd_given *given);
+    /* All tiles once, of groups that are not `still`; turned[group]. */
+    qb_status (*turn)(void *self, int number, bool skip, const bool *still, const qb_env *env,
+                      qb__icd_turned *turned);
+    qb_status (*cost)(void *self, double *cost); /* of the whole stack */
+    qb_status (*image)(void *self, size_t slice, float scale, float *image);
+    void (*destroy)(void *self);
+    /* Voxels and errors, as qb__icd_stack_state. */
+    qb_status (*state)(void *self, bool into, qb__icd_piece piece, void *to);
+} qb__icd_worker;
+
+typedef struct qb__icd_shape {
+    size_t groups, voxels; /* of slices that stop together; of a slice, that may change */
+    int most;              /* turns; no more than qb__icd_turns() */
+    bool joined;           /* all groups stop together */
+} qb__icd_shape;
+
+/* Of all tiles. Zero-skipping makes them shorter than an equit: of emptier than this, more are not counted on. */
+static inline int qb__icd_whole_turns(int equits) { return 4 * equits + 16; }
+
+/* A stack that `self` turns, whose owner it is, also on failure. */
+qb_status qb__icd_stack_of(const qb__icd_worker *worker, void *self, const qb__icd_settings *settings,
+                           const qb__icd_shape *shape, qb__icd_stack **stack);
+
+/* inside[(ny + 2) (nx + 2)]: 1 where voxels may change. */
+void qb__icd_inside(size_t nx, size_t ny, double radius, uint8_t *inside);
+/* QB_BAD_INPUT for the line, or weight, number bad - 1, when `bad` is not 0, and unless some weights count. */
+qb_status qb__icd_check(const float *lines, const float *weights, size_t bad, bool some, size_t slices,
+                        size_t columns);
+/* All weights times `scale` is the prior by it. */
+void qb__icd_lighten(qb__icd_prior *prior, double scale);
 
 #endif

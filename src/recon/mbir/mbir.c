@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* qb mbir: its row, and who can compute it. */
+#include "base/status.h"
 #include "recon/mbir/mbir.h"
 
-static const qb__engine *const engines[] = {&qb__mbir_cpu, NULL};
+static const qb__engine *const engines[] = {&qb__mbir_cpu, &qb__mbir_device, NULL};
 
 static const qb__method method = {
     .verb = "mbir",
@@ -15,12 +16,18 @@ static const qb__method method = {
     .describe = qb__mbir_describe,
     .release = qb__mbir_release,
     .begin = qb__mbir_begin,
+    .measure = qb__mbir_measure,
+    .measured = qb__mbir_close,
+    .rows = qb__mbir_rows,
     .open = qb__mbir_open,
+    .named = qb__mbir_named,
 };
 
 qb_status qb_mbir_plan(qb_scan *scan, const qb_prep_options *prep, const qb_mbir_options *options,
                        const qb_output_options *output, const char *command, const qb_env *env,
                        qb_job **job) {
+    QB__NEED(scan);
+    QB__NEED(job);
     const qb__request request = {
         .scan = scan, .prep = prep, .options = options, .output = output, .command = command};
     return qb__reconstruction_plan(&method, &request, env, job);

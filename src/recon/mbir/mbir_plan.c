@@ -6,11 +6,14 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/params.h"
 #include "base/status.h"
 #include "center/center.h"
+#include "geometry/half_fan.h"
 #include "geometry/parallel.h"
 #include "planner/choose.h"
-#include "recon/mbir/mbir.h"
+#include "quickbeam/io.h"
+#include "recon/mbir/mbir_cost.h"
 
 static qb_status check_scan(const qb_scan_info *info) {
     if (info->beam == QB_BEAM_CONE)
@@ -23,7 +26,7 @@ static qb_status check_scan(const qb_scan_info *info) {
 /* ---- the axis ---- */
 
 static qb_status decide_center(qb__mbir *m) {
-    if (!m->looked) return qb__center_asked(m->options->center, m->info->columns, &m->center);
+    if (!m->looked) return qb__center_asked(m->options->center, m->info, &m->center);
     m->center = m->found;
     return QB_OK;
 }
@@ -49,19 +52,30 @@ static qb_status decide_grid(qb__mbir *m, const qb_env *env, qb__decision *decis
     if (!known && options->hu > 0)
         return qb__fail(QB_BAD_ARGUMENT, "--hu needs the pixel size: give --pixel-size MM");
     if (!known) qb__warn(env, "no pixel size is known: values come out per pixel; give --pixel-size MM");
-    *grid = (qb_grid){.n = {info->columns, info->columns, info->rows},
+    qb__half_fan fan;
+    qb_status status = qb__half_fan_of_views(info->views, info->angles, info->columns, m->center, m->center, &fan);
+    if (status != QB_OK) return status;
+    *grid = (qb_grid){.n = {qb__half_fan_width(&fan), qb__half_fan_width(&fan), info->rows},
                       .voxel = {m->pixel, m->pixel, m->pixel}};
+    if (fan.used && !options->size.count && !(options->voxel > 0)) {
+        char text[160];
+        qb__half_fan_tell(&fan, m->center, text, sizeof text);
+        qb__info(env, "%s", text);
+    }
     if (options->size.count > 2)
         return qb__fail(QB_BAD_ARGUMENT, "--size takes NX,NY here: slices are detector rows, --slices A:B");
     if (options->size.count > 0)
         for (int j = 0; j < 2; j++) grid->n[j] = (size_t)options->size.value[options->size.count > 1 ? j : 0];
     if (options->voxel > 0) grid->voxel[0] = grid->voxel[1] = options->voxel;
-    qb_status status = qb_grid_slices(options->slices, grid, &m->first_row);
+    status = qb_grid_slices(options->slices, grid, &m->first_row);
     if (status != QB_OK) return status;
     if (fabs(grid->voxel[2] - m->pixel) > 1e-9 * m->pixel)
         return qb__fail(QB_BAD_ARGUMENT, "--slices %s: neighbours count here, so slices must be adjacent: give A:B",
                         options->slices);
     decision->hu = options->hu;
+    decision->grain = QB__ICD_LANES;
+    if (m->settings.prior.interslice > 0)
+        decision->together = "neighbouring slices share a prior; --neighbours 1,0.7071,0 takes each by itself";
     decision->row0 = m->first_row;
     decision->row1 = m->first_row + grid->n[2];
     decision->subject.grid = *grid;
@@ -80,6 +94,23 @@ static qb_status decide_grid(qb__mbir *m, const qb_env *env, qb__decision *decis
 
 /* ---- data term, prior, start ---- */
 
+/* A look at it now: a file that a run will read is among its inputs, and no output takes its place. */
+static qb_status check_weights(const qb__mbir *m) {
+    const qb_scan_info *info = m->info;
+    const char *path = m->weights_file;
+    qb_array_info found = {.struct_size = sizeof found};
+    qb_status status = qb_array_describe(path, NULL, &found);
+    if (status == QB_NOT_FOUND)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "--weights %s is neither a file nor one of unweighted, transmission, transmission_root, emission",
+                        path);
+    if (status != QB_OK) return status;
+    const size_t *shape = found.shape;
+    if (shape[0] == info->views && shape[1] == info->rows && shape[2] == info->columns) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s has %zu x %zu x %zu weights, %s %zu views of %zu x %zu", path, shape[0], shape[1],
+                    shape[2], info->path, info->views, info->rows, info->columns);
+}
+
 static qb_status decide_weights(qb__mbir *m) {
     static const char *const rules[] = {"unweighted", "transmission", "transmission_root", "emission"};
     const char *text = m->options->weights;
@@ -90,13 +121,41 @@ static qb_status decide_weights(qb__mbir *m) {
         m->settings.weighting = (qb__icd_weighting)i;
         m->weights_file = NULL;
     }
-    return QB_OK;
+    return m->weights_file ? check_weights(m) : QB_OK;
+}
+
+/* A proximal map has no prior: what shapes one would do nothing. */
+static qb_status check_idle(const qb_mbir_options *options) {
+    static const char *const names[] = {"p", "q", "threshold", "neighbours"};
+    qb_mbir_options usual;
+    qb_status status = qb__params_view(qb_mbir_params, NULL, &usual);
+    for (size_t i = 0; status == QB_OK && i < sizeof names / sizeof names[0]; i++) {
+        const qb_param *row = qb_param_find(qb_mbir_params, names[i]);
+        char asked[128] = "", initial[128] = "";
+        qb_param_get(row, options, asked, sizeof asked);
+        qb_param_get(row, &usual, initial, sizeof initial);
+        if (strcmp(asked, initial) != 0)
+            status = qb__fail(QB_BAD_ARGUMENT, "--%s %s is the prior's, and --prox has none: leave one of them out", names[i], asked);
+    }
+    return status;
 }
 
 static qb_status decide_prior(qb__mbir *m) {
     const qb_mbir_options *o = m->options;
     const qb_numbers *n = &o->neighbours;
     const double sum = 4 * n->value[0] + 4 * n->value[1] + 2 * n->value[2];
+    const bool proximal = o->prox || o->prox_array;
+    if (proximal && o->sigma_x > 0)
+        return qb__fail(QB_BAD_ARGUMENT, "--sigma-x is the prior's, and --prox has none: give --sigma-p");
+    if (!proximal && o->sigma_p > 0)
+        return qb__fail(QB_BAD_ARGUMENT, "--sigma-p says how near to the image of --prox: give one, or --sigma-x");
+    if (proximal) { /* rho(d) is d^2 / (4 sigma^2) */
+        const qb_status status = check_idle(o);
+        if (status != QB_OK) return status;
+        m->settings.prior = (qb__icd_prior){.p = 2, .q = 2, .t = 1, .sigma = o->sigma_p};
+        m->settings.pull = 2;
+        return QB_OK;
+    }
     if (o->p > o->q)
         return qb__fail(QB_BAD_ARGUMENT, "--p %g lies above --q %g: 1 <= p <= q <= 2", o->p, o->q);
     if (n->count != 3 || !(sum > 0))
@@ -120,11 +179,13 @@ static qb_status decide_start(qb__mbir *m, const qb_env *env) {
     QB__TRY(qb__alloc(views, sizeof *m->theta, &m->theta));
     QB__TRY(qb__angle_weights(views, m->info->angles, m->theta, &report));
     if (report.limited) qb__info(env, "angles: %s", report.text);
+    if (m->options->start_array) return QB_OK;
     if (strcmp(text, "fbp") == 0)
         return qb__filter_create("hann", QB_PAD_EDGE, m->info->columns, m->pixel, &m->filter);
     m->constant = qb__strtod(text, &stop);
-    if (stop == text || *stop || !isfinite(m->constant) || (m->constant < 0 && m->options->positivity))
-        status = qb__fail(QB_BAD_ARGUMENT, "--start %s is neither fbp nor a number in 1/mm%s", text,
+    m->start_is_number = stop > text && !*stop;
+    if (m->start_is_number && (!isfinite(m->constant) || (m->constant < 0 && m->options->positivity)))
+        status = qb__fail(QB_BAD_ARGUMENT, "--start %s is not a number in 1/mm%s", text,
                           m->options->positivity ? ", from 0 up" : "");
 out:
     return status;
@@ -133,6 +194,7 @@ out:
 static qb_status decide_kernel(qb__mbir *m, const qb_env *env) {
     const double center = isnan(m->center) ? ((double)m->info->columns - 1) / 2 : m->center;
     const double longer = (double)qb__larger(m->grid.n[0], m->grid.n[1]);
+    const char *kernel = m->options->kernel;
     qb__choice choice;
     qb_status status;
     m->settings.radius = m->options->roi > 0 ? m->options->roi / m->grid.voxel[0] : longer / 2;
@@ -143,7 +205,7 @@ static qb_status decide_kernel(qb__mbir *m, const qb_env *env) {
                                    .slices = m->grid.n[2],
                                    .interp = QB_INTERP_LINEAR,
                                    .accuracy = QB_ACCURACY_HIGH,
-                                   .id = m->options->kernel};
+                                   .id = kernel && qb__kernel_of_device(kernel) ? NULL : kernel};
     if (!size.pixels)
         return qb__fail(QB_BAD_ARGUMENT, "--roi %g mm holds no voxel of %g mm", m->options->roi, m->grid.voxel[0]);
     QB__TRY(qb__choose(&question, &choice));
@@ -166,6 +228,8 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     m->info = task->info;
     m->options = task->options;
     m->prep = task->prep;
+    m->output = task->output->array ? NULL : task->output->output;
+    m->keep.lock = -1;
     m->settings = (qb__icd_settings){.positive = m->options->positivity,
                                      .skip = m->options->zero_skip,
                                      .equits = m->options->equits,
@@ -173,12 +237,21 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
                                      .seed = (uint64_t)m->options->seed};
     QB__TRY(check_scan(m->info));
     QB__TRY(decide_center(m));
+    QB__TRY(decide_prior(m));
     QB__TRY(decide_grid(m, env, decision));
     QB__TRY(decide_weights(m));
-    QB__TRY(decide_prior(m));
     QB__TRY(decide_start(m, env));
+    QB__TRY(qb__mbir_images_decide(m));
+    if (m->proximal) m->settings.skip = false; /* a zero that the data raise must be visited */
     QB__TRY(decide_kernel(m, env));
-    m->kind = m->options->matrix == QB_MATRIX_AUTO ? QB_MATRIX_FLY : m->options->matrix;
+    m->kind = m->options->matrix == QB_MATRIX_AUTO ? QB_MATRIX_FLY : m->options->matrix; /* or as the CPU likes it */
+    if (m->options->matrix_cache && m->options->matrix == QB_MATRIX_FLY)
+        status = qb__fail(QB_BAD_ARGUMENT, "--matrix fly keeps no matrix: leave --matrix-cache %s out", m->options->matrix_cache);
+    if (status != QB_OK) goto out;
+    m->matrix.cache = m->options->matrix_cache;
+    m->settings.supervoxels = m->kind == QB_MATRIX_FLY && !m->matrix.cache && qb__icd_stack_few(&m->settings, m->grid.n[2]);
+    if (isnan(m->center))
+        decision->begin_seconds = qb__center_seconds(m->info, m->options->center, task->threads);
     decision->more = m->info->views * (sizeof(double) * 4 + sizeof(float) * 4);
     if (!isnan(m->center)) cJSON_AddNumberToObject(json, "column", m->center);
 out:
@@ -186,12 +259,13 @@ out:
 }
 
 void qb__mbir_describe(const void *plan, const qb__cut *cut, cJSON *json) {
-    static const char *const kinds[] = {"auto", "fly", "bytes", "floats"};
     (void)cut;
     const qb__mbir *m = plan;
-    cJSON_AddStringToObject(json, "matrix", kinds[m->kind]);
     cJSON_AddNumberToObject(json, "entries_per_view", (double)m->matrix.shadows.taps);
+    cJSON_AddNumberToObject(json, "forecast_equits", qb__mbir_equits(m));
 }
+
+void qb__mbir_named(void *plan) { qb__checkpoint_drop(&((qb__mbir *)plan)->keep); }
 
 void qb__mbir_release(void *plan) {
     qb__mbir *m = plan;

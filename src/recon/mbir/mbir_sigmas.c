@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* What is told from the numbers before anything is computed: weights of a file, sigma_x and sigma_y. */
 #include <math.h>
 
+#include "base/comm.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/place.h"
+#include "job/content.h"
+#include "quickbeam/io.h"
 #include "recon/mbir/mbir.h"
 
 /* A ray has met something when it lost more than 5 % of the mean. */
@@ -17,8 +25,75 @@ qb__mbir_sigmas qb__mbir_sigmas_of(const float *lines, const float *weights, siz
         sum += y;
         square += (double)weights[i] * y * y;
     }
-    if (!met) return (qb__mbir_sigmas){1, 1};
+    if (!met) return (qb__mbir_sigmas){1, 1, 10};
     const double typical = sum / (double)met / width, rms = sqrt(square / (double)met);
     const double y = rms * pow(10, -snr_db / 20) * sqrt(relative_voxel);
-    return (qb__mbir_sigmas){0.2 * exp2(sharpness) * typical, y > 0 ? y : 1};
+    return (qb__mbir_sigmas){0.2 * exp2(sharpness) * typical, y > 0 ? y : 1, 2 * exp2(sharpness) * typical};
+}
+
+static qb_status load_weights(qb__mbir *m, const qb__running *run) {
+    if (!m->weights_file) return QB_OK;
+    qb_status status = qb_array_load_values(m->weights_file, NULL, &m->weights, NULL);
+    if (status == QB_OK) status = qb_array_to_float(&m->weights);
+    if (status != QB_OK) return status;
+    const size_t count = m->info->views * m->info->rows * m->info->columns;
+    if (qb_array_count(&m->weights) != count)
+        return qb__fail(QB_BAD_INPUT, "%s has changed since it was looked at", m->weights_file);
+    qb__content_add(run->job->content, "weights", m->weights.data, count * sizeof(float));
+    return QB_OK;
+}
+
+/* From a few rows of the scan, the same ones whatever the cut; of ranks each brings those of its own slices. */
+static qb_status look(qb__mbir *m, const qb__running *run) {
+    qb__comm *comm = qb__comm_of(run->env);
+    const size_t slices = m->grid.n[2], rows = qb__smaller(QB__MBIR_LOOK, slices);
+    const size_t one = m->info->views * m->info->columns;
+    float *lines = NULL, *weights = NULL;
+    qb__prep_counts *counts = NULL; /* dropped: these rows are counted when they are reconstructed */
+    qb_status status;
+    QB__TRY(qb__alloc(rows * one, sizeof *lines, &lines));
+    QB__TRY(qb__alloc(rows * one, sizeof *weights, &weights));
+    QB__TRY(qb__alloc((size_t)qb__pool_threads(run->pool), sizeof *counts, &counts));
+    for (size_t i = 0; i < rows; i++) {
+        const size_t slice = (2 * i + 1) * slices / (2 * rows), row = m->first_row + slice;
+        const int owner = qb__cut_owner(slices, QB__ICD_LANES, qb__comm_count(comm), slice);
+        if (qb__comm_rank(comm) == owner)
+            status = qb__prepare_rows(run->prepare, m->scan, row, row + 1, run->pool, lines + i * one, counts);
+        QB__TRY(qb__comm_bcast(comm, status, owner, lines + i * one, one * sizeof *lines));
+        if (m->weights_file) qb__mbir_weights(m, row, 1, weights + i * one);
+    }
+    for (size_t i = 0; !m->weights_file && i < rows * one; i++)
+        weights[i] = qb__icd_weigh(m->settings.weighting, lines[i]);
+    m->sigmas = qb__mbir_sigmas_of(lines, weights, rows * one, (double)m->info->columns * m->pixel,
+                                   m->grid.voxel[0] / m->pixel, m->options->sharpness, m->options->snr_db);
+out:
+    qb__free(lines);
+    qb__free(weights);
+    qb__free(counts);
+    return status;
+}
+
+qb_status qb__mbir_measure(void *plan, const qb__running *run) {
+    qb__mbir *m = plan;
+    const qb_mbir_options *o = m->options;
+    qb_status status = load_weights(m, run);
+    const double prior = m->proximal ? o->sigma_p : o->sigma_x;
+    if (status == QB_OK) status = qb__mbir_images_load(m, run);
+    if (status == QB_OK && (!(prior > 0) || !(o->sigma_y > 0))) status = look(m, run);
+    qb__part_tag(m->job, sizeof m->job);
+    status = qb__comm_bcast(qb__comm_of(run->env), status, 0, m->job, sizeof m->job);
+    if (status != QB_OK) return status;
+    if (o->sigma_x > 0) m->sigmas.x = o->sigma_x;
+    if (o->sigma_p > 0) m->sigmas.p = o->sigma_p;
+    if (o->sigma_y > 0) m->sigmas.y = o->sigma_y;
+    if (!isfinite(m->sigmas.x) || !isfinite(m->sigmas.p) || !isfinite(m->sigmas.y))
+        return qb__fail(QB_BAD_INPUT, "%s holds numbers that are none: mask or mend them, or give --sigma-%c and --sigma-y",
+                        m->info->path, m->proximal ? 'p' : 'x');
+    qb__info(run->env, "sigma_%c %.4g, sigma_y %.4g", m->proximal ? 'p' : 'x', m->proximal ? m->sigmas.p : m->sigmas.x, m->sigmas.y);
+    return QB_OK;
+}
+
+void qb__mbir_close(void *plan) {
+    qb_array_destroy(&((qb__mbir *)plan)->weights);
+    qb__mbir_images_release(plan);
 }

@@ -12,7 +12,7 @@ static qb_status write_geometry(void *plan, cJSON *report, qb__publication *set)
     return qb__geometry_save(set, p->options->geometry_out, &p->scan.geometry);
 }
 
-static const qb__engine *const engines[] = {&qb__projection_cpu, NULL};
+static const qb__engine *const engines[] = {&qb__projection_cpu, &qb__projection_device, NULL};
 
 static const qb__method method = {
     .verb = "project",

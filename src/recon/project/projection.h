@@ -2,6 +2,7 @@
 #ifndef QB_RECON_PROJECT_PROJECTION_H
 #define QB_RECON_PROJECT_PROJECTION_H
 
+#include "io/digest.h"
 #include "io/source.h"
 #include "ops/project.h"
 #include "recon/reconstruction.h"
@@ -24,6 +25,8 @@ typedef struct qb__projection {
     /* While running (projection_read.c): */
     qb__cut cut;
     void *raw; /* slices as they are stored */
+    qb__digest digest;
+    bool left; /* the engine takes the voxels where they are */
 } qb__projection;
 
 /* What a caller gives beside the options: a place for the volume's file, or an array in memory. */
@@ -52,6 +55,9 @@ typedef struct qb__projection_piece {
 } qb__projection_piece;
 qb__projection_piece qb__projection_piece_of(const qb__projection *p, size_t chunk);
 
+/* The stage that projects, without who does it: `self`, its run and what it is forecast to take. */
+qb__stage qb__projection_stage(const qb__projection *p, const qb__cut *cut);
+
 /* Bytes of the buffer that takes slices from the file. */
 size_t qb__projection_raw_bytes(const qb__projection *p, const qb__cut *cut);
 
@@ -65,7 +71,10 @@ void qb__projection_release(void *plan);
 int qb__projection_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 qb_status qb__projection_open(void *plan, const qb__cut *cut);
 void qb__projection_close(void *plan);
+/* Are the volume's numbers attenuations as they are, in float32? */
+bool qb__projection_plain(const qb__projection *p);
+void qb__projection_leave_reading(qb__projection *p, bool left); /* to the engine, which has opened */
 
-extern const qb__engine qb__projection_cpu;
+extern const qb__engine qb__projection_cpu, qb__projection_device;
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "geometry/check.h"
 #include "io/tensor.h"
+#include "io/tensor_stack.h"
 #include "recon/project/projection.h"
 
 static const char what[] = "the volume";
@@ -15,9 +16,8 @@ static const qb_simulate_options in_memory = {.geometry = "in memory"};
 
 static qb_status take_geometry(qb__projection *p, const qb_geometry *geometry) {
     p->asked = in_memory;
-    p->scan.options = &p->asked;
     qb_status status = qb__geometry_copy(geometry, &p->scan.geometry);
-    return status == QB_OK ? qb__simulate_adopt(&p->scan) : status;
+    return status == QB_OK ? qb__simulate_adopt(&p->scan, &p->asked) : status;
 }
 
 /* What geometry and volume state already. */
@@ -71,6 +71,8 @@ qb_status qb_project_array_plan(const qb_tensor *volume, const qb_grid *grid,
     const qb__projection_given given = {.volume = volume, .grid = grid, .geometry = geometry};
     char name[QB__TENSOR_NAME];
     qb__tensor tensor;
+    QB__NEED(geometry);
+    QB__NEED(job);
     *job = NULL;
     qb_status status = qb__tensor_look(volume, what, QB__MISSING_IMAGE, &tensor);
     if (status != QB_OK) return status;

@@ -6,6 +6,8 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "planner/choose.h"
+#include "planner/rates.h"
 #include "recon/project/projection.h"
 
 typedef struct on_cpu {
@@ -33,6 +35,14 @@ static size_t views_after(const void *state, const qb__cut *cut, size_t before) 
     return views < qb__smaller(FEW, all) ? 0 : views;
 }
 
+static double compute_seconds(const on_cpu *cpu, const qb__cut *cut) {
+    const qb__projection *p = cpu->p;
+    const double voxels = (double)p->grid.n[0] * (double)p->grid.n[1] * (double)p->grid.n[2];
+    return (qb__projection_samples(p) / qb__speed(&p->projector->variant->head) +
+            (double)cut->blocks * voxels * 1e-9) /
+           cpu->threads;
+}
+
 /* With guesses that need be right to a factor of two: a core packs a voxel in 1 ns, for each block of
  * views anew; files pass at 1.5 and 1 GB/s. Slabs are read while others are projected, which is not
  * counted: on a slow disk reading again is what takes longest, so a volume that fits stays. */
@@ -45,9 +55,7 @@ static double seconds(void *state, const qb__cut *cut) {
     const double once = voxels * (double)qb_dtype_size(p->source->dtype) /
                         (piece[0] * piece[1] * piece[2] > 1 ? 0.2e9 : 1.5e9);
     const double read = cut->slabs > 1 ? once * blocks : once;
-    const double compute = (qb__projection_samples(p) / (p->projector->variant->head.speed * 1e9) +
-                            blocks * voxels * 1e-9) /
-                           cpu->threads;
+    const double compute = compute_seconds(cpu, cut);
     const double write = (double)p->scan.views * (double)qb__projection_pixels(p) *
                          (double)cpu->value_bytes / 1e9;
     if (cut->slots < 2) return read + compute + write;
@@ -58,11 +66,6 @@ static qb__room memory(void *state, const qb__cut *cut) {
     const qb__projection *p = ((on_cpu *)state)->p;
     return (qb__room){.host = cut->views * qb__project_view_floats(p->projector) * sizeof(float) +
                               qb__projection_raw_bytes(p, cut)};
-}
-
-static size_t scratch(void *state, const qb__cut *cut) {
-    (void)state, (void)cut;
-    return 0; /* the projector has its own */
 }
 
 static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
@@ -85,7 +88,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
                                    .engine = cpu,
                                    .views_stream = true,
                                    .cap = offer->space.cap};
-    return QB_OK;
+    return qb__kernel_of_cpu(p->options->kernel);
 }
 
 /* ---- the stage ---- */
@@ -105,22 +108,16 @@ static qb_status project_run(void *self, size_t chunk, size_t task, int worker, 
 }
 
 static double pool_seconds(void *self) {
-    return qb__project_cpu_seconds(((on_cpu *)self)->p->projector);
+    return qb__pool_for_seconds(((on_cpu *)self)->p->projector->pool);
 }
 
 static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
     (void)source;
-    const qb__projection *p = ((on_cpu *)state)->p;
-    const size_t view = qb__projection_pixels(p) * sizeof(float);
-    stages[0] = (qb__stage){.name = "project",
-                            .self = state,
-                            .blocking = true,
-                            .slots = cut->blocks > 1 ? cut->slots : 1,
-                            .gather = cut->slabs,
-                            .slot_bytes = cut->views * view,
-                            .last_bytes = (p->scan.views - (cut->blocks - 1) * cut->views) * view,
-                            .run = project_run,
-                            .cpu_seconds = pool_seconds};
+    stages[0] = qb__projection_stage(((on_cpu *)state)->p, cut);
+    stages[0].self = state;
+    stages[0].forecast = compute_seconds(state, cut) / ((double)cut->slabs * (double)cut->blocks);
+    stages[0].run = project_run;
+    stages[0].cpu_seconds = pool_seconds;
     return 1;
 }
 
@@ -161,7 +158,6 @@ const qb__engine qb__projection_cpu = {
     .place = "this computer",
     .decide = decide,
     .memory = memory,
-    .scratch = scratch,
     .seconds = seconds,
     .stages = stages,
     .pool = pool,

@@ -85,8 +85,7 @@ static qb_status decide_scan(qb__projection *p, const qb_env *env) {
     }
     if (!file && !(o->pixel_size > 0))
         p->asked.pixel_size = p->grid.voxel[0] * (g->sod > 0 && g->sdd > 0 ? g->sdd / g->sod : 1);
-    p->scan.options = &p->asked;
-    return qb__simulate_place(&p->scan, env);
+    return qb__simulate_place(&p->scan, &p->asked, env);
 }
 
 double qb__projection_samples(const qb__projection *p) {
@@ -101,7 +100,7 @@ static void add_why(const qb__projection *p, cJSON *plan) {
                                    .problem = &problem,
                                    .slices = 1,
                                    .accuracy = QB_ACCURACY_HIGH};
-    cJSON_AddItemToObject(plan, "why", qb__why(&question));
+    qb__tell_why(&question, plan);
 }
 
 static void describe_scan(const qb__projection *p, cJSON *plan) {
@@ -122,9 +121,10 @@ void qb__projection_describe(const void *plan, const qb__cut *cut, cJSON *json) 
     (void)plan, (void)cut, (void)json;
 }
 
-static void decide_output(const qb__projection *p, qb__decision *d) {
+static void decide_output(qb__projection *p, qb__decision *d) {
     const qb__simulation *s = &p->scan;
     d->source = p->source;
+    d->digest = &p->digest;
     d->subject.format = p->source->format;
     d->subject.quantity = "line_integral";
     d->subject.quantity_from = "attenuation times length";
@@ -135,7 +135,8 @@ static void decide_output(const qb__projection *p, qb__decision *d) {
     d->subject.units = qb__volume_units(p->options->hu, p->in_mm);
     d->of_views = true;
     d->beside = p->options->geometry_out;
-    d->more = p->source->cache + qb__project_fixed_bytes(p->projector);
+    d->more = p->source->cache + qb__project_fixed_bytes(p->projector) +
+              qb__digest_bytes(p->source->shape[0], p->source->shape[1]);
     d->stack = (qb_stack){.shape = {s->views, s->rows, s->columns},
                           .units = "",
                           .quantity = qb_quantity_name(QB_LINE_INTEGRAL),
@@ -164,7 +165,7 @@ qb_status qb__projection_decide(const qb__task *task, void *plan, const qb_env *
     }
     QB__TRY(qb__geometry_check_units(&p->scan.geometry));
     QB__TRY(
-        qb_projector_create(&p->scan.geometry, &p->grid, p->options->kernel, env, &p->projector));
+        qb__projector_on_cpu(&p->scan.geometry, &p->grid, p->options->kernel, env, &p->projector));
     describe_scan(p, json);
     add_why(p, json);
     decide_output(p, decision);
@@ -177,5 +178,16 @@ void qb__projection_release(void *plan) {
     qb_projector_destroy(p->projector);
     qb__simulation_destroy(&p->scan);
     qb__source_close(p->source);
+    qb__digest_release(&p->digest);
     qb_params_clear(qb_geometry_params, &p->place);
+}
+
+qb__stage qb__projection_stage(const qb__projection *p, const qb__cut *cut) {
+    const size_t view = qb__projection_pixels(p) * sizeof(float);
+    return (qb__stage){.name = "project",
+                       .blocking = true,
+                       .slots = cut->blocks > 1 ? cut->slots : 1,
+                       .gather = cut->slabs,
+                       .slot_bytes = cut->views * view,
+                       .last_bytes = (p->scan.views - (cut->blocks - 1) * cut->views) * view};
 }

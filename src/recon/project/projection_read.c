@@ -53,6 +53,12 @@ static void to_attenuation(const qb__projection *p, float *values, size_t count)
     for (size_t i = 0; i < count; i++) values[i] = (float)(a * (double)values[i] + b);
 }
 
+bool qb__projection_plain(const qb__projection *p) {
+    return p->source->dtype == QB_F32 && !(p->options->hu > 0);
+}
+
+void qb__projection_leave_reading(qb__projection *p, bool left) { p->left = left; }
+
 /* A volume that is one slab stays in the ring's only slot for all blocks of views. */
 static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in,
                           void *out) {
@@ -64,13 +70,14 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
     size_t step = piece.z1 - piece.z0;
     if (dtype != QB_F32) step = qb__projection_raw_bytes(p, &p->cut) / slice_raw(p);
     qb_status status = QB_OK;
-    if (p->cut.slabs == 1 && chunk > 0) return QB_OK;
+    if (p->left || (p->cut.slabs == 1 && chunk > 0)) return QB_OK;
     for (size_t z = piece.z0; status == QB_OK && z < piece.z1; z += step) {
         const size_t end = qb__smaller(z + step, piece.z1), count = (end - z) * slice;
         float *to = (float *)out + (z - piece.z0) * slice;
         const qb__region region = {z, end - z, 1, 0, p->grid.n[1]};
         status = p->source->read(p->source, &region, dtype == QB_F32 ? (void *)to : p->raw);
         if (status != QB_OK) break;
+        qb__digest_add(&p->digest, z, end, 0, p->grid.n[1], dtype == QB_F32 ? (void *)to : p->raw, p->source->threads);
         if (dtype != QB_F32) qb_convert_to_float(p->raw, dtype, count, to);
         to_attenuation(p, to, count);
     }

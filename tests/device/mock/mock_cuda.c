@@ -21,10 +21,17 @@ EXPORT mock_cuda_state mock_cuda = {
 };
 #define M mock_cuda
 
+/* The stages of a job call from threads of their own. */
+#define ADD(counter, n) __atomic_add_fetch(&(counter), n, __ATOMIC_SEQ_CST)
+
 static int fails(const char *name) {
-    M.calls++;
+    ADD(M.calls, 1);
     if (M.fail_name && !strcmp(M.fail_name, name)) return M.fail_with;
-    return M.fail_after && --M.fail_after == 0 ? M.fail_with : 0;
+    int left = __atomic_load_n(&M.fail_after, __ATOMIC_SEQ_CST);
+    while (left > 0 && !__atomic_compare_exchange_n(&M.fail_after, &left, left - 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        ;
+    if (left == 1) M.failed = name;
+    return left == 1 ? M.fail_with : 0;
 }
 #define CALL                                                                                       \
     do {                                                                                           \
@@ -89,19 +96,19 @@ EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device) {
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
     CALL;
-    M.contexts++;
+    ADD(M.contexts, 1);
     *context = &M.contexts + device;
     return 0;
 }
 EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
     (void)device;
-    M.contexts--;
+    ADD(M.contexts, -1);
     return 0;
 }
 EXPORT int cuCtxPushCurrent_v2(void *context) {
     CALL;
     if (!context) return 201;
-    M.current++;
+    ADD(M.current, 1);
     return 0;
 }
 EXPORT int cuCtxSetCurrent(void *context) {
@@ -111,7 +118,7 @@ EXPORT int cuCtxSetCurrent(void *context) {
 }
 EXPORT int cuCtxPopCurrent_v2(void **context) {
     *context = NULL;
-    M.current--;
+    ADD(M.current, -1);
     return 0;
 }
 EXPORT int cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
@@ -126,7 +133,7 @@ EXPORT int cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
 static void *keep(void *block) {
     static void *kept[4096];
     static size_t used;
-    void **slot = &kept[used++ % 4096];
+    void **slot = &kept[ADD(used, 1) % 4096];
     *slot = block;
     return *slot;
 }
@@ -134,24 +141,25 @@ EXPORT int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
     CALL_IN_CONTEXT;
     if (bytes > (size_t)1 << 32) return 2;
     *pointer = (uint64_t)(uintptr_t)keep(malloc(bytes));
-    M.allocations += *pointer != 0;
+    if (M.poison && *pointer) memset((void *)(uintptr_t)*pointer, M.poison, bytes);
+    ADD(M.allocations, *pointer != 0);
     return *pointer ? 0 : 2;
 }
 EXPORT int cuMemFree_v2(uint64_t pointer) {
     free((void *)(uintptr_t)pointer);
-    M.allocations--;
+    ADD(M.allocations, -1);
     return 0;
 }
 EXPORT int cuMemHostAlloc(void **host, size_t bytes, unsigned flags) {
     (void)flags;
     CALL_IN_CONTEXT;
     *host = keep(malloc(bytes));
-    M.pinned++;
+    ADD(M.pinned, 1);
     return *host ? 0 : 2;
 }
 EXPORT int cuMemFreeHost(void *host) {
     free(host);
-    M.pinned--;
+    ADD(M.pinned, -1);
     return 0;
 }
 /* How many pages are not there, all of them where one is not mapped. */
@@ -173,7 +181,7 @@ EXPORT int cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags) {
         M.locked_flags = flags;
         M.absent_pages = absent_pages(host, bytes);
         for (size_t k = 0; k < bytes; k += 4096) ((volatile char *)host)[k] = 0; /* now there */
-        M.registered++;
+        ADD(M.registered, 1);
         return 0;
     }
     return 2;
@@ -184,7 +192,7 @@ EXPORT int cuMemHostUnregister(void *host) {
         if (M.locked[i].host != host) continue;
         if (absent_pages(host, M.locked[i].bytes)) return 713; /* given back too early */
         M.locked[i].host = NULL;
-        M.registered--;
+        ADD(M.registered, -1);
         return 0;
     }
     return 713;
@@ -193,14 +201,14 @@ EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, voi
     (void)stream;
     CALL_IN_CONTEXT;
     memcpy((void *)(uintptr_t)to, from, bytes);
-    M.up_bytes += bytes;
+    ADD(M.up_bytes, bytes);
     return 0;
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
     (void)stream;
     CALL_IN_CONTEXT;
     memcpy(to, (void *)(uintptr_t)from, bytes);
-    M.down_bytes += bytes;
+    ADD(M.down_bytes, bytes);
     return 0;
 }
 EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
@@ -236,9 +244,9 @@ EXPORT int cuMemcpy3DAsync_v2(const copy_3d *copy, void *stream) {
     if (copy->to.pitch < copy->width || copy->from.pitch < copy->width) return 1;
     for (size_t i = 0; i < copy->height; i++)
         memmove(to + i * copy->to.pitch, from + i * copy->from.pitch, copy->width);
-    M.row_copies++;
-    M.row_copies_in_place += copy->to.kind == copy->from.kind;
-    if (copy->to.kind == copy->from.kind) M.row_bytes_in_place += copy->width * copy->height;
+    ADD(M.row_copies, 1);
+    ADD(M.row_copies_in_place, copy->to.kind == copy->from.kind);
+    if (copy->to.kind == copy->from.kind) ADD(M.row_bytes_in_place, copy->width * copy->height);
     return 0;
 }
 EXPORT int cuPointerGetAttribute(void *value, int which, uint64_t pointer) {
@@ -258,7 +266,7 @@ EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void 
 /* Things that only need to be counted. */
 static int make(void **thing, int *count) {
     *thing = count;
-    ++*count;
+    ADD(*count, 1);
     return 0;
 }
 EXPORT int cuStreamCreate(void **stream, unsigned flags) {
@@ -268,7 +276,7 @@ EXPORT int cuStreamCreate(void **stream, unsigned flags) {
 }
 EXPORT int cuStreamDestroy_v2(void *stream) {
     (void)stream;
-    M.streams--;
+    ADD(M.streams, -1);
     return 0;
 }
 EXPORT int cuStreamSynchronize(void *stream) {
@@ -279,7 +287,7 @@ EXPORT int cuStreamSynchronize(void *stream) {
 EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned flags) {
     (void)flags;
     CALL_IN_CONTEXT;
-    M.waits += stream != M.watched && M.watched_recorded;
+    ADD(M.waits, stream != M.watched && M.watched_recorded);
     return event ? 0 : 400;
 }
 EXPORT int cuEventCreate(void **event, unsigned flags) {
@@ -289,7 +297,7 @@ EXPORT int cuEventCreate(void **event, unsigned flags) {
 }
 EXPORT int cuEventDestroy_v2(void *event) {
     (void)event;
-    M.events--;
+    ADD(M.events, -1);
     return 0;
 }
 EXPORT int cuEventRecord(void *event, void *stream) {
@@ -327,7 +335,7 @@ EXPORT int cuArray3DCreate_v2(void **array, const array_shape *shape) {
 }
 EXPORT int cuArrayDestroy(void *array) {
     (void)array;
-    M.arrays--;
+    ADD(M.arrays, -1);
     return 0;
 }
 EXPORT int cuTexObjectCreate(uint64_t *object, const void *resource, const int *how,
@@ -338,12 +346,12 @@ EXPORT int cuTexObjectCreate(uint64_t *object, const void *resource, const int *
     M.address = how[0];
     M.filter = how[3];
     *object = 77;
-    M.textures++;
+    ADD(M.textures, 1);
     return 0;
 }
 EXPORT int cuTexObjectDestroy(uint64_t object) {
     (void)object;
-    M.textures--;
+    ADD(M.textures, -1);
     return 0;
 }
 EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options,
@@ -357,7 +365,7 @@ EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, 
 }
 EXPORT int cuModuleUnload(void *module) {
     (void)module;
-    M.modules--;
+    ADD(M.modules, -1);
     return 0;
 }
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
@@ -394,7 +402,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
     (void)stream;
     (void)extra;
     CALL_IN_CONTEXT;
-    M.launches++;
+    ADD(M.launches, 1);
     M.grid[0] = gx;
     M.grid[1] = gy;
     M.grid[2] = gz;

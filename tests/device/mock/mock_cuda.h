@@ -11,6 +11,7 @@ typedef struct mock_cuda_state {
     int driver, devices, arch; /* 13000, 1, 90 */
     /* The fail_after-th driver call from now (1 = the next) returns fail_with; 0 = none does. */
     int fail_after, fail_with;
+    const char *failed;    /* the call that it was */
     const char *fail_name; /* every call of this name returns fail_with */
     int calls;             /* driver calls so far */
     float elapsed_ms;      /* between any two events: 20 */
@@ -24,6 +25,7 @@ typedef struct mock_cuda_state {
     } locked[4];           /* host memory registered now */
     unsigned locked_flags; /* of the last registration, and pages that it found not taken yet */
     size_t absent_pages;
+    int poison;   /* the byte that new device memory is full of; 0: whatever was there */
     int any_code; /* modules of the real compiler are taken too */
     int foreign;            /* every address is said to be the host's */
     int row_copies;         /* of rows, all and within the device */

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* qb bench mpi: what the ranks that a launcher started give together, by the exchanges and kernels that a reconstruction
+ * has: the micro-benchmarks of the iFDK paper (section 4.2.1), and the rates that its model takes (planner/cluster.h). */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/comm.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/sort.h"
+#include "base/status.h"
+#include "bench/bench_backproject.h"
+#include "bench/bench_io.h"
+#include "bench/bench_parts.h"
+#include "geometry/partition.h"
+#include "io/source.h"
+#include "io/writer.h"
+#include "job/job.h"
+
+enum { TURNS = 8, REPEAT_MAX = 64, NAME = 640 };
+
+typedef struct bench {
+    const qb_env *env;
+    qb__comm *comm;
+    int count, hosts, repeat;
+    size_t view, part;   /* bytes of a view, of a sub-volume; ... */
+    size_t slices, slice; /* ... its slices, and bytes of one */
+    char *mine, *all;    /* room for a part each; for the views of all ranks, and parts of all */
+    qb__comm_part *out, *in; /* [count] */
+    double *each;        /* [count] */
+    qb__bench_folder folder;
+    cJSON *result, *rates;
+} bench;
+
+/* ---- what is timed ---- */
+
+static qb_status allgather(bench *b) {
+    for (int i = 0; i < b->count; i++) {
+        b->out[i] = (qb__comm_part){b->mine, b->view};
+        b->in[i] = (qb__comm_part){b->all + (size_t)i * b->view, b->view};
+    }
+    qb_status status = QB_OK;
+    for (int turn = 0; turn < TURNS && status == QB_OK; turn++)
+        status = qb__comm_exchange(b->comm, QB_OK, b->out, b->in);
+    return status;
+}
+
+/* Runs of slices to those that add them. */
+static qb_status reduce(bench *b) {
+    size_t first, own;
+    qb__cut_rank(b->slices, 1, b->count, qb__comm_rank(b->comm), &first, &own);
+    for (int i = 0; i < b->count; i++) {
+        size_t count;
+        b->in[i] = (qb__comm_part){b->all + (size_t)i * own * b->slice, own * b->slice};
+        qb__cut_rank(b->slices, 1, b->count, i, &first, &count);
+        b->out[i] = (qb__comm_part){b->mine + first * b->slice, count * b->slice};
+    }
+    const qb_status status = qb__comm_exchange(b->comm, QB_OK, b->out, b->in);
+    float *restrict sum = (float *)b->all;
+    for (int i = 1; i < b->count && status == QB_OK; i++) {
+        const float *more = (const float *)b->in[i].data;
+        for (size_t k = 0; k < own * b->slice / sizeof *sum; k++) sum[k] += more[k];
+    }
+    return status;
+}
+
+/* Until it is on the disk. */
+static qb_status write_part(bench *b) {
+    char name[NAME];
+    qb__bench_file(&b->folder, "part", name, sizeof name);
+    const int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) return qb__fail_errno(errno, "creating", name);
+    qb_status status = qb__pwrite_all(fd, name, b->mine, b->part, 0);
+    if (status == QB_OK && fsync(fd) != 0) status = qb__fail_errno(errno, "writing", name);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* and to be read from there */
+    close(fd);
+    return status;
+}
+
+static qb_status read_part(bench *b) {
+    char name[NAME];
+    qb__bench_file(&b->folder, "part", name, sizeof name);
+    const int fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return qb__fail_errno(errno, "opening", name);
+    const qb_status status = qb__pread_all(fd, name, b->all, b->part, 0);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(fd);
+    return status;
+}
+
+/* ---- timing ---- */
+
+/* Numbers of all ranks, into b->each. */
+static qb_status tell_all(bench *b, qb_status status, double own) {
+    return qb__comm_gather(b->comm, status, &own, sizeof own, b->each);
+}
+
+static double least(const bench *b) {
+    double found = b->each[0];
+    for (int i = 1; i < b->count; i++) found = fmin(found, b->each[i]);
+    return found;
+}
+
+static double sum(const bench *b) {
+    double all = 0;
+    for (int i = 0; i < b->count; i++) all += b->each[i];
+    return all;
+}
+
+/* They begin together; the slowest counts, and of rounds the median. The first one warms up. */
+static qb_status timed(bench *b, const char *name, qb_status (*run)(bench *), double bytes, const char *rate, double *found) {
+    double seconds[REPEAT_MAX];
+    for (int i = -1; i < b->repeat; i++) {
+        qb_status status = qb__agree(b->comm, qb__check_cancel(b->env));
+        if (status != QB_OK) return status;
+        double own = qb__now();
+        status = run(b);
+        own = qb__now() - own;
+        status = tell_all(b, status, -own);
+        if (status != QB_OK) return status;
+        if (i >= 0) seconds[i] = -least(b);
+    }
+    cJSON *row = cJSON_AddObjectToObject(b->result, name);
+    const double median = qb__median(seconds, (size_t)b->repeat);
+    *found = bytes / median;
+    cJSON_AddNumberToObject(row, "bytes", bytes);
+    cJSON_AddNumberToObject(row, "seconds_median", median);
+    cJSON_AddNumberToObject(row, "gigabytes_per_second", *found * 1e-9);
+    cJSON_AddNumberToObject(b->rates, rate, *found);
+    return QB_OK;
+}
+
+/* A benchmark of one process, by all of them at once; the JSON is this rank's. */
+static qb_status at_once(bench *b, const char *name, const qb_bench_options *options, const char *number,
+                         qb_status (*run)(const qb_bench_options *, const qb_env *, cJSON *)) {
+    qb_status status = qb__agree(b->comm, QB_OK);
+    if (status != QB_OK) return status;
+    cJSON *row = cJSON_AddObjectToObject(b->result, name);
+    status = run(options, b->env, row);
+    return tell_all(b, status, 1e9 * qb__bench_number(row, number));
+}
+
+static qb_status measure(bench *b, const qb_bench_options *options) {
+    double found;
+    qb_status status;
+    const double views = (double)b->view * b->count * TURNS, parts = (double)b->part * b->count;
+    QB__TRY(timed(b, "allgather", allgather, views, "allgather_bytes_per_second", &found));
+    QB__TRY(timed(b, "reduce", reduce, (double)b->part, "reduce_bytes_per_second", &found));
+    QB__TRY(timed(b, "write", write_part, parts, "write_bytes_per_second", &found));
+    QB__TRY(timed(b, "read", read_part, parts, "read_bytes_per_second", &found));
+    QB__TRY(at_once(b, "filter", options, "giga_samples_per_second", qb__bench_filter));
+    cJSON_AddNumberToObject(b->rates, "filter_values_per_second", sum(b) / b->hosts);
+    QB__TRY(at_once(b, "backproject", options, "giga_updates_per_second", qb__bench_backproject_cone));
+    cJSON_AddNumberToObject(b->rates, "backproject_updates_per_second", least(b));
+    QB__TRY(tell_all(b, QB_OK, 0.75 * (double)qb__available_bytes() / (b->comm ? b->comm->here : 1)));
+    cJSON_AddNumberToObject(b->rates, "rank_memory_bytes", least(b));
+out:
+    return status;
+}
+
+/* ---- life ---- */
+
+/* A rank is on a machine of so many: each machine adds up to one. */
+static qb_status count_hosts(bench *b) {
+    const qb_status status = tell_all(b, QB_OK, 1.0 / (b->comm ? b->comm->here : 1));
+    if (status == QB_OK) b->hosts = (int)lround(sum(b));
+    return status;
+}
+
+static size_t number(const qb_numbers *numbers, int index, size_t otherwise) {
+    return index < numbers->count ? (size_t)numbers->value[index] : otherwise;
+}
+
+static qb_status take_room(bench *b, const qb_bench_options *options) {
+    const size_t nx = number(&options->size, 0, 0), ny = number(&options->size, 1, nx), nz = number(&options->size, 2, nx);
+    const size_t count = (size_t)b->count, columns = number(&options->detector, 0, nx), rows = number(&options->detector, 1, nz);
+    qb_status status;
+    b->slices = nz;
+    if (!qb__mul(nx, ny, sizeof(float), &b->slice) || !qb__mul(b->slice, nz, 1, &b->part) ||
+        !qb__mul(columns, rows, sizeof(float), &b->view))
+        return qb__fail(QB_NO_MEMORY, "too many voxels or pixels");
+    const size_t parts = qb__larger(b->part, count * qb__ceil_div(nz, count) * b->slice);
+    QB__TRY(qb__alloc(qb__larger(b->part, b->view), 1, &b->mine));
+    QB__TRY(qb__alloc(qb__larger(parts, count * b->view), 1, &b->all));
+    QB__TRY(qb__alloc(count, sizeof *b->out, &b->out));
+    QB__TRY(qb__alloc(count, sizeof *b->in, &b->in));
+    memset(b->mine, 0, qb__larger(b->part, b->view));
+out:
+    return status;
+}
+
+static void describe(const bench *b, const qb_env *env) {
+    cJSON_AddNumberToObject(b->result, "ranks", b->count);
+    cJSON_AddNumberToObject(b->result, "hosts", b->hosts);
+    cJSON_AddStringToObject(b->result, "folder", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    if (b->count == 1) qb__warn(env, "one process alone exchanges nothing: mpirun -n N qb bench mpi");
+}
+
+qb_status qb__bench_mpi(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+    qb_env own = qb__env_whole(env);
+    qb__job_share(&own);
+    bench b = {.env = &own, .comm = qb__comm_of(env), .result = result,
+               .repeat = options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat};
+    bool folder = false;
+    b.count = qb__comm_count(b.comm);
+    qb_status status = qb__alloc((size_t)b.count, sizeof *b.each, &b.each);
+    if (status == QB_OK) status = take_room(&b, options);
+    if (status == QB_OK) status = qb__bench_folder_create(&b.folder);
+    folder = status == QB_OK;
+    QB__TRY(qb__agree(b.comm, status));
+    QB__TRY(count_hosts(&b));
+    describe(&b, env);
+    b.rates = cJSON_CreateObject();
+    status = measure(&b, options);
+    cJSON_AddItemToObject(result, "rates", b.rates);
+out:
+    if (folder) qb__bench_folder_remove(&b.folder);
+    qb__free(b.mine);
+    qb__free(b.all);
+    qb__free(b.out);
+    qb__free(b.in);
+    qb__free(b.each);
+    return status;
+}

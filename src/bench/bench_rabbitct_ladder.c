@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* qb bench rabbitct --ladder: Table I of Papenhausen, Zheng and Mueller, "GPU-Accelerated Back-Projection Revisited", on
+ * one device: each configuration once through the data set, and what each step of theirs brings. As in the benchmark, the
+ * clock runs from an image in the host's memory to the volume there, and stands while images are read from the file. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/sort.h"
+#include "base/status.h"
+#include "bench/bench_parts.h"
+#include "bench/rabbitct_check.h"
+#include "bench/rabbitct_engine.h"
+#include "job/budget.h"
+#include "kernels/bp_cone/bp_cone_device.h"
+#include "planner/device_select.h"
+#include "planner/variants.h"
+
+enum { GROUP = QB__RABBITCT_GROUP, REPEAT_MAX = 64, BEST = 0 };
+
+/* A configuration: what it is called, its kernel, the views of a call and of a launch (BEST: as many as were fastest so
+ * far), whether images and result are page-locked, whether the result comes back with every call or once. */
+typedef struct rung {
+    const char *name, *kernel;
+    int views;
+    bool locked, each;
+} rung;
+
+#define PAPER "bp_cone_matrix.naive"
+static const rung rungs[] = {
+    {"naive, the result copied with every view", PAPER, 1, false, true},
+    {"naive", PAPER, 1, false, false},
+    {"texture memory", PAPER "-texture", 1, false, false},
+    {"constant memory", PAPER "-constant", 1, false, false},
+    {"voxels prefetched", PAPER "-views", 1, false, false},
+    {"2 views a launch", PAPER "-views", 2, false, false},
+    {"4 views a launch", PAPER "-views", 4, false, false},
+    {"8 views a launch", PAPER "-views", 8, false, false},
+    {"16 views a launch", PAPER "-views", 16, false, false},
+    {"32 views a launch", PAPER "-views", 32, false, false},
+    {"page-locked buffers", PAPER "-views", BEST, true, false},
+    {"today's kernel, interpolated by textures", "bp_cone_matrix.texture", GROUP, true, false},
+    {"today's kernel, in single precision", "bp_cone_matrix.alu", GROUP, true, false},
+};
+enum { RUNGS = sizeof rungs / sizeof *rungs };
+
+typedef struct ladder {
+    qb__rabbitct set;
+    size_t size, voxels, pixels;
+    qb__device *device;
+    qb__bp_cone_problem problem;
+    double (*matrix)[12];
+    uint16_t *reference; /* NULL = there is none */
+    qb__rabbitct_sample *samples;
+    int best;            /* views a launch */
+    double best_seconds, before; /* of the best; of the last configuration that ran */
+} ladder;
+
+/* One configuration under way. */
+typedef struct attempt {
+    const qb__bp_cone_device_variant *variant;
+    int values[QB__PARAMETERS_MAX], views;
+    bool locked, each;
+    qb__bp_cone_plan *plan;
+    qb__queue *queue;
+    qb__memory *rows, *packed, *out;
+    float *images, *volume; /* the host's */
+} attempt;
+
+/* ---- the problem ---- */
+
+static qb_status read_matrices(ladder *l) {
+    const size_t views = l->set.views;
+    float *image;
+    qb_status status = qb__alloc(l->pixels, sizeof *image, &image);
+    for (size_t v = 0; v < views && status == QB_OK; v++) {
+        double world[12];
+        status = qb__rabbitct_view(&l->set, v, world, image);
+        if (status != QB_OK) break;
+        qb__rabbitct_matrix(world, l->size, l->matrix[v]);
+        qb__rabbitct_add_samples(&l->set, l->size, world, image, l->samples);
+    }
+    qb__free(image);
+    return status;
+}
+
+static qb_status set_up(ladder *l, const char *file, const qb_bench_options *options, const qb_env *env) {
+    qb_status status = qb__rabbitct_check_size(&options->size, &l->size);
+    if (status != QB_OK) return status;
+    l->voxels = l->size * l->size * l->size;
+    QB__TRY(qb__rabbitct_open(file, &l->set));
+    QB__TRY(qb__rabbitct_check_matrices(&l->set, l->size));
+    l->pixels = l->set.columns * l->set.rows;
+    const double need = (double)l->voxels * 6 + (double)l->pixels * GROUP * sizeof(float);
+    const double cap = (double)qb__memory_cap(env);
+    QB__TRY(need <= cap ? QB_OK : qb__fail(QB_NO_MEMORY, "%zu^3 voxels need %.1f GB, %.1f are allowed: try a smaller --size",
+                                           l->size, need * 1e-9, cap * 1e-9));
+    QB__TRY(qb__alloc(l->set.views, sizeof *l->matrix, &l->matrix));
+    QB__TRY(qb__alloc(QB__RABBITCT_SAMPLES, sizeof *l->samples, &l->samples));
+    qb__rabbitct_draw_samples(l->size, l->samples);
+    QB__TRY(read_matrices(l));
+    QB__TRY(qb__rabbitct_load_reference(&l->set, l->size, options->reference, &l->reference));
+    l->problem = (qb__bp_cone_problem){.views = l->set.views, .columns = l->set.columns, .rows = l->set.rows,
+                                       .nx = l->size, .ny = l->size, .nz = l->size,
+                                       .matrix = (const double(*)[12])l->matrix};
+out:
+    return status;
+}
+
+/* ---- one configuration ---- */
+
+static qb_status host_memory(const ladder *l, bool locked, size_t count, float **memory) {
+    if (!locked) return qb__alloc(count, sizeof **memory, memory);
+    void *host = NULL;
+    const qb_status status = qb__host_create(l->device, count * sizeof **memory, &host);
+    *memory = host;
+    return status;
+}
+
+static void release_host(const ladder *l, bool locked, float *memory) {
+    if (locked)
+        qb__host_destroy(l->device, memory);
+    else
+        qb__free(memory);
+}
+
+static qb_status open_attempt(ladder *l, attempt *a) {
+    const qb__bp_cone_most most = {(size_t)a->views, l->problem.rows};
+    const size_t images = l->pixels * (size_t)a->views;
+    qb_status status;
+    QB__TRY(a->variant->plan(l->device, &l->problem, most, a->values, &a->plan));
+    QB__TRY(qb__queue_create(l->device, &a->queue));
+    QB__TRY(qb__memory_create(l->device, images * sizeof(float), &a->rows));
+    QB__TRY(qb__memory_create(l->device, a->variant->packed_bytes(&l->problem, most, a->values), &a->packed));
+    QB__TRY(qb__memory_create(l->device, l->voxels * sizeof(float), &a->out));
+    QB__TRY(host_memory(l, a->locked, images, &a->images));
+    QB__TRY(host_memory(l, a->locked, l->voxels, &a->volume));
+out:
+    return status;
+}
+
+static void close_attempt(const ladder *l, attempt *a) {
+    qb__queue_destroy(a->queue);
+    a->variant->destroy(a->plan);
+    qb__memory_destroy(a->rows);
+    qb__memory_destroy(a->packed);
+    qb__memory_destroy(a->out);
+    release_host(l, a->locked, a->images);
+    release_host(l, a->locked, a->volume);
+}
+
+/* What the benchmark times of some views: up, added, and what is wanted of the result down. */
+static qb_status add_views(const ladder *l, attempt *a, size_t first, size_t end, bool down) {
+    const qb__bp_cone_window window = {0, l->problem.rows};
+    qb_status status;
+    QB__TRY(qb__memory_upload(a->queue, a->rows, 0, a->images, (end - first) * l->pixels * sizeof(float)));
+    QB__TRY(a->variant->pack(a->plan, a->queue, a->rows, 0, l->pixels, l->problem.columns, first, end, window, a->packed));
+    QB__TRY(a->variant->run(a->plan, a->queue, a->packed, first, end, window, 0, l->size, a->out, 0, first > 0));
+    if (down) QB__TRY(qb__memory_download(a->queue, a->out, 0, a->volume, l->voxels * sizeof(float)));
+out:
+    return qb__queue_finish_after(a->queue, status);
+}
+
+/* Once through the data set. */
+static qb_status run(const ladder *l, attempt *a, const qb_env *env, double *seconds) {
+    memset(a->volume, 0, l->voxels * sizeof *a->volume);
+    *seconds = 0;
+    for (size_t v = 0; v < l->set.views; v += (size_t)a->views) {
+        const size_t end = qb__smaller(v + (size_t)a->views, l->set.views);
+        qb_status status = qb__check_cancel(env);
+        for (size_t i = v; i < end && status == QB_OK; i++) {
+            double world[12];
+            status = qb__rabbitct_view(&l->set, i, world, a->images + (i - v) * l->pixels);
+        }
+        if (status != QB_OK) return status;
+        const double from = qb__now();
+        status = add_views(l, a, v, end, a->each || end == l->set.views);
+        *seconds += qb__now() - from;
+        if (status != QB_OK) return status;
+    }
+    return QB_OK;
+}
+
+static void describe(ladder *l, const attempt *a, double seconds, cJSON *row) {
+    const qb__rabbitct_quality q = qb__rabbitct_measure(&l->set, l->size, a->volume, l->reference, l->samples);
+    const double views = (double)l->set.views;
+    cJSON_AddItemToObject(row, "parameters", qb__parameters_json(&a->variant->head, a->values));
+    cJSON_AddNumberToObject(row, "views_per_launch", a->views);
+    cJSON_AddNumberToObject(row, "seconds", seconds);
+    cJSON_AddNumberToObject(row, "mean_ms", seconds / views * 1e3);
+    cJSON_AddNumberToObject(row, "error_hu2", q.rmse * q.rmse);
+    cJSON_AddNumberToObject(row, "rel_l2", q.rel_l2);
+    if (l->before > 0) cJSON_AddNumberToObject(row, "speed_up", l->before / seconds);
+    cJSON_AddNumberToObject(row, "gups", (double)l->voxels * views / seconds / 0x1p30);
+    l->before = seconds;
+}
+
+static void set_views(attempt *a) {
+    const qb__kernel_parameter *parameter = a->variant->head.parameters;
+    for (int i = 0; i < qb__parameter_count(&a->variant->head); i++)
+        if (strcmp(parameter[i].name, "VIEWS") == 0) a->values[i] = a->views;
+}
+
+static qb_status climb(ladder *l, const rung *r, int repeat, const qb_env *env, cJSON *list) {
+    const qb__variant *head = qb__variant_named(r->kernel);
+    attempt a = {.variant = qb__bp_cone_on_device(head), .locked = r->locked, .each = r->each,
+                 .views = r->views == BEST ? l->best : r->views};
+    double seconds[REPEAT_MAX];
+    qb_status status = QB_OK;
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddItemToArray(list, row);
+    cJSON_AddStringToObject(row, "configuration", r->name);
+    cJSON_AddStringToObject(row, "kernel", head->id);
+    qb__parameter_combination(head, 0, a.values);
+    set_views(&a);
+    const char *why = head->unusable(qb__device_info_of(l->device), &l->problem, a.values);
+    if (why) cJSON_AddStringToObject(row, "not_run", why);
+    if (why) return QB_OK;
+    QB__TRY(open_attempt(l, &a));
+    for (int i = 0; i < repeat; i++) QB__TRY(run(l, &a, env, &seconds[i]));
+    seconds[0] = qb__median(seconds, (size_t)repeat);
+    describe(l, &a, seconds[0], row);
+    if (!r->locked && (l->best == 0 || seconds[0] < l->best_seconds)) l->best = a.views, l->best_seconds = seconds[0];
+out:
+    close_attempt(l, &a);
+    return status;
+}
+
+static qb_status climb_all(ladder *l, int repeat, const qb_env *env, cJSON *result) {
+    cJSON *list = cJSON_AddArrayToObject(result, "configurations");
+    qb_status status = QB_OK;
+    for (int i = 0; i < RUNGS && status == QB_OK; i++) {
+        status = climb(l, &rungs[i], repeat, env, list);
+        qb__progress(env, "configurations", (uint64_t)i + 1, RUNGS);
+    }
+    cJSON_AddNumberToObject(result, "best_views_per_launch", l->best);
+    return status;
+}
+
+qb_status qb__bench_rabbitct_ladder(const char *file, const qb_bench_options *options, const qb_env *env,
+                                    cJSON *result) {
+    ladder l = {.set.fd = -1};
+    qb__device_set set;
+    qb_status status = qb__device_set_open(env, &set);
+    if (status != QB_OK) return status;
+    if (set.count == 0) return qb__fail(QB_NO_DEVICE, "--ladder computes on devices: --device cuda or opencl");
+    l.device = set.device[0];
+    qb__compile_watch(&set, env);
+    QB__TRY(set_up(&l, file, options, env));
+    cJSON_AddStringToObject(result, "device", qb__device_info_of(l.device)->name);
+    cJSON_AddNumberToObject(result, "size", (double)l.size);
+    cJSON_AddNumberToObject(result, "views", (double)l.set.views);
+    cJSON_AddNumberToObject(result, "columns", (double)l.set.columns);
+    cJSON_AddNumberToObject(result, "rows", (double)l.set.rows);
+    cJSON_AddBoolToObject(result, "reference_present", l.reference != NULL);
+    QB__TRY(climb_all(&l, options->repeat > REPEAT_MAX ? REPEAT_MAX : options->repeat, env, result));
+out:
+    qb__compile_done(&set, result);
+    qb__device_set_close(&set);
+    qb__rabbitct_close(&l.set);
+    qb__free(l.matrix);
+    qb__free(l.samples);
+    qb__free(l.reference);
+    return status;
+}

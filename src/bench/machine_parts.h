@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_BENCH_MACHINE_PARTS_H
+#define QB_BENCH_MACHINE_PARTS_H
+
+#include "base/json.h"
+#include "quickbeam/env.h"
+
+/* What qb_machine_measure is made of. Work a second of a thread's own time, unless a faster one is known already:
+ * what others do on the machine only makes it slower. */
+void qb__machine_know(cJSON *rates, const char *name, double work, double seconds);
+
+/* Coordinate descent of as many groups of slices as there are threads (planner/rates.h, "icd_"). */
+qb_status qb__machine_icd(cJSON *rates, const qb_env *env);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_BENCH_TRIAL_H
+#define QB_BENCH_TRIAL_H
+
+#include "device/device.h"
+#include "planner/choose.h"
+
+/* One problem of an operation, of white noise, on which any of its kernels can be timed and checked, on a device or on
+ * the CPU: what qb tune, qb bench and kernelcheck --bench measure with. A parallel beam's angles are even over half a
+ * turn, pixels as wide as bins; a cone beam's views are a full circle about a grid that the detector takes in. */
+typedef struct qb__trial qb__trial;
+
+typedef struct qb__trial_sizes {
+    size_t views, columns, rows; /* rows: a cone beam's detector; a parallel beam has one a slice */
+    size_t nx, ny, nz;
+} qb__trial_sizes;
+
+typedef struct qb__trial_result {
+    double seconds;      /* median of a back-projection, by the device's own clock; of the thread's time on the CPU */
+    double fastest;
+    double pack_seconds; /* of all views, into the layout of the kernel */
+    double rel_l2;       /* against the double-precision oracle, at voxels all over */
+    double giga_updates; /* a second, of the slices asked for; on the CPU of one thread */
+    size_t packed_bytes; /* of a parallel beam's pass, of a cone beam's block */
+    size_t block;        /* views at a time */
+} qb__trial_result;
+
+/* Whether there are trials of that operation there. */
+bool qb__trial_can(qb__operation operation, bool on_device);
+/* device NULL: the CPU, where one thread works on a part of the grid. QB_NO_MEMORY when the problem does not fit, the
+ * device must outlive the trial. */
+qb_status qb__trial_create(qb__operation operation, qb__device *device, const qb__trial_sizes *sizes, qb__trial **trial);
+void qb__trial_destroy(qb__trial *trial); /* NULL-safe */
+/* What a planner would be asked about it, accuracy and interpolation left open. */
+qb__question qb__trial_question(const qb__trial *trial);
+/* The output is poisoned before. `slices` of a parallel beam's pass, at most those of the trial; a cone beam's
+ * are all. */
+qb_status qb__trial_run(qb__trial *trial, const qb__variant *row, const int *values, unsigned slices, int repeat,
+                        qb__trial_result *result);
+
+/* ---- what other benches check with (trial_parallel.c, trial_cone.c) ---- */
+
+struct qb__bp_parallel_problem;
+struct qb__bp_cone_problem;
+
+/* The rows of one slice, [view][column], as they were back-projected. */
+typedef qb_status qb__slice_rows(void *context, unsigned slice, float *rows);
+/* The error of a volume on the device, `out` [slice][y][x], relative to the double-precision oracle at
+ * pixels all over its first, middle and last slice. */
+qb_status qb__parallel_error(qb__queue *queue, const qb__memory *out, const struct qb__bp_parallel_problem *problem,
+                             qb_interp interp, unsigned slices, qb__slice_rows *rows_of, void *context,
+                             double *rel_l2);
+/* The matrices of a full circle of views, for a problem whose other sizes are set: a detector that
+ * takes in the grid, the source at twice its larger side. */
+qb_status qb__cone_circle(const struct qb__bp_cone_problem *problem, double (*matrix)[12]);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What looking for the axis takes: trial slices most of it, then reading rows and comparing views. */
+#include <math.h>
+#include <string.h>
+
+#include "center/center.h"
+#include "planner/rates.h"
+
+enum { ROWS = 5 }; /* looked at unless --rows says */
+
+static bool turns_fully(const qb_scan_info *info) {
+    double least = INFINITY, most = -INFINITY;
+    for (size_t i = 0; info->angles && i < info->views; i++) {
+        least = fmin(least, info->angles[i]);
+        most = fmax(most, info->angles[i]);
+    }
+    return most - least > 1.5 * 3.14159265358979;
+}
+
+double qb__center_work(const qb_scan_info *info, const char *method) {
+    const double EACH = 25; /* updates' worth of preparing, cleaning and comparing a value */
+    const size_t rows = info->rows < ROWS ? info->rows : ROWS;
+    const bool trials = !method || strcmp(method, "auto") == 0 || strcmp(method, "sharpness") == 0;
+    const double work = EACH * (double)rows * (double)info->views * (double)info->columns;
+    if (!trials || info->columns < 16) return work;
+    return work + qb__center_sharpness_work(rows, info->views, info->columns, turns_fully(info));
+}
+
+double qb__center_seconds(const qb_scan_info *info, const char *method, int threads) {
+    return qb__center_work(info, method) / qb__rate(QB__RATE_AXIS, 2.5e9) / threads;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* Which detector rows are looked at, and what they hold. */
+#include "center/center.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/sort.h"
+#include "base/status.h"
+#include "center/center_level.h"
+#include "prep/prepare.h"
+#include "quickbeam/geometry.h"
+
+enum { DEFAULT_ROWS = 5 };
+
+qb_status qb__center_choose(const char *text, const qb_scan_info *info, qb__center_chosen *c) {
+    if (!text) {
+        c->rows = info->rows < DEFAULT_ROWS ? info->rows : DEFAULT_ROWS;
+        for (size_t i = 0; i < c->rows; i++) c->row[i] = (2 * i + 1) * info->rows / (2 * c->rows);
+        return QB_OK;
+    }
+    size_t first, end, step;
+    qb_status status = qb_range_parse(text, "--rows", info->rows, &first, &end, &step);
+    if (status != QB_OK) return status;
+    size_t all = (end - first + step - 1) / step, take = all < QB__CENTER_ROWS ? all : QB__CENTER_ROWS;
+    if (all == 0) return qb__fail(QB_BAD_ARGUMENT, "--rows %s is empty", text);
+    for (size_t i = 0; i < take; i++) c->row[i] = first + i * all / take * step;
+    c->rows = take;
+    return QB_OK;
+}
+
+/* What is held at most, in rows' worth of line integrals: the rows, five more while registering,
+ * and the packed trial slices, which are small beside wide rows only. */
+static double rows_held(size_t rows, const qb_scan_info *info) {
+    return (double)rows * (info->columns <= 1024 ? 2.5 : 1.5) + 5;
+}
+
+/* Rows are dropped, evenly, until all fits into half of what the process may take. */
+void qb__center_fit(qb__center_chosen *c, const qb_scan_info *info, const qb_env *env) {
+    double row = (double)info->views * (double)info->columns * sizeof(float);
+    double room = env && env->max_ram ? (double)env->max_ram - (double)qb__resident_bytes()
+                                      : 0.75 * (double)qb__available_bytes();
+    size_t keep = c->rows;
+    while (keep > 1 && rows_held(keep, info) * row > 0.5 * room) keep--;
+    for (size_t i = 0; i < keep; i++) c->row[i] = c->row[(2 * i + 1) * c->rows / (2 * keep)];
+    c->rows = keep;
+}
+
+/* The range of all but the outermost hundredths, from a few thousand samples. */
+static double contrast(const float *sinogram, size_t count) {
+    enum { SAMPLES = 4096 };
+    float sample[SAMPLES];
+    size_t n = count < SAMPLES ? count : SAMPLES;
+    for (size_t i = 0; i < n; i++) sample[i] = sinogram[i * (count / n)];
+    qb__sort_floats(sample, n);
+    return (double)sample[n - 1 - n / 100] - (double)sample[n / 100];
+}
+
+/* Rows of next to nothing beside others only bring noise: drop them, keeping the order. */
+static void drop_empty_rows(float *sinograms, size_t size, qb__center_chosen *c) {
+    double each[QB__CENTER_ROWS], most = 0;
+    for (size_t r = 0; r < c->rows; r++) {
+        each[r] = contrast(sinograms + r * size, size);
+        most = fmax(most, each[r]);
+    }
+    size_t kept = 0;
+    for (size_t r = 0; r < c->rows; r++) {
+        if (each[r] < 0.1 * most) continue;
+        if (kept < r) memcpy(sinograms + kept * size, sinograms + r * size, size * sizeof(float));
+        c->row[kept++] = c->row[r];
+    }
+    if (kept) c->rows = kept;
+}
+
+qb_status qb__center_load(qb_scan *scan, const qb_prep_options *prep, const qb_env *env, qb__pool *pool,
+                           const qb__level *level, qb__center_chosen *c, float *sinograms) {
+    const qb_scan_info *info = qb_scan_describe(scan);
+    size_t size = info->views * info->columns, row0 = c->row[0], row1 = c->row[c->rows - 1] + 1;
+    qb__prepare *prepare;
+    qb__leveler *leveler = NULL;
+    qb__prep_counts counts = {0};
+    if (level->maps) qb__level_rows(level, row0, row1, QB__RESAMPLE_MARGIN, &row0, &row1);
+    qb_status status = qb__prepare_create(scan, prep, &(qb__prepared){.row0 = row0, .row1 = row1, .own0 = row0, .own1 = row1}, env, &prepare);
+    if (status != QB_OK) return status;
+    if (level->maps) QB__TRY(qb__leveler_create(scan, prepare, level, pool, &leveler));
+    for (size_t r = 0; r < c->rows; r++) {
+        QB__TRY(qb__check_cancel(env));
+        qb__progress(env, "reading rows", r, c->rows);
+        QB__TRY(leveler ? qb__leveler_row(leveler, c->row[r], sinograms + r * size)
+                        : qb__prepare_rows(prepare, scan, c->row[r], c->row[r] + 1, pool,
+                                           sinograms + r * size, &counts));
+    }
+    qb__progress(env, "reading rows", c->rows, c->rows);
+    QB__TRY(qb__center_clean(sinograms, c->rows, info->views, info->columns, pool));
+    drop_empty_rows(sinograms, size, c);
+out:
+    qb__leveler_destroy(leveler);
+    qb__prepare_destroy(prepare);
+    return status;
+}
+
+size_t qb__center_bytes(const qb_scan_info *info, const qb_env *env) {
+    qb__center_chosen c = {0};
+    if (qb__center_choose(NULL, info, &c) != QB_OK) return 0;
+    qb__center_fit(&c, info, env);
+    double row = (double)info->views * (double)info->columns * sizeof(float);
+    return (size_t)(rows_held(c.rows, info) * row);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "io/digest.h"
+
+#include <pthread.h>
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/share.h"
+
+size_t qb__digest_bytes(size_t images, size_t rows) {
+    return qb__hash_known() ? images * rows / 8 + sizeof(uint64_t) : 0;
+}
+
+void qb__digest_release(qb__digest *digest) {
+    qb__free((void *)digest->seen);
+    digest->seen = NULL;
+}
+
+qb_status qb__digest_begin(qb__digest *digest, size_t images, size_t rows, size_t row_bytes, size_t row0, size_t row1) {
+    qb__digest_release(digest);
+    if (!qb__hash_known()) return QB_OK;
+    digest->rows = rows;
+    digest->row0 = row0, digest->row1 = row1;
+    digest->bytes = row_bytes;
+    digest->left = images * (row1 - row0);
+    digest->sum = 0;
+    return qb__alloc(images * rows / 64 + 1, sizeof(uint64_t), &digest->seen);
+}
+
+void qb__digest_except(qb__digest *digest, size_t image0, size_t image1) {
+    for (size_t image = image0; digest->seen && image < image1; image++) {
+        for (size_t place = image * digest->rows + digest->row0; place < image * digest->rows + digest->row1; place++)
+            digest->seen[place / 64] |= (uint64_t)1 << place % 64;
+        digest->left -= digest->row1 - digest->row0;
+    }
+}
+
+bool qb__digest_whole(const qb__digest *digest) { return digest->seen && digest->left == 0; }
+
+/* Lines of one read: those of image0's rows row0 <= row < row1, then of the next image's. */
+typedef struct {
+    qb__digest *digest;
+    size_t image0, row0, rows, count, piece; /* lines; lines a piece */
+    const char *data;
+} lines;
+
+static qb_status add_piece(void *context, size_t piece, size_t worker) {
+    const lines *l = context;
+    qb__digest *digest = l->digest;
+    (void)worker;
+    const size_t end = qb__smaller((piece + 1) * l->piece, l->count);
+    uint64_t sum = 0;
+    size_t added = 0;
+    for (size_t i = piece * l->piece; i < end; i++) {
+        const size_t row = l->row0 + i % l->rows;
+        if (row < digest->row0 || row >= digest->row1) continue;
+        const size_t place = (l->image0 + i / l->rows) * digest->rows + row;
+        const uint64_t bit = (uint64_t)1 << place % 64;
+        if (atomic_fetch_or(&digest->seen[place / 64], bit) & bit) continue;
+        sum += qb__hash(l->data + i * digest->bytes, digest->bytes, place);
+        added++;
+    }
+    atomic_fetch_add(&digest->sum, sum);
+    atomic_fetch_sub(&digest->left, added);
+    return QB_OK;
+}
+
+void qb__digest_add(qb__digest *digest, size_t image0, size_t image1, size_t row0, size_t row1, const void *data,
+                    size_t threads) {
+    if (!digest->seen) return;
+    lines l = {digest, image0, row0, row1 - row0, (image1 - image0) * (row1 - row0), 0, data};
+    l.piece = qb__larger(1, ((size_t)1 << 20) / digest->bytes); /* less is not worth a thread */
+    qb__share(threads, qb__ceil_div(l.count, l.piece), add_piece, &l);
+}
+
+/* ---- those of one scan ---- */
+
+/* Held to look at lists only, never while something is hashed. */
+static pthread_mutex_t lists = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t added = PTHREAD_COND_INITIALIZER;
+
+void qb__digest_join(qb__digest **list, qb__digest *digest) {
+    pthread_mutex_lock(&lists);
+    digest->next = *list;
+    digest->leaves = false;
+    *list = digest;
+    pthread_mutex_unlock(&lists);
+}
+
+void qb__digest_leave(qb__digest **list, qb__digest *digest) {
+    pthread_mutex_lock(&lists);
+    digest->leaves = true;
+    while (digest->adding) pthread_cond_wait(&added, &lists);
+    while (*list && *list != digest) list = &(*list)->next;
+    if (*list) *list = digest->next;
+    pthread_mutex_unlock(&lists);
+}
+
+/* One that is added to stays in its list until that is done, so that there is a next. */
+void qb__digests_add(qb__digest **list, size_t image0, size_t image1, size_t row0, size_t row1, const void *data,
+                     size_t threads) {
+    pthread_mutex_lock(&lists);
+    for (qb__digest *digest = *list; digest; digest = digest->next) {
+        if (digest->leaves) continue;
+        digest->adding++;
+        pthread_mutex_unlock(&lists);
+        qb__digest_add(digest, image0, image1, row0, row1, data, threads);
+        pthread_mutex_lock(&lists);
+        if (--digest->adding == 0) pthread_cond_broadcast(&added);
+    }
+    pthread_mutex_unlock(&lists);
+}

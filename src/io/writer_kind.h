@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_WRITER_KIND_H
+#define QB_IO_WRITER_KIND_H
+
+#include <stdint.h>
+
+#include "io/publication.h"
+#include "quickbeam/io.h"
+
+/* Where images go in what rank 0 of a job has made, for its other ranks (writer_join.c): bytes that can be sent. */
+typedef struct qb__place {
+    char fresh[4096]; /* the file that will get the name, or the folder of files */
+    uint64_t data_offset;
+    size_t files;     /* in that folder; 0 = it is a file */
+    uint64_t offset[QB_PARTS_MOST]; /* of the images in each, where there are few */
+} qb__place;
+
+/* What a format does to be written. The rest is the same for all: the hidden folder (publication.h),
+ * the free space, images by pwrite to data_offset, fsync, the name. Each may be NULL. */
+typedef struct qb__writer_kind {
+    /* Whether the path stands for files in a folder, which begin() sees to; else there is one, empty
+     * and open as writer->fd. */
+    bool (*spread)(const qb_writer *writer);
+    /* Write all but the images; set data_offset. What is `taken_up` is as an earlier run began it, and
+     * stays so: it may belong to another job. */
+    qb_status (*begin)(qb_writer *writer);
+    /* Instead of pwrite into writer->fd. */
+    qb_status (*write)(qb_writer *writer, size_t first, size_t end, const void *data);
+    /* The images are there: add the provenance, or "" */
+    qb_status (*finish)(qb_writer *writer, const char *provenance);
+    void (*release)(qb_writer *writer);          /* own memory; also after a failed begin() */
+    /* Where a format has several files: say where (all but `fresh`, the last of the set otherwise), and open them
+     * in another process instead of begin(). */
+    const char *(*place)(const qb_writer *writer, qb__place *place);
+    qb_status (*join)(qb_writer *writer, const qb__place *place);
+    size_t (*overhead)(const qb_writer *writer); /* bytes besides the images, at most */
+    /* Whether those images, a bit each, are there whole; NULL: they are in writer->fd, which is as long as that takes. */
+    bool (*has)(const qb_writer *writer, const unsigned char *images);
+    bool resumes;                    /* an output of one file, or of a series, can be gone on with */
+    bool keeps_fields, keeps_angles; /* of projections; others are left out of the file */
+    bool parts;                      /* can spread images over qb_stack.parts files */
+} qb__writer_kind;
+
+struct qb_writer {
+    const qb__writer_kind *kind;
+    qb_stack stack; /* text and angles are copies; flats and darks are gone after begin() */
+    char *path;
+    qb__publication *set; /* what gives the names; NULL: the caller sees to it */
+    bool own_set;         /* of this file alone */
+    bool taken_up;        /* a run that is over has begun it */
+    const char *part;     /* what is written until then; the set's */
+    int fd;
+    uint64_t data_offset;
+    size_t image_bytes;
+    size_t threads;         /* that one write may use, where there are several files */
+    unsigned char *written; /* a bit for each image */
+    double *angles;         /* behind stack.angles */
+    qb__place *joined;      /* not the one who made it; NULL: it is */
+    void *own;
+};
+
+extern const qb__writer_kind qb__hdf5_writer, qb__tiff_writer, qb__mha_writer, qb__npy_writer,
+    qb__raw_writer, qb__mbirct_writer, qb__tensor_writer;
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/contact_sheet.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/label.h"
+#include "io/writer.h"
+
+/* Pixels of the picture. */
+enum { MOST = 2000, TILES = 64, GAP = 8, LINE = 22, LABEL = 16 * QB__LABEL_WIDE, TEXT = 48, LAST = 44 * QB__LABEL_WIDE };
+
+typedef struct layout {
+    size_t nx, ny, every, tiles, across; /* every: image number = tile * every */
+    size_t grow, reduce;                 /* a pixel is shown as grow x grow, or reduce x reduce as one */
+    size_t tile[2], wide, high;          /* tile: of the image in it */
+} layout;
+
+struct qb__contact_sheet {
+    layout at;
+    float *picture;      /* [high][wide] NaN beside the tiles, until it is grey */
+    char (*label)[TEXT]; /* [tiles] */
+};
+
+static layout layout_of(size_t images, size_t nx, size_t ny) {
+    layout at = {.nx = nx, .ny = ny, .every = qb__ceil_div(images, TILES), .grow = 1};
+    at.tiles = qb__ceil_div(images, at.every);
+    while (at.across * at.across < at.tiles) at.across++;
+    const size_t down = qb__ceil_div(at.tiles, at.across), larger = qb__larger(nx, ny);
+    at.reduce = qb__ceil_div(larger, MOST / at.across - GAP);
+    if (larger < LABEL) at.grow = qb__ceil_div(LABEL, larger);
+    at.tile[0] = nx * at.grow / at.reduce ? nx * at.grow / at.reduce : 1;
+    at.tile[1] = ny * at.grow / at.reduce ? ny * at.grow / at.reduce : 1;
+    at.wide = qb__larger(GAP + at.across * (qb__larger(at.tile[0], LABEL) + GAP), LAST + GAP);
+    at.high = GAP + down * (at.tile[1] + LINE + GAP) + LINE;
+    return at;
+}
+
+size_t qb__contact_sheet_bytes(size_t images, size_t nx, size_t ny) {
+    const layout at = layout_of(images, nx, ny);
+    return at.wide * at.high * (3 * sizeof(float) + 1);
+}
+
+qb_status qb__contact_sheet_create(size_t images, size_t nx, size_t ny, qb__contact_sheet **out) {
+    qb__contact_sheet *sheet;
+    qb_status status;
+    *out = NULL;
+    QB__TRY(qb__alloc(1, sizeof *sheet, &sheet));
+    sheet->at = layout_of(images, nx, ny);
+    *out = sheet;
+    QB__TRY(qb__alloc(sheet->at.tiles, sizeof *sheet->label, &sheet->label));
+    QB__TRY(qb__alloc(sheet->at.wide * sheet->at.high, sizeof(float), &sheet->picture));
+    for (size_t i = 0; i < sheet->at.wide * sheet->at.high; i++) sheet->picture[i] = NAN;
+out:
+    return status;
+}
+
+void qb__contact_sheet_destroy(qb__contact_sheet *sheet) {
+    if (!sheet) return;
+    qb__free(sheet->picture);
+    qb__free(sheet->label);
+    qb__free(sheet);
+}
+
+/* Where a tile's label begins; its image is a line below. */
+static void place_of(const layout *at, size_t tile, size_t *x, size_t *y) {
+    *x = GAP + tile % at->across * (qb__larger(at->tile[0], LABEL) + GAP);
+    *y = GAP + tile / at->across * (at->tile[1] + LINE + GAP);
+}
+
+/* Of the pixels of one pixel, y up; what is no number does not count. */
+static float mean(const layout *at, const float *image, size_t x, size_t y) {
+    const size_t x0 = x * at->reduce / at->grow, y0 = (at->tile[1] - 1 - y) * at->reduce / at->grow;
+    double sum = 0;
+    int n = 0;
+    for (size_t j = y0; j < y0 + at->reduce && j < at->ny; j++) {
+        for (size_t i = x0; i < x0 + at->reduce && i < at->nx; i++) {
+            if (!isfinite(image[j * at->nx + i])) continue;
+            sum += image[j * at->nx + i];
+            n++;
+        }
+    }
+    return n ? (float)(sum / n) : NAN;
+}
+
+void qb__contact_sheet_add(qb__contact_sheet *sheet, size_t number, const float *image, const char *label) {
+    const layout *at = &sheet->at;
+    size_t left, top;
+    if (number % at->every || number / at->every >= at->tiles) return;
+    const size_t tile = number / at->every;
+    snprintf(sheet->label[tile], TEXT, "%s", label);
+    place_of(at, tile, &left, &top);
+    for (size_t y = 0; y < at->tile[1]; y++)
+        for (size_t x = 0; x < at->tile[0]; x++)
+            sheet->picture[(top + LINE + y) * at->wide + left + x] = mean(at, image, x, y);
+}
+
+qb_status qb__contact_sheet_write(qb__contact_sheet *sheet, const char *asked, const char *units, const char *path,
+                                  qb__greys *window) {
+    const layout *at = &sheet->at;
+    const size_t count = at->wide * at->high;
+    char text[TEXT * 2];
+    qb_status status = qb__greys_choose(asked, sheet->picture, count, window);
+    if (status != QB_OK) return status;
+    for (size_t i = 0; i < count; i++)
+        sheet->picture[i] = isnan(sheet->picture[i]) ? 1 : qb__greys_grey(window, sheet->picture[i]);
+    for (size_t tile = 0; tile < at->tiles; tile++) {
+        size_t x, y;
+        place_of(at, tile, &x, &y);
+        qb__label_draw(sheet->picture, at->wide, x, y + (LINE - QB__LABEL_HIGH) / 2, sheet->label[tile]);
+    }
+    qb__greys_say(window, units, text, sizeof text);
+    qb__label_draw(sheet->picture, at->wide, GAP, at->high - LINE + (LINE - QB__LABEL_HIGH) / 2, text);
+    return qb__preview_write(NULL, path, sheet->picture, at->wide, at->high, 0, 1);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_JOB_CONTACT_SHEET_H
+#define QB_JOB_CONTACT_SHEET_H
+
+#include <stdbool.h>
+
+#include "io/publication.h"
+#include "job/greys.h"
+
+/* One PNG of many images of a size, side by side, each under its label, y up, in one window: what to look at
+ * when one of them is to be chosen. Of very many it shows every so-manieth. */
+typedef struct qb__contact_sheet qb__contact_sheet;
+
+/* Bytes of host memory at most, with what writing takes. */
+size_t qb__contact_sheet_bytes(size_t images, size_t nx, size_t ny);
+/* For images [ny][nx], number 0 .. images - 1. */
+qb_status qb__contact_sheet_create(size_t images, size_t nx, size_t ny, qb__contact_sheet **sheet);
+/* Takes what it shows of an image; label in the letters of io/label.h. */
+void qb__contact_sheet_add(qb__contact_sheet *sheet, size_t number, const float *image, const char *label);
+/* Into a file; `asked` as --window, *window is what it came to. */
+qb_status qb__contact_sheet_write(qb__contact_sheet *sheet, const char *asked, const char *units, const char *path,
+                                  qb__greys *window);
+void qb__contact_sheet_destroy(qb__contact_sheet *sheet); /* NULL-safe */
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "job/volume_keep.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/writer.h"
+#include "job/other_job.h"
+
+bool qb__keep_has(const qb__keep *keep, size_t first, size_t end) {
+    for (size_t i = first; i < end; i++)
+        if (!(keep->done[i / 8] >> i % 8 & 1)) return false;
+    return true;
+}
+
+static qb_status tell(qb__keep *k) { return k->job ? QB_OK : k->tell(k->self, &k->job); }
+
+/* Rank 0 has the hidden folder of a run that is over. */
+static qb_status look(qb__keep *k) {
+    const qb_writer *w = k->writer;
+    char *then = NULL;
+    qb_status status;
+    QB__TRY(tell(k));
+    QB__TRY(qb__journal_read(k->folder, w->path, w->stack.shape[0], &then, k->done));
+    if (then && strcmp(then, k->job) != 0) status = qb__other_job(k->folder, then, k->job);
+    if (status == QB_OK) status = qb__writer_has(w, k->done);
+out:
+    qb__free(then);
+    return status;
+}
+
+/* On all ranks: what was taken up is in k->done. */
+static qb_status find(qb__keep *k, qb_status status) {
+    const bool first = qb__comm_rank(k->comm) == 0;
+    uint64_t found = status == QB_OK && k->writer->taken_up;
+    status = qb__comm_bcast(k->comm, status, 0, &found, sizeof found);
+    if (status == QB_OK && first && !found)
+        qb__info(k->env, "nothing of %s is kept: from the beginning", k->writer->path);
+    if (status != QB_OK || !found) return status;
+    const size_t bytes = qb__writer_marks(k->writer);
+    status = qb__alloc(bytes, 1, &k->done);
+    if (status == QB_OK && first) status = look(k);
+    return qb__comm_bcast(k->comm, status, 0, k->done, bytes);
+}
+
+qb_status qb__keep_open(qb__keep *k, qb__comm *comm, qb_writer *writer, qb_status status, const qb_env *env) {
+    k->comm = comm;
+    k->writer = writer;
+    k->env = env;
+    k->journal.fd = -1;
+    k->saved = qb__now();
+    if (!k->resume && !(k->every > 0)) return status;
+    if (status == QB_OK) status = qb__writer_hidden(writer, &k->folder);
+    if (k->resume) status = find(k, status);
+    if (status == QB_OK && !qb__hash_known()) k->every = 0;
+    return status;
+}
+
+static qb_status note(qb__keep *k) {
+    const qb_writer *w = k->writer;
+    qb_status status = tell(k);
+    if (status == QB_OK && k->journal.fd < 0) {
+        qb__journal_close(&k->journal);
+        status = qb__journal_open(k->folder, w->path, qb__comm_rank(k->comm), k->job, w->stack.shape[0], k->done, &k->journal);
+    }
+    return status == QB_OK ? qb__journal_note(&k->journal, w->path, w->written) : status;
+}
+
+/* What is noted must be on the disk; whether it can be noted is another matter. */
+qb_status qb__keep_note(qb__keep *k) {
+    if (!k->folder || !(k->every > 0) || qb__now() - k->saved < k->every) return QB_OK;
+    const qb_status status = qb__writer_sync(k->writer);
+    if (status != QB_OK) return status;
+    if (note(k) != QB_OK) {
+        qb__warn(k->env, "no more checkpoints, this one is not written: %s", qb_detail());
+        k->every = 0;
+    }
+    k->saved = qb__now();
+    return QB_OK;
+}
+
+void qb__keep_close(qb__keep *k) {
+    qb__journal_close(&k->journal);
+    cJSON_free(k->job);
+    qb__free(k->folder);
+    qb__free(k->done);
+    k->job = k->folder = NULL;
+    k->done = NULL;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows as they were filtered -> the cells of bp_cone_circular.cl: TURNS views and, with MIRROR, the rows that mirror
+ * theirs, side by side; PAD zeros on all sides. TRANSPOSED: neighbours in a column are neighbours in memory. Groups of
+ * TILE x TILE cells. */
+#ifndef TRANSPOSED
+#define TRANSPOSED 1
+#endif
+#ifndef HALF
+#define HALF 0
+#endif
+#include "bp_cone_packing.clh"
+#define PAD 2
+#define TILE 16
+#define MOST 65504.0f /* of half precision */
+#if HALF
+#define CELL JOIN(HALVES_, VALUES)
+#define PACK JOIN(PACK_HALVES_, VALUES)
+#else
+#define CELL JOIN(FLOATS_, VALUES)
+#define PACK JOIN(PACK_FLOATS_, VALUES)
+#endif
+
+/* rows: those from w0 to w1 of a block's views, its `bases` base views, then the ones that are turned once, ...;
+ * cells: rows r0 to r1; `twice`: the sum of two rows that mirror each other; scale: [base view], what a
+ * cell's numbers are divided by. */
+KERNEL GROUPS_OF(TILE *TILE, 1) void bp_cone_cells(GLOBAL const float *RESTRICT rows, ulong rows_at,
+                                                   ulong view_stride, int row_stride, int bases, int columns,
+                                                   int w0, int w1, int twice, int r0, int r1,
+                                                   GLOBAL const float *RESTRICT scale, int base0,
+                                                   GLOBAL CELL *RESTRICT cells, int pitch, int height) {
+    LOCAL float tile[VALUES][TILE][TILE + 1];
+    const int i = (int)local_id(0) % TILE, j = (int)local_id(0) / TILE;
+    const int along = (int)group_id(0) * TILE, down = (int)group_id(1) * TILE;
+    const int base = (int)group_id(2);
+    const int column = (TRANSPOSED ? down : along) + i - PAD, row = r0 + (TRANSPOSED ? along : down) + j - PAD;
+    const float share = HALF ? 1.0f / scale[base0 + base] : 1.0f;
+    float cell[VALUES];
+    UNROLL for (int n = 0; n < VALUES; n++) {
+        const int r = n % SIDES ? twice - row : row;
+        const ulong view = (ulong)base + (ulong)(n / SIDES) * (ulong)bases;
+        float value = 0.0f;
+        if (column >= 0 && column < columns && row >= r0 && row < r1 && r >= w0 && r < w1)
+            value = rows[rows_at + view * view_stride + (ulong)(r - w0) * (ulong)row_stride + (ulong)column];
+        if (HALF) value = fmin(fmax(value * share, -MOST), MOST);
+        cell[n] = value;
+    }
+#if TRANSPOSED
+    UNROLL for (int n = 0; n < VALUES; n++) tile[n][j][i] = cell[n];
+    BARRIER();
+    UNROLL for (int n = 0; n < VALUES; n++) cell[n] = tile[n][i][j];
+#endif
+    if (along + i < pitch && down + j < height)
+        cells[((ulong)base * (ulong)height + (ulong)(down + j)) * (ulong)pitch + (ulong)(along + i)] = PACK(cell);
+}

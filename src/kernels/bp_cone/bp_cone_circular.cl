@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* Cone-beam back-projection for exactly circular orbits: one fetch serves several voxels.
+ *
+ * Along z, u and w of a voxel stay as they are. TURNS views that lie 360 / TURNS degrees apart see, in the
+ * same pixel, TURNS voxels that are the same turns apart. With MIRROR, rows above and below the source's
+ * plane are mirror images, and so are slices. So a cell of the packed images holds the VALUES pixels of
+ * those views and rows side by side: interpolated at once, with one set of coordinates, for VALUES voxels.
+ * An item owns voxels of one quarter (half, all) of the grid and one side of the mirror, whose turned and
+ * mirrored copies are its sums; it visits each of the TURNS views of a cell, which changes the order of
+ * the voxels that the cell is for.
+ *
+ * TEXTURED: images are textures of halves, blended by the texture engine. Lines of STEPS voxels run along z;
+ * lanes that run together own patches of PATCH x (32 / PATCH) of them.
+ * Otherwise cells lie in memory, neighbours in a column of the detector side by side. Lanes that run
+ * together own 32 voxels above each other: they share u and w and read side by side. An item owns STEPS
+ * such voxels, 32 apart, of each of COLUMNS lines.
+ *
+ * Coordinates are counted from a pixel (u0, v0) near each tile, as in bp_cone_matrix.cl. Height is counted from the
+ * mirror outwards, k >= 0, in the direction in which rows rise; without it from an end of the grid. No bit
+ * depends on slabs, windows of rows and blocks of views. */
+#ifndef TEXTURED
+#define TEXTURED 0
+#endif
+#ifndef HALF
+#define HALF 0 /* cells of halves, else of floats */
+#endif
+#ifndef STEPS
+#define STEPS 4
+#endif
+#ifndef COLUMNS
+#define COLUMNS 1
+#endif
+#ifndef PATCH
+#define PATCH 8
+#endif
+#ifndef GROUPS
+#define GROUPS 2 /* that a multiprocessor should hold */
+#endif
+#define VIEWS 32 /* whose constants are made at a time */
+#include "bp_cone_packing.clh"
+#include "bp_cone_tile.clh"
+
+#define ITEMS 256
+#if TEXTURED
+#define TILE_X 16
+#define TILE_Y 16
+#define TILE_Z STEPS
+#define STEP_Z 1
+#else
+#define TILE_X (COLUMNS == 4 ? 8 : 4)
+#define TILE_Y (8 * COLUMNS / TILE_X)
+#define TILE_Z (32 * STEPS)
+#define STEP_Z 32
+#endif
+
+/* ---- cells ---- */
+
+#if TEXTURED
+#define IMAGES TEXTURE_LAYERED(images)
+#elif HALF
+#define CELL JOIN(HALVES_, VALUES)
+#define UNPACK JOIN(UNPACK_HALVES_, VALUES)
+#define IMAGES GLOBAL const CELL *RESTRICT images
+#else
+#define CELL JOIN(FLOATS_, VALUES)
+#define UNPACK JOIN(UNPACK_FLOATS_, VALUES)
+#define IMAGES GLOBAL const CELL *RESTRICT images
+#endif
+/* Two values a word, blended in half precision and added up in single. */
+#define BY_WORDS (HALF && !TEXTURED && HAS_HALF_ARITHMETIC && VALUES > 1)
+
+/* Which of an item's voxels value `c` of a cell is for that was found with view `turn` of its views. */
+#define VOXEL(c, turn) ((((c) / SIDES + TURNS - (turn)) % TURNS) * SIDES + (c) % SIDES)
+
+#if BY_WORDS
+#define WORDS (VALUES / 2)
+FUNCTION void words_of(CELL e, uint *w) {
+#if VALUES == 8
+    w[0] = e.x, w[1] = e.y, w[2] = e.z, w[3] = e.w;
+#elif VALUES == 4
+    w[0] = e.x, w[1] = e.y;
+#else
+    w[0] = e;
+#endif
+}
+#endif
+
+#if !TEXTURED
+/* One place of a view; fu, fv: fractions of the pixel; weight: of the blend. */
+FUNCTION void add_cell(GLOBAL const CELL *RESTRICT image, uint at, int pitch, float fu, float fv, float weight,
+                       int turn, float *sum) {
+    GLOBAL const CELL *first = image + at, *second = first + pitch;
+    const float gu = 1.0f - fu, gv = 1.0f - fv;
+#if BY_WORDS
+    uint a[WORDS], b[WORDS], c[WORDS], d[WORDS];
+    words_of(first[0], a), words_of(first[1], b), words_of(second[0], c), words_of(second[1], d);
+    const uint ga = HALF2_TWICE(MUL(gu, gv)), gb = HALF2_TWICE(MUL(gu, fv));
+    const uint gc = HALF2_TWICE(MUL(fu, gv)), gd = HALF2_TWICE(MUL(fu, fv));
+    UNROLL for (int i = 0; i < WORDS; i++) {
+        const uint s = HALF2_FMA(gd, d[i], HALF2_FMA(gc, c[i], HALF2_FMA(gb, b[i], HALF2_FMA(ga, a[i], 0))));
+        float two[2];
+        UNPACK_HALVES_2(two, s);
+        UNROLL for (int n = 0; n < 2; n++) {
+            const int to = VOXEL(2 * i + n, turn);
+            sum[to] = FMA(weight, two[n], sum[to]);
+        }
+    }
+#else
+    float a[VALUES], b[VALUES], c[VALUES], d[VALUES];
+    UNPACK(a, first[0]), UNPACK(b, first[1]), UNPACK(c, second[0]), UNPACK(d, second[1]);
+    const float wu = MUL(weight, fu), wg = MUL(weight, gu);
+    const float ga = MUL(wg, gv), gb = MUL(wg, fv), gc = MUL(wu, gv), gd = MUL(wu, fv);
+    UNROLL for (int i = 0; i < VALUES; i++) {
+        const int to = VOXEL(i, turn);
+        sum[to] = FMA(gd, d[i], FMA(gc, c[i], FMA(gb, b[i], FMA(ga, a[i], sum[to]))));
+    }
+#endif
+}
+#endif
+
+#if TEXTURED
+/* Where a window of rows begins would change how the sum is rounded: 10 bits of the fraction leave it
+ * exact. */
+#define EXACT 12288.0f
+#define READ(read) read(images, at_u + t->x, (at_v + EXACT - EXACT) + t->y, base)
+#endif
+
+/* What a line of an item's voxels gets from one view. */
+FUNCTION void add_line(IMAGES, LOCAL_POINTER const qb_tile_view *t, int base, int pitch, float px, float py,
+                       float pz, float scale, int turn, bool edge, float sum[STEPS][VALUES]) {
+    const float r = RECIPROCAL(FMA(t->w[0], px, FMA(t->w[1], py, t->w[2])));
+    const float v0 = MUL(FMA(t->v[0], px, FMA(t->v[1], py, t->v[3])), r), v_step = MUL(t->v[2], r);
+    const float weight = MUL(MUL(r, r), scale);
+    float at_u = MUL(FMA(t->u[0], px, FMA(t->u[1], py, t->u[2])), r);
+    if (edge) at_u = within(at_u, t->u_low, t->u_high);
+#if !TEXTURED
+    const float tu = at_u + ROUND, fu = at_u - (tu - ROUND) + 0.5f;
+    const uint column = (uint)AS_INT(tu) * (uint)pitch + t->start;
+#endif
+    UNROLL for (int i = 0; i < STEPS; i++) {
+        float at_v = FMA(v_step, pz + (float)(i * STEP_Z), v0);
+        if (edge) at_v = within(at_v, t->v_low, t->v_high);
+#if TEXTURED
+        float cell[VALUES];
+#if VALUES == 4
+        UNPACK_FLOATS_4(cell, READ(TEXTURE_READ4_LAYER));
+#elif VALUES == 2
+        UNPACK_FLOATS_2(cell, READ(TEXTURE_READ2_LAYER));
+#else
+        cell[0] = READ(TEXTURE_READ1_LAYER);
+#endif
+        UNROLL for (int c = 0; c < VALUES; c++) {
+            const int to = VOXEL(c, turn);
+            sum[i][to] = FMA(weight, cell[c], sum[i][to]);
+        }
+#else
+        const float tv = at_v + ROUND, fv = at_v - (tv - ROUND) + 0.5f;
+        add_cell(images, column + (uint)AS_INT(tv), pitch, fu, fv, weight, turn, sum[i]);
+#endif
+    }
+}
+
+/* ---- voxels ---- */
+
+/* Of the slab and the grid; `first`: the slice at k = 0, from which they go `way`, 1 or -1; `twice`: the sum of
+ * two slices that mirror each other; `back`: views turn the other way. */
+typedef struct qb_slab {
+    int nx, ny, z0, z1, first, way, twice, back;
+} qb_slab;
+
+/* Where a voxel of an item, turned and mirrored, lies in the slab; -1: it is none of it, or another's. */
+FUNCTION LONG place_of(qb_slab s, int x, int y, int k, int voxel) {
+    const int lead = s.first + s.way * k, z = voxel % SIDES ? s.twice - lead : lead;
+    int turn = voxel / SIDES, qx = x, qy = y;
+    if (z < s.z0 || z >= s.z1 || (voxel % SIDES && z == lead)) return -1;
+#if TURNS == 1
+    if (x >= s.nx || y >= s.ny) return -1;
+#elif TURNS == 2
+    if (x >= s.nx || y >= (s.ny + 1) / 2) return -1;
+    if (y == s.ny / 2 && x >= (turn ? s.nx / 2 : (s.nx + 1) / 2)) return -1;
+    if (turn) qx = s.nx - 1 - x, qy = s.ny - 1 - y;
+#else
+    const int middle = s.nx / 2;
+    if (x >= (s.nx + 1) / 2 || (y >= middle && !(x == y && x == middle && s.nx % 2 && turn == 0))) return -1;
+    if (s.back) turn = (4 - turn) % 4;
+    if (turn == 1) qx = s.nx - 1 - y, qy = x;
+    if (turn == 2) qx = s.nx - 1 - x, qy = s.nx - 1 - y;
+    if (turn == 3) qx = y, qy = s.nx - 1 - x;
+#endif
+    return ((LONG)(z - s.z0) * s.ny + qy) * s.nx + qx;
+}
+
+/* images: cells [base view of the block][height][pitch], PAD zeros on all sides, rows r0 to r1; matrix: [view of
+ * the scan][24], on x, y, k; scale: [views / TURNS] what a base view's cells are multiplied by. The block has
+ * `bases` base views from base0 on, and the `apart`-th after each. k0 <= k < k1 are to be computed. */
+KERNEL GROUPS_OF(ITEMS, GROUPS) void bp_cone_circular(IMAGES, GLOBAL const float *RESTRICT matrix,
+                                                 GLOBAL const float *RESTRICT scale, int base0, int bases,
+                                                 int apart, int columns, int r0, int r1, int pitch, int height,
+                                                 GLOBAL float *RESTRICT out, ulong out_at, int nx, int ny,
+                                                 int z0, int z1, int first, int way, int twice, int back,
+                                                 int k0, int k1, int more) {
+    LOCAL qb_tile_view batch[VIEWS];
+    const int item = (int)local_id(0), lane = item % 32, warp = item / 32;
+    const int x0 = (int)group_id(0) * TILE_X, y0 = (int)group_id(1) * TILE_Y;
+    const int own_x = TURNS == 4 ? (nx + 1) / 2 : nx, own_y = TURNS > 1 ? (ny + 1) / 2 : ny;
+    qb_slab slab;
+    slab.nx = nx, slab.ny = ny, slab.z0 = z0, slab.z1 = z1;
+    slab.first = first, slab.way = way, slab.twice = twice, slab.back = back;
+    qb_box box;
+    box.tile_z = (k0 / TILE_Z + (int)group_id(2)) * TILE_Z;
+    box.x0 = x0, box.x1 = x0 + TILE_X < own_x ? x0 + TILE_X : own_x;
+    box.y0 = y0, box.y1 = y0 + TILE_Y < own_y ? y0 + TILE_Y : own_y;
+    box.z0 = box.tile_z > k0 ? box.tile_z : k0;
+    box.z1 = box.tile_z + TILE_Z < k1 ? box.tile_z + TILE_Z : k1;
+    const bool whole = box.x1 - x0 == TILE_X && box.y1 - y0 == TILE_Y && box.z1 - box.z0 == TILE_Z;
+    int dx[COLUMNS], dy[COLUMNS];
+#if TEXTURED
+    const int dz = 0;
+    dx[0] = warp % (TILE_X / PATCH) * PATCH + lane % PATCH;
+    dy[0] = warp / (TILE_X / PATCH) * (32 / PATCH) + lane / PATCH;
+#else
+    const int dz = lane;
+    UNROLL for (int c = 0; c < COLUMNS; c++)
+        dx[c] = (8 * c + warp) % TILE_X, dy[c] = (8 * c + warp) / TILE_X;
+#endif
+    out += out_at;
+    float sum[COLUMNS][STEPS][VALUES];
+    UNROLL for (int c = 0; c < COLUMNS; c++)
+        UNROLL for (int i = 0; i < STEPS; i++)
+            UNROLL for (int n = 0; n < VALUES; n++) {
+                const LONG at = more ? place_of(slab, x0 + dx[c], y0 + dy[c], box.tile_z + dz + i * STEP_Z, n) : -1;
+                sum[c][i][n] = at >= 0 ? out[at] : 0.0f;
+            }
+
+    for (int begin = 0; begin < bases * TURNS; begin += VIEWS) {
+        const int count = bases * TURNS - begin < VIEWS ? bases * TURNS - begin : VIEWS;
+        BARRIER();
+        if (item < count) {
+            const int base = base0 + (begin + item) / TURNS, turn = (begin + item) % TURNS;
+            look(matrix + 24 * (ulong)(base + turn * apart), box, x0, y0, whole, columns, r0, r1, pitch, &batch[item]);
+        }
+        BARRIER();
+        for (int k = 0; k < count; k += TURNS) {
+            const int base = (begin + k) / TURNS;
+            const float share = scale[base0 + base];
+#if !TEXTURED
+            GLOBAL const CELL *image = images + (ulong)base * (ulong)pitch * (ulong)height;
+#else
+#define image TEXTURE_PASS(images)
+#endif
+            UNROLL for (int turn = 0; turn < TURNS; turn++) {
+                LOCAL_POINTER const qb_tile_view *t = &batch[k + turn];
+                if (t->kind == QB_BESIDE) continue;
+                UNROLL for (int c = 0; c < COLUMNS; c++)
+                    if (QB_CUDA && t->kind == QB_INSIDE) /* elsewhere half as much to compile */
+                        add_line(image, t, base, pitch, (float)dx[c], (float)dy[c], (float)dz, share, turn,
+                                 false, sum[c]);
+                    else
+                        add_line(image, t, base, pitch, (float)dx[c], (float)dy[c], (float)dz, share, turn,
+                                 true, sum[c]);
+            }
+        }
+    }
+    UNROLL for (int c = 0; c < COLUMNS; c++)
+        UNROLL for (int i = 0; i < STEPS; i++)
+            UNROLL for (int n = 0; n < VALUES; n++) {
+                const LONG at = place_of(slab, x0 + dx[c], y0 + dy[c], box.tile_z + dz + i * STEP_Z, n);
+                if (at >= 0) out[at] = sum[c][i][n];
+            }
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+
+#include "kernels/bp_cone/bp_cone_device.h"
+
+/* The table of device variants, gathered from the families once. */
+enum { MOST = 32 };
+static const qb__bp_cone_device_variant *all[MOST];
+static size_t count_all;
+
+static void gather(void) {
+    const qb__bp_cone_family *const families[] = {&qb__bp_cone_circular_rows, &qb__bp_cone_matrix_rows,
+                                                  &qb__bp_cone_papers_rows};
+    for (size_t f = 0; f < sizeof families / sizeof *families; f++)
+        for (size_t i = 0; i < families[f]->count && count_all < MOST; i++)
+            all[count_all++] = &families[f]->rows[i];
+}
+
+const qb__bp_cone_device_variant *const *qb__bp_cone_device_variants(size_t *count) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, gather);
+    *count = count_all;
+    return all;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_KERNELS_BP_CONE_BP_CONE_PARTS_H
+#define QB_KERNELS_BP_CONE_BP_CONE_PARTS_H
+
+#include "cpu/bp_cone/bp_cone.h"
+#include "device/device.h"
+#include "kernels/macros.h"
+
+/* What the families of cone-beam kernels share. */
+
+/* Matrices as the kernels read them (bp_cone_sums.clh): each number as two floats, twice the digits. The
+ * caller's memory, on the device. */
+size_t qb__cone_matrices_bytes(size_t views);
+qb_status qb__cone_matrices_upload(qb__device *device, const double (*matrix)[12], size_t views,
+                                   qb__memory **memory);
+
+/* Other ones in the same place, for the first `views`; waits for the queue. */
+qb_status qb__cone_matrices_replace(qb__queue *queue, const double (*matrix)[12], size_t views, qb__memory *memory);
+
+/* The kernel `name` of the source NAME.cl; the caller's program, also after a failure. */
+qb_status qb__cone_build(qb__device *device, const char *name, const qb__macros *macros, qb__program **program,
+                         qb__kernel **kernel);
+
+/* Rows as a variant's pack() is given them: row r0 + r of the window of view i begins at offset + 4 * (i * view_stride +
+ * r * row_stride) bytes. */
+typedef struct qb__cone_images {
+    const qb__memory *rows;
+    size_t offset, view_stride, row_stride, columns;
+    qb__bp_cone_window window;
+    size_t views;
+} qb__cone_images;
+
+/* bp_cone_pack.cl: to images of height x pitch pixels. */
+qb_status qb__cone_pack(qb__kernel *kernel, qb__queue *queue, const qb__cone_images *images, int32_t pitch,
+                        int32_t height, qb__memory *packed);
+
+/* Host numbers -> new device memory. */
+qb_status qb__cone_upload(qb__device *device, const void *numbers, size_t bytes, qb__memory **memory);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_KERNELS_ICD_ICD_DEVICE_H
+#define QB_KERNELS_ICD_ICD_DEVICE_H
+
+#include "cpu/icd/icd.h"
+#include "device/device.h"
+
+/* Iterative coordinate descent on devices: the contract of every variant; the cost stands in cpu/icd/icd.h.
+ * A stack of slices lives on the device while it descends, in groups of slices side by side: lane l of
+ * group g is slice g * lanes + l or, where slices are each other's neighbours, l * groups + g, so that
+ * neighbours lie in different groups. All calls wait until the device is done. */
+typedef struct qb__icd_on_device qb__icd_on_device;
+
+/* What is asked for; read while creating only. */
+typedef struct qb__icd_ask {
+    const qb__icd_problem *problem; /* its fetch is not used */
+    size_t slices;                  /* of this stack */
+    size_t all;                     /* of the whole job: how slices are grouped follows from it */
+    bool joined;                    /* slices know of each other */
+    bool weighted;
+    uint64_t seed;                  /* of the order of tiles */
+} qb__icd_ask;
+
+/* What a turn did to a group. */
+typedef struct qb__icd_turned {
+    double change, size; /* sums of |x' - x| and |x'| */
+    double updates;      /* voxels, lanes not counted */
+} qb__icd_turned;
+
+/* Some of a state, to be kept or to be filled. */
+typedef qb_status (*qb__icd_piece)(void *self, void *data, size_t bytes);
+
+typedef struct qb__icd_device_variant {
+    qb__variant head; /* unusable() and cost() take a qb__icd_size */
+
+    size_t (*lanes)(const qb__icd_ask *ask, const int *values); /* slices of a group */
+    /* Of the device's memory. */
+    size_t (*bytes)(const qb__icd_ask *ask, const int *values);
+    qb_status (*create)(qb__device *device, const qb__icd_ask *ask, const int *values, qb__icd_on_device **stack);
+    /* x = A' lines, none below zero where the problem says so; or a value. lines[view][slice][column] are the
+     * host's. */
+    qb_status (*back)(qb__icd_on_device *stack, const float *lines);
+    qb_status (*fill)(qb__icd_on_device *stack, float value);
+    /* error = lines - A x. rule: qb__icd_weighting's number; given weights, and the prior, are multiplied by
+     * `scale`, so that halves hold them. */
+    qb_status (*begin)(qb__icd_on_device *stack, const float *lines, int rule, const float *weights, float scale);
+    /* Every tile once, those of groups that are `still` not at all; turned[group]. */
+    qb_status (*turn)(qb__icd_on_device *stack, int turn, bool skip, const bool *still, qb__icd_turned *turned);
+    /* cost[group], weights as they are. */
+    qb_status (*cost)(qb__icd_on_device *stack, double *cost);
+    /* image[iy * nx + ix] = scale * x. */
+    qb_status (*image)(qb__icd_on_device *stack, size_t slice, float scale, float *image);
+    /* Errors and voxels, piece by piece out of the device's memory or, `into` a stack that has begun, back. */
+    qb_status (*state)(qb__icd_on_device *stack, bool into, qb__icd_piece piece, void *self);
+    void (*destroy)(qb__icd_on_device *stack); /* NULL-safe */
+} qb__icd_device_variant;
+
+static inline const qb__icd_device_variant *qb__icd_device_of(const qb__variant *head) {
+    return (const qb__icd_device_variant *)head;
+}
+
+/* All variants; count in *count. */
+const qb__icd_device_variant *qb__icd_device_variants(size_t *count);
+
+/* Groups that so many slices make. */
+static inline size_t qb__icd_device_groups(const qb__icd_ask *ask, size_t lanes) {
+    const size_t groups = (ask->slices + lanes - 1) / lanes;
+    return ask->joined && ask->slices > 1 && groups < 2 ? 2 : groups;
+}
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* Many slices side by side, tiles of voxels in turn: the host's side of icd_tiles.cl. */
+#include "kernels/icd/icd_tiles.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "kernels/macros.h"
+#include "kernels/rows_table.h"
+
+enum { PER, WIDE, HIGH, WARPS, VALUES };
+enum { LANES = 32, CHUNKS = 4, MOST_COLUMNS = 64 };
+
+/* ---- sizes ---- */
+
+static size_t span_of(const qb__footprints *s, const int *values) {
+    double widest = 0;
+    for (size_t v = 0; v < s->views; v++)
+        widest = fmax(widest, values[WIDE] * fabs(s->ax[v]) + values[HIGH] * fabs(s->ay[v]));
+    return (size_t)ceil(widest + 1 - 1e-9);
+}
+
+/* Slices of an item: no more than leave a group with half its lanes empty. */
+static int per_of(const qb__icd_ask *ask, const int *values) {
+    const size_t least = ask->joined && ask->all > 1 ? 2 : 1;
+    int per = values[PER];
+    while (per > 1 && (size_t)(LANES * per / 2) * least >= ask->all) per /= 2;
+    return per;
+}
+
+static size_t lanes_of(const qb__icd_ask *ask, const int *values) {
+    return (size_t)(LANES * per_of(ask, values));
+}
+
+static qb__tiles_sizes sizes_of(const qb__icd_ask *ask, const int *values) {
+    const qb__icd_problem *p = ask->problem;
+    qb__tiles_sizes n = {.views = (int32_t)p->shadows.views,
+               .stride = (int32_t)p->shadows.stride,
+               .columns = (int32_t)p->shadows.columns,
+               .nx = (int32_t)p->nx,
+               .ny = (int32_t)p->ny,
+               .slices = (int32_t)ask->slices,
+               .lanes = lanes_of(ask, values),
+               .span = span_of(&p->shadows, values),
+               .voxels = (size_t)(values[WIDE] * values[HIGH]),
+               .pixels = (p->nx + 2) * (p->ny + 2)};
+    n.row = n.columns + 2 * (int32_t)n.span;
+    n.groups = (int32_t)qb__icd_device_groups(ask, n.lanes);
+    /* A turn's views in as many parts as keep a device busy, whatever the cut. */
+    const size_t all = qb__ceil_div(ask->all, n.lanes);
+    n.chunks = (int32_t)(all > 2 ? CHUNKS : 3 * CHUNKS / all);
+    while (n.chunks > 1 && n.chunks * 2 * values[WARPS] > n.views) n.chunks--;
+    return n;
+}
+
+/* With a schedule's numbers, or what they can be at most. */
+static void add_tiles(qb__tiles_sizes *n, size_t tiles, size_t places) {
+    n->tiles = (int32_t)tiles;
+    n->places = (int32_t)places;
+}
+
+static size_t share_of(const qb__tiles_sizes *n) {
+    return (size_t)n->groups * (size_t)n->tiles * n->voxels * n->voxels * sizeof(float);
+}
+
+static size_t partial_of(const qb__tiles_sizes *n) {
+    return qb__tiles_spots(n) * (size_t)n->chunks * n->voxels * n->lanes * sizeof(float);
+}
+
+static size_t bytes(const qb__icd_ask *ask, const int *values) {
+    qb__tiles_sizes n = sizes_of(ask, values);
+    const size_t tiles = qb__ceil_div(ask->problem->nx, (size_t)values[WIDE]) *
+                         qb__ceil_div(ask->problem->ny, (size_t)values[HIGH]);
+    add_tiles(&n, tiles, tiles / 9 + 1);
+    const size_t steps = qb__tiles_spots(&n) * (n.voxels * n.lanes * sizeof(float) + sizeof(int32_t));
+    return qb__tiles_data(&n) * (ask->weighted ? 6 : 4) + 2 * qb__tiles_images(&n) * sizeof(float) + share_of(&n) +
+           partial_of(&n) + steps + qb__tiles_staging(&n) + qb__tiles_sums(&n) + 64 * tiles * (size_t)n.groups +
+           (size_t)n.stride * 48 + n.pixels;
+}
+
+/* ---- what the planner asks ---- */
+
+static const char *unusable(const qb__device_info *device, const void *of, const int *values) {
+    const qb__icd_size *p = of;
+    if (p->columns > 30000 || p->pixels > (size_t)1 << 30) return "more columns or voxels than its indices hold";
+    if ((size_t)values[WIDE] * (p->taps > 1 ? p->taps - 1 : 1) + 1 > MOST_COLUMNS)
+        return "voxels that are many detector columns wide";
+    return device->group_size < (size_t)(LANES * values[WARPS]) ? "needs groups of 256 items" : NULL;
+}
+
+/* An entry and a slice. The tile's columns are multiplied with all its voxels: dense, and from registers. */
+static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
+    const qb__icd_size *p = of;
+    (void)slices;
+    const double taps = (double)p->taps, span = values[WIDE] * (taps - 1) + 1;
+    const double voxels = values[WIDE] * values[HIGH];
+    *cost = (qb__kernel_cost){.arithmetic = 2.6 * span / taps,
+                              .local_bytes = 8 * span / taps / values[PER],
+                              .memory_bytes = 14 * span / taps / voxels,
+                              .launches = 600};
+}
+
+/* ---- creating ---- */
+
+static qb_status build(qb__icd_on_device *s, const qb__icd_ask *ask, const int *values) {
+    static const char *const names[K_ALL] = {"icd_theta", "icd_solve", "icd_apply", "icd_load", "icd_mean", "icd_share",
+                                               "icd_collect", "icd_lift", "icd_fill", "icd_image", "icd_misfit", "icd_rough"};
+    qb__macros macros = {.count = 0};
+    qb_status status;
+    qb__macros_add(&macros, "PER", per_of(ask, values));
+    qb__macros_add(&macros, "WIDE", values[WIDE]);
+    qb__macros_add(&macros, "HIGH", values[HIGH]);
+    qb__macros_add(&macros, "WARPS", values[WARPS]);
+    qb__macros_add(&macros, "COLUMNS", (long long)s->n.span);
+    qb__macros_add(&macros, "WEIGHTED", ask->weighted);
+    qb__macros_add(&macros, "JOINED", ask->joined);
+    QB__TRY(qb__program_build(s->device, "icd_tiles.cl", macros.list, &s->turns));
+    QB__TRY(qb__program_build(s->device, "icd_tiles_start.cl", macros.list, &s->start));
+    for (int i = 0; i < K_ALL; i++)
+        QB__TRY(qb__kernel_get(i < K_LOAD ? s->turns : s->start, names[i], &s->kernel[i]));
+out:
+    return status;
+}
+
+/* Columns in fixed point, 32 bits after the point: the same on every device. */
+static qb_status upload_beam(qb__icd_on_device *s, const qb__footprints *f) {
+    const size_t stride = f->stride;
+    int64_t *rays = NULL;
+    float *shapes = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(4 * stride, sizeof *rays, &rays));
+    QB__TRY(qb__alloc(4 * stride, sizeof *shapes, &shapes));
+    for (size_t v = 0; v < f->views; v++) {
+        rays[v] = llrint(ldexp(f->ax[v], 32));
+        rays[stride + v] = llrint(ldexp(f->ay[v], 32));
+        rays[2 * stride + v] = llrint(ldexp(f->h0[v], 32));
+        rays[3 * stride + v] = llrint(ldexp((fabs(f->ax[v]) + fabs(f->ay[v])) / 2, 32));
+    }
+    const float *const parts[] = {f->half, f->flat, f->rise, f->bend};
+    for (size_t i = 0; i < 4; i++) memcpy(shapes + i * stride, parts[i], stride * sizeof *shapes);
+    QB__TRY(qb__memory_create(s->device, 4 * stride * sizeof *rays, &s->rays));
+    QB__TRY(qb__memory_create(s->device, 4 * stride * sizeof *shapes, &s->shapes));
+    QB__TRY(qb__memory_upload(s->queue, s->rays, 0, rays, 4 * stride * sizeof *rays));
+    QB__TRY(qb__memory_upload(s->queue, s->shapes, 0, shapes, 4 * stride * sizeof *shapes));
+    QB__TRY(qb__queue_finish(s->queue));
+out:
+    qb__free(rays);
+    qb__free(shapes);
+    return status;
+}
+
+static qb_status take_memory(qb__icd_on_device *s, const qb__icd_problem *p) {
+    const qb__tiles_sizes *n = &s->n;
+    const size_t tiles = (size_t)n->tiles, groups = (size_t)n->groups, corner = tiles * sizeof(int32_t);
+    const size_t picked = s->schedule.batches * qb__tiles_spots(n);
+    struct {
+        qb__memory **memory;
+        size_t bytes;
+    } const wanted[] = {
+        {&s->inside, n->pixels},
+        {&s->corner, corner},
+        {&s->picked, picked * sizeof(int32_t)},
+        {&s->error, qb__tiles_data(n) * sizeof(float)},
+        {&s->root, s->weighted ? qb__tiles_data(n) * 2 : 4},
+        {&s->x, qb__tiles_images(n) * sizeof(float)},
+        {&s->curve, qb__tiles_images(n) * sizeof(float)},
+        {&s->share, share_of(n)},
+        {&s->partial, partial_of(n)},
+        {&s->steps, qb__tiles_spots(n) * n->voxels * n->lanes * sizeof(float)},
+        {&s->moved, qb__tiles_spots(n) * sizeof(int32_t)},
+        {&s->stats, groups * tiles * 4 * sizeof(float)},
+        {&s->sums, qb__tiles_sums(n)},
+        {&s->staging, qb__tiles_staging(n)},
+    };
+    qb_status status;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        QB__TRY(qb__memory_create(s->device, wanted[i].bytes, wanted[i].memory));
+    QB__TRY(qb__alloc(picked, sizeof *s->host_picked, &s->host_picked));
+    QB__TRY(qb__alloc(groups * tiles, sizeof *s->host_stats, &s->host_stats));
+    QB__TRY(qb__alloc(qb__tiles_sums(n), 1, &s->host_sums));
+    QB__TRY(qb__memory_upload(s->queue, s->inside, 0, p->inside, n->pixels));
+    QB__TRY(qb__memory_upload(s->queue, s->corner, 0, s->schedule.corner, corner));
+    QB__TRY(qb__memory_fill(s->queue, s->stats, 0, 0, groups * tiles * 4 * sizeof(float)));
+    QB__TRY(qb__queue_finish(s->queue));
+out:
+    return status;
+}
+
+/* As cpu/icd has it; `offset` keeps rho continuous at `least`. */
+static qb__tiles_bending bending_of(const qb__icd_prior *o) {
+    const double u = 1e-3, least = u * o->sigma, bent = qb__icd_bend_reference(o, least);
+    const double r = pow(u / o->t, o->q - o->p);
+    return (qb__tiles_bending){.scale = (float)(1 / (o->p * o->sigma * o->sigma * pow(o->t, o->q - o->p))),
+                     .least = (float)u,
+                     .per_sigma = (float)(1 / o->sigma),
+                     .log_t = (float)log2(o->t),
+                     .power = (float)(o->q - o->p),
+                     .pole = (float)(o->q - 2),
+                     .p = (float)o->p,
+                     .q = (float)o->q,
+                     .close = (float)(bent * o->sigma * o->sigma),
+                     .offset = (float)(0.5 * bent * least * least - pow(u, o->p) / o->p * r / (1 + r))};
+}
+
+static void destroy(qb__icd_on_device *s) {
+    if (!s) return;
+    if (s->queue) qb__queue_finish(s->queue);
+    qb__memory *const all[] = {s->rays,  s->shapes, s->inside,  s->corner, s->picked, s->error, s->root, s->x,
+                               s->curve, s->share,  s->partial, s->steps,  s->moved,  s->stats, s->sums, s->staging};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) qb__memory_destroy(all[i]);
+    qb__free(s->host_picked);
+    qb__free(s->host_stats);
+    qb__free(s->host_sums);
+    qb__icd_schedule_destroy(&s->schedule);
+    qb__program_release(s->turns);
+    qb__program_release(s->start);
+    qb__queue_destroy(s->queue);
+    qb__free(s);
+}
+
+static qb_status create(qb__device *device, const qb__icd_ask *ask, const int *values, qb__icd_on_device **out) {
+    const qb__icd_problem *p = ask->problem;
+    qb__icd_on_device *s;
+    qb_status status = qb__alloc(1, sizeof *s, &s);
+    *out = NULL;
+    if (status != QB_OK) return status;
+    *s = (qb__icd_on_device){.device = device,
+                             .n = sizes_of(ask, values),
+                             .items = (size_t)(LANES * values[WARPS]),
+                             .joined = ask->joined,
+                             .weighted = ask->weighted,
+                             .positive = p->positive,
+                             .seed = ask->seed,
+                             .area = p->shadows.area,
+                             .neighbours = {p->prior.nearest, p->prior.diagonal, p->prior.interslice},
+                             .bending = bending_of(&p->prior)};
+    QB__TRY(qb__icd_schedule_create(p, (size_t)values[WIDE], (size_t)values[HIGH], &s->schedule));
+    add_tiles(&s->n, s->schedule.tiles, s->schedule.places);
+    QB__TRY(qb__queue_create(device, &s->queue));
+    QB__TRY(build(s, ask, values));
+    QB__TRY(upload_beam(s, &p->shadows));
+    QB__TRY(take_memory(s, p));
+    *out = s;
+out:
+    if (status != QB_OK) destroy(s);
+    return status;
+}
+
+static const qb__icd_device_variant rows[] = {
+    {HEAD(QB__ICD, "icd_supervoxel.tiles", QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, QB_ACCURACY_HIGH,
+          "slices side by side, scattered tiles of voxels in three steps", 32, 0, unusable, cost,
+          P("PER", 2, 1), P("WIDE", 4), P("HIGH", 4), P("WARPS", 8, 4)),
+     .lanes = lanes_of, .bytes = bytes, .create = create, .back = qb__tiles_back, .fill = qb__tiles_fill,
+     .begin = qb__tiles_begin, .turn = qb__tiles_turn, .cost = qb__tiles_cost, .image = qb__tiles_image,
+     .state = qb__tiles_state, .destroy = destroy},
+};
+
+const qb__icd_device_variant *qb__icd_device_variants(size_t *count) {
+    *count = sizeof rows / sizeof *rows;
+    return rows;
+}

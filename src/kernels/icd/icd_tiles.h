@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_KERNELS_ICD_TILES_H
+#define QB_KERNELS_ICD_TILES_H
+
+#include "base/memory.h"
+#include "kernels/icd/icd_device.h"
+#include "kernels/icd/icd_schedule.h"
+
+/* Many slices side by side, tiles of voxels in turn: what the host keeps of it (icd_tiles.c makes it, icd_tiles_run.c
+ * runs its kernels). */
+enum { QB__TILES_STAGING = 64 << 20 };
+enum { K_THETA, K_SOLVE, K_APPLY, K_LOAD, K_MEAN, K_SHARE, K_COLLECT, K_LIFT, K_FILL, K_IMAGE, K_MISFIT, K_ROUGH, K_ALL };
+
+typedef struct qb__tiles_bending { /* qb_bending of the kernels */
+    float scale, least, per_sigma, log_t, power, pole, p, q, close, offset;
+} qb__tiles_bending;
+
+/* The same for all slices, in the kernels' types. */
+typedef struct qb__tiles_sizes {
+    int32_t views, stride, columns, row, nx, ny, groups, slices, tiles, places, chunks;
+    size_t lanes, span, voxels, pixels; /* span: COLUMNS */
+} qb__tiles_sizes;
+
+struct qb__icd_on_device {
+    qb__device *device;
+    qb__queue *queue;
+    qb__program *turns, *start;
+    qb__kernel *kernel[K_ALL];
+    qb__icd_schedule schedule;
+    qb__tiles_sizes n;
+    size_t items;
+    bool joined, weighted, positive;
+    uint64_t seed;
+    float area, b[3];      /* b: of neighbours, ... */
+    double neighbours[3]; /* ... before weights are scaled */
+    qb__tiles_bending bending;
+    qb__memory *rays, *shapes, *inside, *corner, *picked, *error, *root, *x, *curve, *share, *partial, *steps,
+        *moved, *stats, *sums, *staging;
+    int32_t *host_picked;
+    float (*host_stats)[4];
+    float *host_sums;
+};
+
+static inline size_t qb__tiles_data(const qb__tiles_sizes *n) {
+    return (size_t)n->groups * (size_t)n->views * (size_t)n->row * n->lanes;
+}
+
+static inline size_t qb__tiles_images(const qb__tiles_sizes *n) { return (size_t)n->groups * n->pixels * n->lanes; }
+static inline size_t qb__tiles_spots(const qb__tiles_sizes *n) { return (size_t)n->groups * (size_t)n->places; }
+
+static inline size_t qb__tiles_staging(const qb__tiles_sizes *n) {
+    const size_t view = (size_t)n->slices * (size_t)n->columns * sizeof(float);
+    const size_t image = (size_t)n->nx * (size_t)n->ny * sizeof(float);
+    const size_t mean = (size_t)n->groups * (size_t)n->views * (size_t)n->columns * sizeof(float);
+    const size_t some = qb__smaller(qb__larger(view, QB__TILES_STAGING), view * (size_t)n->views);
+    return qb__larger(mean, qb__larger(some, image));
+}
+
+static inline size_t qb__tiles_sums(const qb__tiles_sizes *n) {
+    return (size_t)n->groups * qb__larger((size_t)n->views, (size_t)n->tiles) * sizeof(float);
+}
+
+/* ---- rows of the variant's table (icd_device.h) ---- */
+
+qb_status qb__tiles_back(qb__icd_on_device *stack, const float *lines);
+qb_status qb__tiles_fill(qb__icd_on_device *stack, float value);
+qb_status qb__tiles_begin(qb__icd_on_device *stack, const float *lines, int rule, const float *weights, float scale);
+qb_status qb__tiles_turn(qb__icd_on_device *stack, int turn, bool skip, const bool *still, qb__icd_turned *turned);
+qb_status qb__tiles_cost(qb__icd_on_device *stack, double *cost);
+qb_status qb__tiles_image(qb__icd_on_device *stack, size_t slice, float scale, float *image);
+qb_status qb__tiles_state(qb__icd_on_device *stack, bool into, qb__icd_piece piece, void *self);
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernels of icd_tiles.cl and icd_tiles_start.cl, launched. */
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "kernels/icd/icd_tiles.h"
+
+enum { THETA, CURVE, BACK }; /* icd_theta's modes */
+
+/* ---- launches ---- */
+
+#define LAUNCH(which, x, y, z, per, ...)                                                           \
+    qb__kernel_launch(s->kernel[which], s->queue, (const size_t[3]){(size_t)(x), (size_t)(y), (size_t)(z)},  \
+                      (const size_t[3]){(per), 1, 1}, (const qb__arg[]){__VA_ARGS__},              \
+                      sizeof((const qb__arg[]){__VA_ARGS__}) / sizeof(qb__arg))
+
+static int32_t at_of(const qb__icd_on_device *s, size_t batch) { return (int32_t)(batch * qb__tiles_spots(&s->n)); }
+
+static qb_status theta(qb__icd_on_device *s, size_t batch, int32_t mode, int32_t skip) {
+    const qb__tiles_sizes *n = &s->n;
+    const int32_t at = at_of(s, batch);
+    return LAUNCH(K_THETA, n->places, n->chunks, n->groups, s->items, QB__MEMORY(s->rays), QB__MEMORY(s->shapes),
+                  QB__VALUE(s->area), QB__VALUE(n->views), QB__VALUE(n->stride), QB__VALUE(n->columns),
+                  QB__MEMORY(s->error), QB__MEMORY(s->root), QB__MEMORY(s->picked), QB__VALUE(at),
+                  QB__MEMORY(s->corner), QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__VALUE(n->nx),
+                  QB__VALUE(n->ny), QB__VALUE(n->groups), QB__VALUE(n->slices), QB__VALUE(mode), QB__VALUE(skip),
+                  QB__MEMORY(s->partial));
+}
+
+static qb_status solve(qb__icd_on_device *s, size_t batch, int32_t skip) {
+    const qb__tiles_sizes *n = &s->n;
+    const int32_t at = at_of(s, batch), positive = s->positive;
+    return LAUNCH(K_SOLVE, n->places, n->groups, 1, n->lanes, QB__MEMORY(s->x), QB__MEMORY(s->inside),
+                  QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(n->groups), QB__VALUE(n->slices),
+                  QB__MEMORY(s->curve), QB__MEMORY(s->partial), QB__VALUE(n->chunks), QB__MEMORY(s->share),
+                  QB__VALUE(n->tiles), QB__MEMORY(s->picked), QB__VALUE(at), QB__MEMORY(s->corner),
+                  QB__VALUE(s->bending), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]), QB__VALUE(s->b[2]),
+                  QB__VALUE(positive), QB__VALUE(skip), QB__MEMORY(s->steps), QB__MEMORY(s->moved),
+                  QB__MEMORY(s->stats));
+}
+
+static qb_status apply(qb__icd_on_device *s, size_t batch) {
+    const qb__tiles_sizes *n = &s->n;
+    const int32_t at = at_of(s, batch);
+    return LAUNCH(K_APPLY, n->views, n->groups, 1, s->items, QB__MEMORY(s->rays), QB__MEMORY(s->shapes),
+                  QB__VALUE(s->area), QB__VALUE(n->views), QB__VALUE(n->stride), QB__VALUE(n->columns),
+                  QB__MEMORY(s->picked), QB__VALUE(at), QB__VALUE(n->places), QB__MEMORY(s->corner),
+                  QB__MEMORY(s->steps), QB__MEMORY(s->moved), QB__MEMORY(s->error));
+}
+
+static qb_status collect(qb__icd_on_device *s, size_t batch, float least, qb__memory *out) {
+    const qb__tiles_sizes *n = &s->n;
+    const int32_t at = at_of(s, batch);
+    return LAUNCH(K_COLLECT, n->places, n->groups, 1, n->lanes, QB__MEMORY(s->partial), QB__VALUE(n->chunks),
+                  QB__MEMORY(s->picked), QB__VALUE(at), QB__MEMORY(s->corner), QB__MEMORY(s->inside),
+                  QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(least), QB__MEMORY(out));
+}
+
+static qb_status lift(qb__icd_on_device *s, size_t batch) {
+    const qb__tiles_sizes *n = &s->n;
+    const int32_t at = at_of(s, batch);
+    return LAUNCH(K_LIFT, n->places, n->groups, 1, n->lanes, QB__MEMORY(s->x), QB__MEMORY(s->picked), QB__VALUE(at),
+                  QB__MEMORY(s->corner), QB__VALUE(n->nx), QB__VALUE(n->ny), QB__MEMORY(s->steps), QB__MEMORY(s->moved));
+}
+
+/* ---- the start ---- */
+
+static qb_status pick(qb__icd_on_device *s, int turn, bool joined, const bool *still) {
+    qb__icd_schedule_turn(&s->schedule, s->seed, turn, (size_t)s->n.groups, joined, still, s->host_picked);
+    return qb__memory_upload(s->queue, s->picked, 0, s->host_picked,
+                             s->schedule.batches * qb__tiles_spots(&s->n) * sizeof *s->host_picked);
+}
+
+/* Into lanes, block of views by block. */
+static qb_status load(qb__icd_on_device *s, const float *lines, int32_t rule, float scale) {
+    const qb__tiles_sizes *n = &s->n;
+    const size_t view_floats = (size_t)n->slices * (size_t)n->columns;
+    const size_t block = qb__larger(1, qb__tiles_staging(n) / (view_floats * sizeof(float)));
+    qb_status status = QB_OK;
+    for (size_t v = 0; status == QB_OK && v < (size_t)n->views; v += block) {
+        const size_t views = qb__smaller(block, (size_t)n->views - v);
+        const int32_t view0 = (int32_t)v;
+        QB__TRY(qb__memory_upload(s->queue, s->staging, 0, lines + v * view_floats, views * view_floats * sizeof(float)));
+        QB__TRY(LAUNCH(K_LOAD, qb__ceil_div((size_t)n->columns, 32), views, n->groups, 256, QB__MEMORY(s->staging),
+                       QB__VALUE(view0), QB__VALUE(n->views), QB__VALUE(n->slices), QB__VALUE(n->columns),
+                       QB__VALUE(n->groups), QB__VALUE(rule), QB__VALUE(scale), QB__MEMORY(s->error),
+                       QB__MEMORY(s->root)));
+    }
+out:
+    return status;
+}
+
+static qb_status clear(qb__icd_on_device *s) {
+    qb_status status;
+    QB__TRY(qb__memory_fill(s->queue, s->error, 0, 0, qb__tiles_data(&s->n) * sizeof(float)));
+    if (s->weighted) QB__TRY(qb__memory_fill(s->queue, s->root, 0, 0, qb__tiles_data(&s->n) * 2));
+out:
+    return status;
+}
+
+qb_status qb__tiles_back(qb__icd_on_device *s, const float *lines) {
+    qb_status status;
+    QB__TRY(clear(s));
+    QB__TRY(qb__memory_fill(s->queue, s->x, 0, 0, qb__tiles_images(&s->n) * sizeof(float)));
+    QB__TRY(pick(s, 0, false, NULL));
+    QB__TRY(load(s, lines, 0, 1));
+    for (size_t b = 0; b < s->schedule.batches; b++) {
+        QB__TRY(theta(s, b, BACK, 0));
+        QB__TRY(collect(s, b, s->positive ? 0 : -INFINITY, s->x));
+    }
+    QB__TRY(qb__queue_finish(s->queue));
+out:
+    return status;
+}
+
+qb_status qb__tiles_fill(qb__icd_on_device *s, float value) {
+    const qb__tiles_sizes *n = &s->n;
+    const int32_t pixels = (int32_t)n->pixels;
+    qb_status status = LAUNCH(K_FILL, n->pixels, n->groups, 1, n->lanes, QB__MEMORY(s->x), QB__MEMORY(s->inside),
+                              QB__VALUE(pixels), QB__VALUE(n->groups), QB__VALUE(n->slices), QB__VALUE(value));
+    return status == QB_OK ? qb__queue_finish(s->queue) : status;
+}
+
+/* How voxels of a tile share what they see; the mean weights pass through the staging area. */
+static qb_status share(qb__icd_on_device *s) {
+    const qb__tiles_sizes *n = &s->n;
+    qb_status status;
+    if (s->weighted)
+        QB__TRY(LAUNCH(K_MEAN, qb__ceil_div((size_t)n->columns, 128), n->views, n->groups, 128, QB__MEMORY(s->root),
+                       QB__VALUE(n->views), QB__VALUE(n->columns), QB__MEMORY(s->staging)));
+    QB__TRY(LAUNCH(K_SHARE, n->tiles, n->groups, 1, s->items, QB__MEMORY(s->rays), QB__MEMORY(s->shapes),
+                   QB__VALUE(s->area), QB__VALUE(n->views), QB__VALUE(n->stride), QB__VALUE(n->columns),
+                   QB__MEMORY(s->corner), QB__VALUE(n->tiles), QB__MEMORY(s->staging), QB__MEMORY(s->share)));
+out:
+    return status;
+}
+
+qb_status qb__tiles_begin(qb__icd_on_device *s, const float *lines, int rule, const float *weights, float scale) {
+    enum { GIVEN = 4 };
+    qb_status status;
+    for (int i = 0; i < 3; i++) s->b[i] = (float)(s->neighbours[i] * (double)(weights ? scale : 1));
+    QB__TRY(clear(s));
+    QB__TRY(pick(s, 0, false, NULL));
+    QB__TRY(load(s, lines, weights ? 0 : rule, 1));
+    if (weights) QB__TRY(load(s, weights, GIVEN, scale));
+    QB__TRY(share(s));
+    for (size_t b = 0; b < s->schedule.batches; b++) {
+        QB__TRY(theta(s, b, CURVE, 0));
+        QB__TRY(collect(s, b, 0, s->curve));
+    }
+    for (size_t b = 0; b < s->schedule.batches; b++) {
+        QB__TRY(lift(s, b));
+        QB__TRY(apply(s, b));
+    }
+    QB__TRY(qb__queue_finish(s->queue));
+out:
+    return status;
+}
+
+/* ---- turns ---- */
+
+static void add_up(const qb__icd_on_device *s, const bool *still, qb__icd_turned *turned) {
+    const size_t tiles = (size_t)s->n.tiles;
+    for (size_t g = 0; g < (size_t)s->n.groups; g++) {
+        turned[g] = (qb__icd_turned){0};
+        for (size_t i = 0; i < tiles && !still[g]; i++) {
+            const float *of = s->host_stats[g * tiles + i];
+            turned[g].change += (double)of[0];
+            turned[g].size += (double)of[1];
+            turned[g].updates += (double)of[2];
+        }
+    }
+}
+
+qb_status qb__tiles_turn(qb__icd_on_device *s, int number, bool skip, const bool *still, qb__icd_turned *turned) {
+    const size_t stats = (size_t)s->n.groups * (size_t)s->n.tiles * sizeof *s->host_stats;
+    qb_status status;
+    QB__TRY(pick(s, number, s->joined, still));
+    for (size_t b = 0; b < s->schedule.batches; b++) {
+        QB__TRY(theta(s, b, THETA, skip));
+        QB__TRY(solve(s, b, skip));
+        QB__TRY(apply(s, b));
+    }
+    QB__TRY(qb__memory_download(s->queue, s->stats, 0, s->host_stats, stats));
+    QB__TRY(qb__queue_finish(s->queue));
+    add_up(s, still, turned);
+out:
+    return status;
+}
+
+/* Sums of `each` numbers a group. */
+static qb_status fetch_sums(qb__icd_on_device *s, size_t each, double factor, double *cost) {
+    const size_t groups = (size_t)s->n.groups;
+    qb_status status;
+    QB__TRY(qb__memory_download(s->queue, s->sums, 0, s->host_sums, groups * each * sizeof(float)));
+    QB__TRY(qb__queue_finish(s->queue));
+    for (size_t g = 0; g < groups; g++)
+        for (size_t i = 0; i < each; i++) cost[g] += factor * (double)s->host_sums[g * each + i];
+out:
+    return status;
+}
+
+qb_status qb__tiles_cost(qb__icd_on_device *s, double *cost) {
+    const qb__tiles_sizes *n = &s->n;
+    qb_status status;
+    for (int32_t g = 0; g < n->groups; g++) cost[g] = 0;
+    QB__TRY(LAUNCH(K_MISFIT, n->views, n->groups, 1, s->items, QB__MEMORY(s->error), QB__MEMORY(s->root),
+                   QB__VALUE(n->views), QB__VALUE(n->columns), QB__MEMORY(s->sums)));
+    QB__TRY(fetch_sums(s, (size_t)n->views, 0.5, cost));
+    QB__TRY(LAUNCH(K_ROUGH, n->tiles, n->groups, 1, n->lanes, QB__MEMORY(s->x), QB__MEMORY(s->inside),
+                   QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(n->groups), QB__VALUE(n->slices),
+                   QB__MEMORY(s->corner), QB__VALUE(s->bending), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]),
+                   QB__VALUE(s->b[2]), QB__MEMORY(s->sums)));
+    QB__TRY(fetch_sums(s, (size_t)n->tiles, 1, cost));
+out:
+    return status;
+}
+
+qb_status qb__tiles_image(qb__icd_on_device *s, size_t slice, float scale, float *out) {
+    const qb__tiles_sizes *n = &s->n;
+    const size_t groups = (size_t)n->groups;
+    const int32_t group = (int32_t)(s->joined ? slice % groups : slice / n->lanes);
+    const int32_t lane = (int32_t)(s->joined ? slice / groups : slice % n->lanes);
+    qb_status status;
+    QB__TRY(LAUNCH(K_IMAGE, qb__ceil_div((size_t)n->nx, 128), n->ny, 1, 128, QB__MEMORY(s->x), QB__VALUE(n->nx),
+                   QB__VALUE(n->ny), QB__VALUE(group), QB__VALUE(lane), QB__VALUE(scale), QB__MEMORY(s->staging)));
+    QB__TRY(qb__memory_download(s->queue, s->staging, 0, out, (size_t)n->nx * (size_t)n->ny * sizeof(float)));
+    QB__TRY(qb__queue_finish(s->queue));
+out:
+    return status;
+}
+
+/* Errors and voxels, through the host a part at a time. */
+qb_status qb__tiles_state(qb__icd_on_device *s, bool into, qb__icd_piece piece, void *self) {
+    const struct {
+        qb__memory *memory;
+        size_t bytes;
+    } kept[] = {{s->error, qb__tiles_data(&s->n) * sizeof(float)}, {s->x, qb__tiles_images(&s->n) * sizeof(float)}};
+    const size_t most = qb__smaller(kept[0].bytes, QB__TILES_STAGING / 4);
+    char *part;
+    qb_status status = qb__alloc(most, 1, &part);
+    for (size_t i = 0; i < 2 && status == QB_OK; i++)
+        for (size_t at = 0; at < kept[i].bytes && status == QB_OK; at += most) {
+            const size_t bytes = qb__smaller(most, kept[i].bytes - at);
+            if (!into) QB__TRY(qb__memory_download(s->queue, kept[i].memory, at, part, bytes));
+            if (!into) QB__TRY(qb__queue_finish(s->queue));
+            QB__TRY(piece(self, part, bytes));
+            if (into) QB__TRY(qb__memory_upload(s->queue, kept[i].memory, at, part, bytes));
+            if (into) QB__TRY(qb__queue_finish(s->queue));
+        }
+out:
+    qb__free(part);
+    return status;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* The adjoint of project_joseph_forward.cl for upright geometries: every voxel gathers, so nothing is atomic and
+ * no bit depends on what runs when. One launch takes the columns of rays of one axis; in a plane of it, every
+ * column crosses between two lines of voxels along z.
+ *
+ * A warp owns LINES lines of one plane, 32 x STEPS voxels long, whose sums stay in registers; a group has
+ * PLANES planes. For each column, once for both lines, an item gathers for its voxels of the line that the
+ * column would cross the row nearest to it and REACH on either side, with their hats (half-width 1), or the
+ * two around it where rows are a voxel or more apart: others do not reach it. The two lines share that.
+ *
+ * Places are counted from the tile's first voxel and from a row near its middle, by numbers that are made with
+ * twice the digits once for a tile and column, CAP columns for BATCH runs of columns at a time. Tiles are
+ * counted from the grid's first voxel: no bit depends on slabs. */
+#ifndef LINES
+#define LINES 8
+#endif
+#ifndef STEPS
+#define STEPS 4
+#endif
+#ifndef REACH
+#define REACH 1
+#endif
+#ifndef CAP
+#define CAP 32
+#endif
+#ifndef GROUPS
+#define GROUPS 4
+#endif
+/* Where WINDOW is not 0, rows of that many floats of at most STAGED columns are copied to local memory, all that a
+ * tile may read. */
+#ifndef WINDOW
+#define WINDOW 0
+#endif
+#ifndef STAGED
+#define STAGED CAP
+#endif
+#include "project_joseph.clh"
+/* Where the row is that a number names, by its bits. */
+#if WINDOW
+#define SPACE LOCAL_POINTER
+#define INSIDE(up) (up)
+#define TAP(up) (copied + (int)((uint)AS_INT(s.w) + (uint)AS_INT(up)))
+#else
+#define SPACE GLOBAL
+#define INSIDE(up) fmin(fmax(up, least), most)
+#define TAP(up) (rays + ((uint)AS_INT(s.w) + (uint)AS_INT(up)))
+#endif
+#define PLANES 8
+#define ITEMS (32 * PLANES)
+#define BATCH (ITEMS / CAP)
+#define SEARCHES ((BATCH + PLANES - 1) / PLANES) /* of a warp */
+
+/* A column of rays as seen from a tile, in eight numbers: in its plane k, b = b0 + k db lines, and row r0 + r
+ * of it at z = (z0 + k dz) + r (dr + k ddr) voxels: {b0, db, z0, dz}, {dr, ddr, -4 - r0, where row r0 stands
+ * among the rays, or among those copied, a whole number less ROUND_BITS}. What is copied: where the
+ * column's floats begin among the rays, and the one of them with which it begins. */
+/* A run of columns of one view: `step` 1 or -1 puts them in the order of rising b. */
+typedef struct qb_run {
+    int view, first, count, step;
+} qb_run;
+
+/* Is a column in the order of a run, or behind its end, above the first line in some plane of the tile? */
+FUNCTION bool is_above(GLOBAL const float *fans, qb_run run, int m, float plane0, float b) {
+    if (m >= run.count) return true;
+    GLOBAL const float *fan = fans + (LONG)(run.first + run.step * m) * RECORD;
+    return fmax(FMA(plane0, fan[2], fan[0]), FMA(plane0 + (float)(PLANES - 1), fan[2], fan[0])) > b;
+}
+
+/* To half an ulp, since it is multiplied by a tile's length. */
+FUNCTION float inverse_of(float a) {
+    const float r = RECIPROCAL(a);
+    return FMA(FMA(-a, r, 1.0f), r, r);
+}
+
+FUNCTION void look(GLOBAL const float *fan, float k, float line0, float z0, int rows, uint column_at, int number,
+                   LOCAL_POINTER float4 *to, LOCAL_POINTER int *copy) {
+    const float2 b = plus(plus_times(pair_at(fan, 0), k, pair_at(fan, 1)), FLOAT2(-line0, 0.0f));
+    const float2 z = plus_times(pair_at(fan, 2), k, pair_at(fan, 3));
+    const float2 dr = plus_times(pair_at(fan, 4), k, pair_at(fan, 5));
+    const float middle = (z0 + 16.0f * STEPS - z.x) / dr.x;
+    const float row = FLOOR(fmin(fmax(middle, 0.0f), (float)rows));
+    const float2 from = plus(plus_times(z, row, dr), FLOAT2(-z0, 0.0f));
+    const float at_z = from.x + from.y, climb = FMA(row, fan[10], fan[6]);
+    int where = FRONT + (int)row;
+#if WINDOW
+    const float end_z = FMA((float)(PLANES - 1), climb, at_z), end_dr = FMA((float)(PLANES - 1), fan[10], dr.x);
+    const float tall = (float)(32 * STEPS - 1);
+    const float first = fmin(fmin(-at_z / dr.x, (tall - at_z) / dr.x), fmin(-end_z / end_dr, (tall - end_z) / end_dr));
+    const int begin = (where + (int)FLOOR(first) - REACH - 1) & ~3;
+    copy[0] = (int)column_at, copy[1] = begin;
+    where += number * WINDOW - begin;
+#else
+    where += (int)column_at;
+#endif
+    to[0] = FLOAT4(b.x + b.y, fan[2], at_z, climb);
+    to[1] = FLOAT4(dr.x, fan[10], -4.0f - row, AS_FLOAT((int)((uint)where - ROUND_BITS)));
+}
+
+/* Does a column cross lines of the tile, or lines before them? */
+FUNCTION bool crosses(float4 t) { return fmin(t.x, FMA((float)(PLANES - 1), t.y, t.x)) < (float)LINES; }
+
+/* rays: of the block's views, with zeros around; fans: of the scan's view first_view on. runs: {view of the
+ * block, first column, columns, 1 or -1}. Slab z0 <= z < z1, in lines of `line` floats; `lines` and `planes`
+ * voxels along the other axes, so many floats apart. */
+KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(
+    GLOBAL const float *RESTRICT rays, GLOBAL const float *RESTRICT fans, int first_view,
+    GLOBAL const int *RESTRICT runs, int run0, int run_count, int longest, int columns, int rows, int stride, int lines,
+    int planes, int line_step, int plane_step, int z0, int z1, int start, GLOBAL float *RESTRICT slab,
+    int more) {
+    LOCAL_ALIGNED float4 batch[BATCH * CAP][2];
+    LOCAL int base[BATCH], width[BATCH], length[BATCH], copies[BATCH * CAP][2];
+#if WINDOW
+    LOCAL_ALIGNED float4 staged[STAGED * (WINDOW / 4)];
+    LOCAL_POINTER const float *copied = (LOCAL_POINTER const float *)staged;
+#endif
+    const int item = (int)local_id(0), lane = item % 32, warp = item / 32;
+    const int line0 = (int)group_id(0) * LINES, plane0 = (int)group_id(1) * PLANES;
+    const int tile_z = (z0 / (32 * STEPS) + (int)group_id(2)) * (32 * STEPS);
+    const int plane = plane0 + warp;
+    const bool real = plane < planes;
+    const float k = (float)warp, place = (float)lane, span = (float)(rows + 5);
+    GLOBAL float *own = slab + (ulong)start + (ulong)plane * (ulong)plane_step + (ulong)line0 * (ulong)line_step;
+    float sum[LINES][STEPS];
+    UNROLL for (int y = 0; y < LINES; y++) {
+        UNROLL for (int i = 0; i < STEPS; i++) {
+            const int z = tile_z + lane + 32 * i;
+            const bool there = more && real && line0 + y < lines && z >= z0 && z < z1;
+            sum[y][i] = there ? own[y * line_step + (z - z0)] : 0.0f;
+        }
+    }
+    for (int from = 0; from < run_count; from += BATCH) {
+        const int count = run_count - from < BATCH ? run_count - from : BATCH;
+        /* base + 1: the first column of the run above the tile's first line, between base and base + width. */
+        BARRIER();
+        if (item < count) length[item] = 0, base[item] = -1, width[item] = runs[4 * (run0 + from + item) + 2] + 1;
+        for (int left = longest; left > 1; left = (left + 31) / 32) {
+            BARRIER();
+            int found[SEARCHES], narrower[SEARCHES];
+            UNROLL for (int i = 0; i < SEARCHES; i++) {
+                const int n = warp + PLANES * i;
+                found[i] = -2;
+                if (n >= count) continue;
+                GLOBAL const int *r = runs + 4 * (run0 + from + n);
+                qb_run run;
+                run.view = r[0], run.first = r[1], run.count = r[2], run.step = r[3];
+                GLOBAL const float *of_view = fans + (ulong)(first_view + run.view) * (ulong)columns * RECORD;
+                const int part = (width[n] + 31) / 32, low = base[n] + lane * part, high = low + part;
+                const float b = (float)line0 - 1.01f, k = (float)plane0;
+                if (low < base[n] + width[n] && (low < 0 || !is_above(of_view, run, low, k, b)) &&
+                    is_above(of_view, run, high, k, b))
+                    found[i] = low, narrower[i] = part;
+            }
+            BARRIER();
+            UNROLL for (int i = 0; i < SEARCHES; i++)
+                if (found[i] > -2) base[warp + PLANES * i] = found[i], width[warp + PLANES * i] = narrower[i];
+        }
+        BARRIER();
+        const int own_run = item / CAP, number = item % CAP;
+        if (own_run < count) {
+            GLOBAL const int *r = runs + 4 * (run0 + from + own_run);
+            const int m = base[own_run] + 1 + number, column = r[1] + r[3] * m;
+            const uint at = (uint)(r[0] * columns + column);
+            batch[item][0] = FLOAT4(1e9f, 0.0f, 0.0f, 0.0f);
+            if (m < r[2])
+                look(fans + ((ulong)(first_view + r[0]) * (ulong)columns + (ulong)column) * RECORD,
+                     (float)plane0, (float)line0, (float)tile_z, rows, at * (uint)stride, number, batch[item],
+                     copies[item]);
+        }
+        BARRIER();
+        if (own_run < count && crosses(batch[item][0]) && (number == CAP - 1 || !crosses(batch[item + 1][0])))
+            length[own_run] = number + 1;
+        BARRIER();
+        for (int n = 0; n < count; n++) {
+            int e = n * CAP;
+            const int end = e + length[n];
+#if WINDOW
+            for (int c = warp; c < length[n]; c += PLANES) {
+                const int begin = copies[e + c][1];
+                GLOBAL const float4 *of_column =
+                    (GLOBAL const float4 *)(rays + ((LONG)(uint)copies[e + c][0] + begin));
+                for (int q = lane; q < WINDOW / 4; q += 32) {
+                    const int at = begin + 4 * q;
+                    staged[c * (WINDOW / 4) + q] =
+                        at >= 0 && at < stride ? of_column[q] : FLOAT4(0.0f, 0.0f, 0.0f, 0.0f);
+                }
+            }
+            BARRIER();
+#endif
+            while (real && e < end && !(FMA(k, batch[e][0].y, batch[e][0].x) > -1.0f)) e++;
+            UNROLL for (int y = -1; y < LINES; y++) {
+                while (real && e < end) {
+                    const float4 t = batch[e][0];
+                    const float b = FMA(k, t.y, t.x);
+                    if (!(b < (float)(y + 1))) break;
+                    const float4 s = batch[e][1];
+                    const float share = fmax(b - (float)y, 0.0f), rest = 1.0f - share;
+                    const float at_z = FMA(k, t.w, t.z) - place, apart = FMA(k, s.y, s.x);
+                    const float inverse = inverse_of(apart), wide = fabs(apart);
+                    const float low = -at_z * inverse;
+#if !WINDOW
+                    const float least = s.z + ROUND, most = s.z + (span + ROUND);
+#endif
+                    /* The voxel among the rows, how far from it the nearest is, and what hats have there; beyond the
+                     * detector there are zeros. */
+                    float value[STEPS];
+                    const float left = 1.0f - wide;
+                    if (wide >= 1.0f) {
+                        UNROLL for (int i = 0; i < STEPS; i++) {
+                            const float x = FMA((float)(32 * i), inverse, low), up = INSIDE(DOWN(x));
+                            SPACE const float *tap = TAP(up);
+                            const float off = x - (up - ROUND);
+                            value[i] = MUL(UNIT(FMA(-wide, off, 1.0f)), tap[0]);
+                            value[i] = FMA(UNIT(FMA(wide, off, left)), tap[1], value[i]);
+                        }
+                    } else {
+                        float off[STEPS];
+                        SPACE const float *tap[STEPS];
+                        UNROLL for (int i = 0; i < STEPS; i++) {
+                            const float x = FMA((float)(32 * i), inverse, low), up = INSIDE(x + ROUND);
+                            tap[i] = TAP(up), off[i] = (up - ROUND) - x;
+                            value[i] = MUL(UNIT(FMA(-wide, fabs(off[i]), 1.0f)), tap[i][0]);
+                            value[i] = FMA(UNIT(FMA(-wide, off[i], left)), tap[i][1], value[i]);
+                            value[i] = FMA(UNIT(FMA(wide, off[i], left)), tap[i][-1], value[i]);
+                        }
+#if REACH > 1
+                        /* Rows further off, where they are near enough: for all lanes alike. */
+                        for (int j = 2; j <= REACH && wide * (float)(2 * j - 1) < 2.001f; j++) {
+                            const float less = FMA(-(float)j, wide, 1.0f);
+                            UNROLL for (int i = 0; i < STEPS; i++) {
+                                value[i] = FMA(UNIT(FMA(-wide, off[i], less)), tap[i][j], value[i]);
+                                value[i] = FMA(UNIT(FMA(wide, off[i], less)), tap[i][-j], value[i]);
+                            }
+                        }
+#endif
+                    }
+                    UNROLL for (int i = 0; i < STEPS; i++) {
+                        if (y >= 0) sum[y < 0 ? 0 : y][i] = FMA(rest, value[i], sum[y < 0 ? 0 : y][i]);
+                        if (y + 1 < LINES)
+                            sum[y + 1 < LINES ? y + 1 : 0][i] = FMA(share, value[i], sum[y + 1 < LINES ? y + 1 : 0][i]);
+                    }
+                    e++;
+                }
+            }
+#if WINDOW
+            BARRIER();
+#endif
+        }
+    }
+    UNROLL for (int y = 0; y < LINES; y++) {
+        UNROLL for (int i = 0; i < STEPS; i++) {
+            const int z = tile_z + lane + 32 * i;
+            if (real && line0 + y < lines && z >= z0 && z < z1) own[y * line_step + (z - z0)] = sum[y][i];
+        }
+    }
+}

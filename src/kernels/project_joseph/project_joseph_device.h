@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_KERNELS_PROJECT_JOSEPH_PROJECT_JOSEPH_DEVICE_H
+#define QB_KERNELS_PROJECT_JOSEPH_PROJECT_JOSEPH_DEVICE_H
+
+#include "base/variant.h"
+#include "cpu/project_joseph/project_joseph.h"
+#include "device/device.h"
+
+/* Forward projection and its adjoint on devices; the mathematics stand in
+ * cpu/project_joseph/project_joseph.h. Volumes and rays keep the kernels' own order on the device
+ * (project_joseph.clh), with zeros around them: vectors of it add and multiply like any others. What to_lines,
+ * columns and the two directions do not write must be zero, once.
+ *
+ * A volume may come in slabs, rising, and rays in blocks of views, which begin at a multiple of
+ * QB__JOSEPH_VIEWS: neither changes a bit. Everything is asynchronous, in the order of the queue. */
+enum { QB__JOSEPH_VIEWS = 32 };
+
+typedef struct qb__joseph_plan qb__joseph_plan;
+
+/* The largest slab and block that a plan is made for. */
+typedef struct qb__joseph_most {
+    size_t slices, views;
+} qb__joseph_most;
+
+/* Values are what the row's parameters have. */
+typedef struct qb__joseph_device_variant {
+    qb__variant head; /* unusable() and cost() take a qb__joseph_problem with its geometry and grid */
+} qb__joseph_device_variant;
+
+const qb__joseph_device_variant *qb__joseph_device_variants(size_t *count);
+
+/* Bytes of a slab and of a block of rays as the kernels keep them; of what a plan holds besides. */
+size_t qb__joseph_slab_bytes(const qb__joseph_problem *problem, size_t slices);
+size_t qb__joseph_block_bytes(const qb__joseph_problem *problem, size_t views);
+size_t qb__joseph_plan_bytes(const qb__device *device, const qb__joseph_problem *problem,
+                             qb__joseph_most most, const int *values);
+
+/* Where numbers stand in a slab or a block: `used` of them from float `front` of lines of `line` on, in lines
+ * across x down, of which `edge` at each end of both directions hold none. */
+typedef struct qb__joseph_shape {
+    int32_t line, front, used, across, down, edge;
+} qb__joseph_shape;
+/* Of the whole volume, or of all views. */
+void qb__joseph_shape_of(const qb__joseph_problem *problem, bool volume, qb__joseph_shape *shape);
+
+/* Compiles, and uploads where the rays run. Geometry and grid are not needed afterwards. */
+qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *problem,
+                                 qb__joseph_most most, const int *values, qb__joseph_plan **plan);
+void qb__joseph_plan_destroy(qb__joseph_plan *plan); /* NULL-safe; finish its queues first */
+
+/* plain[z - z0][y][x], float32 at `offset` bytes -> slab. z0 > 0: the memory holds the `before` slices that end
+ * there, whose last one stays in front. */
+qb_status qb__joseph_to_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *plain,
+                          size_t offset, size_t before, size_t z0, size_t z1, qb__memory *slab);
+/* The other way, times `scale`. */
+qb_status qb__joseph_from_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0,
+                            size_t z1, float scale, qb__memory *plain, size_t offset);
+/* images[view][row][column], float32 at `offset` bytes -> rays, and back. */
+qb_status qb__joseph_columns(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *images,
+                             size_t offset, size_t views, qb__memory *rays);
+/* The same of views view0 <= v < view1 into rays that hold all from view 0 on. */
+qb_status qb__joseph_columns_at(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *images,
+                                size_t offset, size_t view0, size_t view1, qb__memory *rays);
+qb_status qb__joseph_images(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t views,
+                            qb__memory *images, size_t offset);
+
+/* rays of views view0 <= v < view1: the slab's part, added to what the slabs before it left, if there were
+ * any (z0 > 0). They are line integrals once the last slab has passed. */
+qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0,
+                             size_t z1, size_t view0, size_t view1, qb__memory *rays);
+/* slab = the transpose of the rays, or, with `more`, slab += that. */
+qb_status qb__joseph_adjoint(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays,
+                             size_t view0, size_t view1, qb__memory *slab, size_t z0, size_t z1,
+                             bool more);
+
+/* ---- where the rays run (project_joseph_records.c) ---- */
+
+/* Whether all columns of all views stay above one another, and no ray has z as its axis. */
+bool qb__joseph_is_upright(const qb_geometry *geometry);
+
+/* What the kernels know of the rays: project_joseph.clh says what is in a record. */
+typedef struct qb__joseph_records {
+    float *fans;           /* [view][column][16] of an upright geometry, else NULL */
+    float *views;          /* [view][64]; NULL where fans serve both ways */
+    int32_t (*runs)[4];    /* columns of one axis: view of its block, first, count, step */
+    size_t *first_run[2];  /* by axis: [block]; of block `blocks` the end */
+    int32_t *axes;         /* [view]: bits of the axes that rays of the view may have */
+    size_t blocks;         /* of QB__JOSEPH_VIEWS views */
+    size_t reach, cap;     /* rows beside the nearest that touch a voxel; columns that touch a tile, at most */
+    size_t window, staged; /* floats of a column that a tile may read, of so many columns; 0: too many to keep */
+} qb__joseph_records;
+
+/* Voxels of a tile of the adjoint: beside each other, along the rays, along z. */
+typedef struct qb__joseph_tile {
+    size_t lines, planes, slices;
+} qb__joseph_tile;
+
+qb_status qb__joseph_records_make(const qb_geometry *geometry, const qb_grid *grid,
+                                  const qb__joseph_tile *tile, qb__joseph_records *records);
+void qb__joseph_records_destroy(qb__joseph_records *records);
+
+#endif

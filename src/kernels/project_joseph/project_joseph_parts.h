@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_KERNELS_PROJECT_JOSEPH_PROJECT_JOSEPH_PARTS_H
+#define QB_KERNELS_PROJECT_JOSEPH_PROJECT_JOSEPH_PARTS_H
+
+#include "base/memory.h"
+#include "kernels/project_joseph/project_joseph_device.h"
+
+/* Of project_joseph_rows.c (which kernels there are), project_joseph_plan.c (what a plan holds) and
+ * project_joseph_run.c (launches) alone. */
+
+/* The rows' parameters, in their order. */
+enum { TEXTURED, RAYS, COLUMNS, VIEWS, CHUNK, GROUPS, LINES, STEPS, BACK_GROUPS, PARAMETERS };
+/* Zeros around numbers, and how the work is cut: as project_joseph.clh has it. */
+enum { FRONT = 8, BACK = 12, EDGE = 2, TILE = 32, ITEMS = 256, PLANES = 8 };
+enum { GATHER_X = 8, GATHER_Z = 32 };
+
+struct qb__joseph_plan {
+    qb__device *device;
+    int values[QB__PARAMETERS_MAX];
+    size_t views, rows, columns, n[3];
+    float voxel[3];
+    bool cone, upright; /* upright: forwards */
+    qb__joseph_most most;
+    qb__joseph_records records; /* on the host: first_run, blocks, axes */
+    int copy[3], copies;        /* of the block's rays, where the adjoint gathers */
+    qb__program *layout, *forward, *scale, *back;
+    qb__kernel *pack, *unpack, *columns_kernel, *images, *turn;
+    qb__kernel *forward_kernel, *scale_kernel, *back_kernel;
+    qb__memory *fans, *view_records, *runs, *axes;
+    qb__memory *scaled, *turned;
+    qb__texture *texture[2]; /* planes along x, along y */
+};
+
+/* Floats of a line of voxels, of a column of pixels. */
+static inline size_t qb__joseph_line(size_t slices) { return qb__round_up(FRONT + slices + 2, 8); }
+static inline size_t qb__joseph_stride(size_t rows) { return qb__round_up(FRONT + rows + BACK, 8); }
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* What a plan of the projection on devices holds: sizes, records, programs. */
+#include <string.h>
+
+#include "base/status.h"
+#include "kernels/macros.h"
+#include "kernels/project_joseph/project_joseph_parts.h"
+
+/* ---- sizes ---- */
+
+size_t qb__joseph_slab_bytes(const qb__joseph_problem *p, size_t slices) {
+    return (p->grid->n[0] + 2 * EDGE) * (p->grid->n[1] + 2 * EDGE) * qb__joseph_line(slices) * sizeof(float);
+}
+
+size_t qb__joseph_block_bytes(const qb__joseph_problem *p, size_t views) {
+    return views * p->columns * qb__joseph_stride(p->rows) * sizeof(float);
+}
+
+void qb__joseph_shape_of(const qb__joseph_problem *p, bool volume, qb__joseph_shape *shape) {
+    const size_t *n = p->grid->n;
+    if (volume)
+        *shape = (qb__joseph_shape){(int32_t)qb__joseph_line(n[2]),           FRONT, (int32_t)n[2],
+                                    (int32_t)n[0] + 2 * EDGE, (int32_t)n[1] + 2 * EDGE, EDGE};
+    else
+        *shape = (qb__joseph_shape){(int32_t)qb__joseph_stride(p->rows), FRONT, (int32_t)p->rows,
+                                    (int32_t)p->columns,  (int32_t)p->views, 0};
+}
+
+/* Axis 0's textures have the volume turned. */
+static qb__texture_shape shape_of(const size_t n[3], size_t slices, int axis) {
+    return (qb__texture_shape){.width = qb__joseph_line(slices),
+                               .height = n[1 - axis] + 2 * EDGE,
+                               .layers = n[axis] + 2 * EDGE,
+                               .channels = 1,
+                               .linear = true};
+}
+
+size_t qb__joseph_plan_bytes(const qb__device *device, const qb__joseph_problem *p, qb__joseph_most most,
+                             const int *values) {
+    const size_t copies = qb__joseph_is_upright(p->geometry) ? 1 : 3;
+    size_t bytes = p->views * p->columns * 16 * sizeof(float) + p->views * 65 * sizeof(float) +
+                   p->views * 4 * 4 * sizeof(int32_t) +
+                   copies * qb__joseph_block_bytes(p, qb__smaller(QB__JOSEPH_VIEWS, p->views));
+    for (int axis = 0; values[TEXTURED] && axis < 2; axis++) {
+        const qb__texture_shape shape = shape_of(p->grid->n, most.slices, axis);
+        bytes += qb__texture_bytes(device, &shape);
+    }
+    return values[TEXTURED] ? bytes + qb__joseph_slab_bytes(p, most.slices) : bytes;
+}
+
+/* ---- plan ---- */
+
+static qb_status upload(qb__joseph_plan *plan, qb__queue *queue, const void *from, size_t bytes,
+                        qb__memory **memory) {
+    qb_status status = qb__memory_create(plan->device, bytes ? bytes : 4, memory);
+    if (status == QB_OK && bytes) status = qb__memory_upload(queue, *memory, 0, from, bytes);
+    return status;
+}
+
+static qb_status upload_records(qb__joseph_plan *plan) {
+    const qb__joseph_records *r = &plan->records;
+    qb__queue *queue = NULL;
+    qb_status status;
+    QB__TRY(qb__queue_create(plan->device, &queue));
+    if (r->fans)
+        QB__TRY(upload(plan, queue, r->fans, plan->views * plan->columns * 16 * sizeof(float), &plan->fans));
+    if (r->views) {
+        QB__TRY(upload(plan, queue, r->views, plan->views * 64 * sizeof(float), &plan->view_records));
+        QB__TRY(upload(plan, queue, r->axes, plan->views * sizeof *r->axes, &plan->axes));
+    } else {
+        QB__TRY(upload(plan, queue, r->runs, r->first_run[0][r->blocks] * sizeof *r->runs, &plan->runs));
+    }
+    QB__TRY(qb__queue_finish(queue));
+out:
+    qb__queue_destroy(queue);
+    return status;
+}
+
+static qb_status build_layout(qb__joseph_plan *plan) {
+    qb_status status;
+    QB__TRY(qb__program_build(plan->device, "project_joseph_layout.cl", NULL, &plan->layout));
+    QB__TRY(qb__kernel_get(plan->layout, "project_joseph_pack", &plan->pack));
+    QB__TRY(qb__kernel_get(plan->layout, "project_joseph_unpack", &plan->unpack));
+    QB__TRY(qb__kernel_get(plan->layout, "project_joseph_columns", &plan->columns_kernel));
+    QB__TRY(qb__kernel_get(plan->layout, "project_joseph_images", &plan->images));
+    QB__TRY(qb__kernel_get(plan->layout, "project_joseph_turn", &plan->turn));
+out:
+    return status;
+}
+
+static qb_status build_forward(qb__joseph_plan *plan) {
+    static const char *const names[] = {"TEXTURED", "RAYS", "COLUMNS", "VIEWS", "CHUNK", "GROUPS"};
+    qb__macros macros = {.count = 0};
+    qb_status status;
+    qb__macros_add(&macros, "UPRIGHT", plan->upright);
+    for (int i = 0; i <= GROUPS; i++)
+        qb__macros_add(&macros, names[i], i == RAYS && !plan->upright ? 1 : plan->values[i]);
+    QB__TRY(qb__program_build(plan->device, "project_joseph_forward.cl", macros.list, &plan->forward));
+    QB__TRY(qb__kernel_get(plan->forward, "project_joseph_forward", &plan->forward_kernel));
+out:
+    return status;
+}
+
+/* Whether a group's local memory holds what its tile reads, beside 12 KiB of other things. */
+static bool keeps_rows(const qb__joseph_plan *plan) {
+    const size_t rows = plan->records.window * plan->records.staged * sizeof(float);
+    return rows > 0 && rows + 12 * 1024 <= qb__device_info_of(plan->device)->local_bytes;
+}
+
+static qb_status build_adjoint(qb__joseph_plan *plan) {
+    const bool gathers = plan->records.views != NULL;
+    qb__macros macros = {.count = 0}, scaling = {.count = 0};
+    qb_status status;
+    qb__macros_add(&scaling, "UPRIGHT", !gathers);
+    QB__TRY(qb__program_build(plan->device, "project_joseph_scale.cl", scaling.list, &plan->scale));
+    QB__TRY(qb__kernel_get(plan->scale, "project_joseph_scale", &plan->scale_kernel));
+    if (gathers) {
+        QB__TRY(qb__program_build(plan->device, "project_joseph_gather.cl", NULL, &plan->back));
+        return qb__kernel_get(plan->back, "project_joseph_gather", &plan->back_kernel);
+    }
+    qb__macros_add(&macros, "LINES", plan->values[LINES]);
+    qb__macros_add(&macros, "STEPS", plan->values[STEPS]);
+    qb__macros_add(&macros, "GROUPS", plan->values[BACK_GROUPS]);
+    qb__macros_add(&macros, "REACH", (long long)plan->records.reach);
+    qb__macros_add(&macros, "CAP", (long long)plan->records.cap);
+    if (keeps_rows(plan)) {
+        qb__macros_add(&macros, "WINDOW", (long long)plan->records.window);
+        qb__macros_add(&macros, "STAGED", (long long)plan->records.staged);
+    }
+    QB__TRY(qb__program_build(plan->device, "project_joseph_back.cl", macros.list, &plan->back));
+    QB__TRY(qb__kernel_get(plan->back, "project_joseph_back", &plan->back_kernel));
+out:
+    return status;
+}
+
+static qb_status make_textures(qb__joseph_plan *plan, const qb__joseph_problem *p) {
+    qb_status status = QB_OK;
+    if (!plan->values[TEXTURED]) return QB_OK;
+    for (int axis = 0; axis < 2; axis++) {
+        const qb__texture_shape shape = shape_of(plan->n, plan->most.slices, axis);
+        QB__TRY(qb__texture_create(plan->device, &shape, &plan->texture[axis]));
+    }
+    QB__TRY(qb__memory_create(plan->device, qb__joseph_slab_bytes(p, plan->most.slices), &plan->turned));
+out:
+    return status;
+}
+
+/* The copies that some view needs, where the adjoint gathers. */
+static void count_copies(qb__joseph_plan *plan) {
+    int all = 0;
+    for (size_t v = 0; plan->records.axes && v < plan->views; v++) all |= plan->records.axes[v];
+    for (int axis = 0; axis < 3; axis++) plan->copy[axis] = all >> axis & 1 ? plan->copies++ : -1;
+    if (!plan->records.axes) plan->copies = 1;
+}
+
+qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *p, qb__joseph_most most,
+                                 const int *values, qb__joseph_plan **out) {
+    qb__joseph_plan *plan;
+    *out = NULL;
+    qb_status status = qb__alloc(1, sizeof *plan, &plan);
+    if (status != QB_OK) return status;
+    *plan = (qb__joseph_plan){.device = device,
+                              .views = p->views,
+                              .rows = p->rows,
+                              .columns = p->columns,
+                              .cone = p->geometry->beam == QB_BEAM_CONE,
+                              .most = most};
+    memcpy(plan->values, values, PARAMETERS * sizeof *values);
+    memcpy(plan->n, p->grid->n, sizeof plan->n);
+    for (int j = 0; j < 3; j++) plan->voxel[j] = (float)p->grid->voxel[j];
+    const qb__joseph_tile tile = {(size_t)values[LINES], PLANES, 32 * (size_t)values[STEPS]};
+    QB__TRY(qb__joseph_records_make(p->geometry, p->grid, &tile, &plan->records));
+    plan->upright = plan->records.fans != NULL;
+    count_copies(plan);
+    QB__TRY(upload_records(plan));
+    QB__TRY(build_layout(plan));
+    QB__TRY(build_forward(plan));
+    QB__TRY(build_adjoint(plan));
+    QB__TRY(qb__memory_create(device,
+                              (size_t)plan->copies *
+                                  qb__joseph_block_bytes(p, qb__smaller(QB__JOSEPH_VIEWS, p->views)),
+                              &plan->scaled));
+    QB__TRY(make_textures(plan, p));
+    *out = plan;
+out:
+    if (status != QB_OK) qb__joseph_plan_destroy(plan);
+    return status;
+}
+
+void qb__joseph_plan_destroy(qb__joseph_plan *plan) {
+    if (!plan) return;
+    qb__joseph_records_destroy(&plan->records);
+    qb__texture_destroy(plan->texture[0]);
+    qb__texture_destroy(plan->texture[1]);
+    qb__memory *const memory[] = {plan->fans, plan->view_records, plan->runs,
+                                  plan->axes, plan->scaled,       plan->turned};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) qb__memory_destroy(memory[i]);
+    qb__program *const program[] = {plan->layout, plan->forward, plan->scale, plan->back};
+    for (size_t i = 0; i < sizeof program / sizeof *program; i++) qb__program_release(program[i]);
+    qb__free(plan);
+}

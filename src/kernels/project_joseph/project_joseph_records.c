@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/project_joseph/project_joseph_device.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "geometry/fan.h"
+#include "geometry/grid.h"
+#include "geometry/matrix.h"
+
+enum { FAN = 16, VIEW = 64 };
+
+/* ---- is it upright? ---- */
+
+/* The least of |p + t q| for 0 <= t <= 1, in the x-y plane. */
+static double nearest(const double *p, const double *q) {
+    const double square = q[0] * q[0] + q[1] * q[1];
+    double t = square > 0 ? -(p[0] * q[0] + p[1] * q[1]) / square : 0;
+    t = fmin(fmax(t, 0), 1);
+    return hypot(p[0] + t * q[0], p[1] + t * q[1]);
+}
+
+/* A fifth wider than it need be: near 45 degrees more often than not. */
+static bool climbs(const qb_geometry *g, size_t view) {
+    const qb_grid unit = {.n = {1, 1, 1}, .voxel = {1, 1, 1}};
+    const size_t step = g->radius > 0 ? 1 : g->columns > 1 ? g->columns - 1 : 1;
+    const double last = (double)(g->rows - 1);
+    for (size_t c = 0; c < g->columns; c += step) {
+        const qb__fan a = qb__fan_of(g, &unit, view, c);
+        const qb__fan b = qb__fan_of(g, &unit, view, qb__smaller(c + step, g->columns - 1));
+        const double across[2] = {b.along[0] - a.along[0], b.along[1] - a.along[1]};
+        double most = 0;
+        for (int i = 0; i < 4; i++) {
+            const qb__fan *f = i & 1 ? &a : &b;
+            most = fmax(most, fabs(f->along[2] + (i & 2 ? last : 0) * f->along_step[2]));
+        }
+        if (most > 0.7 * nearest(a.along, across)) return true;
+    }
+    return false;
+}
+
+bool qb__joseph_is_upright(const qb_geometry *g) {
+    for (size_t v = 0; v < g->views; v++)
+        if (g->view[v].v[0] != 0 || g->view[v].v[1] != 0 || climbs(g, v)) return false;
+    return true;
+}
+
+/* ---- records ---- */
+
+static void put(float *at, double value) {
+    at[0] = (float)value;
+    at[1] = (float)(value - (double)at[0]);
+}
+
+/* A column of rays as its planes see it. */
+typedef struct course {
+    int axis;
+    double b0, db, z0, dz, r0, dr;
+    double first, last; /* planes in which tiles meet it; first > last: none */
+} course;
+
+static course course_of(const qb__fan *f) {
+    course c = {.axis = qb__fan_axis(f, 0)};
+    const int a = c.axis, b = 1 - a;
+    c.db = f->along[b] / f->along[a];
+    c.dz = f->along[2] / f->along[a];
+    c.dr = f->along_step[2] / f->along[a];
+    c.b0 = f->origin[b] - f->origin[a] * c.db;
+    c.z0 = f->origin[2] - f->origin[a] * c.dz;
+    c.r0 = f->origin_step[2] - f->origin[a] * c.dr;
+    return c;
+}
+
+/* A tile of the volume that it crosses somewhere may begin and end as many planes before and behind that. */
+static void find_planes(course *c, const size_t n[3], const qb__joseph_tile *tile) {
+    const double low = -2, high = (double)(n[1 - c->axis] + tile->lines + 1), more = (double)tile->planes;
+    c->first = 0, c->last = (double)qb__round_up(n[c->axis], tile->planes);
+    if (fabs(c->db) < 1e-9) {
+        if (c->b0 < low - 1 || c->b0 > high + 1) c->last = -1;
+        return;
+    }
+    const double from = (low - c->b0) / c->db, to = (high - c->b0) / c->db;
+    c->first = fmax(c->first, floor(fmin(from, to)) - more);
+    c->last = fmin(c->last, ceil(fmax(from, to)) + more);
+}
+
+static void put_fan(float *to, const course *c, const double voxel[3]) {
+    const double parts[] = {c->b0, c->db, c->z0, c->dz, c->r0, c->dr};
+    for (int i = 0; i < 6; i++) put(to + 2 * i, parts[i]);
+    const double ahead = voxel[c->axis], aside = voxel[1 - c->axis] * c->db;
+    to[12] = (float)c->axis;
+    to[13] = (float)(ahead * ahead + aside * aside);
+}
+
+static void put_view(float *to, const qb_geometry *g, const qb_grid *grid, size_t view,
+                     const qb__matrix *matrix) {
+    const qb__fan first = qb__fan_of(g, grid, view, 0), next = qb__fan_of(g, grid, view, 1);
+    for (int j = 0; j < 3; j++) {
+        const double numbers[] = {
+            first.along[j],  next.along[j] - first.along[j],   first.along_step[j],
+            first.origin[j], next.origin[j] - first.origin[j], first.origin_step[j],
+        };
+        const double step = g->view[view].u[j] / grid->voxel[j];
+        for (int i = 0; i < 6; i++) {
+            const bool across = i % 3 == 1;
+            const double value = across ? (numbers[i] != 0 ? step : 0) : numbers[i];
+            float parts[2];
+            put(parts, value);
+            to[3 * i + j] = parts[0], to[18 + 3 * i + j] = parts[1];
+        }
+    }
+    for (int i = 0; i < 12; i++) {
+        float parts[2];
+        put(parts, matrix->m[i / 4][i % 4]);
+        to[36 + i] = parts[0], to[48 + i] = parts[1];
+    }
+}
+
+/* ---- runs of columns ---- */
+
+/* How far apart two neighbouring columns cross between two planes, at the nearest; negative where b falls, 0 where
+ * they meet. */
+static double apart(const course *a, const course *b, double from, double to) {
+    const double step = b->db - a->db, first = b->b0 - a->b0 + from * step, end = b->b0 - a->b0 + to * step;
+    if (!(first * end > 0)) return 0;
+    return fabs(first) < fabs(end) ? first : end;
+}
+
+typedef struct making {
+    qb__joseph_records *r;
+    const qb_grid *grid;
+    size_t room, count;
+    double nearest, least_row, climb;
+} making;
+
+/* Of one view and axis. */
+static qb_status add_runs(making *m, const course *at, size_t columns, int axis, size_t view) {
+    const double last = (double)(m->grid->n[axis] - 1);
+    for (size_t c = 0; c < columns;) {
+        if (at[c].axis != axis) {
+            c++;
+            continue;
+        }
+        size_t end = c + 1;
+        double sign = 0;
+        for (; end < columns && at[end].axis == axis; end++) {
+            const course *a = &at[end - 1], *b = &at[end];
+            const double step = apart(a, b, 0, last), from = fmin(a->first, b->first), to = fmax(a->last, b->last);
+            if (step == 0 || step * sign < 0) break;
+            sign = step;
+            if (from <= to) m->nearest = fmin(m->nearest, fabs(apart(a, b, from, fmin(to, last))));
+        }
+        if (m->count == m->room) {
+            int32_t(*more)[4];
+            const size_t room = 2 * m->room + 64;
+            qb_status status = qb__alloc(room, sizeof *more, &more);
+            if (status != QB_OK) return status;
+            if (m->count) memcpy(more, m->r->runs, m->count * sizeof *more);
+            qb__free(m->r->runs);
+            m->r->runs = more, m->room = room;
+        }
+        int32_t *run = m->r->runs[m->count++];
+        run[0] = (int32_t)(view % QB__JOSEPH_VIEWS);
+        run[1] = (int32_t)(sign < 0 ? end - 1 : c);
+        run[2] = (int32_t)(end - c);
+        run[3] = sign < 0 ? -1 : 1;
+        c = end;
+    }
+    return QB_OK;
+}
+
+/* How far apart a column's rows are in the tiles that it meets, at the nearest, and how much its rays climb there
+ * from plane to plane at most, in what is added to the volume to make tiles of it, too. */
+static void look_at_rows(making *m, const course *c, const qb__joseph_tile *tile) {
+    const double top = (double)qb__round_up(m->grid->n[2], tile->slices);
+    const double near = c->r0 + c->first * c->dr, far = c->r0 + c->last * c->dr;
+    if (c->first > c->last) return;
+    m->least_row = fmin(m->least_row, near * far > 0 ? fmin(fabs(near), fabs(far)) : 0);
+    for (int i = 0; i < 4; i++) {
+        const double k = i & 1 ? c->last : c->first, z = i & 2 ? top : 0;
+        const double row = (z - c->z0 - k * c->dz) / (c->r0 + k * c->dr);
+        m->climb = fmax(m->climb, fabs(c->dz + row * c->dr));
+    }
+}
+
+/* Floats of a column that a tile may read, and how many columns of them fit: none, where that is too much. */
+static void plan_window(const making *m, double columns, const qb__joseph_tile *tile) {
+    enum { MOST = 36 * 1024 };
+    qb__joseph_records *r = m->r;
+    const double across = (double)(tile->slices - 1) + m->climb * (double)(tile->planes - 1);
+    const double window = across / m->least_row + 2 * (double)r->reach + 9;
+    r->window = r->staged = 0;
+    if (!(window * columns * sizeof(float) < MOST)) return;
+    r->window = qb__round_up((size_t)window, 32), r->staged = qb__round_up((size_t)columns, 8);
+    if (r->window * r->staged * sizeof(float) > MOST) r->window = r->staged = 0;
+}
+
+static qb_status make_upright(making *m, const qb_geometry *g, const qb__joseph_tile *tile) {
+    qb__joseph_records *r = m->r;
+    course *at = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(g->views * g->columns, FAN * sizeof(float), &r->fans));
+    QB__TRY(qb__alloc(QB__JOSEPH_VIEWS * g->columns, sizeof *at, &at));
+    for (int axis = 0; axis < 2; axis++)
+        QB__TRY(qb__alloc(r->blocks + 1, sizeof *r->first_run[axis], &r->first_run[axis]));
+    for (size_t block = 0; block < r->blocks; block++) {
+        const size_t first = block * QB__JOSEPH_VIEWS;
+        const size_t views = qb__smaller(QB__JOSEPH_VIEWS, g->views - first);
+        for (size_t i = 0; i < views * g->columns; i++) {
+            const size_t view = first + i / g->columns, column = i % g->columns;
+            const qb__fan fan = qb__fan_of(g, m->grid, view, column);
+            at[i] = course_of(&fan);
+            put_fan(r->fans + (view * g->columns + column) * FAN, &at[i], m->grid->voxel);
+            find_planes(&at[i], m->grid->n, tile);
+            look_at_rows(m, &at[i], tile);
+        }
+        for (int axis = 0; axis < 2; axis++) {
+            r->first_run[axis][block] = m->count;
+            for (size_t v = 0; v < views; v++)
+                QB__TRY(add_runs(m, at + v * g->columns, g->columns, axis, v));
+        }
+        r->first_run[0][block + 1] = r->first_run[1][block + 1] = m->count;
+    }
+out:
+    qb__free(at);
+    return status;
+}
+
+/* Which axes rays of a part of the detector may have: its corners bound what is linear between them. */
+static int axes_between(const double corner[4][3]) {
+    double least[3], most[3];
+    for (int j = 0; j < 3; j++) {
+        double low = INFINITY, high = -INFINITY;
+        for (int i = 0; i < 4; i++) low = fmin(low, corner[i][j]), high = fmax(high, corner[i][j]);
+        most[j] = fmax(fabs(low), fabs(high));
+        least[j] = low < 0 && high > 0 ? 0 : fmin(fabs(low), fabs(high));
+    }
+    int bits = 0;
+    for (int j = 0; j < 3; j++) {
+        const double other = fmax(least[(j + 1) % 3], least[(j + 2) % 3]);
+        if (most[j] >= other * (1 - 1e-6)) bits |= 1 << j;
+    }
+    return bits;
+}
+
+static int axes_of(const qb_geometry *g, const qb_grid *grid, size_t view) {
+    enum { PARTS = 16 };
+    const qb__fan fan = qb__fan_of(g, grid, view, 0);
+    int bits = 0;
+    for (int part = 0; part < PARTS * PARTS; part++) {
+        double corner[4][3];
+        for (int i = 0; i < 4; i++) {
+            const double c = (part % PARTS + (i & 1)) * (double)(g->columns - 1) / PARTS;
+            const double r = (part / PARTS + (i >> 1)) * (double)(g->rows - 1) / PARTS;
+            for (int j = 0; j < 3; j++) {
+                const double across = g->beam == QB_BEAM_CONE ? g->view[view].u[j] / grid->voxel[j] : 0;
+                corner[i][j] = fan.along[j] + c * across + r * fan.along_step[j];
+            }
+        }
+        bits |= axes_between(corner);
+    }
+    return bits;
+}
+
+static qb_status make_views(making *m, const qb_geometry *g) {
+    qb__joseph_records *r = m->r;
+    qb__matrix *matrix = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(g->views, VIEW * sizeof(float), &r->views));
+    QB__TRY(qb__alloc(g->views, sizeof *r->axes, &r->axes));
+    QB__TRY(qb__alloc(g->views, sizeof *matrix, &matrix));
+    QB__TRY(qb__matrices_on_grid(g, m->grid, matrix));
+    for (size_t v = 0; v < g->views; v++) {
+        put_view(r->views + v * VIEW, g, m->grid, v, &matrix[v]);
+        r->axes[v] = axes_of(g, m->grid, v);
+    }
+out:
+    qb__free(matrix);
+    return status;
+}
+
+/* One of few numbers that is enough: each is a program to compile. */
+static size_t enough(double least, const size_t *of, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (least <= (double)of[i]) return of[i];
+    return 0;
+}
+
+qb_status qb__joseph_records_make(const qb_geometry *g, const qb_grid *grid, const qb__joseph_tile *tile,
+                                  qb__joseph_records *records) {
+    making m = {.r = records, .grid = grid, .nearest = INFINITY, .least_row = INFINITY};
+    bool gathers = true;
+    qb_status status = QB_OK;
+    memset(records, 0, sizeof *records);
+    records->blocks = qb__ceil_div(g->views, QB__JOSEPH_VIEWS);
+    if (qb__joseph_is_upright(g)) {
+        QB__TRY(make_upright(&m, g, tile));
+        const double reach = 1 / m.least_row - 0.5;
+        const double cap = (double)(tile->lines + tile->planes + 2) / m.nearest + 3;
+        records->reach = enough(reach, (const size_t[]){1, 2, 4}, 3);
+        records->cap = enough(cap, (const size_t[]){32, 64, 128, 256}, 4);
+        gathers = !records->reach || !records->cap;
+        if (!gathers) plan_window(&m, cap, tile);
+    }
+    if (gathers && g->radius > 0)
+        status = qb__fail(QB_UNSUPPORTED, "a bent detector whose pixels are many to a voxel");
+    else if (gathers)
+        status = make_views(&m, g);
+out:
+    if (status != QB_OK) qb__joseph_records_destroy(records);
+    return status;
+}
+
+void qb__joseph_records_destroy(qb__joseph_records *r) {
+    qb__free(r->fans);
+    qb__free(r->views);
+    qb__free(r->runs);
+    qb__free(r->first_run[0]);
+    qb__free(r->first_run[1]);
+    qb__free(r->axes);
+    memset(r, 0, sizeof *r);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Which kernels project on devices, what each needs and costs. */
+#include "kernels/project_joseph/project_joseph_parts.h"
+#include "kernels/rows_table.h"
+
+static const char *unusable(const qb__device_info *device, const void *of, const int *values) {
+    const qb__joseph_problem *p = of;
+    const size_t most = INT32_MAX / 64, *n = p->grid->n;
+    if (p->views > most || p->columns > most || p->rows > most || n[0] > most || n[1] > most || n[2] > most ||
+        (n[0] + 2 * EDGE) * (n[1] + 2 * EDGE) > UINT32_MAX / qb__joseph_line(1) ||
+        p->columns * qb__joseph_stride(p->rows) > UINT32_MAX / QB__JOSEPH_VIEWS)
+        return "more pixels or voxels than 32-bit indices hold";
+    if ((size_t)(32 * values[COLUMNS] * values[VIEWS]) > device->group_size || device->group_size < ITEMS)
+        return "needs larger groups";
+    static const int small[PARAMETERS] = {1, 1, 4, 1, 16, 2, 4, 1, 2}; /* by parameter */
+    for (int i = 0; device->is_cpu && i < PARAMETERS; i++)
+        if (values[i] > small[i]) return "more than a processor's compiler does in seconds";
+    const bool upright = qb__joseph_is_upright(p->geometry);
+    if (!upright && p->geometry->radius > 0) return "a bent detector that leans";
+    if (!values[TEXTURED]) return NULL;
+    if (!device->images) return "needs textures with linear filtering";
+    if (!upright) return "needs the detector's rows along the axis";
+    const size_t side = (n[0] > n[1] ? n[0] : n[1]) + 2 * EDGE;
+    if (side > device->image_layers || side > device->image_height || qb__joseph_line(n[2]) > device->image_width)
+        return "more voxels a side than a texture holds";
+    return NULL;
+}
+
+/* An update is a sample of a ray, the mean of both directions. What it takes follows from times on an H200
+ * (docs/performance-project.md): loads are waited for, so that it is twice the instructions counted. */
+static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
+    (void)slices;
+    const qb__joseph_problem *p = of;
+    const double waste = (double)qb__round_up(p->rows, 32) / (double)p->rows;
+    const double takes = !qb__joseph_is_upright(p->geometry) ? 300 : 47;
+    *cost = (qb__kernel_cost){.arithmetic = waste * takes,
+                              .texels = values[TEXTURED] ? 0.5 * waste : 0,
+                              .local_bytes = 14 * waste,
+                              .l2_bytes = 3,
+                              .launches = 1};
+}
+
+#define ROW(name, class, how, ...)                                                                 \
+    {                                                                                              \
+        HEAD(QB__PROJECT_JOSEPH, name, QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, class, how, 0, 0, \
+             unusable, cost, __VA_ARGS__, P("LINES", 8, 4, 6), P("STEPS", 4, 8, 2, 1), \
+             P("BACK_GROUPS", 4, 3, 5, 2))                                       \
+    }
+
+static const qb__joseph_device_variant rows[] = {
+    ROW("project_joseph.texture", QB_ACCURACY_FAST,
+        "the texture engine interpolates; back, every voxel gathers", P("TEXTURED", 1), P("RAYS", 1, 2, 4),
+        P("COLUMNS", 8, 4, 16), P("VIEWS", 2, 1, 4), P("CHUNK", 32, 16), P("GROUPS", 2, 3, 4)),
+    ROW("project_joseph.alu", QB_ACCURACY_HIGH, "four voxels read and blended; back, every voxel gathers",
+        P("TEXTURED", 0), P("RAYS", 2, 1, 4), P("COLUMNS", 4, 8, 16), P("VIEWS", 4, 1, 2), P("CHUNK", 32, 16), P("GROUPS", 3, 2, 4)),
+};
+
+const qb__joseph_device_variant *qb__joseph_device_variants(size_t *count) {
+    *count = sizeof rows / sizeof *rows;
+    return rows;
+}

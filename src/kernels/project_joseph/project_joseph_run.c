@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* Launches of the projection on devices; the kernels stand in project_joseph_*.cl. */
+#include <string.h>
+
+#include "base/status.h"
+#include "kernels/project_joseph/project_joseph_parts.h"
+
+/* ---- layouts ---- */
+
+#define LAUNCH(kernel, queue, items, args, ...)                                                    \
+    qb__kernel_launch(kernel, queue, (const size_t[3]){__VA_ARGS__}, (const size_t[3]){items, 1, 1}, args, \
+                      sizeof(args) / sizeof *(args))
+
+qb_status qb__joseph_to_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *plain, size_t offset,
+                          size_t before, size_t z0, size_t z1, qb__memory *slab) {
+    const uint64_t plain_at = offset / sizeof(float);
+    const int32_t nx = (int32_t)plan->n[0], ny = (int32_t)plan->n[1], slices = (int32_t)(z1 - z0);
+    const int32_t line = (int32_t)qb__joseph_line(plan->most.slices);
+    const int32_t carry = z0 > 0 ? (int32_t)(FRONT + before - 1) : 0;
+    const qb__arg args[] = {QB__MEMORY(plain),  QB__VALUE(plain_at), QB__VALUE(nx),    QB__VALUE(ny),
+                            QB__VALUE(slices), QB__VALUE(line),     QB__VALUE(carry), QB__MEMORY(slab)};
+    return LAUNCH(plan->pack, queue, ITEMS, args, qb__ceil_div(plan->n[0] + 2 * EDGE, TILE),
+                  plan->n[1] + 2 * EDGE, 1);
+}
+
+qb_status qb__joseph_from_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0,
+                            size_t z1, float scale, qb__memory *plain, size_t offset) {
+    const uint64_t plain_at = offset / sizeof(float);
+    const int32_t nx = (int32_t)plan->n[0], ny = (int32_t)plan->n[1], slices = (int32_t)(z1 - z0);
+    const int32_t line = (int32_t)qb__joseph_line(plan->most.slices);
+    const qb__arg args[] = {QB__MEMORY(slab), QB__VALUE(nx),    QB__VALUE(ny),    QB__VALUE(slices),
+                            QB__VALUE(line),  QB__VALUE(scale), QB__MEMORY(plain), QB__VALUE(plain_at)};
+    return LAUNCH(plan->unpack, queue, ITEMS, args, qb__ceil_div(plan->n[0], TILE), plan->n[1],
+                  qb__ceil_div(z1 - z0, TILE));
+}
+
+qb_status qb__joseph_columns(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *images, size_t offset,
+                             size_t views, qb__memory *rays) {
+    return qb__joseph_columns_at(plan, queue, images, offset, 0, views, rays);
+}
+
+qb_status qb__joseph_columns_at(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *images, size_t offset,
+                                size_t view0, size_t view1, qb__memory *rays) {
+    const uint64_t rays_at = view0 * plan->columns * qb__joseph_stride(plan->rows);
+    const uint64_t images_at = offset / sizeof(float);
+    const int32_t rows = (int32_t)plan->rows, columns = (int32_t)plan->columns;
+    const int32_t stride = (int32_t)qb__joseph_stride(plan->rows);
+    const qb__arg args[] = {QB__MEMORY(images),  QB__VALUE(images_at), QB__VALUE(rows),
+                            QB__VALUE(columns), QB__VALUE(stride),    QB__MEMORY(rays),
+                            QB__VALUE(rays_at)};
+    return LAUNCH(plan->columns_kernel, queue, ITEMS, args, qb__ceil_div(plan->columns, TILE),
+                  qb__ceil_div((size_t)stride, TILE), view1 - view0);
+}
+
+qb_status qb__joseph_images(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t views,
+                            qb__memory *images, size_t offset) {
+    const uint64_t images_at = offset / sizeof(float);
+    const int32_t rows = (int32_t)plan->rows, columns = (int32_t)plan->columns;
+    const int32_t stride = (int32_t)qb__joseph_stride(plan->rows);
+    const qb__arg args[] = {QB__MEMORY(rays),  QB__VALUE(rows),    QB__VALUE(columns),
+                            QB__VALUE(stride), QB__MEMORY(images), QB__VALUE(images_at)};
+    return LAUNCH(plan->images, queue, ITEMS, args, qb__ceil_div(plan->columns, TILE),
+                  qb__ceil_div(plan->rows, TILE), views);
+}
+
+/* ---- forwards ---- */
+
+static qb_status load_textures(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab) {
+    const int32_t across = (int32_t)plan->n[0] + 2 * EDGE, down = (int32_t)plan->n[1] + 2 * EDGE;
+    const int32_t line = (int32_t)qb__joseph_line(plan->most.slices);
+    const qb__arg args[] = {QB__MEMORY(slab), QB__VALUE(across), QB__VALUE(down), QB__VALUE(line),
+                            QB__MEMORY(plan->turned)};
+    qb_status status;
+    QB__TRY(LAUNCH(plan->turn, queue, ITEMS, args, (size_t)across, (size_t)down, 1));
+    QB__TRY(qb__texture_load(queue, plan->texture[0], plan->turned, 0));
+    QB__TRY(qb__texture_load(queue, plan->texture[1], slab, 0));
+out:
+    return status;
+}
+
+qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *slab, size_t z0,
+                             size_t z1, size_t view0, size_t view1, qb__memory *rays) {
+    const int *v = plan->values;
+    const int32_t first = (int32_t)view0, views = (int32_t)(view1 - view0), columns = (int32_t)plan->columns;
+    const int32_t rows = (int32_t)plan->rows, nx = (int32_t)plan->n[0], ny = (int32_t)plan->n[1];
+    const int32_t nz = (int32_t)plan->n[2], from = (int32_t)z0, to = (int32_t)z1, more = z0 > 0;
+    const int32_t line = (int32_t)qb__joseph_line(plan->most.slices), stride = (int32_t)qb__joseph_stride(plan->rows);
+    const float vx = plan->voxel[0], vy = plan->voxel[1], vz = plan->voxel[2];
+    const bool textured = v[TEXTURED];
+    qb__arg args[20];
+    int n = 0;
+    if (textured) {
+        qb_status status = load_textures(plan, queue, slab);
+        if (status != QB_OK) return status;
+        args[n++] = QB__TEXTURE(plan->texture[0]);
+        args[n++] = QB__TEXTURE(plan->texture[1]);
+    } else {
+        args[n++] = QB__MEMORY(slab);
+    }
+    const qb__arg rest[] = {QB__MEMORY(plan->upright ? plan->fans : plan->view_records),
+                            QB__VALUE(first), QB__VALUE(views), QB__VALUE(columns), QB__VALUE(rows),
+                            QB__VALUE(nx), QB__VALUE(ny), QB__VALUE(nz), QB__VALUE(from), QB__VALUE(to),
+                            QB__VALUE(line), QB__MEMORY(rays), QB__VALUE(stride), QB__VALUE(vx),
+                            QB__VALUE(vy), QB__VALUE(vz), QB__VALUE(more)};
+    memcpy(args + n, rest, sizeof rest);
+    n += (int)(sizeof rest / sizeof *rest);
+    const size_t tall = 32 * (size_t)(plan->upright ? v[RAYS] : 1);
+    const size_t groups[3] = {qb__ceil_div(plan->columns, (size_t)v[COLUMNS]),
+                              qb__ceil_div(view1 - view0, (size_t)v[VIEWS]), qb__ceil_div(plan->rows, tall)};
+    const size_t items[3] = {(size_t)(32 * v[COLUMNS] * v[VIEWS]), 1, 1};
+    return qb__kernel_launch(plan->forward_kernel, queue, groups, items, args, (size_t)n);
+}
+
+/* ---- the adjoint ---- */
+
+static qb_status scale(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, uint64_t rays_at,
+                       size_t view0, size_t views, uint64_t copy_floats) {
+    const int32_t first = (int32_t)view0, rows = (int32_t)plan->rows, columns = (int32_t)plan->columns;
+    const int32_t stride = (int32_t)qb__joseph_stride(plan->rows);
+    const float vx = plan->voxel[0], vy = plan->voxel[1], vz = plan->voxel[2];
+    const bool gathers = plan->records.views != NULL;
+    const qb__arg args[] = {QB__MEMORY(rays), QB__VALUE(rays_at),
+                            QB__MEMORY(gathers ? plan->view_records : plan->fans), QB__VALUE(first),
+                            QB__VALUE(rows), QB__VALUE(columns), QB__VALUE(stride), QB__VALUE(plan->copy[0]),
+                            QB__VALUE(plan->copy[1]), QB__VALUE(plan->copy[2]), QB__VALUE(copy_floats),
+                            QB__VALUE(vx), QB__VALUE(vy), QB__VALUE(vz), QB__MEMORY(plan->scaled)};
+    return LAUNCH(plan->scale_kernel, queue, ITEMS, args, qb__ceil_div((size_t)stride, ITEMS), plan->columns,
+                  views);
+}
+
+/* The runs of one axis of a block. */
+static qb_status add_axis(qb__joseph_plan *plan, qb__queue *queue, size_t block, int axis, qb__memory *slab,
+                          size_t z0, size_t z1, bool more) {
+    const size_t first = plan->records.first_run[axis][block];
+    const size_t end = axis == 0 ? plan->records.first_run[1][block] : plan->records.first_run[0][block + 1];
+    const int32_t first_view = (int32_t)(block * QB__JOSEPH_VIEWS), run0 = (int32_t)first;
+    const int32_t runs = (int32_t)(end - first), columns = (int32_t)plan->columns, rows = (int32_t)plan->rows;
+    const int32_t stride = (int32_t)qb__joseph_stride(plan->rows), line = (int32_t)qb__joseph_line(plan->most.slices);
+    const int32_t step_y = line * (int32_t)(plan->n[0] + 2 * EDGE);
+    const int32_t lines = (int32_t)plan->n[1 - axis], planes = (int32_t)plan->n[axis];
+    const int32_t line_step = axis == 0 ? step_y : line, plane_step = axis == 0 ? line : step_y;
+    const int32_t from = (int32_t)z0, to = (int32_t)z1, start = EDGE * step_y + EDGE * line + FRONT;
+    const int32_t add = more, longest = columns + 1;
+    const size_t tall = 32 * (size_t)plan->values[STEPS];
+    const qb__arg args[] = {QB__MEMORY(plan->scaled), QB__MEMORY(plan->fans), QB__VALUE(first_view),
+                            QB__MEMORY(plan->runs), QB__VALUE(run0), QB__VALUE(runs), QB__VALUE(longest), QB__VALUE(columns),
+                            QB__VALUE(rows), QB__VALUE(stride), QB__VALUE(lines), QB__VALUE(planes),
+                            QB__VALUE(line_step), QB__VALUE(plane_step), QB__VALUE(from), QB__VALUE(to),
+                            QB__VALUE(start), QB__MEMORY(slab), QB__VALUE(add)};
+    if (runs == 0 && more) return QB_OK;
+    return LAUNCH(plan->back_kernel, queue, ITEMS, args,
+                  qb__ceil_div((size_t)lines, (size_t)plan->values[LINES]), qb__ceil_div((size_t)planes, PLANES),
+                  qb__ceil_div(z1, tall) - z0 / tall);
+}
+
+static qb_status gather(qb__joseph_plan *plan, qb__queue *queue, size_t view0, size_t count,
+                        uint64_t copy_floats, qb__memory *slab, size_t z0, size_t z1, bool more) {
+    const int32_t first = (int32_t)view0, views = (int32_t)count, cone = plan->cone;
+    const int32_t columns = (int32_t)plan->columns, rows = (int32_t)plan->rows;
+    const int32_t stride = (int32_t)qb__joseph_stride(plan->rows), line = (int32_t)qb__joseph_line(plan->most.slices);
+    const int32_t nx = (int32_t)plan->n[0], ny = (int32_t)plan->n[1], from = (int32_t)z0, to = (int32_t)z1;
+    const int32_t add = more;
+    const qb__arg args[] = {QB__MEMORY(plan->scaled), QB__MEMORY(plan->view_records), QB__VALUE(first),
+                            QB__VALUE(views), QB__MEMORY(plan->axes), QB__VALUE(cone), QB__VALUE(columns),
+                            QB__VALUE(rows), QB__VALUE(stride), QB__VALUE(plan->copy[0]),
+                            QB__VALUE(plan->copy[1]), QB__VALUE(plan->copy[2]), QB__VALUE(copy_floats),
+                            QB__VALUE(nx), QB__VALUE(ny), QB__VALUE(from), QB__VALUE(to), QB__VALUE(line),
+                            QB__MEMORY(slab), QB__VALUE(add)};
+    return LAUNCH(plan->back_kernel, queue, ITEMS, args, qb__ceil_div(plan->n[0], GATHER_X), plan->n[1],
+                  qb__ceil_div(z1, GATHER_Z) - z0 / GATHER_Z);
+}
+
+qb_status qb__joseph_adjoint(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t view0,
+                             size_t view1, qb__memory *slab, size_t z0, size_t z1, bool more) {
+    const uint64_t view_floats = plan->columns * qb__joseph_stride(plan->rows);
+    const uint64_t copy_floats = qb__smaller(QB__JOSEPH_VIEWS, plan->views) * view_floats;
+    qb_status status = QB_OK;
+    if (view0 % QB__JOSEPH_VIEWS) return qb__fail(QB_INTERNAL, "a block of views from %zu", view0);
+    for (size_t view = view0; view < view1; view += QB__JOSEPH_VIEWS, more = true) {
+        const size_t count = qb__smaller(QB__JOSEPH_VIEWS, view1 - view), block = view / QB__JOSEPH_VIEWS;
+        QB__TRY(scale(plan, queue, rays, (view - view0) * view_floats, view, count, copy_floats));
+        if (plan->records.views) {
+            QB__TRY(gather(plan, queue, view, count, copy_floats, slab, z0, z1, more));
+            continue;
+        }
+        QB__TRY(add_axis(plan, queue, block, 0, slab, z0, z1, more));
+        QB__TRY(add_axis(plan, queue, block, 1, slab, z0, z1, true));
+    }
+out:
+    return status;
+}

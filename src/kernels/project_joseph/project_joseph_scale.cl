@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Rays times their lengths, for the adjoint. Where the geometry is not upright, each goes into the copy of
+ * its own axis, and zeros into the others': copy[axis] is which one that is, -1 = there is none. */
+#include "project_joseph.clh"
+#define ITEMS 256
+
+KERNEL GROUPS_OF(ITEMS, 1) void project_joseph_scale(GLOBAL const float *RESTRICT rays, ulong rays_at,
+                                                     GLOBAL const float *RESTRICT records, int first_view, int rows,
+                                                     int columns, int stride, int copy_x, int copy_y, int copy_z,
+                                                     ulong copy_floats, float vx, float vy, float vz,
+                                                     GLOBAL float *RESTRICT out) {
+    const int i = (int)group_id(0) * ITEMS + (int)local_id(0), column = (int)group_id(1), row = i - FRONT;
+    const ulong view = group_id(2);
+    if (i >= stride) return;
+    const ulong at = (view * (ulong)columns + (ulong)column) * (ulong)stride + (ulong)i;
+    const bool real = row >= 0 && row < rows;
+    const float value = real ? rays[rays_at + at] : 0.0f;
+#if UPRIGHT
+    GLOBAL const float *fan =
+        records + (((ulong)first_view + view) * (ulong)columns + (ulong)column) * RECORD;
+    out[at] = MUL(value, upright_length(fan, (float)row, vz));
+#else
+    GLOBAL const float *record = records + ((ulong)first_view + view) * RECORD;
+    float2 along[3];
+    for (int j = 0; j < 3; j++) along[j] = component(record, 0, j, (float)column, (float)row);
+    const int axis = axis_of(along);
+    const float scaled = real ? MUL(value, length_of(along, axis, vx, vy, vz)) : 0.0f;
+    if (copy_x >= 0) out[at + (ulong)copy_x * copy_floats] = axis == 0 ? scaled : 0.0f;
+    if (copy_y >= 0) out[at + (ulong)copy_y * copy_floats] = axis == 1 ? scaled : 0.0f;
+    if (copy_z >= 0) out[at + (ulong)copy_z * copy_floats] = axis == 2 ? scaled : 0.0f;
+#endif
+}

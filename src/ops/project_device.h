@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_OPS_PROJECT_DEVICE_H
+#define QB_OPS_PROJECT_DEVICE_H
+
+#include "kernels/project_joseph/project_joseph_device.h"
+#include "planner/device_pick.h"
+
+/* Which device and kernel projects, for whoever does: engines, operators. The problem, its geometry and its grid
+ * are borrowed, and must stay where they are.
+ * kernel: --kernel, NULL = choose within class high. *named: the user insists on it. Release with close, also
+ * after a failure. QB_UNSUPPORTED or, for a device that was named, QB_BAD_ARGUMENT with the reason. */
+qb_status qb__project_pick(qb__device_pick *pick, const qb__joseph_problem *problem, const char *kernel,
+                           const qb_env *env, bool *named);
+
+#endif

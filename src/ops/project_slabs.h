@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_OPS_PROJECT_SLABS_H
+#define QB_OPS_PROJECT_SLABS_H
+
+#include "ops/project_device.h"
+
+/* Projections of volumes in the host's memory on a device: slabs and blocks of views as large as there is room for,
+ * which changes no bit. One call at a time. */
+typedef struct qb__slab_projector {
+    qb__joseph_problem problem;
+    qb__device_pick pick;
+    qb__joseph_most most;
+    qb__queue *queue;
+    qb__joseph_plan *plan;
+    qb__memory *slab, *rays, *plain; /* plain: what passes between the orders */
+} qb__slab_projector;
+
+/* The problem's geometry and grid must stay. QB_NO_MEMORY when there is no room for a slice and a view. Release with
+ * close, also on failure. */
+qb_status qb__slab_projector_open(const qb__joseph_problem *problem, const char *kernel, const qb_env *env,
+                                  qb__slab_projector *p);
+void qb__slab_projector_close(qb__slab_projector *p);
+
+/* As qb_projector_forward and qb_projector_adjoint. */
+qb_status qb__slab_projector_forward(qb__slab_projector *p, const float *volume, size_t first, size_t end,
+                                     const qb_env *env, float *projections);
+qb_status qb__slab_projector_adjoint(qb__slab_projector *p, const float *projections, size_t first, size_t end,
+                                     bool accumulate, const qb_env *env, float *volume);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_OPS_VECTORS_DEVICE_H
+#define QB_OPS_VECTORS_DEVICE_H
+
+#include "kernels/project_joseph/project_joseph_device.h"
+#include "ops/vectors.h"
+
+/* Volumes and projections as vectors on a device: a vector is a qb__memory in the kernels' order, zeros around
+ * it. What ops/vectors.h does goes through hooks; a failure stays in `status` and ends what follows. */
+typedef struct qb__device_vectors {
+    qb__device *device;
+    qb__queue *queue; /* borrowed */
+    qb__joseph_problem problem;
+    qb__program *program;
+    qb__kernel *kernel[QB__VECTOR_JOBS];
+    qb__memory *partial;
+    float *sums; /* of the groups, on the host */
+    size_t groups;
+    struct {
+        qb__memory *memory;
+        qb__vector_kind kind;
+    } made[8]; /* living */
+    int count;
+    qb_status status;
+    char why[512];
+} qb__device_vectors;
+
+/* `vectors` then does its work on the device. Release with destroy, also on failure. */
+qb_status qb__device_vectors_create(qb__device *device, qb__queue *queue, const qb__joseph_problem *problem,
+                                    qb__device_vectors *own, qb__vectors *vectors);
+void qb__device_vectors_destroy(qb__device_vectors *own); /* and all vectors made */
+/* Bytes of a vector; of what create takes. */
+size_t qb__device_vector_bytes(const qb__joseph_problem *problem, qb__vector_kind kind);
+size_t qb__device_vectors_bytes(const qb__joseph_problem *problem);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "planner/device_pick.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "planner/tuning.h"
+
+/* A processor's kernels are compiled in this process where no cache has them, and the compiler gives nothing back:
+ * 132 to 142 MiB measured (PoCL, every family). */
+enum { COMPILER_BYTES = 160 << 20 };
+
+/* ---- which ---- */
+
+qb_status qb__device_pick_open(qb__device_pick *pick, const qb_env *env, bool *named) {
+    *pick = (qb__device_pick){0};
+    *named = qb__device_is_named(env);
+    qb_status status = qb__device_set_open(env, &pick->set);
+    if (status == QB_OK && pick->set.count > 0) pick->device = pick->set.device[0];
+    return status;
+}
+
+const char *qb__device_pick_several(const qb__device_pick *pick, const char *alone) {
+    return pick->set.named && pick->set.count > 1 ? alone : NULL;
+}
+
+/* What lies there and is not used: said once, before it costs time. */
+static void warn_of_files(const qb_env *env) {
+    const char *cache = qb__program_cache_problem();
+    qb__tuning_warn(env);
+    if (*cache) qb__warn(env, "%s", cache);
+}
+
+qb_status qb__device_pick_admit(const qb__device_pick *pick, const char *kernel, const char *why, const qb_env *env,
+                                bool *named) {
+    if (!why && kernel && !qb__kernel_of_device(kernel)) why = "--kernel names one that runs on the CPU only";
+    if (why && !pick->set.named) return qb__fail(QB_UNSUPPORTED, "%s", why);
+    if (why)
+        return qb__fail(QB_BAD_ARGUMENT, "--device %s: %s: leave --device out, or give --device cpu", env->device, why);
+    *named = *named || kernel;
+    warn_of_files(env);
+    return QB_OK;
+}
+
+qb_status qb__device_pick_choose(qb__device_pick *pick, const qb__question *question) {
+    pick->question = *question;
+    pick->question.device = qb__device_info_of(pick->device);
+    qb_status status = qb__choose(&pick->question, &pick->choice);
+    if (status != QB_OK) return status;
+    qb__device_costs_of(pick->question.device, &pick->costs);
+    pick->compiled = qb__programs_noted(pick->device, pick->choice.variant->id);
+    return QB_OK;
+}
+
+void qb__device_pick_close(qb__device_pick *pick) {
+    qb__device_set_close(&pick->set);
+    pick->device = NULL;
+}
+
+/* ---- what it costs ---- */
+
+size_t qb__device_pick_cap(const qb__device_pick *pick, const qb_env *env) {
+    size_t least = SIZE_MAX, free_bytes;
+    if (env && env->max_vram) return env->max_vram;
+    for (int i = 0; i < pick->set.count; i++)
+        if (qb__device_free_bytes(pick->set.device[i], &free_bytes) == QB_OK && free_bytes / 10 * 9 < least)
+            least = free_bytes / 10 * 9;
+    if (least < SIZE_MAX && pick->set.sharing > 1) least /= (size_t)pick->set.sharing;
+    return least;
+}
+
+/* Devices that compute in the host's memory hold theirs of it, too. */
+size_t qb__device_pick_host_bytes(const qb__device_pick *pick, size_t device_bytes) {
+    const qb__device_info *info = qb__device_info_of(pick->device);
+    return (info->in_host_memory ? device_bytes : 0) + (info->is_cpu ? COMPILER_BYTES : 0);
+}
+
+double qb__device_pick_start(const qb__device_pick *pick, int programs) {
+    return pick->costs.start + programs * (pick->compiled ? pick->costs.load : pick->costs.compile);
+}
+
+/* ---- what is said ---- */
+
+typedef struct size_text {
+    char of[32];
+} size_text;
+
+/* In the unit that leaves few digits; `up`: rounded up, so that what is needed suffices as said. */
+static size_text size_text_of(size_t bytes, bool up) {
+    static const struct {
+        double bytes;
+        const char *name;
+    } units[] = {{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}};
+    size_text text;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        double tenths = 10 * (double)bytes / units[i].bytes;
+        if (tenths < 10) continue;
+        snprintf(text.of, sizeof text.of, "%.10g %s", (up ? ceil(tenths) : floor(tenths)) / 10,
+                 units[i].name);
+        return text;
+    }
+    snprintf(text.of, sizeof text.of, "%zu bytes", bytes);
+    return text;
+}
+
+qb_status qb__device_no_room(size_t bytes, const qb__room *cap, const char *what, const char *remedy,
+                             const qb_env *env) {
+    const size_text need = size_text_of(bytes, true);
+    char why[512];
+    if (cap)
+        return qb__fail(QB_NO_MEMORY, "%s %s on the device, and %s may be used: %s%s", what, need.of,
+                        size_text_of(cap->device, false).of, env && env->max_vram ? "a larger --max-vram, " : "",
+                        remedy);
+    snprintf(why, sizeof why, "%s", qb_detail());
+    return qb__fail(QB_NO_MEMORY, "%s %s on the device, which has no room for them (%s): %s", what, need.of, why,
+                    remedy);
+}
+
+void qb__device_pick_tell(const qb__device_pick *pick, const char *more, const qb_env *env) {
+    const qb__device_info *info = qb__device_info_of(pick->device);
+    qb__info(env, "device %s, %s: kernel %s%s", info->spec, info->name, pick->choice.variant->id, more);
+}
+
+void qb__device_pick_describe(const qb__device_pick *pick, size_t device_bytes, cJSON *plan) {
+    const qb__device_info *info = qb__device_info_of(pick->device);
+    const qb__variant *variant = pick->choice.variant;
+    cJSON_AddStringToObject(plan, "kernel", variant->id);
+    cJSON_AddStringToObject(plan, "accuracy", qb_accuracy_name(variant->accuracy));
+    cJSON_AddStringToObject(plan, "device", info->spec);
+    cJSON_AddStringToObject(plan, "device_name", info->name);
+    cJSON_AddNumberToObject(plan, "device_memory_bytes", (double)device_bytes);
+    cJSON_AddItemToObject(plan, "kernel_parameters", qb__parameters_json(variant, pick->choice.values));
+    qb__tell_why(&pick->question, plan);
+}
+
+/* ---- while it runs ---- */
+
+void qb__device_pick_begin(qb__device_pick *pick, const qb_env *env) {
+    if (!pick->set.env) qb__compile_watch(&pick->set, env);
+}
+
+void qb__device_pick_done(qb__device_pick *pick, cJSON *report) {
+    qb__compile_done(&pick->set, report);
+    if (report) qb__programs_note(pick->device, pick->choice.variant->id);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Back-projection of a cone beam: qb fdk. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "cpu/bp_cone/bp_cone.h"
+#include "kernels/bp_cone/bp_cone_device.h"
+#include "planner/variants.h"
+
+QB__TABLE(cpu_rows, qb__bp_cone_variants, .head)
+QB__TABLE(device_rows, qb__bp_cone_device_variants, ->head)
+
+static double updates(const void *problem) {
+    const qb__bp_cone_problem *p = problem;
+    return (double)p->nx * (double)p->ny * (double)p->nz * (double)p->views;
+}
+
+enum { VIEWS = 4, SIDE = 64 };
+
+typedef struct usual_problem {
+    qb__bp_cone_problem problem;
+    double matrix[VIEWS][12];
+    float largest[VIEWS];
+} usual_problem;
+
+/* Four views a quarter turn apart, for what packs them together: w = 1 + (c y - s x) / 200 about the middle. */
+static qb_status usual(void **problem) {
+    static const double c[VIEWS] = {1, 0, -1, 0}, s[VIEWS] = {0, 1, 0, -1};
+    usual_problem *u;
+    *problem = NULL;
+    qb_status status = qb__alloc(1, sizeof *u, &u);
+    if (status != QB_OK) return status;
+    for (int v = 0; v < VIEWS; v++) {
+        const double m = (SIDE - 1) / 2.0, a = -s[v] / 200, b = c[v] / 200, w = 1 - m * (a + b);
+        const double rows[12] = {c[v] + m * a, s[v] + m * b, 0, m * w - m * (c[v] + s[v]),
+                                 m * a,        m * b,        1, m * w - m,
+                                 a,            b,            0, w};
+        memcpy(u->matrix[v], rows, sizeof rows);
+        u->largest[v] = 1;
+    }
+    u->problem = (qb__bp_cone_problem){.views = VIEWS, .columns = SIDE, .rows = SIDE, .nx = SIDE, .ny = SIDE, .nz = SIDE,
+                                       .matrix = (const double(*)[12])u->matrix, .largest = u->largest};
+    *problem = u;
+    return QB_OK;
+}
+
+static qb_status plan(qb__device *device, const qb__variant *row, const void *problem, const int *values) {
+    const qb__bp_cone_device_variant *variant = qb__bp_cone_on_device(row);
+    const qb__bp_cone_problem *p = problem;
+    qb__bp_cone_plan *made = NULL;
+    qb_status status = variant->plan(device, p, (qb__bp_cone_most){p->views, p->rows}, values, &made);
+    if (status == QB_OK) variant->destroy(made);
+    return status;
+}
+
+const qb__operation_row qb__operation_bp_cone = {.whose = "a cone beam's",
+                                                 .verb = "fdk",
+                                                 .does = "back-projects this geometry",
+                                                 .cpu = cpu_rows,
+                                                 .devices = device_rows,
+                                                 .updates = updates,
+                                                 .columns_at = offsetof(qb__bp_cone_problem, columns),
+                                                 .usual = usual,
+                                                 .forget = qb__free,
+                                                 .plan = plan};

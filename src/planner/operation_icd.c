@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Iterative coordinate descent: qb mbir. */
+#include "base/memory.h"
+#include "base/status.h"
+#include "cpu/icd/icd.h"
+#include "kernels/icd/icd_device.h"
+#include "planner/variants.h"
+
+QB__TABLE(cpu_rows, qb__icd_variants, .head)
+QB__TABLE(device_rows, qb__icd_device_variants, .head)
+
+static double updates(const void *problem) {
+    const qb__icd_size *p = problem;
+    return (double)p->views * (double)p->taps * (double)p->pixels;
+}
+
+static qb_status usual(void **problem) {
+    static const qb__icd_size usual = {.views = 360, .columns = 512, .pixels = 205887, .taps = 3};
+    qb__icd_size *own;
+    qb_status status = qb__alloc(1, sizeof *own, &own);
+    if (status == QB_OK) *own = usual;
+    *problem = status == QB_OK ? own : NULL;
+    return status;
+}
+
+/* Two slices that are neighbours, with weights. */
+static qb_status plan(qb__device *device, const qb__variant *row, const void *problem, const int *values) {
+    enum { VIEWS = 48, SIDE = 64, ROW = SIDE + 2 };
+    (void)problem; /* says how large it is, not what */
+    double *line;
+    float *shape;
+    uint8_t *inside;
+    qb__icd_on_device *made = NULL;
+    qb_status status = qb__alloc(3 * VIEWS, sizeof *line, &line);
+    if (status == QB_OK) status = qb__alloc(VIEWS, sizeof *shape, &shape); else shape = NULL;
+    if (status == QB_OK) status = qb__alloc(ROW * ROW, 1, &inside); else inside = NULL;
+    if (status != QB_OK) goto out;
+    for (int v = 0; v < VIEWS; v++) {
+        line[v] = 1;
+        line[2 * VIEWS + v] = 0;
+    }
+    for (size_t i = 0; i < (size_t)SIDE * SIDE; i++) inside[(i / SIDE + 1) * ROW + i % SIDE + 1] = 1;
+    const qb__icd_problem slice = {
+        .shadows = {VIEWS, VIEWS, SIDE, 3, line, line + VIEWS, line + 2 * VIEWS, shape, shape, shape, shape, 1},
+        .nx = SIDE, .ny = SIDE, .inside = inside, .prior = {1.2, 2, 1, 1, 0.1, 0.1, 0.1}};
+    const qb__icd_ask ask = {.problem = &slice, .slices = 2, .all = 2, .joined = true, .weighted = true};
+    status = qb__icd_device_of(row)->create(device, &ask, values, &made);
+    qb__icd_device_of(row)->destroy(made);
+out:
+    qb__free(line);
+    qb__free(shape);
+    qb__free(inside);
+    return status;
+}
+
+const qb__operation_row qb__operation_icd = {.whose = "for iterative coordinate descent",
+                                             .verb = "mbir",
+                                             .does = "descends",
+                                             .cpu = cpu_rows,
+                                             .devices = device_rows,
+                                             .updates = updates,
+                                             .columns_at = offsetof(qb__icd_size, columns),
+                                             .usual = usual,
+                                             .forget = qb__free,
+                                             .plan = plan};

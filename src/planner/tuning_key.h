@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PLANNER_TUNING_KEY_H
+#define QB_PLANNER_TUNING_KEY_H
+
+#include <stddef.h>
+
+#include "base/variant.h"
+
+/* What was measured of what: a row of the user's file, and of what is shipped. */
+typedef struct qb__tuning_key {
+    const char *device;     /* its name */
+    const char *variant;    /* "bp_parallel_linear.alu" */
+    size_t slices, columns; /* classes: rounded up to a power of two, slices at most 128 */
+} qb__tuning_key;
+
+enum { QB__TUNING_VALUES = QB__PARAMETERS_MAX};
+
+typedef struct qb__tuning_entry {
+    int values[QB__TUNING_VALUES];
+    double giga_updates; /* a second */
+} qb__tuning_entry;
+
+#endif

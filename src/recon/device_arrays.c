@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "recon/device_arrays.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/scan.h"
+#include "io/tensor_stack.h"
+
+/* ---- which ---- */
+
+qb_status qb__device_pick_near(qb_scan *scan, const qb_env *env, qb__device_pick *pick, bool *named) {
+    const qb__tensor_device *array = qb__scan_on_device(scan);
+    const char *asked = env ? env->device : NULL;
+    if (!array || (asked && strcmp(asked, "auto") != 0)) return qb__device_pick_open(pick, env, named);
+    char spec[24];
+    qb_env there = qb__env_whole(env);
+    snprintf(spec, sizeof spec, "cuda:%d", qb__tensor_of(array)->given.device);
+    there.device = spec;
+    qb_status status = qb__device_pick_open(pick, &there, named);
+    *named = pick->set.named = false;
+    return status;
+}
+
+qb__tensor_device *qb__device_array_on(qb__tensor_device *array, const qb__device *device) {
+    return array && qb__tensor_device_is(array, device) ? array : NULL;
+}
+
+qb__tensor_device *qb__projections_on(qb_scan *scan, const qb__device *device) {
+    return qb__device_array_on(qb__scan_on_device(scan), device);
+}
+
+/* float32 slices go where they belong as they are; observers look at what the host sees. */
+static bool result_stays(const qb__running *run) {
+    return !qb__volume_converts(run->volume) && !qb__observed(run->volume->options);
+}
+
+qb_status qb__device_arrays_attach(qb__device_arrays *arrays, qb__tensor_device *from, const qb__device *device,
+                                   qb__queue *up, qb__queue *down, const qb__running *run) {
+    qb_status status = QB_OK;
+    arrays->from = from;
+    arrays->to = result_stays(run) ? qb__device_array_on(qb__tensor_device_written(run->volume->writer), device) : NULL;
+    if (arrays->from) QB__TRY(qb__tensor_device_await(arrays->from, up));
+    if (arrays->to) QB__TRY(qb__tensor_device_await(arrays->to, down));
+    *run->taken = arrays->from != NULL;
+    run->volume->in_place = arrays->to != NULL;
+out:
+    return status;
+}
+
+void qb__device_arrays_detach(qb__device_arrays *arrays, const qb__running *run) {
+    run->volume->in_place = *run->taken = false;
+    *arrays = (qb__device_arrays){0};
+}
+
+/* ---- the volume ---- */
+
+qb_status qb__device_arrays_put(const qb__device_arrays *arrays, qb__queue *down, const qb__memory *slab, size_t first,
+                                size_t count, const size_t *n) {
+    const qb__tensor *t = qb__tensor_of(arrays->to);
+    const qb__tensor_block block = {.first = (ptrdiff_t)first * t->stride[0],
+                                    .count = {count, n[1], n[0]},
+                                    .stride = {t->stride[0], t->stride[1], t->stride[2]},
+                                    .other = {(ptrdiff_t)(n[0] * n[1]), (ptrdiff_t)n[0], 1}};
+    return qb__tensor_device_put(arrays->to, down, &block, slab, 0);
+}
+
+/* ---- slots ---- */
+
+static qb_status create_token(void *self, size_t bytes, void **slot) {
+    (void)self, (void)bytes;
+    return qb__alloc(1, 1, slot);
+}
+
+static void destroy_token(void *self, void *slot) {
+    (void)self;
+    qb__free(slot);
+}
+
+const qb__slot_maker qb__token_slots = {NULL, create_token, destroy_token};

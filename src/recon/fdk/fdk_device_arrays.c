@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Projections that are in the device's memory already: no way through the host. */
+#include "base/status.h"
+#include "io/scan.h"
+#include "recon/fdk/fdk_device.h"
+
+qb__tensor_device *qb__fdk_gpu_has(const qb__fdk_gpu *gpu) {
+    return gpu->beside ? NULL : qb__projections_on(gpu->fdk->scan, gpu->pick.device);
+}
+
+/* Each range of views on its own, as a file is read: [view][row][column]. */
+qb_status qb__fdk_gpu_take(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, qb__memory *raw) {
+    const qb__fdk *fdk = gpu->fdk;
+    const size_t rows = qb__fdk_raw_rows(p), range = p->view1 - p->view0, columns = fdk->info->columns;
+    qb_status status = QB_OK;
+    for (size_t i = 0; i < p->turns && status == QB_OK; i++) {
+        ptrdiff_t stride[3];
+        const size_t view = qb__fdk_piece_view(fdk, p, i * range);
+        const ptrdiff_t first = qb__scan_place(fdk->scan, view, p->need->raw.first, stride);
+        const qb__tensor_block block = {first,
+                                        {range, rows, columns},
+                                        {stride[0], stride[1], stride[2]},
+                                        {(ptrdiff_t)(rows * columns), (ptrdiff_t)columns, 1}};
+        status = qb__tensor_device_take(gpu->arrays.from, gpu->up, &block, raw,
+                                        i * range * rows * qb__fdk_raw_row(fdk));
+    }
+    return status;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* The filter stage of a cone beam on the device, by the kernels of parallel rows: raw numbers to line integrals,
+ * times their pixels' weights, filtered. What a pixel weighs is its cosine, which on a circle depends on its place
+ * on the detector, times its share of the ray, which over a short scan depends on the view and, of an upright
+ * detector, the column:
+ *   q(view, row, column) = ramp of (share[row][column] * view_share[view][column] * line integral) */
+#include "base/memory.h"
+#include "base/status.h"
+#include "recon/fdk/fdk_device.h"
+
+static bool by_view(const qb__fdk *fdk) { return !fdk->same_weights; }
+
+const char *qb__fdk_gpu_unfit(const qb__fdk *fdk) {
+    if (fdk->resampled) return "views are resampled on the CPU";
+    if (!fdk->circular) return "off an exact circle each view has weights of its own";
+    if (by_view(fdk) && !fdk->weights.upright) return "a leaning detector has weights of its own in each view";
+    return NULL;
+}
+
+/* Values of the two tables. */
+static size_t pixels_of(size_t rows, const qb__fdk *fdk) { return rows * fdk->info->columns; }
+static size_t shares_of(const qb__fdk *fdk) { return by_view(fdk) ? fdk->info->views * fdk->info->columns : 0; }
+
+size_t qb__fdk_gpu_filter_tables(const qb__fdk *fdk) {
+    return (pixels_of(fdk->info->rows, fdk) + shares_of(fdk) + fdk->info->views) * sizeof(float);
+}
+
+size_t qb__fdk_gpu_filter_bytes(const qb__fdk_gpu *gpu) {
+    const qb__fdk *fdk = gpu->fdk;
+    qb__filter_spectrum spectrum;
+    qb__filter_describe(fdk->filter, &spectrum);
+    return qb__fdk_gpu_filter_tables(fdk) + qb__device_filter_forecast(qb__device_info_of(gpu->pick.device), &spectrum,
+                                                                       QB__FILTER_AUTO, fdk->info->views, fdk->info->rows);
+}
+
+/* ---- tables ---- */
+
+typedef struct tables {
+    float *views, *pixel, *share; /* share: NULL where all views have the same */
+} tables;
+
+static void drop(tables *t) {
+    qb__free(t->views);
+    qb__free(t->pixel);
+    qb__free(t->share);
+}
+
+/* Parker's share depends on the view: the pixel keeps its cosine alone, which comes with the 1/2 of a full turn. */
+static qb_status split_shares(const qb__fdk *fdk, size_t pixels, tables *t) {
+    const qb_geometry *g = fdk->geometry;
+    qb_status status = qb__alloc(shares_of(fdk), sizeof *t->share, &t->share);
+    if (status != QB_OK) return status;
+    for (size_t i = 0; i < pixels; i++) t->pixel[i] *= 2;
+    for (size_t v = 0; v < g->views; v++)
+        for (size_t c = 0; c < g->columns; c++)
+            t->share[v * g->columns + c] = (float)qb__cone_redundancy(
+                &fdk->weights, v, qb__cone_fan_angle(&g->view[v], (double)c, 0));
+    return QB_OK;
+}
+
+static qb_status make_tables(const qb__fdk *fdk, size_t row0, size_t rows, tables *t) {
+    qb__cone_weights weights = fdk->weights;
+    const double hu = fdk->options->hu > 0 ? 1000.0 / fdk->options->hu : 1.0;
+    qb_status status;
+    QB__TRY(qb__alloc(fdk->info->views, sizeof *t->views, &t->views));
+    QB__TRY(qb__alloc(pixels_of(rows, fdk), sizeof *t->pixel, &t->pixel));
+    for (size_t v = 0; v < fdk->info->views; v++) t->views[v] = (float)(fdk->weights.view[v] * hu);
+    if (by_view(fdk)) weights.kind = QB_REDUNDANCY_NONE;
+    qb__cone_pixel_weights(fdk->geometry, &weights, 0, row0, row0 + rows, t->pixel);
+    if (by_view(fdk)) QB__TRY(split_shares(fdk, pixels_of(rows, fdk), t));
+out:
+    return status;
+}
+
+/* ---- life ---- */
+
+qb_status qb__fdk_gpu_filter_open(qb__fdk_gpu *gpu) {
+    const qb__fdk *fdk = gpu->fdk;
+    const qb__prep *steps = qb__prepare_steps(gpu->run->prepare);
+    tables t = {0};
+    qb__filter_spectrum spectrum;
+    qb_status status;
+    gpu->first_row = qb__prepare_first_row(gpu->run->prepare);
+    const size_t rows = qb__prepare_rows_held(gpu->run->prepare);
+    QB__TRY(make_tables(fdk, gpu->first_row, rows, &t));
+    qb__device_prep prep = {.quantity = steps->quantity,
+                            .dtype = steps->dtype,
+                            .views = fdk->info->views,
+                            .weights = t.views,
+                            .air = steps->air,
+                            .rows = rows,
+                            .dark = steps->dark,
+                            .gain = steps->gain,
+                            .floor = steps->floor,
+                            .share = t.pixel,
+                            .share_rows = true,
+                            .view_share = t.share,
+                            .columns = fdk->info->columns,
+                            .before = fdk->weights.before};
+    qb__prep_define(steps, &prep.steps);
+    qb__filter_describe(fdk->filter, &spectrum);
+    QB__TRY(qb__queue_create(gpu->pick.device, &gpu->filtering));
+    QB__TRY(qb__device_filter_create(gpu->pick.device, &spectrum, &prep, QB__FILTER_AUTO, &gpu->on_device));
+out:
+    drop(&t);
+    return status;
+}
+
+void qb__fdk_gpu_filter_close(qb__fdk_gpu *gpu) {
+    qb__queue_destroy(gpu->filtering);
+    qb__device_filter_destroy(gpu->on_device);
+    gpu->filtering = NULL;
+    gpu->on_device = NULL;
+}
+
+/* ---- a block ---- */
+
+qb_status qb__fdk_gpu_filter_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, qb__memory *raw, qb__memory *out) {
+    const qb__fdk *fdk = gpu->fdk;
+    const size_t rows = p->need->rows.r1 - p->need->rows.r0, range = p->view1 - p->view0;
+    const size_t columns = fdk->info->columns, width = fdk->width;
+    qb_status status = QB_OK;
+    for (size_t i = 0; i < p->turns && status == QB_OK; i++) {
+        const size_t view = qb__fdk_piece_view(fdk, p, i * range), before = i * range * rows;
+        const qb__device_rows from = {raw, before * qb__fdk_raw_row(fdk), rows * columns, columns};
+        const qb__device_rows to = {out, before * width * sizeof(float), rows * width, width};
+        status = qb__device_filter_run(gpu->on_device, gpu->filtering, &from, view, view + range, (unsigned)rows,
+                                       p->need->rows.r0 - gpu->first_row, 1, &to);
+    }
+    return status;
+}
+
+/* What slabs share is prepared, and counted, for each, as by the CPU. */
+qb_status qb__fdk_gpu_filter_count(const qb__fdk_gpu *gpu, qb__prep_counts *counts) {
+    const qb__fdk *fdk = gpu->fdk;
+    qb__device_filter_counts found;
+    qb_status status = qb__device_filter_found(gpu->on_device, gpu->filtering, &found);
+    if (status != QB_OK) return status;
+    counts->clamped += found.clamped;
+    counts->not_finite += found.not_finite;
+    counts->dead += found.dead;
+    for (size_t slab = 0; slab < fdk->cut.slabs; slab++) {
+        const qb__bp_cone_window *w = &fdk->window[slab].rows;
+        counts->values += (uint64_t)(w->r1 - w->r0) * fdk->info->views * fdk->info->columns;
+    }
+    return QB_OK;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* What the engines of the iterative methods share: blocks of views are prepared into one buffer of all line
+ * integrals, a solver is run on them, and what it says of its way goes into the report. */
+#include "base/memory.h"
+#include "base/status.h"
+#include "recon/iterative/iterative.h"
+
+enum { READ_VIEWS = 16, MANY_VIEWS = 64 };
+
+/* ---- reading: blocks of views, all rows ---- */
+
+static size_t raw_view(const qb__iterative *it) {
+    return it->info->rows * it->info->columns * qb_dtype_size(it->info->dtype);
+}
+
+static size_t first_view(const qb__iterative *it, size_t chunk) { return it->cut.view0 + chunk * it->cut.views; }
+
+static size_t end_view(const qb__iterative *it, size_t chunk) {
+    return qb__smaller(first_view(it, chunk) + it->cut.views, it->cut.view1);
+}
+
+static size_t read_tasks(void *self, size_t chunk) {
+    if (qb__iterative_views(self, &((const qb__iterative *)self)->cut) == 0) return 0;
+    return qb__ceil_div(end_view(self, chunk) - first_view(self, chunk), READ_VIEWS);
+}
+
+static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in,
+                          void *out) {
+    (void)worker, (void)in;
+    const qb__iterative *it = self;
+    const size_t first = first_view(it, chunk) + task * READ_VIEWS;
+    const size_t end = qb__smaller(first + READ_VIEWS, end_view(it, chunk));
+    return qb_scan_read(it->scan, first, end, 0, it->info->rows,
+                        (char *)out + task * READ_VIEWS * raw_view(it));
+}
+
+int qb__iterative_stages(void *plan, const qb__cut *cut, qb__stage *stages) {
+    stages[0] = (qb__stage){.name = "read",
+                            .self = plan,
+                            .blocking = true,
+                            .slots = cut->slots,
+                            .slot_bytes = cut->views * raw_view(plan),
+                            .tasks = read_tasks,
+                            .run = read_run};
+    return 1;
+}
+
+qb_status qb__iterative_open(void *plan, const qb__cut *cut) {
+    ((qb__iterative *)plan)->cut = *cut;
+    return QB_OK;
+}
+
+/* ---- preparation ---- */
+
+static size_t prepare_tasks(void *self, size_t chunk) {
+    const qb__iterative *it = ((const qb__iterative_run *)self)->it;
+    return qb__iterative_views(it, &it->cut) ? end_view(it, chunk) - first_view(it, chunk) : 0;
+}
+
+static qb_status prepare_run(void *self, size_t chunk, size_t task, int worker, const void *in,
+                             void *out) {
+    const qb__iterative_run *r = self;
+    const qb__iterative *it = r->it;
+    const size_t view = first_view(it, chunk) + task, rows = it->info->rows;
+    qb__prepare_view(r->run->prepare, view, 0, rows, (const char *)in + task * raw_view(it),
+                     (float *)out + (view - it->cut.view0) * rows * it->info->columns, &r->run->counts[worker]);
+    return QB_OK;
+}
+
+qb__stage qb__iterative_prepare_stage(qb__iterative_run *r, const qb__cut *cut) {
+    return (qb__stage){.name = "prepare",
+                       .self = r,
+                       .slots = 1,
+                       .gather = cut->blocks,
+                       .slot_bytes = qb__iterative_lines(r->it, cut) * sizeof(float),
+                       .forecast = (double)qb__iterative_lines(r->it, cut) / (double)cut->blocks / QB__PREPARED,
+                       .tasks = prepare_tasks,
+                       .run = prepare_run};
+}
+
+/* ---- the cut: all of the volume, blocks of views are only read ---- */
+
+static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
+    (void)cut;
+    const qb__iterative *it = ((const qb__iterative_run *)state)->it;
+    if (before == 0) return qb__smaller(MANY_VIEWS, qb__ceil_div(it->info->views, it->ranks));
+    return before / 2;
+}
+
+qb__cut_space qb__iterative_space(const qb__iterative_run *r, qb__room cap) {
+    const qb__iterative *it = r->it;
+    return (qb__cut_space){.slices = it->grid.n[2],
+                           .views = it->info->views,
+                           .layers = {.thickness = 1},
+                           .most = it->grid.n[2],
+                           .thinner = qb__thinner_never,
+                           .views_after = views_after,
+                           .engine = r,
+                           .cap = cap,
+                           .views_stream = true};
+}
+
+/* ---- iterations ---- */
+
+qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
+                              void *volume) {
+    const qb_iterative_options *o = r->it->options;
+    const qb__solve_options options = {o->iterations, o->tolerance, o->relaxation, o->nonneg};
+    qb__free(r->solved.trace);
+    qb_status status = qb__alloc((size_t)o->iterations, sizeof *r->solved.trace, &r->solved.trace);
+    if (status != QB_OK) return status;
+    return r->it->solver->run(a, &options, vectors, r->run->env, data, volume, &r->solved);
+}
+
+qb_status qb__iterative_report(const qb__iterative_run *r, cJSON *report, qb__prep_counts *counts) {
+    (void)counts; /* the CPU prepared */
+    const qb__solved *solved = &r->solved;
+    if (!report) return QB_OK;
+    cJSON *json = cJSON_AddObjectToObject(report, "convergence");
+    cJSON *residual = cJSON_CreateArray(), *change = cJSON_CreateArray();
+    cJSON_AddNumberToObject(json, "iterations", solved->iterations);
+    cJSON_AddStringToObject(json, "stopped", solved->stopped);
+    for (int i = 0; i < solved->iterations; i++) {
+        cJSON_AddItemToArray(residual, cJSON_CreateNumber(solved->trace[i].residual));
+        cJSON_AddItemToArray(change, cJSON_CreateNumber(solved->trace[i].change));
+    }
+    cJSON_AddItemToObject(json, "residual", residual);
+    cJSON_AddItemToObject(json, "change", change);
+    return QB_OK;
+}
+
+void qb__iterative_forget(qb__iterative_run *r) {
+    qb__free(r->solved.trace);
+    qb__free(r->numbers);
+    qb__free(r->come);
+    qb__free(r->gone);
+    qb__free(r->parts);
+    r->solved = (qb__solved){0};
+    r->numbers = NULL, r->come = r->gone = NULL, r->parts = NULL;
+    r->run = NULL;
+}

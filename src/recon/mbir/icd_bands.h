@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_MBIR_ICD_BANDS_H
+#define QB_RECON_MBIR_ICD_BANDS_H
+
+#include "recon/mbir/icd_stack.h"
+
+/* A few slices, one after another, each by all threads: PSV-ICD (Algorithm 2 of Wang et al., PPoPP 2017). The first turn
+ * goes through all SuperVoxels; each one after it through the fifth that moved most when they were last visited, and
+ * then through a fifth drawn at random.
+ *
+ * SuperVoxels are taken by the colours of a checkerboard of four, so that no two that are neighbours move together, and
+ * of a colour so many at a time, in the order drawn, as qb__icd_few_at_once() says: all of these start from one error sinogram, and
+ * what they did to it is added in their order. That is a number of the slice's, not of the machine's: bits do not depend
+ * on threads, nor on how they meet, and nothing is locked. Made in icd_bands.c, filled in icd_bands_start.c, turned in
+ * icd_bands_turn.c. */
+enum { QB__ICD_AT_ONCE = 16 }; /* SuperVoxels of a batch, at most */
+
+typedef struct qb__icd_supervoxel {
+    size_t first, count; /* of its pixels */
+    double x, y;         /* its middle, in voxels */
+    int colour;
+} qb__icd_supervoxel;
+
+typedef enum qb__icd_pass { QB__BANDS_UPDATE, QB__BANDS_BACK, QB__BANDS_CURVE, QB__BANDS_SUBTRACT } qb__icd_pass;
+
+/* Where what is done to a SuperVoxel is done. */
+typedef struct qb__icd_slot {
+    float *error;   /* [stride][width] */
+    int32_t *start; /* [stride] of a row of data, its first column */
+    float *at;      /* [stride] */
+    qb__icd_band_moved moved;
+} qb__icd_slot;
+
+typedef struct qb__icd_ranked {
+    double amount;
+    size_t index;
+} qb__icd_ranked;
+
+typedef struct qb__icd_single {
+    float *error, *weight; /* w (y - A x) and w: [view][row]; 0 in the margins */
+    qb__icd_slice image;
+    double *amount;        /* [supervoxel] by which it moved when it was visited last */
+} qb__icd_single;
+
+typedef struct qb__icd_few {
+    qb__icd_settings settings;
+    const qb__system_matrix *matrix;
+    const qb__icd_variant *variant;
+    qb__icd_problem problem;
+    qb__icd_bands bands;
+    qb__pool *pool;
+    size_t slices, row, pixel_count, count, batch; /* count: of SuperVoxels */
+    float *shapes;                                 /* of bands: ax, ay, rise, bend */
+    uint8_t *inside;
+    uint32_t *pixels; /* inside, SuperVoxel by SuperVoxel */
+    qb__icd_supervoxel *supervoxel;
+    qb__icd_single *single; /* [slices] */
+    float *block;           /* all that slices have */
+    qb__icd_slot *slot;     /* [batch] */
+    float *slots;           /* all errors of them */
+    float **weight;         /* [thread] [stride][width] */
+    char **scratch;         /* [thread] */
+    size_t *order;          /* [count] */
+    qb__icd_ranked *ranked; /* [count] */
+    double *cost;           /* [views + count] */
+    /* of the pass in hand */
+    qb__icd_single *now;
+    const size_t *list; /* of the batch */
+    size_t listed;
+    qb__icd_pass pass;
+    qb__icd_band_moved moved;
+    bool skip;
+    const qb_env *env;
+} qb__icd_few;
+
+/* SuperVoxels of a batch: so few that, of the voxels of a ray, hardly any move together. */
+size_t qb__icd_few_at_once(size_t nx, size_t ny);
+size_t qb__icd_few_bytes(const qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices, int threads);
+/* As qb__icd_stack_create. */
+qb_status qb__icd_few_create(const qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
+                             qb__pool *pool, qb__icd_stack **stack);
+/* As qb__icd_worker's; `self` is a qb__icd_few. */
+qb_status qb__icd_few_start(void *self, const qb__icd_given *given);
+void qb__icd_few_destroy(void *self);
+extern const qb__icd_worker qb__icd_few_on_cpu;
+
+/* `pass` of these SuperVoxels of s->now, colour by colour. */
+void qb__icd_few_sweep(qb__icd_few *s, const size_t *list, size_t count);
+/* 0 .. count - 1, drawn anew. */
+void qb__icd_few_shuffle(qb__icd_few *s, uint64_t number);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_MBIR_MBIR_COST_H
+#define QB_RECON_MBIR_MBIR_COST_H
+
+#include "recon/mbir/mbir.h"
+
+/* Seconds of a descent on the CPU, by the rates of planner/rates.h: of making a matrix that is kept, once; of
+ * the start and of an equit of a slab. An equit of slices that know of each other takes turns: not all
+ * threads have a group (icd_stack.h). */
+typedef struct qb__mbir_cost {
+    double matrix, start, equit;
+} qb__mbir_cost;
+qb__mbir_cost qb__mbir_cost_of(const qb__mbir *m, qb_mbir_matrix kind, size_t slices, int threads);
+
+/* That forecasts count on: as many as were asked for, or fewer where the change is to end it. */
+double qb__mbir_equits(const qb__mbir *m);
+
+#endif

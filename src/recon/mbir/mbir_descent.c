@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* What a model-based reconstruction does whoever descends: a slab is prepared as a whole, then it descends. */
+#include "recon/mbir/mbir_descent.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/comm.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "job/describe.h"
+#include "quickbeam/io.h"
+#include "quickbeam/version.h"
+
+enum { READ_VIEWS = 64 };
+
+/* ---- reading ---- */
+
+static size_t chunk_first(const qb__mbir *m, size_t chunk) { return m->cut.first + chunk * m->cut.slices; }
+
+void qb__mbir_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1) {
+    const qb__mbir *m = plan;
+    *row0 = m->first_row + first;
+    *row1 = *row0 + count;
+}
+
+size_t qb__mbir_chunk_slices(const qb__mbir *m, size_t chunk) {
+    return qb__smaller(m->cut.slices, m->cut.count - chunk * m->cut.slices);
+}
+
+static size_t raw_row(const qb__mbir *m) {
+    return m->info->columns * qb_dtype_size(m->info->dtype);
+}
+
+static size_t read_tasks(void *self, size_t chunk) {
+    (void)chunk;
+    return qb__ceil_div(((const qb__mbir *)self)->info->views, READ_VIEWS);
+}
+
+static qb_status read_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
+    (void)worker, (void)in;
+    const qb__mbir *m = self;
+    const size_t first = task * READ_VIEWS, row = m->first_row + chunk_first(m, chunk);
+    const size_t slices = qb__mbir_chunk_slices(m, chunk);
+    return qb_scan_read(m->scan, first, qb__smaller(first + READ_VIEWS, m->info->views), row,
+                        row + slices, (char *)out + first * slices * raw_row(m));
+}
+
+int qb__mbir_stages(void *plan, const qb__cut *cut, qb__stage *stages) {
+    const qb__mbir *m = plan;
+    const size_t slice = m->info->views * raw_row(m);
+    stages[0] = (qb__stage){.name = "read",
+                            .self = plan,
+                            .blocking = true,
+                            .slots = cut->slots,
+                            .slot_bytes = cut->slices * slice,
+                            .last_bytes = qb__cut_last(cut, cut->count) * slice,
+                            .tasks = read_tasks,
+                            .run = read_run};
+    return 1;
+}
+
+qb_status qb__mbir_open(void *plan, const qb__cut *cut) {
+    ((qb__mbir *)plan)->cut = *cut;
+    return QB_OK;
+}
+
+/* ---- preparation ---- */
+
+static size_t prepare_tasks(void *self, size_t chunk) {
+    (void)chunk;
+    return ((const qb__mbir_descent *)self)->m->info->views;
+}
+
+static qb_status prepare_run(void *self, size_t chunk, size_t view, int worker, const void *in, void *out) {
+    const qb__mbir_descent *d = self;
+    const qb__mbir *m = d->m;
+    const size_t slices = qb__mbir_chunk_slices(m, chunk);
+    qb__prepare_view(d->run->prepare, view, m->first_row + chunk_first(m, chunk), slices,
+                     (const char *)in + view * slices * raw_row(m), (float *)out + view * slices * m->info->columns,
+                     &d->run->counts[worker]);
+    return QB_OK;
+}
+
+/* ---- weights of a file ---- */
+
+static size_t weight_rows(const qb__mbir *m, size_t slices) {
+    return m->weights_file ? m->info->views * slices * m->info->columns : 0;
+}
+
+void qb__mbir_weights(const qb__mbir *m, size_t row, size_t slices, float *out) {
+    const qb_scan_info *info = m->info;
+    const float *all = m->weights.data;
+    for (size_t view = 0; view < info->views; view++)
+        memcpy(out + view * slices * info->columns, all + (view * info->rows + row) * info->columns,
+               slices * info->columns * sizeof *out);
+}
+
+/* With what the data say. */
+static qb__icd_settings settings_of(const qb__mbir *m) {
+    qb__icd_settings settings = m->settings;
+    settings.prior.sigma = m->proximal ? m->sigmas.p : m->sigmas.x;
+    settings.sigma_y = m->sigmas.y;
+    return settings;
+}
+
+/* ---- descending ---- */
+
+static void note_slab(qb__mbir_descent *d, size_t first, const qb__checkpoint_slab *of) {
+    cJSON *slab = cJSON_CreateObject();
+    cJSON *equits = cJSON_AddArrayToObject(slab, "equits"), *change = cJSON_AddArrayToObject(slab, "change"),
+          *cost = cJSON_AddArrayToObject(slab, "cost");
+    cJSON_AddNumberToObject(slab, "first_slice", (double)first);
+    cJSON_AddNumberToObject(slab, "slices", (double)of->slices);
+    cJSON_AddStringToObject(slab, "stopped", of->stopped ? of->stopped : "early");
+    for (int i = 0; i < of->turns; i++) {
+        cJSON_AddItemToArray(equits, cJSON_CreateNumber(d->trace[i].equits));
+        cJSON_AddItemToArray(change, cJSON_CreateNumber(d->trace[i].change));
+        cJSON_AddItemToArray(cost, cJSON_CreateNumber(d->trace[i].cost));
+    }
+    cJSON_AddItemToArray(d->slabs, slab);
+}
+
+/* What must be the same for a checkpoint to go on: options, what the data said, and the data. */
+static qb_status tell_job(const qb__mbir_descent *d, const qb__checkpoint_slab *slab, const void *lines, char **text) {
+    static const char *const free_to_change[] = {"resume", "checkpoint", "matrix-cache"};
+    const qb__mbir *m = d->m;
+    const size_t data = m->info->views * slab->slices * m->info->columns * sizeof(float);
+    cJSON *json = cJSON_CreateObject();
+    char hash[20];
+    cJSON_AddStringToObject(json, "version", qb_version());
+    cJSON_AddStringToObject(json, "engine", d->engine);
+    cJSON_AddStringToObject(json, "kernel", d->kernel);
+    qb__describe_options(json, qb_mbir_params, m->options);
+    for (size_t i = 0; i < 3; i++)
+        cJSON_DeleteItemFromObject(cJSON_GetObjectItem(json, "options"), free_to_change[i]);
+    cJSON_AddNumberToObject(json, "slices", (double)slab->slices);
+    cJSON_AddNumberToObject(json, "pixel", m->pixel);
+    cJSON_AddNumberToObject(json, "column", m->center);
+    cJSON_AddNumberToObject(json, m->proximal ? "sigma_p" : "sigma_x", m->proximal ? m->sigmas.p : m->sigmas.x);
+    cJSON_AddNumberToObject(json, "sigma_y", m->sigmas.y);
+    uint64_t sum = qb__hash(m->info->angles, m->info->views * sizeof *m->info->angles, 0);
+    sum = qb__hash(lines, data, sum);
+    if (m->weights_file) sum = qb__hash(d->some, data, sum);
+    for (int i = 0; i < QB__MBIR_IMAGES; i++)
+        if (m->image[i].data.data)
+            sum = qb__hash(qb__mbir_image_at(m, &m->image[i], slab->first - m->first_row), slab->slices * slab->image * sizeof(float), sum);
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)sum);
+    cJSON_AddStringToObject(json, "data", hash);
+    return qb__json_text(json, "a checkpoint's job", text);
+}
+
+typedef struct turning {
+    qb__mbir_descent *d;
+    qb__checkpoint_slab *slab;
+} turning;
+
+static bool turned(void *self, const qb__icd_stack *stack, const qb__icd_trace *trace) {
+    const turning *t = self;
+    (void)stack;
+    t->slab->turns = (int)(trace - t->d->trace) + 1;
+    qb__checkpoint_turned(&t->d->m->keep, t->slab);
+    return false;
+}
+
+/* From the start, or from where a checkpoint is. */
+static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool resumed, const float *lines) {
+    qb__mbir *m = d->m;
+    const size_t first = slab->first - m->first_row;
+    const qb__icd_given given = {.lines = lines,
+                                 .weights = d->some,
+                                 .toward = qb__mbir_image_at(m, &m->image[QB__MBIR_TOWARD], first),
+                                 .images = resumed ? NULL : qb__mbir_image_at(m, m->begins_with, first),
+                                 .filter = resumed ? NULL : m->filter,
+                                 .theta = m->theta,
+                                 .constant = resumed ? 0 : m->constant};
+    turning t = {d, slab};
+    const qb__icd_watch watch = {turned, &t};
+    qb_status status;
+    QB__TRY(d->stack(d, slab->slices, &slab->stack));
+    QB__TRY(qb__icd_stack_start(slab->stack, &given));
+    if (resumed) QB__TRY(qb__checkpoint_load(&m->keep, slab));
+    QB__TRY(qb__icd_stack_run(slab->stack, &d->env, &watch, d->trace, &slab->turns, &slab->stopped));
+out:
+    return status;
+}
+
+static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
+    (void)task, (void)worker;
+    qb__mbir_descent *d = self;
+    qb__mbir *m = d->m;
+    qb__checkpoint_slab slab = {.first = m->first_row + chunk_first(m, chunk),
+                                .slices = qb__mbir_chunk_slices(m, chunk),
+                                .image = m->grid.n[0] * m->grid.n[1],
+                                .trace = d->trace,
+                                .most = qb__icd_turns(m->settings.equits)};
+    const float scale = m->options->hu > 0 ? (float)(1000 / m->options->hu) : 1;
+    qb__checkpoint_found found;
+    char *job = NULL;
+    qb_status status;
+    if (m->weights_file) qb__mbir_weights(m, slab.first, slab.slices, d->some);
+    QB__TRY(tell_job(d, &slab, in, &job));
+    slab.job = job;
+    QB__TRY(qb__checkpoint_look(&m->keep, &slab, &found));
+    if (found == QB__FOUND_DONE) {
+        slab.images = out;
+        QB__TRY(qb__checkpoint_load(&m->keep, &slab));
+    } else {
+        QB__TRY(descend(d, &slab, found == QB__FOUND_TURNING, in));
+        for (size_t s = 0; s < slab.slices; s++)
+            QB__TRY(qb__icd_stack_image(slab.stack, s, scale, (float *)out + s * slab.image));
+        slab.images = out;
+        qb__checkpoint_done(&m->keep, &slab);
+    }
+    note_slab(d, slab.first - m->first_row, &slab);
+out:
+    qb__icd_stack_destroy(slab.stack);
+    cJSON_free(job);
+    return status;
+}
+
+static double pool_seconds(void *self) { return qb__pool_for_seconds(((const qb__mbir_descent *)self)->run->pool); }
+
+int qb__mbir_descent_stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
+    (void)source;
+    const qb__mbir *m = ((qb__mbir_descent *)state)->m;
+    const size_t lines = m->info->views * m->info->columns * sizeof(float);
+    const size_t image = m->grid.n[0] * m->grid.n[1] * sizeof(float);
+    const size_t last = qb__cut_last(cut, cut->count);
+    stages[0] = (qb__stage){.name = "prepare",
+                            .self = state,
+                            .slots = 1,
+                            .slot_bytes = cut->slices * lines,
+                            .last_bytes = last * lines,
+                            .tasks = prepare_tasks,
+                            .run = prepare_run};
+    stages[1] = (qb__stage){.name = "mbir",
+                            .self = state,
+                            .blocking = true,
+                            .slots = 1,
+                            .slot_bytes = cut->slices * image,
+                            .last_bytes = last * image,
+                            .run = descend_run,
+                            .cpu_seconds = pool_seconds};
+    return 2;
+}
+
+/* ---- what it costs ---- */
+
+size_t qb__mbir_voxels(const qb__mbir *m) {
+    return qb__icd_pixels(m->grid.n[0], m->grid.n[1], m->settings.radius);
+}
+
+size_t qb__mbir_descent_bytes(const qb__mbir *m, const qb__cut *cut, size_t stack) {
+    const size_t look = 2 * QB__MBIR_LOOK * m->info->views * m->info->columns * sizeof(float);
+    const size_t trace = (size_t)qb__icd_turns(m->settings.equits) * sizeof(qb__icd_trace);
+    const size_t weights = (weight_rows(m, m->info->rows) + weight_rows(m, cut->slices)) * sizeof(float);
+    return weights + qb__mbir_images_bytes(m) + qb__larger(look, stack + trace);
+}
+
+/* ---- life ---- */
+
+/* One of several ranks keeps also its only slab: it is done before the job is. */
+static qb_status open_checkpoint(qb__mbir_descent *d, const qb__cut *cut) {
+    qb__mbir *m = d->m;
+    const qb_mbir_options *o = m->options;
+    const bool alone = qb__comm_count(qb__comm_of(d->run->env)) == 1;
+    return qb__checkpoint_open(m->output, o->resume, o->checkpoint, cut->slabs > 1 || !alone, alone ? NULL : m->job,
+                               d->run->env, &m->keep);
+}
+
+void qb__mbir_descent_close(void *state) {
+    qb__mbir_descent *d = state;
+    qb__free(d->some);
+    qb__free(d->trace);
+    cJSON_Delete(d->slabs);
+    qb__checkpoint_close(&d->m->keep);
+    *d = (qb__mbir_descent){
+        .m = d->m, .threads = d->threads, .stack = d->stack, .engine = d->engine, .kernel = d->kernel};
+}
+
+qb_status qb__mbir_descent_open(void *state, const qb__cut *cut, const qb__running *run) {
+    qb__mbir_descent *d = state;
+    const qb__mbir *m = d->m;
+    qb_status status;
+    d->run = run;
+    if (run->env) d->env = *run->env;
+    if (cut->slabs > 1) d->env.progress = NULL;
+    d->settings = settings_of(m);
+    QB__TRY(qb__alloc(weight_rows(m, cut->slices), sizeof(float), &d->some));
+    QB__TRY(qb__alloc((size_t)qb__icd_turns(m->settings.equits), sizeof *d->trace, &d->trace));
+    d->slabs = cJSON_CreateArray();
+    status = open_checkpoint(d, cut);
+out:
+    return status;
+}
+
+qb_status qb__mbir_descent_finish(void *state, cJSON *report, qb__prep_counts *counts) {
+    (void)counts;
+    qb__mbir_descent *d = state;
+    if (!report) return QB_OK;
+    cJSON *json = cJSON_AddObjectToObject(report, "convergence");
+    cJSON_AddNumberToObject(json, d->m->proximal ? "sigma_p" : "sigma_x", d->m->proximal ? d->m->sigmas.p : d->m->sigmas.x);
+    cJSON_AddNumberToObject(json, "sigma_y", d->m->sigmas.y);
+    cJSON_AddItemToObject(json, "slabs", d->slabs);
+    if (d->m->matrix.cache) cJSON_AddBoolToObject(json, "matrix_from_cache", d->m->matrix.cached);
+    if (d->m->keep.slabs) cJSON_AddNumberToObject(json, "slabs_resumed", (double)d->m->keep.slabs);
+    if (d->m->keep.equits > 0) cJSON_AddNumberToObject(json, "resumed_at_equits", d->m->keep.equits);
+    d->slabs = NULL;
+    return QB_OK;
+}

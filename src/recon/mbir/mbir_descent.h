@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_MBIR_MBIR_DESCENT_H
+#define QB_RECON_MBIR_MBIR_DESCENT_H
+
+#include "recon/mbir/mbir.h"
+
+/* What the engines of qb mbir share; each engine's state begins with it. */
+typedef struct qb__mbir_descent {
+    qb__mbir *m;
+    int threads;
+    /* The engine's: room for so many slices; who computes, and with what. */
+    qb_status (*stack)(struct qb__mbir_descent *descent, size_t slices, qb__icd_stack **stack);
+    const char *engine, *kernel;
+    /* while running */
+    const qb__running *run;
+    qb_env env; /* of several slabs, how far one is says nothing of the whole */
+    qb__icd_settings settings; /* with sigma_x and sigma_y */
+    float *some;               /* a slab's part of a file's weights */
+    qb__icd_trace *trace;
+    cJSON *slabs;              /* what each came to */
+} qb__mbir_descent;
+
+size_t qb__mbir_voxels(const qb__mbir *m); /* that may change, of a slice */
+/* Of the host, when the stack takes `stack`. */
+size_t qb__mbir_descent_bytes(const qb__mbir *m, const qb__cut *cut, size_t stack);
+
+/* ---- rows of an engine's table ---- */
+
+int qb__mbir_descent_stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages);
+qb_status qb__mbir_descent_open(void *state, const qb__cut *cut, const qb__running *run);
+qb_status qb__mbir_descent_finish(void *state, cJSON *report, qb__prep_counts *counts);
+void qb__mbir_descent_close(void *state);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* A device as an engine of qb mbir: slices live there while they descend; the CPU prepares and filters. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "planner/device_pick.h"
+#include "recon/mbir/mbir_cost.h"
+#include "recon/mbir/mbir_descent.h"
+
+typedef struct on_device {
+    qb__mbir_descent descent; /* first */
+    qb__icd_size size;
+    qb__device_pick pick;
+} on_device;
+
+static const qb__icd_device_variant *variant_of(const on_device *gpu) {
+    return qb__icd_device_of(gpu->pick.choice.variant);
+}
+
+static qb_status stack_of(qb__mbir_descent *d, size_t slices, qb__icd_stack **stack) {
+    const on_device *gpu = (const on_device *)d;
+    return qb__icd_stack_create_on(gpu->pick.device, variant_of(gpu), gpu->pick.choice.values, &d->m->matrix,
+                                   &d->settings, slices, d->m->grid.n[2], d->run->pool, stack);
+}
+
+/* ---- what it costs ---- */
+
+static qb__icd_room room_of(const on_device *gpu, const qb__cut *cut) {
+    const qb__mbir *m = gpu->descent.m;
+    return qb__icd_stack_room(variant_of(gpu), gpu->pick.choice.values, &m->matrix, &m->settings, cut->slices,
+                              m->grid.n[2]);
+}
+
+static qb__room memory(void *state, const qb__cut *cut) {
+    const on_device *gpu = state;
+    const qb__mbir *m = gpu->descent.m;
+    const qb__icd_room stack = room_of(gpu, cut);
+    const size_t filters = (size_t)gpu->descent.threads * (m->filter ? qb__filter_scratch(m->filter) : 0);
+    qb__room room = {.host = qb__mbir_descent_bytes(m, cut, stack.host + filters), .device = stack.device};
+    room.host += qb__device_pick_host_bytes(&gpu->pick, room.device);
+    return room;
+}
+
+/* Lines go up twice, filtered and as they are. */
+static double seconds(void *state, const qb__cut *cut) {
+    const on_device *gpu = state;
+    const qb__mbir *m = gpu->descent.m;
+    const double lines = (double)m->info->views * (double)m->info->columns * (double)m->grid.n[2];
+    const double images = (double)m->grid.n[0] * (double)m->grid.n[1] * (double)m->grid.n[2];
+    (void)cut;
+    return gpu->pick.choice.seconds * (qb__mbir_equits(m) + 1.5) + 8 * lines / gpu->pick.costs.up +
+           4 * images / gpu->pick.costs.down + 1e-8 * lines / gpu->descent.threads;
+}
+
+static double start(void *state) {
+    enum { PROGRAMS = 2 };
+    return qb__device_pick_start(&((on_device *)state)->pick, PROGRAMS);
+}
+
+static qb_status no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env) {
+    const on_device *gpu = state;
+    char what[64];
+    snprintf(what, sizeof what, "%zu slices need", least->slices);
+    return qb__device_no_room(room_of(gpu, least).device, cap, what,
+                              "fewer --slices, --neighbours 1,0.7071,0 for slices on their own, or --device cpu", env);
+}
+
+/* ---- the offer ---- */
+
+static qb__cut_space space_of(const on_device *gpu, const qb_env *env) {
+    enum { LANES_MOST = 128, GROUPS = 4 };
+    const qb__mbir *m = gpu->descent.m;
+    const size_t slices = m->grid.n[2];
+    const bool apart = !(m->settings.prior.interslice > 0);
+    return (qb__cut_space){.slices = slices,
+                           .views = m->info->views,
+                           .layers = {.thickness = apart ? LANES_MOST : 1},
+                           .most = apart ? qb__smaller(qb__round_up(slices, LANES_MOST), LANES_MOST * GROUPS) : slices,
+                           .thinner = apart ? qb__thinner_layers : qb__thinner_never,
+                           .cap.device = qb__device_pick_cap(&gpu->pick, env)};
+}
+
+static qb__question question_of(const on_device *gpu) {
+    const qb__mbir *m = gpu->descent.m;
+    return (qb__question){.operation = QB__ICD,
+                          .problem = &gpu->size,
+                          .slices = m->grid.n[2],
+                          .interp = QB_INTERP_LINEAR,
+                          .accuracy = QB_ACCURACY_HIGH,
+                          .id = m->options->kernel};
+}
+
+/* Why this job stays on the CPU; NULL = it can go to the device. */
+static const char *not_for_devices(const on_device *gpu) {
+    const qb__mbir *m = gpu->descent.m;
+    if (m->options->matrix == QB_MATRIX_BYTES || m->options->matrix == QB_MATRIX_FLOATS)
+        return "a device computes the matrix as it goes: leave --matrix out";
+    if (m->options->matrix_cache) return "a device computes the matrix as it goes: leave --matrix-cache out";
+    if (m->proximal) return "proximal maps are the CPU's";
+    if (m->begins_with) return "volumes to begin with are the CPU's";
+    return qb__device_pick_several(&gpu->pick, "one device descends: name it");
+}
+
+static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
+    on_device *gpu;
+    const qb__mbir *m = plan;
+    qb_status status = qb__alloc(1, sizeof *gpu, &gpu);
+    if (status != QB_OK) return status;
+    gpu->descent = (qb__mbir_descent){.m = plan, .threads = task->threads, .stack = stack_of, .engine = "device"};
+    gpu->size = (qb__icd_size){m->info->views, m->info->columns, qb__mbir_voxels(m), m->matrix.shadows.taps};
+    status = qb__device_pick_open(&gpu->pick, env, &offer->named);
+    if (!gpu->pick.device) {
+        qb__free(gpu);
+        return status;
+    }
+    offer->state = gpu;
+    const qb__question question = question_of(gpu);
+    QB__TRY(qb__device_pick_admit(&gpu->pick, m->options->kernel, not_for_devices(gpu), env, &offer->named));
+    QB__TRY(qb__device_pick_choose(&gpu->pick, &question));
+    gpu->descent.kernel = gpu->pick.choice.variant->id;
+    offer->space = space_of(gpu, env);
+out:
+    return status;
+}
+
+/* ---- what is said ---- */
+
+static void tell(void *state, const qb_env *env) {
+    qb__device_pick_tell(&((on_device *)state)->pick, "", env);
+}
+
+static void describe(void *state, const qb__cut *cut, cJSON *plan) {
+    qb__device_pick_describe(&((on_device *)state)->pick, cut->need.device, plan);
+    cJSON_AddStringToObject(plan, "matrix", "fly");
+}
+
+static const char *kernel(void *state) { return ((on_device *)state)->pick.choice.variant->id; }
+
+/* ---- life ---- */
+
+static qb_status open_device(void *state, const qb__cut *cut, const qb__running *run) {
+    on_device *gpu = state;
+    qb__device_pick_begin(&gpu->pick, run->env);
+    return qb__mbir_descent_open(state, cut, run);
+}
+
+static qb_status finish(void *state, cJSON *report, qb__prep_counts *counts) {
+    on_device *gpu = state;
+    qb__device_pick_done(&gpu->pick, report);
+    return qb__mbir_descent_finish(state, report, counts);
+}
+
+static void destroy(void *state) {
+    on_device *gpu = state;
+    if (gpu) qb__device_pick_close(&gpu->pick);
+    qb__free(gpu);
+}
+
+const qb__engine qb__mbir_device = {
+    .name = "device",
+    .place = "the device",
+    .least = qb__device_least_start,
+    .decide = decide,
+    .memory = memory,
+    .seconds = seconds,
+    .start = start,
+    .no_room = no_room,
+    .tell = tell,
+    .stages = qb__mbir_descent_stages,
+    .open = open_device,
+    .finish = finish,
+    .close = qb__mbir_descent_close,
+    .describe = describe,
+    .kernel = kernel,
+    .destroy = destroy,
+};

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Images that a descent is given: what voxels are pulled toward, and where they begin. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/tensor_stack.h"
+#include "job/content.h"
+#include "quickbeam/io.h"
+#include "recon/mbir/mbir.h"
+
+static bool is_given(const qb__mbir_image *image) { return image->path || image->array; }
+
+/* ---- what there is ---- */
+
+static qb_status shape_of(const qb__mbir_image *image, char name[QB__TENSOR_NAME], size_t shape[3]) {
+    qb_array_info found = {.struct_size = sizeof found};
+    qb__tensor tensor;
+    qb_status status = image->array ? qb__tensor_look(image->array, image->option, QB__MISSING_IMAGE, &tensor)
+                                    : qb_array_describe(image->path, NULL, &found);
+    if (status == QB_NOT_FOUND)
+        return qb__fail(QB_BAD_ARGUMENT, "%s %s: there is no such file%s", image->option, image->path, image->besides);
+    if (status != QB_OK) return status;
+    memcpy(shape, image->array ? tensor.shape : found.shape, sizeof found.shape);
+    if (image->array) qb__tensor_name(&tensor, name);
+    return QB_OK;
+}
+
+/* A look at it now, as at weights. */
+static qb_status look(const qb__mbir *m, const qb__mbir_image *image) {
+    const size_t *n = m->grid.n;
+    char name[QB__TENSOR_NAME] = "";
+    size_t shape[3] = {0};
+    qb_status status = shape_of(image, name, shape);
+    if (isnan(m->center) && !m->options->size.count) return status; /* how wide it is the axis says, which is yet to be found */
+    if (status != QB_OK || (shape[0] == n[2] && shape[1] == n[1] && shape[2] == n[0])) return status;
+    return qb__fail(QB_BAD_INPUT, "%s %s has %zu x %zu x %zu voxels along z, y and x, the volume %zu x %zu x %zu", image->option,
+                    image->array ? name : image->path, shape[0], shape[1], shape[2], n[2], n[1], n[0]);
+}
+
+qb_status qb__mbir_images_decide(qb__mbir *m) {
+    const qb_mbir_options *o = m->options;
+    const bool begins = o->start_array || (strcmp(o->start, "fbp") != 0 && !m->start_is_number);
+    qb__mbir_image *toward = &m->image[QB__MBIR_TOWARD], *start = &m->image[QB__MBIR_START];
+    qb_status status = QB_OK;
+    if (o->prox || o->prox_array)
+        *toward = (qb__mbir_image){.option = "--prox", .path = o->prox, .array = o->prox_array, .besides = ""};
+    m->proximal = is_given(toward);
+    if (begins && !o->start_array && strcmp(o->start, "prox") == 0) {
+        if (!m->proximal) return qb__fail(QB_BAD_ARGUMENT, "--start prox begins with the image of --prox: give one");
+        m->begins_with = toward;
+    } else if (begins) {
+        *start = (qb__mbir_image){.option = "--start", .path = o->start, .array = o->start_array,
+                                  .besides = ", and it is neither fbp, prox nor a number in 1/mm"};
+        m->begins_with = start;
+    }
+    for (int i = 0; i < QB__MBIR_IMAGES && status == QB_OK; i++)
+        if (is_given(&m->image[i])) status = look(m, &m->image[i]);
+    return status;
+}
+
+size_t qb__mbir_images_bytes(const qb__mbir *m) {
+    size_t count = 0;
+    for (int i = 0; i < QB__MBIR_IMAGES; i++) count += is_given(&m->image[i]);
+    return count * m->grid.n[0] * m->grid.n[1] * m->grid.n[2] * sizeof(float);
+}
+
+/* ---- their voxels ---- */
+
+static qb_status copy(const qb__mbir_image *image, qb_array *array) {
+    qb__source *source;
+    qb_status status = qb__tensor_open(image->array, image->option, QB__MISSING_IMAGE, &source);
+    if (status != QB_OK) return status;
+    const size_t *n = source->shape;
+    const qb__region all = {0, n[0], 1, 0, n[1]};
+    status = qb_array_create(source->dtype, n[0], n[1], n[2], array);
+    if (status == QB_OK) status = source->read(source, &all, array->data);
+    qb__source_close(source);
+    return status;
+}
+
+static qb_status check_voxels(const qb__mbir *m, const qb__mbir_image *image) {
+    const size_t nx = m->grid.n[0], slice = nx * m->grid.n[1], count = slice * m->grid.n[2];
+    const float *x = image->data.data;
+    if (qb_array_count(&image->data) != count)
+        return qb__fail(QB_BAD_INPUT, "%s has changed since it was looked at", image->path);
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(x[i]))
+            return qb__fail(QB_BAD_INPUT, "%s: voxel %zu, %zu, %zu (z, y, x) is %g: give numbers", image->option, i / slice,
+                            i % slice / nx, i % nx, (double)x[i]);
+    return QB_OK;
+}
+
+qb_status qb__mbir_images_load(qb__mbir *m, const qb__running *run) {
+    for (int i = 0; i < QB__MBIR_IMAGES; i++) {
+        qb__mbir_image *image = &m->image[i];
+        if (!is_given(image)) continue;
+        qb_status status = image->array ? copy(image, &image->data) : qb_array_load_values(image->path, NULL, &image->data, NULL);
+        if (status == QB_OK) status = qb_array_to_float(&image->data);
+        if (status == QB_OK) status = check_voxels(m, image);
+        if (status != QB_OK) return status;
+        qb__content_add(run->job->content, image->option + 2, image->data.data, qb_array_count(&image->data) * sizeof(float));
+    }
+    return QB_OK;
+}
+
+const float *qb__mbir_image_at(const qb__mbir *m, const qb__mbir_image *image, size_t slice) {
+    return image && image->data.data ? (const float *)image->data.data + slice * m->grid.n[0] * m->grid.n[1] : NULL;
+}
+
+void qb__mbir_images_release(qb__mbir *m) {
+    for (int i = 0; i < QB__MBIR_IMAGES; i++) qb_array_destroy(&m->image[i].data);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_METHOD_H
+#define QB_RECON_METHOD_H
+
+#include "io/digest.h"
+#include "io/source.h"
+#include "job/describe.h"
+#include "recon/engine.h"
+
+/* What a method is to the frame (reconstruction.h), as docs/howto-algorithm.md shows. */
+
+/* What a method's decide() says to the frame. */
+typedef struct qb__decision {
+    qb__subject subject; /* filled in from the scan where there is one, but for grid and units */
+    qb_stack stack;      /* the output; without dtype and scale */
+    double hu;           /* as qb__volume_out's */
+    const qb__mask *mask; /* likewise; the plan's */
+    bool of_views;       /* the images are projections; else slices */
+    const char *beside;  /* a file that end() writes; NULL = none */
+    bool instead;        /* the method's instead() does it all */
+    size_t row0, row1;   /* detector rows that are prepared, ... */
+    size_t row_step;     /* ... every such one; 0 = 1 */
+    size_t grain;        /* slices that ranks do not part, as they depend on each other; 0 = 1 */
+    const char *grid;    /* ranks as ROWSxCOLUMNS, or "auto": slabs of sums over views; NULL: it has no such */
+    bool summed;         /* ranks share the views, and each makes the sum over those of all: a volume of the whole */
+    const char *together; /* why slices cannot be shared among ranks at all; NULL: they can */
+    bool resume;         /* go on with what a run of the same job left; ... */
+    double checkpoint;   /* ... and every so many seconds note what is done for such a one; 0 = never */
+    double axis;         /* that was found for it, which options need not tell; 0 = none */
+    size_t times;        /* that instead() does what a volume's stages do; 0 = 1 */
+    double begin_seconds; /* that begin() is forecast to take: looking for the axis */
+    size_t more;         /* bytes held from beginning to end */
+    qb__source *source;  /* the input, a volume, where it is no scan; only looked at */
+    qb__digest *digest;  /* the method's, that its reading adds to: told as `volume`; NULL: none */
+} qb__decision;
+
+typedef struct qb__method {
+    const char *verb;
+    const qb_param *params;           /* of its options */
+    size_t options_bytes, plan_bytes; /* of the options' struct; of its own, made zeroed */
+    const qb__engine *const *engines; /* NULL at the end; what is asked at no cost first */
+
+    bool only_float;                  /* the output is line integrals */
+
+    /* Everything that can be decided without opening an output or taking much memory; remarks for the
+     * plan go into `json`. */
+    qb_status (*decide)(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
+                        qb__decision *decision);
+    /* The stages in front of the engine's: reading. Returns how many. */
+    int (*stages)(void *plan, const qb__cut *cut, qb__stage *stages);
+    void (*describe)(const void *plan, const qb__cut *cut, cJSON *json); /* what is its own */
+    void (*release)(void *plan);                                         /* also half decided */
+
+    /* The rest may be NULL. */
+    /* The detector rows that `count` slices from `first` on need. NULL: ranks cannot share the slices. */
+    void (*rows)(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1);
+    void (*slabs)(void *plan, const qb__cut *cut, const size_t *edge); /* as qb__cut_space's */
+    /* May use up to `left` bytes more for this cut; how many it will. */
+    size_t (*spend)(void *plan, const qb__cut *cut, size_t left);
+    /* The most bytes held before the first chunk, `held` of them all the time; fails when cap is
+     * less. */
+    qb_status (*before)(void *plan, size_t held, size_t cap, const qb_env *env, size_t *bytes);
+    /* Before preparation: what is looked for in the scan. *anew: what was found changes what was
+     * decided; release() and decide() are called again then. */
+    qb_status (*begin)(void *plan, const qb_env *env, cJSON *report, bool *anew);
+    /* After preparation, before streaming: what is told from numbers of the whole scan. Every rank comes here, also one
+     * without slices. measured() releases what it found, also when it failed. */
+    qb_status (*measure)(void *plan, const struct qb__running *run);
+    void (*measured)(void *plan);
+    /* Something else than streaming a volume, where the decision says so; what it will write spares
+     * what is read (qb__outputs_check). */
+    qb_status (*instead)(void *plan, const qb__running *run);
+    qb_status (*spare)(const void *plan, const qb__inputs *inputs, const qb_env *env);
+    /* The range of integers where the options give none; NULL: they must. */
+    qb_status (*range)(void *plan, const qb__running *run, double *low, double *high);
+    /* Around the streaming: what the method's own stages need. */
+    qb_status (*open)(void *plan, const qb__cut *cut);
+    void (*close)(void *plan);
+    /* Behind it, before the output gets its name; `set` takes what is written beside it. */
+    qb_status (*end)(void *plan, cJSON *report, qb__publication *set);
+    /* Once it has it: what was kept for a run that does not get so far. */
+    void (*named)(void *plan);
+} qb__method;
+
+#endif

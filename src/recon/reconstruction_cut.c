@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* What a cut of a job holds and takes with an engine, and where its chunks begin. */
+#include <stdint.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "job/budget.h"
+#include "planner/storage.h"
+#include "recon/reconstruction_parts.h"
+
+size_t qb__candidate_chunks(const qb__candidate *c, const qb__cut *cut) {
+    return c->offer.space.views_stream ? cut->slabs * cut->blocks : cut->slabs;
+}
+
+/* Of the output. */
+static size_t chunks_out(const qb__candidate *c, const qb__cut *cut) {
+    return c->r->decision.of_views ? cut->blocks : cut->slabs;
+}
+
+/* Of this process' share of the scan's file; where its storage was not measured, a guess. */
+static double read_seconds(const qb__reconstruction *r, const qb__cut *cut) {
+    const qb_scan_info *info = r->task.info;
+    const qb__decision *d = &r->decision;
+    qb__storage storage = {.read = {1.5e9, 1.5e9, 1.5e9, 1.5e9, 1.5e9}};
+    if (!info) return 0;
+    qb__storage_find(r->task.input, &storage);
+    const double bytes = (double)info->views * (double)(d->row1 - d->row0) * (double)info->columns *
+                         (double)qb_dtype_size(info->dtype);
+    const double share = d->of_views || d->instead ? 1
+                         : r->share.ranks                ? 1.0 / r->comm->count
+                                                   : (double)cut->count / (double)d->stack.shape[0];
+    return share * bytes / qb__storage_rate(storage.read, (size_t)r->task.threads);
+}
+
+int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *stages) {
+    qb__reconstruction *r = c->r;
+    const bool of_views = r->decision.of_views;
+    const size_t columns = r->share.ranks ? (size_t)r->share.ranks->columns : 1, chunks = chunks_out(c, cut);
+    const size_t images = of_views ? cut->views : qb__ceil_div(cut->slices, columns);
+    const size_t last = of_views      ? c->offer.space.views - (cut->blocks - 1) * cut->views
+                        : columns > 1 ? images
+                                      : qb__cut_last(cut, c->offer.space.slices);
+    qb__slot_maker source = {0};
+    int n = r->method->stages(r->plan, cut, stages);
+    int more = c->engine->stages(c->offer.state, cut, &source, stages + n);
+    stages[n - 1].maker = source;
+    n += more;
+    if (!(stages[0].forecast > 0)) stages[0].forecast = read_seconds(r, cut) / (double)qb__candidate_chunks(c, cut);
+    n += qb__ranks_stages(r, cut, chunks, stages + n);
+    return n + qb__volume_stages(&r->volume, c->offer.converts, images, last, chunks > 1 ? cut->slots : 1,
+                                 stages + n);
+}
+
+int qb__engines_stages(qb__reconstruction *r, qb__stage *stages, size_t *chunks) {
+    const qb__candidate *c = qb__chosen(r);
+    *chunks = qb__candidate_chunks(c, &r->pick.cut);
+    return qb__candidate_stages(c, &r->pick.cut, stages);
+}
+
+size_t qb__candidate_scratch(const qb__candidate *c, const qb__cut *cut) {
+    return c->engine->scratch ? c->engine->scratch(c->offer.state, cut) : 0;
+}
+
+static qb__room need(void *context, const qb__cut *cut) {
+    const qb__candidate *c = context;
+    qb__stage stages[QB__STAGES_MAX];
+    const int count = qb__candidate_stages(c, cut, stages);
+    qb__room room = c->engine->memory(c->offer.state, cut);
+    room.host += c->r->held + qb__pipeline_bytes(stages, count, qb__candidate_chunks(c, cut)) +
+                 (size_t)c->r->task.threads * qb__candidate_scratch(c, cut);
+    return room;
+}
+
+double qb__candidate_seconds(const qb__candidate *c, const qb__cut *cut) {
+    if (c->engine->seconds) return c->engine->seconds(c->offer.state, cut);
+    qb__stage stages[QB__STAGES_MAX];
+    const int count = qb__candidate_stages(c, cut, stages);
+    return qb__play_stages(stages, count, qb__candidate_chunks(c, cut), c->r->task.threads, NULL, NULL);
+}
+
+static double seconds(void *context, const qb__cut *cut) { return qb__candidate_seconds(context, cut); }
+
+static void slabs(void *context, const qb__cut *cut, const size_t *edge) {
+    const qb__candidate *c = context;
+    if (c->r->method->slabs) c->r->method->slabs(c->r->plan, cut, edge);
+    if (c->engine->slabs) c->engine->slabs(c->offer.state, cut, edge);
+}
+
+/* ---- the cut for an engine ---- */
+
+static qb_status no_room(qb__candidate *c, const qb__cut *least, const qb_env *env) {
+    const qb__cut_space *space = &c->offer.space;
+    if (least->need.device > space->cap.device)
+        return c->engine->no_room(c->offer.state, least, &space->cap, env);
+    return qb__too_small(space, least);
+}
+
+/* Of a rank only its own slices are cut; in a grid by thicknesses that suit all of them. */
+static void take_share(qb__reconstruction *r, qb__cut_space *space) {
+    if (!r->comm || space->shared) return;
+    space->shared = true;
+    size_t tallest = r->share.count;
+    if (r->share.ranks) {
+        r->share.grid.layers = space->layers;
+        tallest = qb__cut_tallest(&r->share.grid);
+        space->grid = &r->share.grid;
+        const size_t turns = space->turns ? space->turns : 1, all = space->views / turns;
+        qb__cut_rank(all, 1, r->share.grid.columns, r->share.grid.column, &space->view0, &space->views);
+        if (space->views == 0) space->view0 = all - 1, space->views = 1; /* the room of one, for none */
+        space->views *= turns; /* as many of each range */
+    }
+    if (r->method->slabs)
+        space->layers = qb__layers_from(&space->layers, r->share.first, r->share.count);
+    else /* a method that is not told of slabs takes them to be equal, from its first slice on */
+        space->layers = (qb__layers){.thickness = space->layers.thickness};
+    space->first = r->share.first;
+    space->slices = r->share.count;
+    space->most = qb__smaller(space->most, qb__round_up(tallest, space->layers.thickness));
+}
+
+/* Columns share what a block takes of each of its ranges of views. */
+static qb_status check_columns(const qb__reconstruction *r, const qb__cut_space *space) {
+    const int columns = r->share.ranks ? r->share.ranks->columns : 1;
+    const size_t turns = space->turns ? space->turns : 1;
+    if (turns == 1 || space->shared || space->views / turns >= (size_t)columns) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "--grid %s: the kernel takes views from %zu parts of the turn together, and %zu views of each cannot be shared by "
+                    "%d columns: give fewer, or another --kernel",
+                    r->decision.grid, turns, space->views / turns, columns);
+}
+
+qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits) {
+    qb__cut_space *space = &c->offer.space;
+    const qb_status shared = check_columns(c->r, space);
+    if (shared != QB_OK) return shared;
+    take_share(c->r, space);
+    *fits = true;
+    c->cut = (qb__cut){0};
+    if (qb__idle(c->r)) return QB_OK;
+    space->cap.host = c->r->cap;
+    space->context = c;
+    space->need = need;
+    space->slabs = slabs;
+    space->seconds = c->offer.timed ? seconds : NULL;
+    qb_status status = qb__cut_search(space, &c->cut, fits);
+    if (status == QB_OK && !*fits) return no_room(c, &c->cut, env);
+    if (status == QB_OK) c->cut.seconds = qb__candidate_seconds(c, &c->cut);
+    return status;
+}
+
+/* ---- the cut that is taken ---- */
+
+/* Of its slabs a rank of a grid writes the part that it has the sum of. */
+static void fill_parts(qb__reconstruction *r) {
+    const qb__cut_grid *grid = &r->share.grid;
+    qb__pick *p = &r->pick;
+    for (size_t i = 0; i < p->cut.slabs; i++) {
+        size_t count;
+        qb__cut_rank(p->edge[i + 1] - p->edge[i], 1, grid->columns, grid->column, &p->begin[i], &count);
+        p->begin[i] += p->edge[i];
+        p->end[i] = p->begin[i] + count;
+    }
+    qb__volume_chunks(&r->volume, p->begin, p->end, p->cut.slabs);
+}
+
+static void fill_edges(qb__reconstruction *r) {
+    qb__volume_chunks(&r->volume, r->pick.edge, r->pick.edge + 1, 0);
+    if (qb__idle(r)) return;
+    const qb__candidate *c = qb__chosen(r);
+    const qb__cut *cut = &r->pick.cut;
+    qb__cut_edges(&c->offer.space, r->pick.edge, &r->pick.cut);
+    if (r->share.ranks && r->share.ranks->columns > 1) fill_parts(r);
+    if (!r->decision.of_views) return;
+    for (size_t i = 0; i < cut->blocks; i++) r->pick.edge[i] = i * cut->views;
+    r->pick.edge[cut->blocks] = c->offer.space.views;
+}
+
+void qb__engines_settle(qb__reconstruction *r) {
+    qb__candidate *c = qb__chosen(r);
+    fill_edges(r);
+    r->pick.memory = r->held;
+    if (qb__idle(r)) return;
+    r->pick.cut.need = need(c, &r->pick.cut);
+    r->pick.cut.seconds = qb__candidate_seconds(c, &r->pick.cut);
+    r->pick.memory = r->pick.cut.need.host;
+    r->pick.start = c->engine->start ? c->engine->start(c->offer.state) : 0;
+    if (r->method->spend)
+        r->pick.memory +=
+            r->method->spend(r->plan, &r->pick.cut, r->cap > r->pick.memory ? r->cap - r->pick.memory : 0);
+    if (r->before > r->pick.memory) r->pick.memory = r->before;
+}
+
+qb_status qb__engines_choose(qb__reconstruction *r, int number, const qb_env *env) {
+    qb__candidate *c = &r->candidate[number];
+    const size_t slices = c->offer.space.slices, views = c->offer.space.views;
+    r->pick.chosen = number;
+    r->pick.cut = c->cut;
+    qb__free(r->pick.edge);
+    const size_t room = r->share.ranks ? qb__cut_room(&r->share.grid) : (slices > views ? slices : views) + 2;
+    qb_status status = qb__alloc(3 * room, sizeof *r->pick.edge, &r->pick.edge);
+    if (status != QB_OK) return status;
+    r->pick.begin = r->pick.edge + room;
+    r->pick.end = r->pick.begin + room;
+    qb__engines_settle(r);
+    if (c->engine->tell) c->engine->tell(c->offer.state, env);
+    return QB_OK;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* What a job will take: looking for the axis, preparing, and the pipeline, played through with what each stage is
+ * forecast to take. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "planner/rates.h"
+#include "prep/prepare.h"
+#include "recon/reconstruction_parts.h"
+
+/* Of all its chunks, in one thread where it computes; the last one may be smaller. */
+static double stage_seconds(const qb__stage *stage, size_t chunks) {
+    const double last = stage->last_bytes && stage->slot_bytes
+                            ? (double)stage->last_bytes / (double)stage->slot_bytes
+                            : 1;
+    return stage->forecast * ((double)chunks - 1 + last);
+}
+
+double qb__play_stages(const qb__stage *stages, int count, size_t chunks, int threads, cJSON *list, bool *known) {
+    qb__pace pace[QB__STAGES_MAX];
+    bool all_known = true;
+    for (int i = 0; i < count; i++) {
+        const qb__stage *s = &stages[i];
+        const double all = stage_seconds(s, chunks), wall = s->blocking ? all : all / threads;
+        pace[i] = (qb__pace){.blocking = s->blocking, .chunks = chunks, .gather = s->gather,
+                             .slots = s->slots, .seconds = all / (double)chunks};
+        if (i > 0 && i + 1 < count) all_known = all_known && s->forecast > 0;
+        if (list && s->forecast > 0) cJSON_AddNumberToObject(list, s->name, wall);
+        if (s->gather) chunks /= s->gather;
+    }
+    if (known) *known = all_known;
+    return qb__pace_left(pace, count, threads);
+}
+
+double qb__reconstruction_forecast(qb__reconstruction *r, cJSON *plan) {
+    const qb__decision *d = &r->decision;
+    cJSON *json = cJSON_AddObjectToObject(plan, "forecast");
+    cJSON *list = cJSON_CreateObject();
+    const double axis = d->begin_seconds;
+    const size_t sharing = r->share.ranks ? (size_t)qb__comm_count(r->comm) : 1; /* the rows of a pass */
+    const double prepare =
+        r->task.info ? qb__prepare_seconds(r->task.info, &r->prep, qb__ceil_div(d->row1 - d->row0, sharing), r->task.threads) : 0;
+    qb__stage stages[QB__STAGES_MAX];
+    size_t chunks;
+    bool known;
+    const int count = qb__engines_stages(r, stages, &chunks);
+    const double played = qb__play_stages(stages, count, chunks, r->task.threads, list, &known);
+    const double streaming = known ? played * (double)(d->times ? d->times : 1) : fmax(played, r->pick.cut.seconds);
+    cJSON_AddNumberToObject(json, "axis", axis);
+    cJSON_AddNumberToObject(json, "preparation", prepare);
+    cJSON_AddNumberToObject(json, "streaming", streaming);
+    cJSON_AddItemToObject(json, "stages", list);
+    cJSON_AddStringToObject(json, "rates", qb__rates_known() ? "measured" : "listed");
+    return axis + prepare + streaming;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* Going on where a run of the same job was killed, or failed: what makes it the same job, and which chunks are left. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/scan.h"
+#include "io/writer.h"
+#include "quickbeam/version.h"
+#include "recon/reconstruction_parts.h"
+
+/* ---- whether it can ---- */
+
+qb_status qb__keep_check(qb__reconstruction *r) {
+    const qb__decision *d = &r->decision;
+    const char *why = NULL;
+    if (r->output.array)
+        why = "it goes on beside a file: give -o OUT";
+    else if (d->instead)
+        why = "trial slices begin anew";
+    else if (!r->job.inputs.also[0] || !r->job.inputs.also[0]->count)
+        why = "what is read is no file, which nothing tells from another one";
+    else
+        why = qb__writer_for_good(r->output.output, &r->volume.stack);
+    r->volume.keep = (qb__keep){.resume = d->resume, .every = why ? 0 : d->checkpoint, .journal.fd = -1};
+    if (!d->resume) return QB_OK;
+    if (!why && qb__observed(&r->output)) why = "a picture is of slices that a run sees: leave --preview away";
+    if (why) return qb__fail(QB_BAD_ARGUMENT, "--resume: %s", why);
+    if (qb__hash_known()) return QB_OK;
+    return qb__fail(QB_UNSUPPORTED, "--resume needs a build with xxhash: without it nothing tells data from other data");
+}
+
+/* ---- whose it is ---- */
+
+/* Files by where they are, how long and since when. */
+static void add_files(const qb__inputs *list, uint64_t *hash, uint64_t *bytes) {
+    for (size_t i = 0; list && i < list->count; i++) {
+        const qb__input *file = &list->file[i];
+        struct stat about;
+        if (i > 0 && file->inode == file[-1].inode && file->device == file[-1].device) continue;
+        if (stat(file->path, &about) != 0) continue; /* reading it will fail */
+        const int64_t what[] = {(int64_t)about.st_ino, (int64_t)about.st_size, (int64_t)about.st_mtim.tv_sec, about.st_mtim.tv_nsec};
+        *hash = qb__hash(what, sizeof what, *hash);
+        *bytes += (uint64_t)about.st_size;
+    }
+    for (int i = 0; list && i < 2; i++) add_files(list->also[i], hash, bytes);
+}
+
+static void add_hash(cJSON *json, const char *name, uint64_t hash) {
+    char text[20];
+    snprintf(text, sizeof text, "%016" PRIx64, hash);
+    cJSON_AddStringToObject(json, name, text);
+}
+
+/* A few of its numbers: one file holds several arrays, and --shape says where one begins. */
+static qb_status add_sample(cJSON *json, qb_scan *scan) {
+    const qb_scan_info *info = &scan->info;
+    const size_t bytes = info->columns * qb_dtype_size(info->dtype), row = info->rows / 2;
+    uint64_t hash = 0;
+    char *line;
+    qb_status status = qb__alloc(bytes, 1, &line);
+    for (size_t i = 0; status == QB_OK && i < 3; i++) {
+        const size_t view = i * (info->views - 1) / 2;
+        status = qb_scan_read(scan, view, view + 1, row, row + 1, line);
+        if (status == QB_OK) hash = qb__hash(line, bytes, hash);
+    }
+    qb__free(line);
+    add_hash(json, "data", hash);
+    return status;
+}
+
+static qb_status add_input(cJSON *json, qb__reconstruction *r) {
+    qb_scan *scan = r->task.scan;
+    const size_t pixels = scan->info.rows * scan->info.columns * sizeof(float);
+    uint64_t hash = 0, bytes = 0;
+    char *name = qb__absolute(r->task.input);
+    add_files(&r->job.inputs, &hash, &bytes);
+    if (name) cJSON_AddStringToObject(json, "input", name);
+    qb__free(name);
+    cJSON_AddNumberToObject(json, "input_bytes", (double)bytes);
+    add_hash(json, "input_files", hash);
+    cJSON_AddStringToObject(json, "quantity", qb_quantity_name(scan->info.quantity));
+    hash = qb__hash(scan->angles, scan->angles ? scan->info.views * sizeof *scan->angles : 0, 0);
+    hash = qb__hash(scan->flat, scan->flat ? pixels : 0, hash);
+    add_hash(json, "angles_and_fields", qb__hash(scan->dark, scan->dark ? pixels : 0, hash));
+    return add_sample(json, scan);
+}
+
+static void add_output(cJSON *json, const qb__reconstruction *r) {
+    const qb_stack *s = &r->volume.stack;
+    const char *slash = strrchr(r->output.output, '/');
+    cJSON_AddStringToObject(json, "output", slash && slash[1] ? slash + 1 : r->output.output);
+    cJSON_AddStringToObject(json, "dtype", qb_dtype_name(s->dtype));
+    cJSON_AddNumberToObject(json, "range_low", r->volume.low);
+    cJSON_AddNumberToObject(json, "range_high", r->volume.high);
+    cJSON_AddNumberToObject(json, "first_slice", (double)s->first);
+    cJSON_AddNumberToObject(json, "slices", (double)s->shape[0]);
+    cJSON_AddNumberToObject(json, "size_y", (double)s->shape[1]);
+    cJSON_AddNumberToObject(json, "size_x", (double)s->shape[2]);
+}
+
+/* Where it is computed changes bits, and how columns of ranks share the views; threads, cuts and rows of ranks do not. */
+static qb_status tell_job(void *self, char **text) {
+    static const char *const free_to_change[] = {"resume", "checkpoint", "grid", "cluster", "nodes", "gpus-per-node"};
+    qb__reconstruction *r = self;
+    const qb__candidate *c = qb__chosen(r);
+    const cJSON *device = cJSON_GetObjectItem(r->job.plan, "device_name");
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "version", qb_version());
+    cJSON_AddStringToObject(json, "verb", r->method->verb);
+    cJSON_AddStringToObject(json, "engine", c->engine->name);
+    cJSON_AddStringToObject(json, "device", cJSON_IsString(device) ? device->valuestring : "cpu");
+    cJSON_AddStringToObject(json, "kernel", c->engine->kernel(c->offer.state));
+    cJSON_AddNumberToObject(json, "columns_of_ranks", r->share.ranks ? r->share.ranks->columns : 1);
+    cJSON_AddNumberToObject(json, "axis", r->decision.axis);
+    qb__describe_options(json, r->method->params, r->options);
+    qb__describe_options(json, qb_prep_params, &r->prep);
+    for (size_t i = 0; i < sizeof free_to_change / sizeof *free_to_change; i++)
+        cJSON_DeleteItemFromObject(cJSON_GetObjectItem(json, "options"), free_to_change[i]);
+    add_output(json, r);
+    const qb_status status = add_input(json, r);
+    if (status == QB_OK) return qb__json_text(json, "a checkpoint's job", text);
+    cJSON_Delete(json);
+    return status;
+}
+
+void qb__keep_begin(qb__reconstruction *r) {
+    r->volume.keep.tell = tell_job;
+    r->volume.keep.self = r;
+}
+
+/* ---- what is left ---- */
+
+qb_status qb__keep_leave_out(qb__reconstruction *r, const qb_env *env) {
+    qb__volume_out *out = &r->volume;
+    const size_t slabs = r->pick.cut.slabs;
+    uint64_t *lacks;
+    size_t left = 0;
+    qb_status status;
+    if (!out->keep.done) return QB_OK;
+    qb__free(r->pick.todo);
+    r->pick.todo = NULL;
+    status = qb__alloc(slabs, sizeof *lacks, &lacks);
+    if (status == QB_OK) status = qb__alloc(slabs, sizeof *r->pick.todo, &r->pick.todo);
+    for (size_t i = 0; status == QB_OK && i < slabs; i++) lacks[i] = !qb__keep_has(&out->keep, out->begin[i], out->end[i]);
+    /* Ranks of a grid make their slabs in step: what one of them lacks all make. */
+    if (r->share.ranks) status = qb__comm_sum(r->comm, status, lacks, slabs);
+    for (size_t i = 0; status == QB_OK && i < slabs; i++) {
+        if (lacks[i])
+            r->pick.todo[left++] = i;
+        else
+            qb__writer_count(out->writer, out->begin[i], out->end[i]);
+    }
+    qb__free(lacks);
+    if (status != QB_OK) return status;
+    qb__pipeline_only(r->line, r->pick.todo, left);
+    cJSON_AddNumberToObject(r->job.report, "slabs_resumed", (double)(slabs - left));
+    qb__info(env, "%zu of %zu slabs are taken from %s", slabs - left, slabs, out->keep.folder);
+    return QB_OK;
+}

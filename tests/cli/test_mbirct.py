@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""sv-mbirct's parameters and slices: scans, weights and images of it come back as what they were made of; what does not
+fit together is refused."""
+import numpy as np
+import pytest
+
+from qbtest import fails, few, qb, qb_json, read_h5
+
+VIEWS, ROWS, COLUMNS, OFFSET, PIXEL = 50, 3, 40, 1.25, 0.5
+
+
+def write_params(path, **values):
+    path.write_text("".join(f"{name}: {value}\n" for name, value in values.items()))
+
+
+def write_scan(folder, lines, base="shepp", digits=4, first=1, **changes):
+    """As svmbir writes it: theta is ours less a quarter turn."""
+    theta = np.arange(len(lines)) * np.pi / len(lines) - np.pi / 2
+    (folder / "views.txt").write_text("".join(f"{t:.12f}\n" for t in theta))
+    values = dict(Geometry="parallel", NChannels=lines.shape[2], NViews=len(lines), NSlices=lines.shape[1], DeltaChannel=PIXEL,
+                  CenterOffset=OFFSET, DeltaSlice=PIXEL, FirstSliceNumber=first, ViewAngleList="views.txt")
+    write_params(folder / f"{base}.sinoparams", **{**values, **changes})
+    for row in range(lines.shape[1]):
+        lines[:, row].astype("<f4").tofile(folder / f"{base}_slice{first + row:0{digits}d}.2Dsinodata")
+    return folder / f"{base}.sinoparams"
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory):
+    """Line integrals of a disc, and where they lie for those who do not know sv-mbirct."""
+    folder = tmp_path_factory.mktemp("lines")
+    qb("simulate", "disc", "-o", folder / "s.h5", "--views", VIEWS, "--detector", f"{COLUMNS},{ROWS}",
+       "--pixel-size", PIXEL, "--center-offset", OFFSET)
+    lines = -np.log(read_h5(folder / "s.h5").astype(float)).astype(np.float32)
+    lines *= 1 + 0.1 * np.arange(ROWS)[:, None]
+    np.save(folder / "l.npy", lines)
+    return folder / "l.npy"
+
+
+PLAIN = ["--quantity", "line_integral", "--angles", "0:180", "--pixel-size", PIXEL]
+
+
+@pytest.mark.parametrize("digits, first", few((4, 1), others=[(1, 0), (3, 998)]))
+def test_a_scan_is_the_same_as_plain_numbers(lines, tmp_path, digits, first):
+    scan = write_scan(tmp_path, np.load(lines), digits=digits, first=first)
+    info = qb_json("info", scan)
+    assert "sv-mbirct" in info["format"] and info["center"] == pytest.approx((COLUMNS - 1) / 2 + OFFSET)
+    job = ["--equits", 4, "--slices", "0:2", "--center", info["center"]]
+    qb("mbir", scan, "-o", tmp_path / "a.npy", *job)
+    qb("mbir", lines, *PLAIN, "-o", tmp_path / "b.npy", *job)
+    a, b = np.load(tmp_path / "a.npy"), np.load(tmp_path / "b.npy")
+    assert np.abs(a - b).max() < 1e-6 * b.max() and abs(b[0, 18:22, 18:22].mean() - 0.02) < 0.002
+    qb("fbp", scan, "-o", tmp_path / "c.npy", "--views", "::2", "--center", info["center"])
+    qb("fbp", lines, *PLAIN, "-o", tmp_path / "d.npy", "--views", "::2", "--center", info["center"])
+    c, d = np.load(tmp_path / "c.npy"), np.load(tmp_path / "d.npy")
+    assert np.abs(c - d).max() < 1e-4 * d.max()
+
+
+def test_its_weights_and_images(lines, tmp_path):
+    data = np.load(lines)
+    scan = write_scan(tmp_path, data)
+    weights = np.exp(-data)
+    for row in range(ROWS):
+        weights[:, row].astype("<f4").tofile(tmp_path / f"shepp_slice{1 + row:04d}.2Dweightdata")
+    job = ["mbir", scan, "--center", "20.75", "--equits", 3]
+    qb(*job, "-o", tmp_path / "rule.npy", "--weights", "transmission")
+    qb(*job, "-o", tmp_path / "file.npy", "--weights", tmp_path / "shepp_slice0002.2Dweightdata")
+    rule, given = np.load(tmp_path / "rule.npy"), np.load(tmp_path / "file.npy")
+    assert np.abs(rule - given).max() < 1e-5 * rule.max()
+    write_params(tmp_path / "v.imgparams", Nx=COLUMNS, Ny=COLUMNS, Nz=ROWS, FirstSliceNumber=1, Deltaxy=PIXEL, DeltaZ=PIXEL, ROIRadius=10)
+    for z in range(ROWS):
+        rule[z].astype("<f4").tofile(tmp_path / f"v_slice{1 + z:04d}.2Dimgdata")
+    same = qb_json("compare", tmp_path / "v.imgparams", tmp_path / "rule.npy")
+    assert same["max_abs"] == 0
+    fails(3, "mbir", tmp_path / "v.imgparams", "-o", tmp_path / "no.npy", says=["v.imgparams", "no angles"])
+
+
+RECON = dict(PriorModel="QGGMRF", InitImageValue=0.01, weightType=2, SigmaY=0.03, p="1.3", q="1.9", T="0.4", SigmaX=0.003, b_nearest=1,
+             b_diag=0.5, b_interslice=0.25, StopThreshold=0, MaxIterations=3, Positivity=0, RelaxFactor="1.0")
+
+
+def test_its_parameters_mean_the_same(lines, tmp_path):
+    scan, params = write_scan(tmp_path, np.load(lines)), tmp_path / "r.reconparams"
+
+    def same(words, *more):
+        qb("mbir", scan, "-o", tmp_path / "a.npy", "--config", params, *more)
+        qb("mbir", scan, "-o", tmp_path / "b.npy", "--center", "stated", *words, *more)
+        qb("mbir", lines, *PLAIN, "-o", tmp_path / "c.npy", "--center", (COLUMNS - 1) / 2 + OFFSET, *words, *more)
+        a, b, c = (np.load(tmp_path / f"{name}.npy") for name in "abc")
+        assert (a == b).all() and np.abs(b - c).max() < 1e-6 * c.max()
+    write_params(params, **RECON)
+    same(["--start", "0.01", "--weights", "transmission", "--sigma-y", "0.03", "--p", "1.3", "--q", "1.9", "--threshold", "0.4", "--sigma-x",
+          "0.003", "--neighbours", "1,0.5,0.25", "--stop", "0", "--equits", 3, "--no-positivity"])
+    write_params(params, PriorModel="QGGMRF")  # what it leaves out is as it is there
+    words = ["--start", "0.0202527", "--sigma-y", "1", "--p", "1.2", "--q", "2", "--threshold", "0.1", "--neighbours", "1,0.707,1", "--stop", "1"]
+    same([*words, "--sigma-x", "0.02", "--equits", 20])
+    same([*words, "--sigma-x", "0.5", "--equits", 20], "--sigma-x", "0.5")  # flags win
+    np.save(tmp_path / "v.npy", np.full((ROWS, COLUMNS, COLUMNS), 0.015, np.float32))
+    write_params(params, PriorModel="PandP", SigmaX=0.004, MaxIterations=2)
+    same([*words[:4], *words[-2:], "--sigma-p", "0.004", "--equits", 2], "--prox", tmp_path / "v.npy")  # without a prior's p, q and T
+    fails(2, "mbir", scan, "-o", tmp_path / "no.npy", "--config", params, "--prox", tmp_path / "v.npy", "--p", "1.5", says=["--p 1.5", "--prox"])
+    fails(2, "mbir", scan, "-o", tmp_path / "no.npy", "--config", params, says=["--sigma-p", "--prox"])
+    for changes, code, says in [(dict(PriorModel="TV"), 3, ["PriorModel is TV"]), (dict(RelaxFactor="1.5"), 3, ["RelaxFactor is 1.5"]),
+                                (dict(weightType=7), 3, ["weightType is 7"]), (dict(weightType=0), 2, ["--weights FILE (weightType 0)"]),
+                                (dict(p="3"), 2, ["r.reconparams: p", "--p"]), (dict(SigmaZ=1), 3, ["SigmaZ", "line 16"]),
+                                (dict(p="1 2"), 3, ["line 5", "Name: value"]), (dict(Positivity=2), 3, ["Positivity is 2"])]:
+        write_params(params, **{**RECON, **changes})
+        fails(code, "mbir", scan, "-o", tmp_path / "no.npy", "--config", params, says=[*says, "r.reconparams" if code == 3 else says[0]])
+    params.write_text("PriorModel: QGGMRF\np: 1.1\np: 1.2\n")
+    fails(3, "mbir", scan, "-o", tmp_path / "no.npy", "--config", params, says=["line 2", "line 3"])
+    fails(2, "fbp", scan, "-o", tmp_path / "no.npy", "--config", params, says=["qb mbir"])
+    fails(3, "fbp", lines, *PLAIN, "-o", tmp_path / "no.npy", "--center", "stated", says=["does not state", "--center auto"])
+    qb("fbp", scan, "-o", tmp_path / "f.npy", "--center", "stated")
+    qb("fbp", scan, "-o", tmp_path / "g.npy", "--center", (COLUMNS - 1) / 2 + OFFSET)
+    assert (np.load(tmp_path / "f.npy") == np.load(tmp_path / "g.npy")).all() and not (tmp_path / "no.npy").exists()
+
+
+def test_images_go_out_and_come_back(lines, tmp_path):
+    scan = write_scan(tmp_path, np.load(lines))
+    job = ["mbir", scan, "--center", "20.75", "--equits", 2, "--slices", "1:3"]
+    qb(*job, "-o", tmp_path / "plain.npy")
+    qb(*job, "-o", tmp_path / "v_slice%04d.2Dimgdata")
+    plain = np.load(tmp_path / "plain.npy")
+    for z in range(2):  # as sv-mbirct would read them
+        image = np.fromfile(tmp_path / f"v_slice{1 + z:04d}.2Dimgdata", "<f4").reshape(COLUMNS, COLUMNS)
+        assert (image == plain[z]).all()
+    said = dict(line.split(": ") for line in (tmp_path / "v.imgparams").read_text().splitlines())
+    assert said == dict(Nx="40", Ny="40", Nz="2", FirstSliceNumber="1", Deltaxy="0.5", DeltaZ="0.5", ROIRadius="10")
+    assert qb_json("compare", tmp_path / "v.imgparams", tmp_path / "plain.npy")["max_abs"] == 0
+    again = qb("info", tmp_path / "v.imgparams").stdout
+    assert "mbir" in again and "--slices 1:3" in again  # the command that repeats it
+    qb("project", tmp_path / "v.imgparams", "-g", "parallel", "--angles", "0:180:90", "-o", tmp_path / "p.npy")
+    for name, says, *more in (("w%04d.2Dimgdata", "BASE_slice%04d.2Dimgdata"), ("w_slice%06d.2Dimgdata", "four digits"),
+                              ("w_slice%04d.2Dimgdata", "float32", "--dtype", "float16"), ("w.imgparams", "BASE_slice%04d.2Dimgdata")):
+        fails(2, *job, *more, "-o", tmp_path / name, says=[says])
+    fails(2, "mbir", scan, "-o", tmp_path / "v_slice%04d.2Dimgdata", "--slices", "0:2", says=["older series"])
+    fails(2, "simulate", "disc", "-o", tmp_path / "w_slice%04d.2Dimgdata", "--views", 2, "--detector", "8,1", says=["read only"])
+    assert not list(tmp_path.glob("w*")) and not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("changes, says", [
+    (dict(NViews=VIEWS + 1), ["slice0001", f"{VIEWS + 1} x {COLUMNS}"]), (dict(NViews=-3), ["NViews is -3"]), (dict(NChannels=0), ["NChannels is 0"]),
+    (dict(NChannels="40.5"), ["whole number"]), (dict(NSlices=9), ["slice0004", "9 slices"]), (dict(NSlices="nan"), ["NSlices is nan"]),
+    (dict(NViews=10**9, NChannels=10**9), ["slice0001"]), (dict(DeltaChannel=0), ["DeltaChannel is 0"]), (dict(DeltaChannel="-1"), ["DeltaChannel is -1"]),
+    (dict(FirstSliceNumber=2), ["slice0004", "not there"]), (dict(CenterOffset="x"), ["CenterOffset is x"]), (dict(ViewAngleList="none.txt"), ["none.txt"]),
+    (dict(Geometry="fan-curved"), ["fan-curved", "parallel"]),
+])
+def test_what_does_not_fit(lines, tmp_path, changes, says):
+    scan = write_scan(tmp_path, np.load(lines), **changes)
+    if changes.get("FirstSliceNumber") == 2:
+        (tmp_path / "shepp_slice0002.2Dsinodata").rename(tmp_path / "shepp_slice0009.2Dsinodata")
+        says = ["slice0002", "not there"]
+    done = qb("info", scan, code=3)
+    assert all(word in done.stderr for word in says), done.stderr
+
+
+def test_what_is_cut_short(lines, tmp_path):
+    data = np.load(lines)
+    scan = write_scan(tmp_path, data)
+    text, slice2, views = scan.read_text(), tmp_path / "shepp_slice0002.2Dsinodata", tmp_path / "views.txt"
+    for at in range(0, text.index("ViewAngleList"), 29):
+        scan.write_text(text[:at])
+        fails(3, "info", scan, says=["shepp"])
+    scan.write_text(text)
+    whole = slice2.read_bytes()
+    for bad in (whole[:-1], whole + b"x", b""):
+        slice2.write_bytes(bad)
+        fails(3, "info", scan, says=["slice0002", str(len(bad))])
+    slice2.write_bytes(whole)
+    angles = views.read_text()
+    for bad in (angles[:100], angles + "0.5\n", angles + "word", ""):
+        views.write_text(bad)
+        fails(3, "info", scan, says=["views.txt"])
+    scan.write_bytes(b"\0" * 70000)
+    fails(3, "info", scan, says=["shepp.sinoparams"])

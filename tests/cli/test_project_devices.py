@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""qb project, sirt and cgls on a device: the CPU's values, the same bits however it is cut, and every way of not having
+the device."""
+import re
+
+import numpy as np
+import pytest
+
+from qbtest import QUICK, Shim, fails, leftovers, opencl, provenance_h5, qb, qb_json, read_h5  # noqa: F401 (opencl is a fixture)
+
+CIRCLE = ("--sod", 200, "--sdd", 300)
+KERNELS = {"project_joseph.alu": 5e-5, "project_joseph.texture": 6e-3}
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory):
+    path = tmp_path_factory.mktemp("scan") / "scan.h5"
+    qb("simulate", "spheres", "-o", path, "--geometry", "cone", *CIRCLE, "--pixel-size", 0.75, "--views", 40, "--detector",
+       "24,18", "-q")
+    return path
+
+
+@pytest.fixture(scope="module")
+def volume(scan, tmp_path_factory):
+    path = tmp_path_factory.mktemp("volume") / "volume.h5"
+    qb("fdk", scan, "-o", path, *CIRCLE, "--pixel-size", 0.75, "--device", "cpu", "-q")
+    return path
+
+
+def distance(a, b):
+    a, b = read_h5(a).astype(float), read_h5(b).astype(float)
+    return np.linalg.norm(a - b) / np.linalg.norm(b)
+
+
+def project(volume, out, *more, env=None):
+    return qb("project", volume, "-o", out, *CIRCLE, "--views", 37, *more, env=env).stderr
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_projections_are_the_cpus(opencl, volume, tmp_path, kernel):
+    cases = [(), ("--tilt", "1,2,3")] if kernel.endswith("alu") else [()]
+    for more in cases[:1 if QUICK else 2]:
+        project(volume, tmp_path / "cpu.h5", *more, "--device", "cpu")
+        said = project(volume, tmp_path / "device.h5", *more, "--device", opencl, "--kernel", kernel)
+        assert f"kernel {kernel}" in said
+        assert distance(tmp_path / "device.h5", tmp_path / "cpu.h5") < KERNELS[kernel]
+    assert provenance_h5(tmp_path / "device.h5")["plan"]["device"] == opencl
+
+
+def test_the_same_bits_in_any_cut(opencl, volume, tmp_path):
+    on = ("--device", opencl)
+    project(volume, tmp_path / "whole.h5", *on)
+    least = re.search(r"needs ([\d.]+) ([KM])iB", fails(1, "plan", "project", volume, "-o", tmp_path / "x.h5", *CIRCLE, "--views", 37,
+                                                   *on, "--max-vram", 1000))
+    shim = Shim(tmp_path)
+    project(volume, tmp_path / "cut.h5", *on, "--max-vram", least[1] + least[2], env=shim.env)
+    assert np.array_equal(read_h5(tmp_path / "cut.h5"), read_h5(tmp_path / "whole.h5"))
+    assert shim.counted()["live_bytes"] == 0
+    plan = provenance_h5(tmp_path / "cut.h5")["plan"]
+    assert plan["chunks"] > 1
+
+
+@pytest.mark.parametrize("verb", ["cgls", "sirt"])
+def test_least_squares_are_the_cpus(opencl, scan, tmp_path, verb):
+    args = (verb, scan, *CIRCLE, "--pixel-size", 0.75, "--iterations", 6, "--nonneg")
+    qb(*args, "-o", tmp_path / "cpu.h5", "--device", "cpu")
+    shim = Shim(tmp_path)
+    said = qb(*args, "-o", tmp_path / "device.h5", "--device", opencl, env=shim.env).stderr
+    assert "kernel project_joseph.alu" in said
+    assert distance(tmp_path / "device.h5", tmp_path / "cpu.h5") < 1e-4
+    counted, plan = shim.counted(), provenance_h5(tmp_path / "device.h5")["plan"]
+    assert counted["live_bytes"] == 0 and counted["peak_bytes"] <= plan["device_memory_bytes"]
+    qb(*args, "-o", tmp_path / "again.h5", "--device", opencl)
+    assert np.array_equal(read_h5(tmp_path / "again.h5"), read_h5(tmp_path / "device.h5"))
+
+
+def test_lost_or_without_room(opencl, scan, volume, tmp_path):
+    args = ("cgls", scan, *CIRCLE, "--pixel-size", 0.75, "--iterations", 2, "--device", opencl)
+    shim = Shim(tmp_path)
+    qb(*args, "-o", tmp_path / "whole.h5", env=shim.env)
+    (tmp_path / "whole.h5").unlink()
+    count = shim.counted()["commands"]
+    for after in range(0, count - 2, max(1, count // (3 if QUICK else 8))):
+        fails(1, *args, "-o", tmp_path / "lost.h5", says=["was lost"], env=Shim(tmp_path, lose_after=after).env)
+    fails(1, *args, "-o", tmp_path / "none.h5", says=["the volume with all projections needs", "--device cpu"],
+          env=Shim(tmp_path, bytes=1000).env)
+    fails(1, *args, "-o", tmp_path / "none.h5", "--max-vram", 1000, says=["needs", "--max-vram"])
+    assert leftovers(tmp_path, "shim-report") == []
+
+
+def test_what_cannot_be_had(opencl, volume, tmp_path):
+    args = ("project", volume, "-o", tmp_path / "x.h5", *CIRCLE, "--views", 5)
+    fails(2, *args, "--device", opencl, "--kernel", "project_joseph.scalar", says=["CPU only", "--device"])
+    fails(2, *args, "--device", "cpu", "--kernel", "project_joseph.alu", says=["devices only"])
+    plan = qb_json("plan", *args, "--device", opencl)
+    rows = {row["kernel"]: row["verdict"] for row in plan["why"]}
+    assert rows == {"project_joseph.alu": "usable", "project_joseph.texture": "less accurate than asked for"}

@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: MIT
+"""One job by several processes, `mpirun -n N qb fbp ...`: the same bits as one process makes, one report, one message,
+and nothing that looks finished where a rank fails."""
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from qbtest import MPIRUN, NO_RANKS, QB, QUICK, RANKS_ENV, few, qb, qb_json, slow, write_scan
+
+pytestmark = pytest.mark.skipif(bool(NO_RANKS), reason=str(NO_RANKS))
+LAUNCH = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n"]
+
+
+def ranks(n, *args, code=0, env=None, before=(), timeout=120, cwd=None):
+    """Run qb as n processes and insist on the exit code; one needs no launcher."""
+    launch = [*LAUNCH, str(n)] if n > 1 else []
+    done = subprocess.run([*launch, *before, QB, *map(str, args)], capture_output=True, text=True,
+                          timeout=timeout, env={**RANKS_ENV, **(env or {})}, cwd=cwd)
+    assert done.returncode == code, f"exit code {done.returncode}, not {code}: {done.stdout}{done.stderr}"
+    return done
+
+
+def said(done):
+    """What qb itself said on stderr, without the launcher's own paragraphs."""
+    return [line for line in done.stderr.split("\n") if line.startswith(("qb", "warning"))]
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory):
+    """37 rows: no number of ranks here divides them."""
+    path = tmp_path_factory.mktemp("ranks") / "scan.h5"
+    qb("simulate", "shepp-logan", "-o", path, "--views", 48, "--detector", "40,37", "--photons", 3000, "--rings", 0.02,
+       "--quiet")
+    return path
+
+
+def numbers(path):
+    with h5py.File(path) as f:
+        return f["/exchange/data"][...]
+
+
+def provenance(path):
+    with h5py.File(path) as f:
+        return json.loads(f["/process/quickbeam/provenance"][()])
+
+
+WAYS = ["--center 19.3",
+        "--rings sort --air 0:3,2:30 --center auto",
+        "--slices 3:31:2 --center middle --dtype uint16",
+        "--tilt 1.5 --center 19 --circle --hu 0.02 --pixel-size 0.1 --dtype float16"]
+
+
+@pytest.mark.parametrize("way", few(*WAYS[:2], others=WAYS[2:]))
+def test_the_same_bits_as_one_process(scan, tmp_path, way):
+    alone, way = tmp_path / "alone.h5", way.split()
+    qb("fbp", scan, "-o", alone, *way, "--quiet")
+    for n in [3] if QUICK or way[0] != "--center" else [6]:
+        out = tmp_path / f"by-{n}.h5"
+        done = ranks(n, "fbp", scan, "-o", out, *way, "--json")
+        report = json.loads(done.stdout)
+        assert (numbers(out) == numbers(alone)).all(), (n, way)
+        with h5py.File(alone) as a, h5py.File(out) as b:
+            assert dict(a["/exchange/data"].attrs) == dict(b["/exchange/data"].attrs)
+        mine, others = provenance(out), provenance(alone)
+        assert mine["content"] == others["content"] and mine["plan"]["kernel"] == others["plan"]["kernel"]
+        assert report["ranks"] == n and report["grid"] == [n, 1] and len(report["other_ranks"]) == n - 1
+        shares = [report, *report["other_ranks"]]
+        assert sum(share["slices"] for share in shares) == len(numbers(out))
+        assert mine["run"]["report"]["ranks"] == n
+        alone_report = others["run"]["report"]
+        assert report["preparation"] == alone_report["preparation"]
+        assert report.get("clamped_values") == alone_report.get("clamped_values")
+
+
+def test_shares_in_slabs(tmp_path):
+    """Shares that do not begin where a kernel's groups of slices do, each in several slabs."""
+    scan, alone, out = tmp_path / "scan.h5", tmp_path / "alone.h5", tmp_path / "out.h5"
+    qb("simulate", "foam", "-o", scan, "--views", 12, "--detector", "64,260", "-q")
+    how = ("--center", 31.5, "--size", 360, "--threads", 1, "--device", "cpu")
+    how += ("--kernel", qb_json("plan", "fbp", scan, "-o", alone, *how)["kernel"]) # no other one where there is little room
+    qb("fbp", scan, "-o", alone, *how, "-q")
+    refusal = ranks(3, "plan", "fbp", scan, "-o", out, *how, "--max-ram", "2M", code=2).stderr
+    least = float(re.search(r"needs? ([\d.]+) MiB", refusal).group(1))
+    ranks(3, "fbp", scan, "-o", out, *how, "--max-ram", f"{int(least) + 3}M")
+    assert provenance(out)["plan"]["chunks"] > 1 and (numbers(out) == numbers(alone)).all()
+
+
+@pytest.mark.parametrize("name", few("out.raw", "tiffs/", others=["out.mha", "pages.tif", "im_%03d.tif"]))
+def test_every_format_takes_what_all_write(scan, tmp_path, name):
+    """With a picture that shows slices of all ranks, each voxel where one process puts it."""
+    shows, folders = {}, {}
+    for n in 1, 3:
+        folder = folders[n] = tmp_path / str(n)
+        folder.mkdir()
+        ranks(n, "fbp", scan, "-o", f"{folder}/{name}", "--center", 19, "--preview", folder / "show.png")
+        shows[n] = (folder / "show.png").read_bytes()
+        assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+    one, three = folders[1] / name, folders[3] / name
+    files = sorted(p.relative_to(folders[1]) for p in folders[1].rglob("*") if p.is_file() and p.suffix != ".json")
+    assert files == sorted(p.relative_to(folders[3]) for p in folders[3].rglob("*") if p.is_file() and p.suffix != ".json")
+    assert shows[1] == shows[3]
+    if "%" not in name:
+        assert qb_json("compare", one, three)["max_abs"] == 0
+    else:
+        for file in files[1:]: # the first tells of the run
+            if file.suffix == ".tif" and "000" not in file.name:
+                assert (folders[1] / file).read_bytes() == (folders[3] / file).read_bytes()
+
+
+@slow
+def test_parts_and_an_older_volume(scan, tmp_path):
+    """Every rank writes to every part; a volume that was there before is replaced."""
+    out, alone = tmp_path / "out.h5", tmp_path / "alone.h5"
+    qb("fbp", scan, "-o", alone, "--center", 19, "--quiet")
+    for center in 18, 19:
+        ranks(4, "fbp", scan, "-o", out, "--center", center, "--parts", 3)
+    assert sorted(p.name for p in (tmp_path / "out.h5.parts").iterdir()) == ["00.h5", "01.h5", "02.h5"]
+    assert (numbers(out) == numbers(alone)).all()
+
+
+@pytest.mark.parametrize("way", few("--dtype uint8 --range 0,0.05 --rings sort", others=["--size 40,40,7", "--slices 2:25:3"]))
+def test_a_cone_beam(tmp_path, way):
+    """Slices of one layer of the kernel, and those that mirror them below the middle, go to different ranks."""
+    scan, circle = tmp_path / "cone.h5", tmp_path / "circle.json"
+    qb("simulate", "foam", "-o", scan, "--geometry", "cone", "--views", 40, "--detector", "40,33", "--sod", 400, "--sdd",
+       700, "--pixel-size", 0.8, "--geometry-out", circle, "--photons", 20000, "--quiet")
+    out, alone, way = tmp_path / "out.h5", tmp_path / "alone.h5", way.split()
+    qb("fdk", scan, "-g", circle, "-o", alone, *way, "--quiet")
+    for n in [3] if QUICK else [6]:
+        report = json.loads(ranks(n, "fdk", scan, "-g", circle, "-o", out, *way, "--json").stdout)
+        assert report["grid"] == [n, 1] and (numbers(out) == numbers(alone)).all()
+        assert report["preparation"] == provenance(alone)["run"]["report"]["preparation"]
+
+
+@pytest.mark.parametrize("n,grid", few((4, "2x2"), others=[(6, "2x3")]))
+def test_a_grid(tmp_path, n, grid):
+    """Columns of ranks share the views: the volume is a sum of theirs, in the order of the columns, and each writes a part
+    of each slab. Also of a turned detector, the views of which are resampled for all of a column at once."""
+    scan, circle = tmp_path / "cone.h5", tmp_path / "circle.json"
+    qb("simulate", "foam", "-o", scan, "--geometry", "cone", "--views", 41, "--detector", "40,33", "--sod", 400, "--sdd",
+       700, "--pixel-size", 0.8, "--geometry-out", circle, "--photons", 20000, "--quiet")
+    out, alone, picture = tmp_path / "out.h5", tmp_path / "alone.h5", tmp_path / "all.png"
+    how = ["--size", "40,40,50", "--circle", "--resample", "always"]
+    qb("fdk", scan, "-g", circle, "-o", alone, *how, "--quiet", "--preview", tmp_path / "alone.png")
+    report = json.loads(ranks(n, "fdk", scan, "-g", circle, "-o", out, *how, "--grid", grid, "--parts", 2, "--preview", picture,
+                              "--json").stdout)
+    shares = [report, *report["other_ranks"]]
+    assert report["grid"] == [int(k) for k in grid.split("x")] and report["ranks"] == n
+    assert sum(share["slices"] for share in shares) == 50 and min(share["slices"] for share in shares) > 0
+    for share in shares:
+        took = {term["name"]: term["seconds"] for term in share["terms"]}
+        assert list(took) == [stage["name"] for stage in share["stages"]] and "reduce" in took
+        assert share["overlap"] == pytest.approx(sum(took.values()) / share["wall_seconds"])
+        assert all(term["forecast_seconds"] > 0 for term in share["terms"])
+    difference = numbers(out).astype(float) - numbers(alone)
+    assert 0 < np.linalg.norm(difference) < 1e-6 * np.linalg.norm(numbers(alone).astype(float))
+    mine, others = provenance(out), provenance(alone)
+    assert mine["content"] == others["content"] and picture.stat().st_size > 1000
+    assert mine["run"]["report"]["preparation"] == others["run"]["report"]["preparation"]
+
+
+@pytest.mark.parametrize("n,verb,grid,passes", few((4, "fdk", "2x2", "--rings sort --air 0:3,2:30"), others=[
+    (3, "fdk", "3x1", "--air 0:3,2:30"), (2, "fdk", "1x2", "--rings wavelet"), (3, "fbp", None, "--rings sort --tilt 1.5 --center 19"),
+    (2, "sirt", None, "--rings sort --air 0:3,2:30 --iterations 1")]))
+def test_passes_over_the_scan(tmp_path, n, verb, grid, passes):
+    """Whoever has which rows and views: dead flats are counted once, stripes are the same, and the hash is of all projections."""
+    name, circle = tmp_path / "s.h5", tmp_path / "circle.json"
+    cone = verb != "fbp"
+    qb("simulate", "foam", "-o", name, *(["--geometry", "cone", "--sod", 400, "--sdd", 700, "--geometry-out", circle] if cone else []), "--views", 40,
+       "--detector", "40,33", "--pixel-size", 0.8, "--photons", 20000, "--rings", 0.02, "--quiet")
+    with h5py.File(name, "a") as f:
+        for row, column in (3, 5), (16, 7), (17, 9):  # two where shares of rows meet
+            f["/exchange/data_white"][:, row, column] = 0
+    how = [verb, name, *(["-g", circle] if cone else []), *passes.split()]
+    qb(*how, "-o", tmp_path / "alone.h5", "--quiet")
+    ranks(n, *how, "-o", tmp_path / "all.h5", *(["--grid", grid] if grid else []), "--quiet")
+    mine, others = provenance(tmp_path / "all.h5"), provenance(tmp_path / "alone.h5")
+    assert "projections" in others["content"] and mine["content"] == others["content"]
+    assert mine["warnings"] == others["warnings"] and any("3 of 1320 flat pixels are dead" in w for w in mine["warnings"])
+    for step in ("rings", "air"):
+        assert mine["run"]["report"]["preparation"].get(step) == others["run"]["report"]["preparation"].get(step)
+    if not grid or grid.endswith("x1"):
+        assert (numbers(tmp_path / "all.h5") == numbers(tmp_path / "alone.h5")).all()
+
+
+def test_model_based(scan, tmp_path):
+    """Groups of slices that descend together stay together; the sigmas come from rows of all ranks."""
+    out, alone = tmp_path / "out.h5", tmp_path / "alone.h5"
+    how = ("--center", 19, "--equits", 4, "--neighbours", "1,0.7,0")
+    qb("mbir", scan, "-o", alone, *how, "--quiet")
+    report = json.loads(ranks(3, "mbir", scan, "-o", out, *how, "--json").stdout)
+    assert (numbers(out) == numbers(alone)).all()
+    before = provenance(alone)["run"]["report"]["convergence"]
+    assert report["convergence"]["sigma_x"] == before["sigma_x"]
+    shares = [report, *report["other_ranks"]]
+    slabs = [slab for share in shares for slab in share.get("convergence", {}).get("slabs", [])]
+    assert sum(slab["slices"] for slab in slabs) == 37 and slabs[-1]["first_slice"] + slabs[-1]["slices"] == 37
+    done = ranks(2, "mbir", scan, "-o", tmp_path / "no.h5", "--center", 19, code=3)
+    assert "--neighbours 1,0.7071,0" in said(done)[0]
+
+
+ITERATIVE = [("cgls", 3, "parallel", "--iterations 12 --hu 0.02 --pixel-size 0.1"),
+             ("sirt", 5, "cone", "--nonneg --dtype uint16 --range 0,0.05 --parts 2"),
+             ("cgls", 2, "cone", "--nonneg --iterations 9")]
+
+
+@pytest.mark.parametrize("verb,n,beam,how", few(*ITERATIVE[:2], others=ITERATIVE[2:]))
+def test_iterations(scan, tmp_path, verb, n, beam, how):
+    """Views are shared, and one volume is made by all: the same bits, also where there are more ranks than views."""
+    alone, out, args = tmp_path / "alone.h5", tmp_path / "out.h5", [scan, "--center", "auto", "--rings", "sort"]
+    if beam == "cone":
+        cone, circle = tmp_path / "cone.h5", tmp_path / "circle.json"
+        qb("simulate", "foam", "-o", cone, "--geometry", "cone", "--views", 4, "--detector", "40,33", "--sod", 400, "--sdd", 700,
+           "--pixel-size", 0.8, "--geometry-out", circle, "--photons", 20000, "--quiet")
+        args = [cone, "-g", circle]
+    qb(verb, *args, *how.split(), "-o", alone, "--quiet")
+    report = json.loads(ranks(n, verb, *args, *how.split(), "-o", out, "--threads", 1, "--json").stdout)
+    assert (numbers(out) == numbers(alone)).all()
+    mine, other = provenance(out), provenance(alone)
+    assert mine["content"] == other["content"]
+    assert mine["run"]["report"].get("preparation") == other["run"]["report"].get("preparation")
+    shares = [report, *report["other_ranks"]]
+    assert report["grid"] == [1, n] and sum(share["slices"] for share in shares) == len(numbers(out))
+    for what in "residual", "change":
+        came = other["run"]["report"]["convergence"][what]
+        assert all(share["convergence"][what] == pytest.approx(came, rel=1e-9) for share in shares)
+
+
+def test_more_ranks_than_slices_and_ranges_of_integers(scan, tmp_path):
+    out, alone = tmp_path / "out.npy", tmp_path / "alone.npy"
+    for n, path in (1, alone), (4, out):
+        ranks(n, "fbp", scan, "-o", path, "--center", 19, "--slices", "20:23", "--dtype", "uint8", "--rings", "wavelet")
+    assert (np.load(out) == np.load(alone)).all()
+    assert json.loads(Path(f"{out}.json").read_text())["scale"] == json.loads(Path(f"{alone}.json").read_text())["scale"]
+
+
+def test_what_ranks_cannot_share_is_refused_once(scan, tmp_path):
+    out = tmp_path / "out"
+    for code, args, words in [(3, ("info", scan), "only qb fbp, qb fdk, qb sirt, qb cgls, qb mbir and qb bench mpi share"),
+                              (3, ("fbp", scan, "-o", out, "--center", "18:20:1"), "start it once"),
+                              (3, ("sirt", scan, "-o", f"{out}.h5", "--center", 19, "--device", "cuda"), "CPUs only"),
+                              (2, ("fbp", scan, "-o", f"{out}.h5", "--center", 99), "lies outside"),
+                              (2, ("fbp", scan, "-o", f"{out}.h5", "--centre", 9), "--centre")]:
+        done = ranks(2, *args, code=code)
+        assert len(said(done)) == 1 and words in said(done)[0], done.stderr
+    done = ranks(2, "fbp", tmp_path / "none.h5", "-o", f"{out}.h5", "--json", code=3)
+    assert json.loads(done.stdout)["status"] == "not found" and "none.h5" in said(done)[0]
+    assert not list(tmp_path.iterdir())
+
+
+@slow
+def test_a_plan_of_several(scan, tmp_path):
+    done = ranks(3, "plan", "fbp", scan, "-o", tmp_path / "out.h5", "--center", 19, "--json")
+    plan = json.loads(done.stdout)
+    assert plan["slices_per_chunk"] == 13 and not list(tmp_path.iterdir())
+
+
+def test_without_the_mpi_object(scan, tmp_path):
+    """A build without MPI says so, once; without a launcher nothing of it is looked for."""
+    nowhere = {"QB_LIBQUICKBEAM_MPI": str(tmp_path / "libnone.so")}
+    done = ranks(2, "fbp", scan, "-o", tmp_path / "out.h5", code=3, env=nowhere)
+    assert "libopenmpi-dev" in said(done)[0]
+    qb("fbp", scan, "-o", tmp_path / "out.h5", "--center", 19, env={**os.environ, **nowhere})
+
+
+# ---- a rank that fails ----
+
+ONLY = """sh -c 'if [ "$OMPI_COMM_WORLD_RANK" = {rank} ]; then {does}; fi; exec "$@"' sh"""
+
+
+def only(rank, does):
+    """What launches qb so that one rank does something before."""
+    return shlex.split(ONLY.format(rank=rank, does=does))
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """Compressed in chunks of 8 rows: each rank reads some of its own."""
+    path = tmp_path_factory.mktemp("wide") / "scan.h5"
+    rng = np.random.default_rng(7)
+    write_scan(path, rng.integers(2000, 6000, (120, 64, 160), dtype=np.uint16), angles_deg=np.arange(120) * 1.5,
+               flats=np.full((1, 64, 160), 6000, np.uint16), darks=np.zeros((1, 64, 160), np.uint16), pixel=0.1,
+               chunks=(40, 8, 160), compression="gzip")
+    return path
+
+
+def spoil(path, row, view=0):
+    """The compressed bytes of the chunk that has this row of a view are no such bytes any more."""
+    with h5py.File(path) as f:
+        chunk = f["/exchange/data"].id.get_chunk_info_by_coord((view // 40 * 40, row // 8 * 8, 0))
+    with open(path, "r+b") as f:
+        f.seek(chunk.byte_offset)
+        f.write(b"\xff" * min(chunk.size, 4096))
+
+
+FAULTS = [("grid", 1, "may not be that large"), ("unreadable", 3, "cannot be"), ("full", 1, "may not be that large"), ("memory", 2, "MiB is too small"),
+          ("views", 3, "cannot be")]
+
+
+@pytest.mark.parametrize("fault,code,words", few(FAULTS[0], FAULTS[4], others=FAULTS[1:4]))
+def test_a_rank_that_fails_ends_all_with_one_message(wide, tmp_path, fault, code, words):
+    scan, out = wide, tmp_path / "out.raw"
+    before = ()
+    if fault in ("unreadable", "views"): # only the last rank's
+        scan = tmp_path / "scan.h5"
+        shutil.copy(wide, scan)
+        spoil(scan, 60, 100 if fault == "views" else 0)
+    elif fault in ("full", "grid"): # the file is written into its whole length, rank 2 may reach a third of it
+        before = only(2, "ulimit -f 2000")
+    else:
+        before = only(2, 'set -- "$@" --max-ram 1M')
+    out.write_bytes(b"older")
+    listed = sorted(tmp_path.iterdir())
+    start = time.monotonic()
+    how = ("fbp", scan, "--center", 80, "--size", "400,400")
+    if fault == "views": # others wait for its bricks, and for its sums
+        how = ("cgls", scan, "--center", 80, "--size", "40,40,64")
+    if fault == "grid": # others wait for its filtered views, and for its sums
+        how = ("fdk", scan, "--sod", 100, "--sdd", 150, "--angles", "0:360", "--size", "120,120,64", "--grid", "2x2")
+    done = ranks(4 if fault == "grid" else 3, *how, "-o", out, "--threads", 1, code=code, before=before)
+    assert time.monotonic() - start < 30
+    told = [line for line in said(done) if line.startswith("qb")]
+    assert len(told) == 1 and f"rank 2 of {4 if fault == 'grid' else 3}, on " in told[0] and words in told[0], done.stderr
+    assert out.read_bytes() == b"older" and sorted(tmp_path.iterdir()) == listed
+
+
+KILLS = int(os.environ.get("QB_KILLS", 1 if QUICK else 2)) # 30 take two minutes
+
+
+def test_a_rank_that_is_killed_takes_all_along(wide, tmp_path):
+    """At any moment: while MPI starts, while all compute, while the output gets its name. What is left is what was there
+    before, or, where all had been done, the new; and nothing hidden after the next run."""
+    out, fresh = tmp_path / "out.raw", tmp_path / "new.raw"
+    args = ("--center", 80, "--size", "300,300", "--threads", 1)
+    start = time.monotonic()
+    ranks(3, "fbp", wide, "-o", fresh, *args)
+    whole, rng = time.monotonic() - start, random.Random()
+    new = fresh.read_bytes()
+    for turn in range(KILLS):
+        out.write_bytes(b"older")
+        victim, moment = rng.randrange(3), rng.uniform(0, 1.1) * whole
+        note = tmp_path / "pid"
+        note.unlink(missing_ok=True)
+        job = subprocess.Popen([*LAUNCH, "3", *only(victim, f"echo $$ > {note}"), QB, "fbp", str(wide), "-o", str(out),
+                                *map(str, args)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=RANKS_ENV)
+        time.sleep(moment)
+        try:
+            os.kill(int(note.read_text()), signal.SIGKILL)
+        except (OSError, ValueError):
+            pass # not started yet, or over
+        killed = time.monotonic()
+        job.communicate(timeout=60)
+        assert time.monotonic() - killed < 30, (victim, moment)
+        left = out.read_bytes()
+        assert left == new or (left == b"older" and job.returncode != 0), (victim, moment, job.returncode)
+    ranks(2, "fbp", wide, "-o", out, *args)
+    assert out.read_bytes() == new
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+@slow
+def test_an_interrupted_job_leaves_nothing(wide, tmp_path):
+    """A job with much more to compute than to write, which the signal surely finds at it."""
+    job = subprocess.Popen([*LAUNCH, "3", QB, "mbir", str(wide), "-o", str(tmp_path / "out.h5"), "--center", "80", "--size",
+                            "300,300", "--equits", "200", "--stop", "0", "--threads", "1"],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=RANKS_ENV)
+    while "mbir:" not in job.stderr.readline():
+        assert job.poll() is None
+    job.terminate()
+    job.communicate(timeout=30)
+    assert job.returncode != 0 and not list(tmp_path.iterdir())

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""One job by several processes, each with a device of its own: what one process makes on one device."""
+import json
+
+import numpy as np
+import pytest
+
+from qbtest import NO_RANKS, Shim, few, opencl, qb  # noqa: F401 (opencl is a fixture)
+from test_ranks import numbers, only, provenance, ranks, said
+
+pytestmark = pytest.mark.skipif(bool(NO_RANKS), reason=str(NO_RANKS))
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ranks") / "scan.h5"
+    qb("simulate", "shepp-logan", "-o", path, "--views", 48, "--detector", "40,37", "--photons", 3000, "--rings", 0.02, "-q")
+    return path
+
+
+@pytest.fixture(scope="module")
+def cone(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cone")
+    qb("simulate", "foam", "-o", folder / "scan.h5", "--geometry", "cone", "--views", 48, "--detector", "40,33", "--sod", 400,
+       "--sdd", 700, "--pixel-size", 0.8, "--geometry-out", folder / "g.json", "--photons", 20000, "-q")
+    return folder / "scan.h5", "-g", folder / "g.json"
+
+
+PARALLEL = ["fbp --center 19.3 --dtype uint16 --range 0,0.05",
+            "fbp --tilt 1.5 --center auto --rings sort --slices 3:31",
+            "mbir --center 19 --equits 3 --neighbours 1,0.7071,0"]
+
+
+@pytest.mark.parametrize("way", few(PARALLEL[0], PARALLEL[2], others=PARALLEL[1:2]))
+def test_slices(opencl, scan, tmp_path, way):
+    verb, *how = way.split()
+    shim = Shim(tmp_path)
+    qb(verb, scan, *how, "-o", tmp_path / "alone.h5", "--device", "opencl", "-q", env=shim.env)
+    done = ranks(3, verb, scan, *how, "-o", tmp_path / "out.h5", "--device", "opencl", "--json", env=shim.env)
+    report = json.loads(done.stdout)
+    assert (numbers(tmp_path / "out.h5") == numbers(tmp_path / "alone.h5")).all()
+    mine, other = provenance(tmp_path / "out.h5"), provenance(tmp_path / "alone.h5")
+    assert mine["content"] == other["content"] and mine["plan"]["kernel"] == other["plan"]["kernel"]
+    assert [share["device"] for share in [report, *report["other_ranks"]]] == ["opencl:0"] * 3
+
+
+@pytest.mark.parametrize("kernel,grid", few(("circular.half", "1x2"), ("matrix.alu", "3x1"),
+                                            others=[("circular.half", "2x2")]))
+def test_a_cone_beam(opencl, cone, tmp_path, kernel, grid):
+    """Rows of a grid make the same bits; columns, of which each has a part of every range of views that the kernel packs
+    together, sums of theirs."""
+    shim = Shim(tmp_path)
+    rows, columns = map(int, grid.split("x"))
+    how = ["--device", "opencl", "--kernel", f"bp_cone_{kernel}"]
+    for more in [[], ["--dtype", "uint8", "--range", "0,0.05"]][:columns]:
+        qb("fdk", *cone, *how, *more, "-o", tmp_path / "alone.h5", "-q", env=shim.env)
+        done = ranks(rows * columns, "fdk", *cone, *how, *more, "--grid", grid, "-o", tmp_path / "out.h5", "--json", env=shim.env)
+        assert json.loads(done.stdout)["grid"] == [rows, columns]
+        got, want = (numbers(tmp_path / name).astype(float) for name in ("out.h5", "alone.h5"))
+        if columns == 1:
+            assert (got == want).all()
+        elif more: # a value at the edge of a step falls to either side
+            assert np.abs(got - want).max() <= 1 and (got != want).mean() < 0.01
+        else:
+            assert 0 < np.linalg.norm(got - want) < 1e-6 * np.linalg.norm(want)
+
+
+def test_more_ranks_than_work(opencl, cone, tmp_path):
+    """Of two slices a third row has none. Of 8 views a kernel that packs four quarters of the turn has two in each: three
+    columns cannot share them, and no view is taken twice."""
+    shim = Shim(tmp_path)
+    how = ["--device", "opencl", "--kernel", "bp_cone_matrix.alu", "--size", "40,40,2"]
+    qb("fdk", *cone, *how, "-o", tmp_path / "alone.h5", "-q", env=shim.env)
+    ranks(3, "fdk", *cone, *how, "--grid", "3x1", "-o", tmp_path / "out.h5", "-q", env=shim.env)
+    assert (numbers(tmp_path / "out.h5") == numbers(tmp_path / "alone.h5")).all()
+    few_views = tmp_path / "few.h5", "-g", tmp_path / "few.json"
+    qb("simulate", "foam", "-o", few_views[0], "--geometry", "cone", "--views", 8, "--detector", "40,33", "--sod", 400, "--sdd", 700,
+       "--pixel-size", 0.8, "--geometry-out", few_views[2], "-q")
+    how = ["--device", "opencl", "--kernel", "bp_cone_circular.half", "--grid", "1x3", "-o", tmp_path / "none.h5"]
+    done = ranks(3, "fdk", *few_views, *how, code=2, env=shim.env)
+    assert "2 views of each cannot be shared by 3 columns" in done.stderr and not (tmp_path / "none.h5").exists()
+
+
+def test_each_takes_the_next(opencl, scan, tmp_path):
+    """And they begin again where there are more ranks than devices."""
+    env = {**Shim(tmp_path).env, "POCL_DEVICES": "basic basic"}
+    report = json.loads(ranks(3, "fbp", scan, "--center", 19, "-o", tmp_path / "out.h5", "--device", "opencl", "--json", env=env).stdout)
+    devices = [share["device"] for share in [report, *report["other_ranks"]]]
+    if devices[1] == devices[0]:
+        pytest.skip("this OpenCL cannot play several devices")
+    assert devices == ["opencl:0", "opencl:1", "opencl:0"]
+
+
+def test_one_has_less_memory(opencl, cone, tmp_path):
+    """All take its cut."""
+    shim = Shim(tmp_path)
+    how = ["--device", "opencl", "--kernel", "bp_cone_matrix.alu", "--grid", "2x1"]
+    ranks(2, "fdk", *cone, *how, "-o", tmp_path / "whole.h5", "-q", env=shim.env)
+    room = shim.counted()["peak_bytes"] * 2 // 3
+    done = ranks(2, "fdk", *cone, *how, "-o", tmp_path / "cut.h5", env=shim.env, before=only(1, f"export SHIM_BYTES={room}"))
+    assert "1 of 2 ranks had no room for" in done.stderr
+    assert (numbers(tmp_path / "cut.h5") == numbers(tmp_path / "whole.h5")).all()
+
+
+def test_what_they_cannot_share(opencl, scan, tmp_path):
+    env = Shim(tmp_path).env
+    for args, words in [(("cgls", "--device", "opencl"), "CPUs only"), (("fbp", "--device", "opencl:all"), "give --device opencl")]:
+        done = ranks(2, args[0], scan, "--center", 19, *args[1:], "-o", tmp_path / "out.h5", code=3, env=env)
+        assert len(said(done)) == 1 and words in said(done)[0]
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith("out")]

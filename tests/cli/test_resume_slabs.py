@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: MIT
+"""qb fbp --resume and qb fdk --resume: what a run that was killed or failed has on the disk is taken up, to the bits of a run that
+was not; another job's, what is damaged and what somebody alive writes is refused; nothing stays behind."""
+import fcntl
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+
+import numpy as np
+import pytest
+
+from qbtest import MPIRUN, NO_RANKS, QB, QUICK, RANKS_ENV, fails, few, memory_is_ours, qb, qb_json
+
+SHIM = os.environ.get("QB_SHIM_FILES", "")
+FBP = ["--center", "15.5", "--threads", 1, "--device", "cpu", "--kernel", "bp_parallel_linear.scalar"]  # slabs of few slices
+NOTE = ["--checkpoint", "1e-9"]  # after every slab
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory):
+    scan = tmp_path_factory.mktemp("scan") / "s.h5"
+    qb("simulate", "disc", "-o", scan, "--views", 12, "--detector", "32,160", "--photons", 20000)
+    return scan
+
+
+@pytest.fixture(scope="module")
+def want(scan, tmp_path_factory):
+    whole = tmp_path_factory.mktemp("whole") / "whole.npy"
+    qb("fbp", scan, *FBP, "-o", whole)
+    return whole
+
+
+def fault(call, text, n, error):
+    return {**os.environ, "LD_PRELOAD": " ".join([os.environ.get("LD_PRELOAD", ""), SHIM]).strip(), "QB_FILES": f"{call}:{text}:{n}:{error}",
+            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0:detect_leaks=0"}
+
+
+def hidden(folder):
+    return sorted(p for p in folder.rglob(".*.part-*"))
+
+
+def killed(*args, at, text=".part-", call="pwrite"):
+    """Kill it before its at-th write into a hidden folder. False: it came to its end."""
+    done = subprocess.run([QB, *map(str, args)], env=fault(call, text, at, -9), capture_output=True, text=True, timeout=120)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode != 0
+
+
+def same(out, whole):
+    if out.suffix == ".npy":
+        return out.read_bytes() == whole.read_bytes()
+    told = qb_json("compare", out, whole)
+    return told["max_abs"] == 0 and told["rmse"] == 0
+
+
+def go_on(*args):
+    """To the end; how many slabs it did not make."""
+    return qb_json(*args, "--resume")["slabs_resumed"]
+
+
+@pytest.mark.parametrize("name", few("v.npy", "v.h5", "new/", others=["v.raw", "v.mha", "v.tif", "old/s_%04d.tif"]))
+def test_killed_at_any_moment(scan, want, tmp_path, name):
+    """Twice, the second time while it goes on; files of a series take three writes each."""
+    out, job = tmp_path / name, ["fbp", scan, *FBP, *NOTE, "-o", f"{tmp_path}/{name}"]
+    dice = random.Random(name)
+    final = out.parent if "%" in name else out
+    if "%" in name:
+        final.mkdir()
+    each = 3 * 20 if final.suffix == "" else 2
+    assert killed(*job, at=dice.randint(3 * each, 4 * each))
+    assert len(hidden(tmp_path)) == 1 and not (out.exists() or list(final.glob("s_*") if "%" in name else []))
+    killed(*job, "--resume", at=dice.randint(2 * each, 3 * each))
+    took = go_on(*job) if hidden(tmp_path) else 1
+    assert took >= 1 and same(final, want) and not hidden(tmp_path)
+
+
+def test_every_note_counts(scan, want, tmp_path):
+    """Killed before each write: never fewer slabs than were noted, and no more than were written."""
+    out, job = tmp_path / "v.npy", ["fbp", scan, *FBP, *NOTE, "-o", tmp_path / "v.npy"]
+    took = []
+    for at in (3, 4, 9) if QUICK else (3, 4, 5, 6, 9):
+        assert killed(*job, at=at)
+        took.append(go_on(*job) if list(tmp_path.glob(".*/done")) else 0)
+        assert same(out, want) and not hidden(tmp_path)
+        out.unlink()
+    assert took == sorted(took) and took[0] == 0 and took[-1] >= 2
+
+
+def test_another_cut_goes_on(scan, want, tmp_path):
+    """What is done is known by slices: a slab that is done in part is made whole."""
+    out, job = tmp_path / "v.npy", ["fbp", scan, *FBP, *NOTE, "-o", tmp_path / "v.npy"]
+    assert killed(*job, at=11)
+    report = qb_json(*job, "--threads", 2, "--max-ram", "1G", "--resume")
+    assert report["slabs_resumed"] >= 1 and same(out, want)
+
+
+@pytest.fixture(scope="module")
+def left(scan, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("left")
+    assert killed("fbp", scan, *FBP, *NOTE, "-o", folder / "v.npy", at=11)
+    return {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+
+
+@pytest.fixture
+def kept(left, tmp_path):
+    for name, data in left.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    return hidden(tmp_path)[0]
+
+
+def refused(code, scan, kept, *more, says, verb="fbp"):
+    before = {f: f.read_bytes() for f in kept.rglob("*") if f.is_file()}
+    fails(code, verb, scan, *FBP, *more, "-o", kept.parent / "v.npy", "--resume", says=says)
+    assert not (kept.parent / "v.npy").exists() and before == {f: f.read_bytes() for f in kept.rglob("*") if f.is_file()}
+
+
+def test_another_job_is_refused(scan, want, kept, tmp_path):
+    refused(2, scan, kept, "--filter", "hann", says=["filter was ramp and is hann", "belongs to another job"])
+    refused(2, scan, kept, "--center", 16, says=["belongs to another job", "was 15.5 and is 16"])
+    refused(2, scan, kept, "--dtype", "float16", says=["dtype was float32 and is float16"])
+    refused(2, scan, kept, "--slices", "0:40", says=["slices"])
+    other = tmp_path / "other.h5"
+    other.write_bytes(scan.read_bytes())
+    refused(2, other, kept, says=["input was", "other.h5"])
+    assert go_on("fbp", scan, *FBP, "-o", tmp_path / "v.npy") >= 2 and same(tmp_path / "v.npy", want)
+
+
+def test_changed_data_are_refused(tmp_path):
+    scan, out = tmp_path / "s.h5", tmp_path / "v.npy"
+    words = ["simulate", "disc", "-o", scan, "--views", 12, "--detector", "32,160", "--photons", 20000, "--seed"]
+    qb(*words, 1)
+    assert killed("fbp", scan, *FBP, *NOTE, "-o", out, at=11)
+    qb(*words, 2)
+    fails(2, "fbp", scan, *FBP, "-o", out, "--resume", says=["belongs to another job", "input"])
+
+
+def test_damaged_ones_are_refused(scan, want, kept):
+    note, new = kept / "done" / "0", kept / "new"
+    text, data = note.read_bytes(), new.read_bytes()
+    for spoilt, says in ((b"not" + text[3:], "no such job"), (text[:40] + b"?" + text[41:], "checksum"),
+                         (text[:-9] + bytes([text[-9] ^ 1]) + text[-8:], "checksum")):
+        note.write_bytes(spoilt)
+        refused(3, scan, kept, says=[says, "remove it to start anew"])
+    note.write_bytes(text)
+    new.write_bytes(data[:9000])
+    refused(3, scan, kept, says=["ends too early"])
+    new.write_bytes(data)
+    note.write_bytes(text[:-5])  # the last record was not whole: one slab less
+    assert go_on("fbp", scan, *FBP, "-o", kept.parent / "v.npy") >= 1 and same(kept.parent / "v.npy", want)
+
+
+def test_who_lives_keeps_it(scan, kept):
+    with (kept / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        refused(2, scan, kept, says=["another run", "at work"])
+    with (kept / "done" / "0").open() as note:  # a rank of it
+        fcntl.flock(note, fcntl.LOCK_EX)
+        refused(2, scan, kept, says=["another run", "at work"])
+
+
+def test_without_resume_it_begins_anew(scan, want, kept):
+    """Another output leaves it there, and says so; its own begins anew and leaves nothing of it."""
+    out = kept.parent / "v.npy"
+    told = qb("fbp", scan, *FBP, "-o", kept.parent / "w.npy").stderr
+    assert told.count(kept.name) == 1 and "--resume goes on from there" in told and kept.exists()
+    told = qb("fbp", scan, *FBP, "-o", out).stderr
+    assert f"{kept.name}" in told and "removing" in told and same(out, want) and not hidden(kept.parent)
+    told = qb("fbp", scan, *FBP, "-o", out, "--resume").stderr
+    assert "is kept: from the beginning" in told and same(out, want)
+
+
+@pytest.mark.parametrize("checkpoint", [NOTE, ["--checkpoint", 0]])
+def test_a_full_disk(scan, want, tmp_path, checkpoint):
+    out, job = tmp_path / "v.npy", ["fbp", scan, *FBP, *checkpoint, "-o", tmp_path / "v.npy"]
+    done = subprocess.run([QB, *map(str, job)], env=fault("pwrite", "/new", 6, 28), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "No space left" in done.stderr and not out.exists()
+    if checkpoint == NOTE:
+        assert "--resume goes on from there" in done.stderr
+        assert go_on(*job) >= 2 and same(out, want)
+    assert not hidden(tmp_path)
+
+
+def test_what_cannot_go_on(scan, tmp_path):
+    job = ["fbp", scan, *FBP, "--resume", "-o"]
+    fails(2, *job, tmp_path / "v.h5", "--parts", 2, says=["--resume", "--parts 1"])
+    fails(2, *job, tmp_path / "v.npy", "--preview", tmp_path / "p.png", says=["--resume", "--preview"])
+    fails(2, *job, tmp_path / "sweep", "--center", "14:16:1", says=["--resume", "trial"])
+    fails(2, *job, tmp_path / "v_%04d.2Dimgdata", says=["--resume", "cannot be gone on with"])
+    assert not list(tmp_path.iterdir())
+
+
+# ---- cone beam, in slabs ----
+
+FDK = ["--sod", 400, "--sdd", 600, "--size", "160,160,160", "--voxel", 0.2, "--allow-limited", "--threads", 1, "--device", "cpu"]
+
+
+@pytest.fixture(scope="module")
+def cone(tmp_path_factory):
+    scan = tmp_path_factory.mktemp("cone") / "c.h5"
+    qb("simulate", "disc", "--geometry", "cone", "--sod", 400, "--sdd", 600, "-o", scan, "--views", 12, "--detector", "48,32")
+    return scan
+
+
+@pytest.fixture(scope="module")
+def cone_whole(cone, tmp_path_factory):
+    whole = tmp_path_factory.mktemp("whole") / "whole.npy"
+    qb("fdk", cone, *FDK, "-o", whole)
+    return whole
+
+
+@memory_is_ours
+def test_a_cone_beam(cone, cone_whole, tmp_path):
+    """Slabs of several blocks of views, and another cut the second time."""
+    out, job = tmp_path / "v.npy", ["fdk", cone, *FDK, *NOTE, "-o", tmp_path / "v.npy"]
+    assert killed(*job, "--max-ram", "10M", at=6)
+    assert go_on(*job, "--max-ram", "10M") >= 1 and same(out, cone_whole) and not hidden(tmp_path)
+    out.unlink()
+    assert killed(*job, "--max-ram", "10M", at=6)
+    assert go_on(*job) < 3 and same(out, cone_whole) and not hidden(tmp_path)
+
+
+@memory_is_ours
+def test_a_large_file_stays_one(cone, tmp_path):
+    """HDF5 in parts cannot be gone on with: who says --resume at once gets none."""
+    big = ["plan", "fdk", cone, *FDK[:4], "--size", "1300,1300,1300", "--voxel", 0.02, "--allow-limited", "--device", "cpu", "--max-ram", "500M", "-o", tmp_path / "v.h5"]
+    assert "output_parts" in qb_json(*big, "--threads", 2) or len(os.sched_getaffinity(0)) < 2
+    assert "output_parts" not in qb_json(*big, "--resume")
+
+
+# ---- ranks ----
+
+def ranks(n, *args, env=None):
+    with_env = ["env", *[f"{k}={v}" for k, v in (env or {}).items()]]
+    return subprocess.run([MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(n), *with_env, QB, *map(str, args)], env=RANKS_ENV,
+                          capture_output=True, text=True, timeout=180)
+
+
+def rank_killed(n, *args, out):
+    """Rank 0, once all have noted all; then each forgets its last slab, as if they had not come so far: how far each comes is
+    a matter of luck. Their hidden folder."""
+    shim = {k: v for k, v in fault("pwrite", ".json.part-", 1, -9).items() if k in ("LD_PRELOAD", "QB_FILES")}
+    done = ranks(n, *args, "-o", out, env={**shim, "ASAN_OPTIONS": RANKS_ENV.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"})
+    assert done.returncode != 0 and not out.exists(), done.stderr
+    (kept,) = [h for h in hidden(out.parent) if (h / "done").exists()]
+    for note in (kept / "done").iterdir():
+        with note.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # once that rank is gone
+            file.truncate(note.stat().st_size - 24)
+    return kept
+
+
+def taken(done):
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    return sum(one.get("slabs_resumed", 0) for one in [report, *report.get("other_ranks", [])])
+
+
+@pytest.mark.skipif(bool(NO_RANKS), reason=str(NO_RANKS))
+def test_ranks(scan, want, tmp_path):
+    """Fewer ranks, or one process, go on; what each of them had noted counts."""
+    out, job = tmp_path / "v.npy", ["fbp", scan, *FBP, *NOTE, "-o", tmp_path / "v.npy"]
+    kept = rank_killed(3, *job[:-2], out=out)
+    assert len(list((kept / "done").iterdir())) == 3
+    fails(2, *job, "--resume", "--filter", "hann", says=["filter was ramp and is hann"])
+    shutil.copytree(kept, tmp_path / "copy")
+    for n in 2, 1:
+        if not kept.exists():
+            out.unlink()
+            shutil.move(tmp_path / "copy", kept)
+        assert taken(ranks(n, *job, "--resume", "--json")) >= 1 if n > 1 else go_on(*job) >= 1
+        assert same(out, want) and not hidden(tmp_path)
+
+
+@memory_is_ours
+@pytest.mark.skipif(bool(NO_RANKS), reason=str(NO_RANKS))
+def test_a_grid_of_ranks(cone, tmp_path):
+    """Rows make their slabs in step, and leave out the same ones; another number of columns makes other bits."""
+    out, whole = tmp_path / "v.npy", tmp_path / "whole.npy"
+    job = ["fdk", cone, *FDK, *NOTE, "--max-ram", "10M", "-o", out]
+    rank_killed(4, *job[:-2], "--grid", "2x2", out=out)
+    fails(2, *job, "--resume", says=["columns_of_ranks was 2 and is 1"])
+    assert taken(ranks(4, *job, "--grid", "2x2", "--resume", "--json")) >= 1 and not hidden(tmp_path)
+    assert ranks(2, *job[:-1], whole, "--grid", "1x2").returncode == 0
+    assert same(out, whole)

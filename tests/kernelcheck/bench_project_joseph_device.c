@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* Projection and adjoint with everything on the device: N^2 pixels, N views, N^3 voxels; a circular cone beam,
+ * and one whose detector is tilted. An update is a voxel and view, as for back-projection. */
+#include "base/memory.h"
+#include "base/status.h"
+#include "bench_device.h"
+#include "case_project_joseph_device.h"
+#include "geometry/fan.h"
+#include "kernels/project_joseph/project_joseph_device.h"
+#include "planner/choose.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct bench {
+    qb_geometry geometry;
+    qb_grid grid;
+    qb__joseph_problem problem;
+    qb__queue *queue;
+    qb__event *event[2];
+    qb__joseph_plan *plan;
+    qb__memory *slab, *rays, *plain;
+    float *volume;
+} bench;
+
+static qb_status place(bench *b, size_t n, size_t views, bool tilted) {
+    double *angles = malloc(views * sizeof *angles), size = (double)n;
+    if (!angles) abort();
+    for (size_t i = 0; i < views; i++) angles[i] = 6.283185307179586 * (double)i / (double)views;
+    qb_status status =
+        qb_geometry_cone(views, angles, n, n, 1.5, 1.5, 2 * size, 3 * size, 0, 0, &b->geometry);
+    free(angles);
+    for (size_t i = 0; status == QB_OK && tilted && i < views; i++) {
+        qb_view *v = &b->geometry.view[i];
+        for (int j = 0; j < 3; j++) {
+            const double u = v->u[j];
+            v->u[j] += 0.03 * v->v[j], v->v[j] -= 0.03 * u;
+        }
+    }
+    b->grid = (qb_grid){{n, n, n}, {1, 1, 1}, {0, 0, 0}};
+    b->problem = (qb__joseph_problem){.views = views, .rows = n, .columns = n, .planes = n,
+                                      .geometry = &b->geometry, .grid = &b->grid};
+    return status;
+}
+
+static qb_status make(bench *b, qb__device *device, const int *values) {
+    const size_t n = b->grid.n[0], voxels = n * n * n;
+    const size_t slab = qb__joseph_slab_bytes(&b->problem, n), rays = qb__joseph_block_bytes(&b->problem, b->problem.views);
+    rng r = {n};
+    qb_status status;
+    b->volume = malloc(voxels * sizeof *b->volume);
+    if (!b->volume) abort();
+    for (size_t i = 0; i < voxels; i++) b->volume[i] = (float)rng_uniform(&r, -1, 1);
+    QB__TRY(qb__queue_create(device, &b->queue));
+    for (int i = 0; i < 2; i++) QB__TRY(qb__event_create(device, &b->event[i]));
+    QB__TRY(qb__joseph_plan_create(device, &b->problem, (qb__joseph_most){n, b->problem.views}, values, &b->plan));
+    QB__TRY(qb__memory_create(device, slab, &b->slab));
+    QB__TRY(qb__memory_create(device, rays, &b->rays));
+    QB__TRY(qb__memory_create(device, qb__larger(voxels, b->problem.views * n * n) * sizeof(float), &b->plain));
+    QB__TRY(qb__memory_fill(b->queue, b->slab, 0, 0, slab));
+    QB__TRY(qb__memory_fill(b->queue, b->rays, 0, 0, rays));
+    QB__TRY(qb__memory_upload(b->queue, b->plain, 0, b->volume, voxels * sizeof(float)));
+    QB__TRY(qb__joseph_to_lines(b->plan, b->queue, b->plain, 0, n, 0, n, b->slab));
+out:
+    return status;
+}
+
+static qb_status once(bench *b, bool back) {
+    const size_t n = b->grid.n[0], views = b->problem.views;
+    return back ? qb__joseph_adjoint(b->plan, b->queue, b->rays, 0, views, b->slab, 0, n, false)
+                : qb__joseph_forward(b->plan, b->queue, b->slab, 0, n, 0, views, b->rays);
+}
+
+static int by_size(const void *a, const void *b) {
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+static qb_status median(bench *b, bool back, int tries, double *seconds) {
+    double took[9];
+    qb_status status;
+    for (int i = -1; i < tries; i++) {
+        QB__TRY(qb__event_record(b->event[0], b->queue));
+        QB__TRY(once(b, back));
+        QB__TRY(qb__event_record(b->event[1], b->queue));
+        QB__TRY(qb__queue_finish(b->queue));
+        if (i >= 0) QB__TRY(qb__event_seconds(b->event[0], b->event[1], &took[i]));
+    }
+    qsort(took, (size_t)tries, sizeof *took, by_size);
+    *seconds = took[tries / 2];
+out:
+    return status;
+}
+
+typedef struct sum {
+    const float *volume;
+    double value;
+} sum;
+
+static void add_tap(void *context, size_t index, double weight) {
+    sum *s = context;
+    s->value += weight * (double)s->volume[index];
+}
+
+/* Of some rays; the adjoint's by <A x, A x> = <x, A'A x>. */
+static qb_status rel_l2(bench *b, bool back, double *error) {
+    const size_t n = b->grid.n[0], voxels = n * n * n, pixels = b->problem.views * n * n;
+    float *lines = malloc(qb__larger(pixels, voxels) * sizeof *lines);
+    double square = 0, error2 = 0, norm2 = 0;
+    qb_status status;
+    if (!lines) abort();
+    QB__TRY(qb__joseph_images(b->plan, b->queue, b->rays, b->problem.views, b->plain, 0));
+    QB__TRY(qb__memory_download(b->queue, b->plain, 0, lines, pixels * sizeof *lines));
+    QB__TRY(qb__queue_finish(b->queue));
+    for (size_t i = 0; i < pixels; i++) square += (double)lines[i] * (double)lines[i];
+    for (size_t i = 0; i < pixels && !back; i += pixels / 500 + 1) {
+        const size_t row = i / n % n;
+        const qb__fan f = qb__fan_of(&b->geometry, &b->grid, i / n / n, i % n);
+        sum s = {.volume = b->volume};
+        qb__joseph_reference(&f, row, b->grid.n, add_tap, &s);
+        const double want = s.value * qb__fan_length(&f, b->grid.voxel, (double)row);
+        error2 += (want - (double)lines[i]) * (want - (double)lines[i]);
+        norm2 += want * want;
+    }
+    *error = sqrt(error2 / norm2);
+    if (!back) goto out;
+    QB__TRY(once(b, true));
+    QB__TRY(qb__joseph_from_lines(b->plan, b->queue, b->slab, 0, n, 1, b->plain, 0));
+    QB__TRY(qb__memory_download(b->queue, b->plain, 0, lines, voxels * sizeof *lines));
+    QB__TRY(qb__queue_finish(b->queue));
+    for (size_t i = 0; i < voxels; i++) norm2 += (double)lines[i] * (double)b->volume[i];
+    *error = fabs(norm2 - square) / square;
+out:
+    free(lines);
+    return status;
+}
+
+static void bench_free(bench *b) {
+    if (b->queue) qb__queue_finish(b->queue);
+    qb__joseph_plan_destroy(b->plan);
+    qb__memory_destroy(b->slab);
+    qb__memory_destroy(b->rays);
+    qb__memory_destroy(b->plain);
+    for (int i = 0; i < 2; i++) qb__event_destroy(b->event[i]);
+    qb__queue_destroy(b->queue);
+    qb_geometry_destroy(&b->geometry);
+    free(b->volume);
+}
+
+bool project_joseph_device_bench(const qb__variant *variant, qb__device *device, size_t number,
+                                 const options *o, measurement *m) {
+    static const char *const names[4] = {"forward, circular", "adjoint, circular", "forward, tilted",
+                                         "adjoint, tilted"};
+    const qb__device_info *info = qb__device_info_of(device);
+    if (number >= (o->quick ? 2u : 4u)) return false;
+    const size_t n = o->size ? o->size : info->is_cpu ? 64 : 512;
+    const bool back = number % 2;
+    bench b = {0};
+    qb__choice choice;
+    double seconds, error;
+    qb_status status;
+    QB__TRY(place(&b, n, n, number > 1));
+    const char *why = qb__estimate(
+        variant, &(qb__question){.operation = QB__PROJECT_JOSEPH, .device = info, .problem = &b.problem, .slices = 1},
+        &choice);
+    if (why) {
+        status = qb__fail(QB_UNSUPPORTED, "%s", why);
+        goto out;
+    }
+    QB__TRY(make(&b, device, choice.values));
+    QB__TRY(once(&b, false));
+    QB__TRY(rel_l2(&b, back, &error));
+    QB__TRY(median(&b, back, o->quick ? 3 : 5, &seconds));
+    *m = (measurement){.parameters = parameters_text(variant, choice.values),
+                       .giga_updates_per_second = pow((double)n, 4) / seconds * 1e-9,
+                       .rel_l2 = error,
+                       .ceiling = pow((double)n, 4) / choice.predicted * 1e-9,
+                       .scalar = NAN,
+                       .pack_gigabytes_per_second = NAN};
+    snprintf(m->problem.s, sizeof m->problem.s, "%s, %zu^2 pixels, %zu views, %zu^3 voxels", names[number], n, n, n);
+out:
+    if (status != QB_OK) fprintf(stderr, "%s: %s\n", variant->id, qb_detail());
+    bench_free(&b);
+    return status == QB_OK;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* Iterative coordinate descent on each device found: where it ends, a voxel at a time in double finds nothing
+ * left to do; its cost is the cost of its images; its back-projection is the transposed matrix. */
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/variant.h"
+#include "cases.h"
+#include "kernels/icd/icd_device.h"
+#include "ops/system_matrix.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TURNS = 150, FEWER = 60 };
+
+typedef struct trial {
+    const qb__icd_device_variant *variant;
+    qb_geometry geometry;
+    qb_grid grid;
+    qb__system_matrix matrix;
+    qb__icd_problem problem;
+    uint8_t *inside;
+    qb__icd_ask ask;
+    size_t image, lines; /* numbers of a slice with its margin; of all lines */
+    float *line, *weight;
+    double *error, *double_weight, *x;
+    qb__icd_oracle oracle;
+    int values[QB__PARAMETERS_MAX], turns;
+} trial;
+
+static void *some(size_t number, size_t size) {
+    void *block = calloc(number ? number : 1, size);
+    if (!block) abort();
+    return block;
+}
+
+static bool make_geometry(trial *t, rng *r, bool slow) {
+    static const double voxels[] = {1, 0.7, 2};
+    const double voxel = voxels[slow ? 0 : rng_below(r, 3)];
+    const size_t views = 9 + rng_below(r, slow ? 12 : 40), nx = 5 + rng_below(r, slow ? 12 : 30),
+                 ny = 5 + rng_below(r, slow ? 12 : 30);
+    const size_t columns = 4 + (size_t)(voxel * (double)(nx > ny ? nx : ny) * rng_uniform(r, 0.9, 1.4));
+    double *angles = some(views, sizeof *angles);
+    for (size_t v = 0; v < views; v++) angles[v] = M_PI * (double)v / (double)views + (v ? rng_uniform(r, 0, 0.02) : 0);
+    t->grid = (qb_grid){{nx, ny, 1}, {voxel, voxel, 1}, {rng_uniform(r, -1, 1), rng_uniform(r, -1, 1), 0}};
+    bool ok = qb_geometry_parallel(views, angles, 1, columns, 1, (double)(columns - 1) / 2 + rng_uniform(r, -1, 1),
+                                   &t->geometry) == QB_OK;
+    size_t rows;
+    const qb__icd_variant *cpu = qb__icd_variants(&rows) + rows - 1;
+    ok = ok && qb__system_matrix_create(&t->geometry, &t->grid, cpu, &t->matrix) == QB_OK;
+    free(angles);
+    return ok;
+}
+
+/* A stack of blobs, their lines with noise, and weights whose roots halves hold exactly. */
+static void make_data(trial *t, rng *r) {
+    const size_t nx = t->problem.nx, ny = t->problem.ny, slices = t->ask.slices;
+    t->image = (nx + 2) * (ny + 2);
+    t->lines = t->matrix.shadows.views * slices * t->matrix.shadows.columns;
+    t->line = some(t->lines, sizeof(float)), t->weight = some(t->lines, sizeof(float));
+    t->error = some(t->lines, sizeof(double)), t->double_weight = some(t->lines, sizeof(double));
+    t->x = some(slices * t->image, sizeof(double));
+    t->oracle = (qb__icd_oracle){.problem = &t->problem, .exact = true, .slices = slices,
+                                 .weight = t->double_weight, .error = t->error, .x = t->x};
+    for (size_t i = 0; i < slices * t->image; i++)
+        if (t->inside[i % t->image] && (i % t->image + i / t->image) % 7 > 1) t->x[i] = -rng_uniform(r, 0.5, 1);
+    qb__icd_reference_subtract(&t->oracle);
+    for (size_t i = 0; i < t->lines; i++) {
+        const double root = (double)rng_below(r, 65) / 64;
+        t->line[i] = (float)(t->error[i] + rng_uniform(r, -0.3, 0.3));
+        t->double_weight[i] = t->ask.weighted ? root * root : 1;
+        t->weight[i] = (float)t->double_weight[i];
+    }
+}
+
+static bool trial_new(trial *t, const qb__variant *row, const qb__device_info *info, rng *r) {
+    *t = (trial){.variant = qb__icd_device_of(row), .turns = info->is_cpu ? FEWER : TURNS};
+    if (!make_geometry(t, r, info->is_cpu)) return false;
+    qb__parameter_combination(&t->variant->head, 0, t->values);
+    t->ask = (qb__icd_ask){.problem = &t->problem, .joined = rng_below(r, 2), .weighted = rng_below(r, 3) > 0, .seed = 3};
+    /* Compiling for a processor takes seconds: two programs must do there. */
+    if (info->is_cpu) t->ask.weighted = t->ask.joined;
+    const size_t more = info->is_cpu ? t->ask.joined : rng_below(r, 4) == 0;
+    t->ask.slices = t->ask.all = 1 + rng_below(r, 2) * (1 + rng_below(r, 4)) + 66 * more;
+    t->ask.joined &= t->ask.slices > 1;
+    t->problem = (qb__icd_problem){.shadows = t->matrix.shadows, .nx = t->matrix.nx, .ny = t->matrix.ny,
+                                   .positive = rng_below(r, 2)};
+    t->problem.prior = (qb__icd_prior){.p = rng_uniform(r, 1.1, 1.6), .q = rng_below(r, 2) ? 2 : 1.9, .t = rng_uniform(r, 0.5, 2),
+                                       .sigma = rng_uniform(r, 0.3, 1), .nearest = rng_uniform(r, 0.5, 2),
+                                       .diagonal = rng_uniform(r, 0.1, 1), .interslice = t->ask.joined ? rng_uniform(r, 0.1, 1) : 0};
+    t->inside = some((t->problem.nx + 2) * (t->problem.ny + 2), 1);
+    for (size_t i = 0; i < t->problem.nx * t->problem.ny; i++)
+        t->inside[(i / t->problem.nx + 1) * (t->problem.nx + 2) + i % t->problem.nx + 1] = rng_below(r, 12) > 0;
+    t->inside[t->problem.nx + 3] = 1;
+    t->problem.inside = t->inside;
+    make_data(t, r);
+    return true;
+}
+
+static void trial_free(trial *t) {
+    free(t->line), free(t->weight), free(t->error), free(t->double_weight), free(t->x), free(t->inside);
+    qb__system_matrix_destroy(&t->matrix);
+    qb_geometry_destroy(&t->geometry);
+}
+
+/* The device's images into the oracle, and what they leave of the lines. */
+static qb_status take_images(trial *t, qb__icd_on_device *stack, float *image) {
+    const size_t nx = t->problem.nx, slices = t->ask.slices;
+    qb_status status = QB_OK;
+    memset(t->x, 0, slices * t->image * sizeof *t->x);
+    for (size_t s = 0; s < slices && status == QB_OK; s++) {
+        status = t->variant->image(stack, s, 1, image);
+        for (size_t i = 0; i < nx * t->problem.ny; i++)
+            t->x[s * t->image + (i / nx + 1) * (nx + 2) + i % nx + 1] = (double)image[i];
+    }
+    for (size_t i = 0; i < t->lines; i++) t->error[i] = (double)t->line[i];
+    return status;
+}
+
+static bool within(double error, double allowed, const char *what, outcome *o) {
+    if (!(error / allowed <= o->share_of_bound)) o->share_of_bound = error / allowed;
+    if (error < allowed) return true;
+    snprintf(o->why.s, sizeof o->why.s, "%s is off by %.2e, allowed %.2e", what, error, allowed);
+    return false;
+}
+
+/* x = A' lines of one voxel of each slice. */
+static bool check_back(trial *t, outcome *o) {
+    const qb__footprints *f = &t->matrix.shadows;
+    const size_t row = t->problem.nx + 2;
+    double worst = 0, size = 0;
+    for (size_t i = 0; i < t->ask.slices * t->image; i += 5) {
+        const size_t pixel = i % t->image, slice = i / t->image;
+        double sum = 0;
+        if (!t->inside[pixel]) continue;
+        for (size_t v = 0; v < f->views; v++)
+            for (size_t c = 0; c < f->columns; c++)
+                sum += qb__footprint_reference(f, v, (double)(pixel % row) - 1, (double)(pixel / row) - 1, (double)c) *
+                       (double)t->line[(v * t->ask.slices + slice) * f->columns + c];
+        if (t->problem.positive) sum = fmax(sum, 0);
+        worst = fmax(worst, fabs(sum - t->x[i]));
+        size = fmax(size, fabs(sum));
+    }
+    return within(worst, qb__accuracy_bound(QB_ACCURACY_HIGH) * fmax(size, 1), "A' lines", o);
+}
+
+/* What one voxel at a time would still change. */
+static double left_to_do(trial *t) {
+    double worst = 0;
+    for (size_t i = 0; i < t->ask.slices * t->image; i++)
+        if (t->inside[i % t->image])
+            worst = fmax(worst, qb__icd_reference_update(&t->oracle, i / t->image, (uint32_t)(i % t->image)));
+    return worst;
+}
+
+/* ---- a state that is kept and taken up ---- */
+
+enum { GIVEN = 4, GROUPS_MAX = 8, AFTER = 3 }; /* AFTER: turns behind the state */
+
+typedef struct kept {
+    char *data;
+    size_t bytes, at;
+} kept;
+
+static qb_status keep(void *self, void *data, size_t bytes) {
+    kept *k = self;
+    k->data = realloc(k->data, k->bytes + bytes);
+    if (!k->data) abort();
+    memcpy(k->data + k->bytes, data, bytes);
+    k->bytes += bytes;
+    return QB_OK;
+}
+
+static qb_status give(void *self, void *data, size_t bytes) {
+    kept *k = self;
+    if (bytes > k->bytes - k->at) return qb__fail(QB_INTERNAL, "more is asked for than was kept");
+    memcpy(data, k->data + k->at, bytes);
+    k->at += bytes;
+    return QB_OK;
+}
+
+static qb_status start(const trial *t, qb__icd_on_device *stack, float value) {
+    qb_status status = t->variant->fill(stack, value);
+    if (status != QB_OK) return status;
+    return t->variant->begin(stack, t->line, t->ask.weighted ? GIVEN : 0, t->ask.weighted ? t->weight : NULL, 1);
+}
+
+static qb_status turn_from(const trial *t, qb__icd_on_device *stack, int first, int end) {
+    const bool still[GROUPS_MAX] = {false};
+    qb__icd_turned turned[GROUPS_MAX];
+    qb_status status = QB_OK;
+    for (int i = first; i < end && status == QB_OK; i++) status = t->variant->turn(stack, i, i > 0, still, turned);
+    return status;
+}
+
+/* The last turns again, from a stack that began anew: the same bits. */
+static qb_status check_state(trial *t, qb__icd_on_device *stack, kept *k, const double *want, float *image, bool *ok, outcome *o) {
+    qb_status status;
+    QB__TRY(start(t, stack, 0));
+    QB__TRY(t->variant->state(stack, true, give, k));
+    QB__TRY(turn_from(t, stack, t->turns - AFTER, t->turns));
+    QB__TRY(take_images(t, stack, image));
+    const bool same = k->at == k->bytes && memcmp(want, t->x, t->ask.slices * t->image * sizeof *want) == 0;
+    if (!same && *ok) snprintf(o->why.s, sizeof o->why.s, "from a state that was kept turns give other bits");
+    *ok = *ok && same;
+out:
+    return status;
+}
+
+static qb_status descend(trial *t, qb__icd_on_device *stack, float *image, bool *ok, outcome *o) {
+    double cost[GROUPS_MAX], sum = 0;
+    const size_t groups = qb__icd_device_groups(&t->ask, t->variant->lanes(&t->ask, t->values));
+    const size_t bytes = t->ask.slices * t->image * sizeof *t->x;
+    double *end = some(bytes, 1);
+    kept state = {0};
+    qb_status status;
+    QB__TRY(t->variant->back(stack, t->line));
+    QB__TRY(take_images(t, stack, image));
+    *ok = check_back(t, o);
+    QB__TRY(start(t, stack, 0.4f));
+    QB__TRY(turn_from(t, stack, 0, t->turns - AFTER));
+    QB__TRY(t->variant->state(stack, false, keep, &state));
+    QB__TRY(turn_from(t, stack, t->turns - AFTER, t->turns));
+    QB__TRY(t->variant->cost(stack, cost));
+    QB__TRY(take_images(t, stack, image));
+    memcpy(end, t->x, bytes);
+    qb__icd_reference_subtract(&t->oracle);
+    for (size_t g = 0; g < groups; g++) sum += cost[g];
+    const double want = qb__icd_reference_cost(&t->oracle);
+    *ok = *ok && within(fabs(sum - want), 1e-4 * want, "the cost", o);
+    *ok = *ok && within(left_to_do(t), 4 * qb__accuracy_bound(QB_ACCURACY_HIGH), "x", o);
+    status = check_state(t, stack, &state, end, image, ok, o);
+out:
+    free(end);
+    free(state.data);
+    return status;
+}
+
+static bool check(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o) {
+    rng r = {seed};
+    trial t;
+    qb__icd_on_device *stack = NULL;
+    bool ok = false;
+    (void)quick;
+    if (!trial_new(&t, row, qb__device_info_of(device), &r)) {
+        trial_free(&t);
+        return snprintf(o->why.s, sizeof o->why.s, "%.200s", qb_detail()), false;
+    }
+    float *image = some(t.problem.nx * t.problem.ny, sizeof *image);
+    qb_status status = t.variant->create(device, &t.ask, t.values, &stack);
+    if (status == QB_OK) status = descend(&t, stack, image, &ok, o);
+    if (status != QB_OK) snprintf(o->why.s, sizeof o->why.s, "%.200s", qb_detail()), ok = false;
+    t.variant->destroy(stack);
+    free(image);
+    trial_free(&t);
+    return ok;
+}
+
+static bool bench(const qb__variant *row, qb__device *device, size_t number, const options *o, measurement *m) {
+    (void)row, (void)device, (void)number, (void)o, (void)m;
+    return false; /* qb bench mbir times whole descents */
+}
+
+const kernel_case icd_device_case = {check, bench};

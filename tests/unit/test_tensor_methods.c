@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Arrays through every method, and arrays of DLPack. */
+#include "arrays.h"
+
+/* ---- the other methods ---- */
+
+static void a_volume_goes_there_and_back(void **state) {
+    (void)state;
+    enum { N = 32, NZ = 4 };
+    float *volume = calloc(NZ * N * N, sizeof *volume), *back = calloc(NZ * N * N, sizeof *back);
+    float *sums = calloc(PIXELS, sizeof *sums), *direct = calloc(PIXELS, sizeof *direct);
+    for (int i = 0; i < NZ * N * N; i++)
+        volume[i] = hypot(i % N - 15.5, i / N % N - 15.5) < 9 ? 0.02f : 0;
+    qb_grid grid;
+    qb_projector *projector;
+    qb_grid_default(&circle, &grid);
+    grid.n[0] = grid.n[1] = N, grid.n[2] = NZ;
+    qb_tensor from = dense(volume, QB_F32, NZ, N, N);
+    qb_tensor to = dense(sums, QB_F32, VIEWS, ROWS, COLUMNS);
+    assert_ok(qb_project(&from, NULL, &circle, &to, NULL, NULL));
+    assert_ok(qb_projector_create(&circle, &grid, NULL, NULL, &projector));
+    assert_ok(qb_projector_forward(projector, volume, 0, VIEWS, NULL, direct));
+    assert_memory_equal(sums, direct, PIXELS * sizeof *sums);
+    memset(sums, 0, PIXELS * sizeof *sums);
+    assert_ok(qb_project(&from, &grid, &circle, &to, NULL, NULL)); /* the same, said */
+    assert_memory_equal(sums, direct, PIXELS * sizeof *sums);
+    qb_projector_destroy(projector);
+    qb_tensor result = dense(back, QB_F32, NZ, N, N);
+    assert_ok(qb_fdk(&to, &circle, &result, NULL, NULL));
+    assert_close(back[N * N + 16 * N + 16], 0.02, 0.001);
+    assert_close(back[N * N + 2 * N + 2], 0, 0.001);
+    free(volume);
+    free(back);
+    free(sums);
+    free(direct);
+}
+
+/* A step of plug and play in place: where it begins, what it is pulled toward and the result are one array. */
+static void a_proximal_map_in_one_call(void **state) {
+    (void)state;
+    enum { COUNT = ROWS * COLUMNS * COLUMNS };
+    float *x = calloc(COUNT, sizeof *x), *far = calloc(COUNT, sizeof *far), *half = calloc(COUNT, sizeof *half);
+    qb_mbir_options options;
+    qb_tensor from = dense(lines, QB_F32, VIEWS, ROWS, COLUMNS), to = dense(x, QB_F32, ROWS, COLUMNS, COLUMNS);
+    qb_tensor other = dense(far, QB_F32, ROWS, COLUMNS, COLUMNS), middle = dense(half, QB_F32, ROWS, COLUMNS, COLUMNS);
+    assert_true(x && far && half);
+    for (int i = 0; i < COUNT; i++) x[i] = 0.05f;
+    assert_ok(qb_params_init(qb_mbir_params, &options));
+    assert_ok(qb_params_set(qb_mbir_params, &options, "center", "22.75"));
+    assert_ok(qb_params_set(qb_mbir_params, &options, "equits", "4"));
+    options.prox_array = options.start_array = &to;
+    assert_ok(qb_params_set(qb_mbir_params, &options, "sigma-p", "0.5"));
+    assert_ok(qb_mbir(&from, angles, 0.5, &other, &options, NULL));
+    assert_ok(qb_params_set(qb_mbir_params, &options, "sigma-p", "1e-6"));
+    assert_ok(qb_mbir(&from, angles, 0.5, &middle, &options, NULL)); /* near */
+    assert_ok(qb_params_set(qb_mbir_params, &options, "sigma-p", "0.5"));
+    assert_ok(qb_mbir(&from, angles, 0.5, &to, &options, NULL));
+    assert_memory_equal(x, far, COUNT * sizeof *x);
+    const int inside = 2 * COLUMNS * COLUMNS + 24 * COLUMNS + 27;
+    assert_close(half[inside], 0.05, 1e-4);
+    assert_close(far[inside], 0.15, 0.01);
+    other.shape[2]--;
+    options.prox_array = &other;
+    assert_status(qb_mbir(&from, angles, 0.5, &to, &options, NULL), QB_BAD_INPUT);
+    assert_non_null(strstr(qb_detail(), "--prox array of"));
+    x[inside] = NAN;
+    options.prox_array = &to;
+    assert_status(qb_mbir(&from, angles, 0.5, &middle, &options, NULL), QB_BAD_INPUT);
+    assert_non_null(strstr(qb_detail(), "voxel 2, 24, 27"));
+    qb_params_clear(qb_mbir_params, &options);
+    free(x);
+    free(far);
+    free(half);
+}
+
+/* FDK to float16 in [x][y][z], against the dense float32 volume. */
+static void fdk_writes_strides(void **state) {
+    (void)state;
+    enum { N = 24, NZ = 3 };
+    float *plain = calloc(NZ * N * N, sizeof *plain), *widened = calloc(NZ * N * N, sizeof *plain);
+    uint16_t *half = calloc(NZ * N * N, sizeof *half), *expected = calloc(NZ * N * N, sizeof *half);
+    qb_tensor from = dense(lines, QB_F32, VIEWS, ROWS, COLUMNS);
+    qb_tensor to = dense(plain, QB_F32, NZ, N, N);
+    assert_ok(qb_fdk(&from, &circle, &to, NULL, NULL));
+    to = dense(half, QB_F16, NZ, N, N);
+    to.strides[0] = 1, to.strides[1] = NZ, to.strides[2] = NZ * N;
+    assert_ok(qb_fdk(&from, &circle, &to, NULL, NULL));
+    qb_convert_from_float(plain, NZ * N * N, QB_F16, 0, 0, expected);
+    for (int z = 0; z < NZ; z++)
+        for (int y = 0; y < N; y++)
+            for (int x = 0; x < N; x++)
+                assert_int_equal(half[(x * N + y) * NZ + z], expected[(z * N + y) * N + x]);
+    free(plain);
+    free(widened);
+    free(half);
+    free(expected);
+}
+
+/* ---- DLPack ---- */
+
+static void dlpack_arrays_pass(void **state) {
+    (void)state;
+    struct {
+        void *data;
+        int32_t device_type, device_id, ndim;
+        uint8_t code, bits;
+        uint16_t lanes;
+        int64_t *shape, *strides;
+        uint64_t byte_offset;
+    } dl = {lines, 1, 0, 3, 2, 32, 1, (int64_t[]){VIEWS, ROWS, COLUMNS}, NULL, 8};
+    int stream;
+    qb_tensor t;
+    assert_ok(qb_tensor_from_dlpack(&dl, &stream, &t));
+    assert_ptr_equal(t.data, lines + 2);
+    assert_int_equal(t.memory, QB_MEMORY_CPU);
+    assert_int_equal(t.dtype, QB_F32);
+    assert_int_equal(t.ndim, 3);
+    assert_int_equal(t.shape[1], ROWS);
+    assert_int_equal(t.strides[1], 0);
+    assert_ptr_equal(t.stream, &stream);
+    dl.strides = (int64_t[]){1, -2, 3}, dl.device_type = 2, dl.device_id = 5, dl.code = 1, dl.bits = 16;
+    assert_ok(qb_tensor_from_dlpack(&dl, NULL, &t));
+    assert_int_equal(t.strides[1], -2);
+    assert_int_equal(t.memory, QB_MEMORY_CUDA);
+    assert_int_equal(t.device, 5);
+    assert_int_equal(t.dtype, QB_U16);
+    dl.lanes = 2;
+    assert_status(qb_tensor_from_dlpack(&dl, NULL, &t), QB_UNSUPPORTED);
+    dl.lanes = 1, dl.bits = 4;
+    assert_status(qb_tensor_from_dlpack(&dl, NULL, &t), QB_UNSUPPORTED);
+    dl.bits = 16, dl.ndim = 5;
+    assert_status(qb_tensor_from_dlpack(&dl, NULL, &t), QB_UNSUPPORTED);
+    dl.ndim = 3, dl.device_type = 10;
+    assert_status(qb_tensor_from_dlpack(&dl, NULL, &t), QB_UNSUPPORTED);
+    assert_status(qb_tensor_from_dlpack(NULL, NULL, &t), QB_BAD_ARGUMENT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_volume_goes_there_and_back),
+        cmocka_unit_test(a_proximal_map_in_one_call),
+        cmocka_unit_test(fdk_writes_strides),
+        cmocka_unit_test(dlpack_arrays_pass),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

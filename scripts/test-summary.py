@@ -55,17 +55,24 @@ def of_test(name, status, text, message):
 
 
 folder = pathlib.Path(sys.argv[1])
-for file in sorted(folder.glob("*.xml")):
+tests = {}  # (name, title): its case of the last try
+again = set()
+for file in sorted(folder.glob("*.xml"), key=lambda file: file.stem.endswith(".again")):
+    title = file.stem.removesuffix(".again")
     for case in tree.parse(file).getroot().iter("testcase"):
-        name = f"{case.get('name')} ({file.stem})"
-        status = {"run": "run", "fail": "fail"}.get(case.get("status"), "fail")
-        reason = case.find("skipped")
-        if reason is not None:
-            status = "skip"
-        good, bad = of_test(name, status, case.findtext("system-out") or "", (reason.get("message") if reason is not None else "") or "")
-        passed, failed = passed + good, failed + bad
-        if bad:
-            failures.append(name)
+        key = f"{case.get('name')} ({title})"
+        if title != file.stem:
+            again.add(key)
+        tests[key] = case
+for name, case in tests.items():
+    status = {"run": "run", "fail": "fail"}.get(case.get("status"), "fail")
+    reason = case.find("skipped")
+    if reason is not None:
+        status = "skip"
+    good, bad = of_test(name, status, case.findtext("system-out") or "", (reason.get("message") if reason is not None else "") or "")
+    passed, failed = passed + good, failed + bad
+    if bad:
+        failures.append(name)
 for line in (folder / "steps").read_text().splitlines() if (folder / "steps").exists() else []:
     kind, name = line.split(" ", 1)
     if kind == "skipped":
@@ -85,6 +92,10 @@ if skipped:
         by_reason[why].append(name if n == 1 else f"{name} x {n}")
     for why, names in sorted(by_reason.items(), key=lambda item: item[1]):
         print(f"  {', '.join(names)}: {why}")
+if again - set(failures):
+    print("passed at a second try, alone:")
+    for name in sorted(again - set(failures)):
+        print(f"  {name}")
 if failures:
     print("failed:")
     for name in failures:

@@ -19,6 +19,7 @@ DATA = Path(os.environ.get("QB_DATA", Path(QB).parent / "tests" / "data"))  # as
 os.environ.setdefault("QB_TUNING", "")  # also when pytest is run by hand: no tuning of the user's
 QUICK = os.environ.get("QB_QUICK") == "1"
 slow = pytest.mark.slow  # conftest.py leaves them out where QUICK
+PATIENCE = 900  # seconds until what runs is held to hang: a busy machine may hold anything up for minutes
 SANITIZED = b"__asan_init" in Path(QB).read_bytes()
 # The sanitizers need 20 TB of addresses, and hold what was freed.
 memory_is_ours = pytest.mark.skipif(SANITIZED, reason="the sanitizers take memory of their own")
@@ -40,6 +41,11 @@ def few(*quick, others):
     return [*quick, *(pytest.param(*case, marks=slow) for case in slowly)]
 
 
+def gently():
+    """Before a run that a test must find at its work (preexec_fn): on a busy machine the test goes first."""
+    os.nice(19)
+
+
 def data(name):
     """The path of a measured scan."""
     assert (DATA / name).exists(), f"{name} is not in {DATA}: run tests/data/more.py {DATA}"
@@ -48,7 +54,7 @@ def data(name):
 
 def qb(*args, code=0, cwd=None, **more):
     """Run qb and insist on its exit code; returns the finished process."""
-    done = subprocess.run([QB, *map(str, args)], cwd=cwd, capture_output=True, text=True, timeout=300, **more)
+    done = subprocess.run([QB, *map(str, args)], cwd=cwd, capture_output=True, text=True, timeout=PATIENCE, **more)
     said = f"qb {' '.join(map(str, args))}\n{done.stdout}{done.stderr}"
     assert done.returncode == code, f"exit code {done.returncode}, not {code}: {said}"
     return done

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from qbtest import MPIRUN, NO_RANKS, QB, RANKS_ENV, ROOT, fails, machine, qb, qb_json, storage
+from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, RANKS_ENV, ROOT, fails, machine, qb, qb_json, storage
 
 ABCI = ROOT / "bench" / "clusters" / "abci-v100.json"
 CIRCLE = ["--sod", 400, "--sdd", 700, "--pixel-size", 0.8]
@@ -13,7 +13,7 @@ CIRCLE = ["--sod", 400, "--sdd", 700, "--pixel-size", 0.8]
 
 def launched(n, *args, code=0):
     done = subprocess.run([MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(n), QB, *map(str, args)], capture_output=True,
-                          text=True, env=RANKS_ENV, timeout=120)
+                          text=True, env=RANKS_ENV, timeout=PATIENCE)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 

@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from qbtest import QB, leftovers, qb, qb_json, write_scan
+from qbtest import PATIENCE, QB, leftovers, qb, qb_json, write_scan
 
 CLOSED = [(0,), (1,), (2,), (1, 2), (0, 1, 2)]
 
@@ -37,7 +37,7 @@ def test_closed_descriptors_change_no_output(place, name, closed):
 
     folder = "_".join(map(str, closed))
     (place / folder).mkdir(exist_ok=True)
-    done = subprocess.run([QB, *command(f"{folder}/{name}")], cwd=place, preexec_fn=close, timeout=60,
+    done = subprocess.run([QB, *command(f"{folder}/{name}")], cwd=place, preexec_fn=close, timeout=PATIENCE,
                           stdout=None if 1 in closed else subprocess.DEVNULL, stderr=None if 2 in closed else subprocess.DEVNULL)
     assert done.returncode == 0 and not [n for n in leftovers(place / folder) if n.startswith(".")]
     here, there = place / folder / name, place / "plain" / name

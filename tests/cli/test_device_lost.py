@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from qbtest import QB, QUICK, Shim, eager, few, leftovers, opencl, qb, qb_json, read_h5  # noqa: F401 (opencl is a fixture)
+from qbtest import PATIENCE, QB, QUICK, Shim, eager, few, leftovers, opencl, qb, qb_json, read_h5  # noqa: F401 (opencl is a fixture)
 
 CODES = {"not-available": -2, "resources": -5, "invalid-queue": -36}
 
@@ -28,7 +28,7 @@ def lose(scan, folder, after, *more, devices=None, **orders):
     if devices:
         shim.env["POCL_DEVICES"] = devices
     done = subprocess.run([QB, *map(str, command(scan, folder / "out.h5", *more))], env=shim.env, capture_output=True,
-                          text=True, timeout=120)
+                          text=True, timeout=PATIENCE)
     where = f"after {after} commands: {done.stdout}{done.stderr}"
     assert done.returncode == 1, f"exit code {done.returncode} {where}"
     assert done.stdout == "" and leftovers(folder, "shim-report") == [], where
@@ -70,7 +70,7 @@ def test_what_was_done_is_taken_up(opencl, scan, tmp_path):
     out, more = tmp_path / "out.h5", ("--device", opencl, "--kernel", "bp_parallel_linear.alu", "--max-vram", "60K", "--checkpoint", "1e-9")
     count = commands(scan, tmp_path, *more)
     shim = Shim(tmp_path, lose_after=count * 4 // 5)
-    done = subprocess.run([QB, *map(str, command(scan, out, *more))], env=shim.env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([QB, *map(str, command(scan, out, *more))], env=shim.env, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 1 and "was lost" in done.stderr and not out.exists()
     assert qb_json(*command(scan, out, *more), "--resume")["slabs_resumed"] > 0
     qb(*command(scan, tmp_path / "whole.h5", *more))

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from qbtest import DATA, NO_RANKS, QB, RANKS_ENV, ROOT, slow
+from qbtest import DATA, NO_RANKS, PATIENCE, QB, RANKS_ENV, ROOT, slow
 
 BUILDING = ("make", "scripts/", "cmake", "ctest", "git", "cd ", "build/", "NO_INSTALL", "clang-format")
 BY_SCRIPT = ("gallery.md",)  # which test_the_gallery_is_what_its_commands_make runs
@@ -58,7 +58,7 @@ def test_command(page, command, folders):
         pytest.skip(NO_RANKS)
     env = dict(RANKS_ENV if command.startswith("mpirun") else os.environ,
                PATH=os.path.dirname(QB) + os.pathsep + os.environ["PATH"])
-    done = subprocess.run(command, shell=True, cwd=folders(page), env=env, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, shell=True, cwd=folders(page), env=env, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
 
 

@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import QB, fails, leftovers, qb, qb_json, slow, write_scan
+from qbtest import PATIENCE, QB, fails, gently, leftovers, qb, qb_json, slow, write_scan
 
 
 @pytest.fixture
@@ -373,13 +373,13 @@ def test_dry_run_writes_nothing(scan, tmp_path):
 
 
 def interrupt(args, folder, when):
-    """SIGINT as soon as when(folder) holds; None when the run was too fast for that."""
-    run = subprocess.Popen([QB, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder)
-    end = time.monotonic() + 60
+    """SIGINT as soon as when(folder) holds."""
+    run = subprocess.Popen([QB, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, preexec_fn=gently)
+    end = time.monotonic() + PATIENCE
     while run.poll() is None and not when() and time.monotonic() < end:
         time.sleep(0.002)
     run.send_signal(signal.SIGINT)
-    out, said = run.communicate(timeout=120)
+    out, said = run.communicate(timeout=PATIENCE)
     return run.returncode, out, said
 
 
@@ -415,7 +415,7 @@ def test_a_finished_file_is_kept_when_a_later_run_fails(scan, tmp_path):
 def test_pipes_are_not_waited_for(scan, tmp_path, args):
     os.mkfifo(tmp_path / "pipe")
     done = subprocess.run([QB, "fbp", scan, "-o", tmp_path / "v.h5", "--center", "15.5", *args, tmp_path / "pipe"],
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode in (2, 3) and "pipe" in done.stderr
     fails(3, "compare", tmp_path / "pipe", scan, says=["pipe", "neither a file nor a folder"])
     fails(3, "info", tmp_path / "pipe", says=["pipe"])

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import QB, fails, leftovers, memory_is_ours, qb, write_scan
+from qbtest import PATIENCE, QB, fails, gently, leftovers, memory_is_ours, qb, write_scan
 
 SHIM = os.environ.get("QB_SHIM_FILES")
 SYSTEM = {"no permission": 13, "a failing disk": 5, "no descriptor left": 24}
@@ -150,7 +150,7 @@ def test_a_folder_that_is_not_there_is_1(folder):
                                   ("info", "scan.h5"), ("info", "scan.h5", "--json"), ("devices",)])
 def test_words_that_cannot_be_written_are_1(folder, args):
     with open("/dev/full", "w") as full:
-        done = subprocess.run([QB, *args], cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run([QB, *args], cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
     assert done.returncode == 1 and "standard output" in done.stderr
 
 
@@ -168,11 +168,11 @@ def test_no_memory_is_1(folder):
 def test_signals_are_130(folder, number):
     np.save(folder / "slow.npy", np.ones((2000, 64, 64), np.float32))
     run = subprocess.Popen([QB, "fbp", "slow.npy", "--angles", "0:180", "--size", "2000", "--center", "30", "-o", "s.h5",
-                            "--threads", "1"], cwd=folder, stderr=subprocess.PIPE)
+                            "--threads", "1"], cwd=folder, stderr=subprocess.PIPE, preexec_fn=gently)
     while not any(name.startswith(".s.h5") for name in os.listdir(folder)):
         assert run.poll() is None
         time.sleep(0.01)
     run.send_signal(number)
-    assert run.wait(30) == 130
+    assert run.wait(PATIENCE) == 130
     run.stderr.close()
     assert not any("s.h5" in name for name in os.listdir(folder))

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import QB, QUICK, Shim, eager, fails, few, leftovers, opencl, provenance_h5, qb, qb_json, read_h5  # noqa: F401 (opencl is a fixture)
+from qbtest import PATIENCE, QB, QUICK, Shim, eager, fails, few, leftovers, opencl, provenance_h5, qb, qb_json, read_h5  # noqa: F401 (opencl is a fixture)
 
 BUILT = Path(QB).parent
 CIRCLE = ("--sod", 200, "--sdd", 300, "--pixel-size", 0.75)
@@ -281,7 +281,7 @@ def test_rabbitct_on_a_device(opencl, rabbit, tmp_path):
         pytest.skip("the plug-in's test is not built")
     for device, code, said in ((opencl, 0, "ok"), ("opencl:99", 1, "opencl:99")):
         env = {**os.environ, "RABBITCT_DEVICE": device}
-        done = subprocess.run([runner, plugin], env=env, capture_output=True, text=True, timeout=300)
+        done = subprocess.run([runner, plugin], env=env, capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == code and said in done.stdout + done.stderr
 
 

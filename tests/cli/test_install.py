@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from qbtest import QB, ROOT, qb, qb_json
+from qbtest import PATIENCE, QB, ROOT, qb, qb_json
 
 BUILD = Path(QB).resolve().parent
 
 
 def run(*command, **more):
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300, **more)
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=PATIENCE, **more)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout
 

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from qbtest import QB, fails, leftovers, qb, read_h5, read_stack, write_scan
+from qbtest import PATIENCE, QB, fails, gently, leftovers, qb, read_h5, read_stack, write_scan
 
 SMALL = ["--center", "15.5", "--threads", "1"]
 
@@ -33,14 +33,15 @@ def hidden(folder):
 
 
 def start(*args):
-    return subprocess.Popen([QB, *map(str, args)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([QB, *map(str, args)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=gently)
 
 
 def long_run(out):
     """A run that has begun to write and takes a while; it is stopped, not ended."""
     run = start("simulate", "spheres", "-o", out, "--views", "4000", "--detector", "256,256", "--pixel-size", "1", "--threads", "1")
     folder = os.path.dirname(os.path.abspath(str(out).rstrip("/")))
-    for _ in range(600):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         if hidden(folder) and any(os.scandir(f"{folder}/{hidden(folder)[0]}")):
             break
         assert run.poll() is None
@@ -78,7 +79,7 @@ def test_who_lives_keeps_what_it_has(place, scan):
     assert read_h5("v.h5").shape == (4, 32, 32)
     run.send_signal(signal.SIGCONT)
     run.send_signal(signal.SIGTERM)
-    run.wait(timeout=60)
+    run.wait(timeout=PATIENCE)
     assert not hidden(place)
 
 

@@ -16,13 +16,13 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import MPIRUN, NO_RANKS, QB, QUICK, RANKS_ENV, few, qb, qb_json, slow, write_scan
+from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, QUICK, RANKS_ENV, few, qb, qb_json, slow, write_scan
 
 pytestmark = pytest.mark.skipif(bool(NO_RANKS), reason=str(NO_RANKS))
 LAUNCH = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n"]
 
 
-def ranks(n, *args, code=0, env=None, before=(), timeout=120, cwd=None):
+def ranks(n, *args, code=0, env=None, before=(), timeout=PATIENCE, cwd=None):
     """Run qb as n processes and insist on the exit code; one needs no launcher."""
     launch = [*LAUNCH, str(n)] if n > 1 else []
     done = subprocess.run([*launch, *before, QB, *map(str, args)], capture_output=True, text=True,
@@ -360,7 +360,7 @@ def test_a_rank_that_is_killed_takes_all_along(wide, tmp_path):
         except (OSError, ValueError):
             pass # not started yet, or over
         killed = time.monotonic()
-        job.communicate(timeout=60)
+        job.communicate(timeout=PATIENCE)
         assert time.monotonic() - killed < 30, (victim, moment)
         left = out.read_bytes()
         assert left == new or (left == b"older" and job.returncode != 0), (victim, moment, job.returncode)
@@ -378,5 +378,5 @@ def test_an_interrupted_job_leaves_nothing(wide, tmp_path):
     while "mbir:" not in job.stderr.readline():
         assert job.poll() is None
     job.terminate()
-    job.communicate(timeout=30)
+    job.communicate(timeout=PATIENCE)
     assert job.returncode != 0 and not list(tmp_path.iterdir())

@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from qbtest import MPIRUN, NO_RANKS, QB, QUICK, RANKS_ENV, fails, qb, qb_json
+from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, QUICK, RANKS_ENV, fails, gently, qb, qb_json
 
 KILLS = 1 if QUICK else 2
 SLABS, STACK = "1,0.7,0", "1,0.7,1"  # 16 slices at a time; all of them at once
@@ -28,8 +28,8 @@ def scan(tmp_path_factory):
 
 def killed(args, kept, after):
     """Start it, and kill it some time after it has kept something. Whether it was still at work."""
-    run = subprocess.Popen([QB, *map(str, args)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 60
+    run = subprocess.Popen([QB, *map(str, args)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=gently)
+    end = time.monotonic() + PATIENCE
     stamp = {f.name: f.stat().st_mtime_ns for f in kept.glob("slab_*")} if kept.exists() else {}
     while run.poll() is None and time.monotonic() < end:
         if kept.exists() and any(stamp.get(f.name) != f.stat().st_mtime_ns for f in kept.glob("slab_*") if f.exists()):
@@ -71,7 +71,7 @@ def test_ranks_that_are_killed(scan, tmp_path):
     qb(*job, "-o", whole, "--checkpoint", 0)
     for _ in range(5):
         run = subprocess.Popen([*launch, "3", *note, QB, *job, "-o", out], env=RANKS_ENV, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
+                               stderr=subprocess.DEVNULL, preexec_fn=gently)
         while run.poll() is None and len(list(kept.glob("slab_*"))) < 3:
             time.sleep(0.002)
         pids = [int((tmp_path / f"pid-{rank}").read_text()) for rank in range(3)]
@@ -79,18 +79,18 @@ def test_ranks_that_are_killed(scan, tmp_path):
             break
         for pid in pids:
             tell(pid, signal.SIGCONT)
-        run.wait(timeout=60)
+        run.wait(timeout=PATIENCE)
         out.unlink()
     fails(2, *job, "-o", out, "--resume", says=["another run", "at work"])
     for pid in pids[1], pids[0], pids[2]:  # the launcher would not reach those that stand still
         tell(pid, signal.SIGKILL)
-    assert run.wait(timeout=60) != 0 and not out.exists()
+    assert run.wait(timeout=PATIENCE) != 0 and not out.exists()
     left = {f.name: f.read_bytes() for f in kept.glob("slab_*")}
     assert sorted(left) == ["slab_000000", "slab_000016", "slab_000032"]
 
     def by(n, *more):
         return subprocess.run([*launch, str(n), QB, *job, "-o", out, "--resume", "--checkpoint", "0", *more], env=RANKS_ENV, capture_output=True,
-                              text=True, timeout=120)
+                              text=True, timeout=PATIENCE)
     refused = by(3, "--sharpness", "1")
     assert refused.returncode == 2 and "belongs to another job: sharpness was 0 and is 1" in refused.stderr
     assert left == {f.name: f.read_bytes() for f in kept.glob("slab_*")} and not out.exists()

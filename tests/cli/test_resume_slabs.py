@@ -12,7 +12,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from qbtest import MPIRUN, NO_RANKS, QB, QUICK, RANKS_ENV, fails, few, memory_is_ours, qb, qb_json
+from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, QUICK, RANKS_ENV, fails, few, memory_is_ours, qb, qb_json
 
 SHIM = os.environ.get("QB_SHIM_FILES", "")
 FBP = ["--center", "15.5", "--threads", 1, "--device", "cpu", "--kernel", "bp_parallel_linear.scalar"]  # slabs of few slices
@@ -44,7 +44,7 @@ def hidden(folder):
 
 def killed(*args, at, text=".part-", call="pwrite"):
     """Kill it before its at-th write into a hidden folder. False: it came to its end."""
-    done = subprocess.run([QB, *map(str, args)], env=fault(call, text, at, -9), capture_output=True, text=True, timeout=120)
+    done = subprocess.run([QB, *map(str, args)], env=fault(call, text, at, -9), capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode in (0, -signal.SIGKILL), done.stderr
     return done.returncode != 0
 
@@ -176,7 +176,7 @@ def test_without_resume_it_begins_anew(scan, want, kept):
 @pytest.mark.parametrize("checkpoint", [NOTE, ["--checkpoint", 0]])
 def test_a_full_disk(scan, want, tmp_path, checkpoint):
     out, job = tmp_path / "v.npy", ["fbp", scan, *FBP, *checkpoint, "-o", tmp_path / "v.npy"]
-    done = subprocess.run([QB, *map(str, job)], env=fault("pwrite", "/new", 6, 28), capture_output=True, text=True, timeout=120)
+    done = subprocess.run([QB, *map(str, job)], env=fault("pwrite", "/new", 6, 28), capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 1 and "No space left" in done.stderr and not out.exists()
     if checkpoint == NOTE:
         assert "--resume goes on from there" in done.stderr
@@ -236,7 +236,7 @@ def test_a_large_file_stays_one(cone, tmp_path):
 def ranks(n, *args, env=None):
     with_env = ["env", *[f"{k}={v}" for k, v in (env or {}).items()]]
     return subprocess.run([MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(n), *with_env, QB, *map(str, args)], env=RANKS_ENV,
-                          capture_output=True, text=True, timeout=180)
+                          capture_output=True, text=True, timeout=PATIENCE)
 
 
 def rank_killed(n, *args, out):

@@ -30,11 +30,17 @@ BROKEN = CMOCKA.replace("[       OK ] first", "[  FAILED  ] first").replace(
     "[  PASSED  ] 1 test(s).", "[  PASSED  ] 0 test(s).") + "[  FAILED  ] 1 test(s), listed below:\n[  FAILED  ] first\n"
 
 
-def summary(folder, *tests, steps=""):
-    """(exit code, last lines) for tests of (name, status, output)."""
+def write(file, tests):
     cases = "".join(f'<testcase name="{name}" status="{status}">' + ('<skipped message="SKIP_RETURN_CODE=77"/>' if status == "notrun" else "")
                     + f"<system-out>{escape(text)}</system-out></testcase>" for name, status, text in tests)
-    (folder / "release.xml").write_text(f'<?xml version="1.0"?><testsuite name="all">{cases}</testsuite>')
+    file.write_text(f'<?xml version="1.0"?><testsuite name="all">{cases}</testsuite>')
+
+
+def summary(folder, *tests, steps="", again=()):
+    """(exit code, last lines) for tests of (name, status, output), and second tries."""
+    write(folder / "release.xml", tests)
+    if again:
+        write(folder / "release.again.xml", again)
     (folder / "steps").write_text(steps)
     done = subprocess.run([sys.executable, ROOT / "scripts" / "test-summary.py", folder], capture_output=True, text=True)
     assert done.stderr == ""
@@ -57,6 +63,15 @@ def test_failures_are_named(tmp_path):
     code, lines = summary(tmp_path, ("cli.x", "fail", "1 failed, 7 passed in 28.26s\n"), ("unit.y", "fail", BROKEN), ("fuzz.z", "fail", ""))
     assert code == 1 and lines[-5:] == ["failed:", "  cli.x (release)", "  unit.y (release)", "  fuzz.z (release)",
                                         "7 passed, 3 failed, 2 skipped"]
+
+
+def test_a_second_try_counts_and_is_named(tmp_path):
+    first = ("cli.x", "fail", "1 failed, 7 passed in 28.26s\n"), ("unit.y", "fail", BROKEN), ("fuzz.z", "run", "")
+    code, lines = summary(tmp_path, *first, again=(("cli.x", "run", "8 passed in 9.1s\n"), ("unit.y", "fail", BROKEN)))
+    assert code == 1 and lines[-5:] == ["passed at a second try, alone:", "  cli.x (release)", "failed:", "  unit.y (release)",
+                                        "9 passed, 1 failed, 2 skipped"]
+    code, lines = summary(tmp_path, *first, again=(("cli.x", "run", "8 passed in 9.1s\n"), ("unit.y", "run", CMOCKA)))
+    assert code == 0 and lines[-4:] == ["passed at a second try, alone:", "  cli.x (release)", "  unit.y (release)", "10 passed, 0 failed, 2 skipped"]
 
 
 def test_a_leak_after_all_cases_passed_is_a_failure(tmp_path):

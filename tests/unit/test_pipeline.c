@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/pool.h"
 #include "base/status.h"
 #include "geometry/partition.h"
@@ -171,46 +172,44 @@ static void chunks_gather(void **state) {
     }
 }
 
-/* Stages that sleep, in the proportions of a cone-beam reconstruction on two threads: 4 slabs of 4 blocks.
- * How long each slept is measured, so that a busy machine changes both sides alike. */
-typedef struct naps {
-    pthread_mutex_t lock;
-    double computing, reading, writing;
-} naps;
+/* Stages of which each waits for another that must be at work beside it: 4 slabs of 4 blocks on two threads. */
+enum { BLOCKS = 16, GATHERED = 4, SLABS = BLOCKS / GATHERED };
 
-static double clock_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+typedef struct meeting {
+    _Atomic bool read[BLOCKS], added[SLABS]; /* has begun */
+    _Atomic int alone;                       /* waits that were for nothing */
+} meeting;
+
+static void meet(meeting *m, const _Atomic bool *other) {
+    const double until = qb__now() + 300; /* long past any delay that a busy machine explains */
+    while (!*other && m->alone == 0)
+        if (qb__now() > until) m->alone++;
+        else nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 }
 
-static void nap(naps *n, double *sum, long milliseconds) {
-    double from = clock_now();
-    nanosleep(&(struct timespec){.tv_nsec = milliseconds * 1000000}, NULL);
-    double took = clock_now() - from;
-    pthread_mutex_lock(&n->lock);
-    *sum += took;
-    pthread_mutex_unlock(&n->lock);
-}
-
-static qb_status nap_reading(void *job, size_t chunk, size_t task, int worker, const void *in,
-                             void *out) {
-    (void)chunk, (void)task, (void)worker, (void)in, (void)out;
-    nap(job, &((naps *)job)->reading, 6);
+static qb_status meet_reading(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
+    (void)task, (void)worker, (void)in, (void)out;
+    ((meeting *)context)->read[chunk] = true;
     return QB_OK;
 }
 
-static qb_status nap_computing(void *job, size_t chunk, size_t task, int worker, const void *in,
-                               void *out) {
-    (void)chunk, (void)task, (void)worker, (void)in, (void)out;
-    nap(job, &((naps *)job)->computing, 3);
+static qb_status meet_filtering(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
+    (void)worker, (void)in, (void)out;
+    meeting *m = context;
+    if (task == 0 && chunk + 1 < BLOCKS) meet(m, &m->read[chunk + 1]);
     return QB_OK;
 }
 
-static qb_status nap_writing(void *job, size_t chunk, size_t task, int worker, const void *in,
-                             void *out) {
-    (void)chunk, (void)task, (void)worker, (void)in, (void)out;
-    nap(job, &((naps *)job)->writing, 40);
+static qb_status meet_adding(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
+    (void)task, (void)worker, (void)in, (void)out;
+    ((meeting *)context)->added[chunk / GATHERED] = true;
+    return QB_OK;
+}
+
+static qb_status meet_writing(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
+    (void)task, (void)worker, (void)in, (void)out;
+    meeting *m = context;
+    if (chunk + 1 < SLABS) meet(m, &m->added[chunk + 1]);
     return QB_OK;
 }
 
@@ -224,27 +223,21 @@ static size_t many(void *job, size_t chunk) {
     return 20;
 }
 
-/* Reading and writing hide behind computing but for the first block and the last slab. */
+/* The next block is read while one is filtered, the next slab added to while one is written. */
 static void stages_overlap(void **state) {
     (void)state;
+    meeting m = {.alone = 0};
     qb__stage stages[] = {
-        {.name = "read", .blocking = true, .slots = 2, .slot_bytes = 64, .run = nap_reading},
-        {.name = "filter", .slots = 2, .slot_bytes = 64, .tasks = few, .run = nap_computing},
-        {.name = "add", .slots = 2, .slot_bytes = 64, .gather = 4, .tasks = many, .run = nap_computing},
-        {.name = "write", .blocking = true, .run = nap_writing},
+        {.name = "read", .self = &m, .blocking = true, .slots = 2, .slot_bytes = 64, .run = meet_reading},
+        {.name = "filter", .self = &m, .slots = 2, .slot_bytes = 64, .tasks = few, .run = meet_filtering},
+        {.name = "add", .self = &m, .slots = 2, .slot_bytes = 64, .gather = GATHERED, .tasks = many, .run = meet_adding},
+        {.name = "write", .self = &m, .blocking = true, .run = meet_writing},
     };
-    naps n = {.lock = PTHREAD_MUTEX_INITIALIZER};
     qb__pool *pool;
-    for (int i = 0; i < 4; i++) stages[i].self = &n;
     assert_ok(qb__pool_create(2, &pool));
-    assert_ok(run_stages(stages, 4, 16, pool, NULL));
+    assert_ok(run_stages(stages, 4, BLOCKS, pool, NULL));
     qb__pool_destroy(pool);
-    double bound = fmax(n.computing / 2, fmax(n.reading, n.writing));
-    if (!(report.wall_seconds < 1.15 * bound))
-        fail_msg("%g s, while computing takes %g on two threads, reading %g, writing %g",
-                 report.wall_seconds, n.computing / 2, n.reading, n.writing);
-    double all = n.computing / 2 + n.reading + n.writing;
-    assert_true(report.wall_seconds < 0.95 * all);
+    assert_int_equal(m.alone, 0);
 }
 
 /* ---- slots ---- */
@@ -480,17 +473,31 @@ static size_t forty(void *context, size_t chunk) {
     return 40;
 }
 
+/* Naps, and how far the machine let each sleep on. */
+typedef struct napper {
+    double seconds; /* a nap */
+    double *late;   /* the worst, of all stages */
+    pthread_mutex_t *lock;
+} napper;
+
 static qb_status doze(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)chunk, (void)task, (void)worker, (void)in, (void)out;
-    const double seconds = *(const double *)context;
-    nanosleep(&(struct timespec){0, (long)(seconds * 1e9)}, NULL);
+    const napper *n = context;
+    const double from = qb__now();
+    nanosleep(&(struct timespec){0, (long)(n->seconds * 1e9)}, NULL);
+    const double late = qb__now() - from - n->seconds;
+    pthread_mutex_lock(n->lock);
+    *n->late = fmax(*n->late, late);
+    pthread_mutex_unlock(n->lock);
     return QB_OK;
 }
 
 /* Naps in a pipeline: a bar at once, and from a tenth on what is left within 30 %, or a twentieth of all near the
  * end, although the longest stage comes late and was forecast at half of its time. */
-static bool left_is_told(size_t chunks, char *wrong, size_t size) {
-    static double read = 0.002, filter = 0.004, project = 0.02, write = 0.1;
+static bool left_is_told(size_t chunks, double *late, char *wrong, size_t size) {
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    napper read = {0.002, late, &lock}, filter = {0.004, late, &lock}, project = {0.02, late, &lock}, write = {0.1, late, &lock};
+    *late = 0;
     qb__stage stages[] = {
         {.name = "read", .self = &read, .blocking = true, .slots = 2, .slot_bytes = 8, .tasks = forty, .run = doze, .forecast = 0.08},
         {.name = "filter", .self = &filter, .slots = 2, .slot_bytes = 8, .tasks = forty, .run = doze, .forecast = 0.08},
@@ -519,15 +526,19 @@ static bool left_is_told(size_t chunks, char *wrong, size_t size) {
     return true;
 }
 
-/* As one chunk or as several. A machine that is busy otherwise may hold up a nap; not each time. */
+/* As one chunk or as several. Judged by a run whose naps all kept their time; where there is none, by none. */
 static void time_left_is_told(void **state) {
     (void)state;
-    enum { TIMES = 6 };
+    enum { TIMES = 12 };
     char wrong[160];
     for (size_t chunks = 1; chunks <= 4; chunks += 3) {
-        int times = 0;
-        while (!left_is_told(chunks, wrong, sizeof wrong))
-            if (++times == TIMES) fail_msg("%d times; the last: %s", TIMES, wrong);
+        double late;
+        for (int times = 0; !left_is_told(chunks, &late, wrong, sizeof wrong);) {
+            if (late < 0.02) fail_msg("the worst nap was longer by %.3f s: %s", late, wrong);
+            if (++times < TIMES) continue;
+            printf("this machine was busy otherwise: of %d runs none kept its time\n", TIMES);
+            skip();
+        }
     }
 }
 

@@ -25,6 +25,7 @@ typedef struct qb__layers {
 typedef struct qb__cut_grid {
     int rows, columns, row, column; /* how many; of this rank */
     size_t slices, grain;           /* of the whole volume; as qb__cut_rank's */
+    size_t view_grain;              /* of the views that columns share, likewise */
     qb__layers layers;              /* of the whole volume */
 } qb__cut_grid;
 

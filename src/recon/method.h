@@ -22,6 +22,7 @@ typedef struct qb__decision {
     size_t row_step;     /* ... every such one; 0 = 1 */
     size_t grain;        /* slices that ranks do not part, as they depend on each other; 0 = 1 */
     const char *grid;    /* ranks as ROWSxCOLUMNS, or "auto": slabs of sums over views; NULL: it has no such */
+    size_t view_grain;   /* views that ranks do not part where they share them; 0 = 1 */
     bool summed;         /* ranks share the views, and each makes the sum over those of all: a volume of the whole */
     const char *together; /* why slices cannot be shared among ranks at all; NULL: they can */
     bool resume;         /* go on with what a run of the same job left; ... */

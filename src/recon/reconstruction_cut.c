@@ -105,7 +105,7 @@ static void take_share(qb__reconstruction *r, qb__cut_space *space) {
         tallest = qb__cut_tallest(&r->share.grid);
         space->grid = &r->share.grid;
         const size_t turns = space->turns ? space->turns : 1, all = space->views / turns;
-        qb__cut_rank(all, 1, r->share.grid.columns, r->share.grid.column, &space->view0, &space->views);
+        qb__cut_rank(all, space->grid->view_grain, space->grid->columns, space->grid->column, &space->view0, &space->views);
         if (space->views == 0) space->view0 = all - 1, space->views = 1; /* the room of one, for none */
         space->views *= turns; /* as many of each range */
     }

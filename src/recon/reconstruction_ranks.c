@@ -28,9 +28,6 @@ static qb_status check(const qb__reconstruction *r, const qb_env *env) {
     if (strstr(env->device, ":all"))
         return qb__fail(QB_UNSUPPORTED, "--device %s: several ranks take a device each: give --device %.*s", env->device,
                         (int)strcspn(env->device, ":"), env->device);
-    if (d->summed)
-        return qb__fail(QB_UNSUPPORTED, "--device %s: several ranks of qb %s compute on CPUs only; use auto or cpu",
-                        env->device, verb);
     return QB_OK;
 }
 
@@ -70,7 +67,8 @@ static qb_status arrange(qb__reconstruction *r) {
     if (status != QB_OK) return status;
     const qb__comm_grid *ranks = r->share.ranks;
     r->share.grid = (qb__cut_grid){.rows = rows, .columns = columns, .row = ranks->row, .column = ranks->column,
-                             .slices = d->stack.shape[0], .grain = d->grain ? d->grain : 1};
+                             .slices = d->stack.shape[0], .grain = d->grain ? d->grain : 1,
+                             .view_grain = d->view_grain ? d->view_grain : 1};
     return QB_OK;
 }
 
@@ -116,7 +114,7 @@ qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env) {
         const qb__cut_grid *grid = &r->share.grid;
         qb__cut_rank(grid->slices, grid->grain, grid->rows, grid->row, &r->share.first, &r->share.count);
         if (d->summed) /* else which rank of a column reads a view is found as it goes */
-            qb__cut_rank(r->share.views, 1, grid->columns, grid->column, &r->share.view0, &r->share.views);
+            qb__cut_rank(r->share.views, grid->view_grain, grid->columns, grid->column, &r->share.view0, &r->share.views);
         else if (qb__prepare_reads_all(r->task.info, &r->prep))
             own_rows(r);
         return QB_OK;

@@ -249,7 +249,7 @@ def test_what_ranks_cannot_share_is_refused_once(scan, tmp_path):
     out = tmp_path / "out"
     for code, args, words in [(3, ("info", scan), "only qb fbp, qb fdk, qb sirt, qb cgls, qb mbir and qb bench mpi share"),
                               (3, ("fbp", scan, "-o", out, "--center", "18:20:1"), "start it once"),
-                              (3, ("sirt", scan, "-o", f"{out}.h5", "--center", 19, "--device", "cuda"), "CPUs only"),
+                              (3, ("sirt", scan, "-o", f"{out}.h5", "--center", 19, "--device", "cuda:all"), "give --device cuda"),
                               (2, ("fbp", scan, "-o", f"{out}.h5", "--center", 99), "lies outside"),
                               (2, ("fbp", scan, "-o", f"{out}.h5", "--centre", 9), "--centre")]:
         done = ranks(2, *args, code=code)

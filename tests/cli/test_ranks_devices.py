@@ -65,6 +65,50 @@ def test_a_cone_beam(opencl, cone, tmp_path, kernel, grid):
             assert 0 < np.linalg.norm(got - want) < 1e-6 * np.linalg.norm(want)
 
 
+@pytest.fixture(scope="module")
+def long_cone(tmp_path_factory):
+    """Of more views than a kernel adds up at once, which ranks do not part."""
+    path, circle = tmp_path_factory.mktemp("cone") / "scan.h5", ["--sod", 400, "--sdd", 700, "--pixel-size", 0.8]
+    qb("simulate", "foam", "-o", path, "--geometry", "cone", "--views", 100, "--detector", "40,20", *circle, "--photons", 20000, "-q")
+    return path, *circle
+
+
+ITERATIVE = [("cgls", 3, "parallel", "--center auto --rings sort --iterations 12"),
+             ("sirt", 2, "cone", "--nonneg --iterations 4 --dtype uint16 --range 0,0.05"),
+             ("cgls", 5, "cone", "--nonneg --iterations 6 --tilt 1,2,3")]
+
+
+@pytest.mark.parametrize("verb,n,beam,how", few(*ITERATIVE[:2], others=ITERATIVE[2:]))
+def test_iterations(opencl, scan, long_cone, tmp_path, verb, n, beam, how):
+    """Views are shared in whole blocks of 32, each rank with the volume on its device: the bits that one device makes, also
+    where blocks are fewer than ranks (48 views by 3, 100 by 5)."""
+    args = [verb, *([scan] if beam == "parallel" else long_cone), *how.split(), "--device", "opencl"]
+    shim = Shim(tmp_path)
+    qb(*args, "-o", tmp_path / "alone.h5", "-q", env=shim.env)
+    report = json.loads(ranks(n, *args, "-o", tmp_path / "out.h5", "--threads", 1, "--json", env=shim.env).stdout)
+    assert (numbers(tmp_path / "out.h5") == numbers(tmp_path / "alone.h5")).all()
+    mine, other = provenance(tmp_path / "out.h5"), provenance(tmp_path / "alone.h5")
+    assert mine["content"] == other["content"] and mine["plan"]["kernel"] == other["plan"]["kernel"] == "project_joseph.alu"
+    shares = [report, *report["other_ranks"]]
+    assert report["grid"] == [1, n] and [share["device"] for share in shares] == ["opencl:0"] * n
+    for what in "residual", "change":
+        came = other["run"]["report"]["convergence"][what]
+        assert all(share["convergence"][what] == pytest.approx(came, rel=1e-9) for share in shares)
+
+
+def test_iterations_where_a_device_is_lost_or_too_small(opencl, long_cone, tmp_path):
+    """All end with the words of the one that it was; the others do not wait for it."""
+    shim = Shim(tmp_path)
+    args = ["cgls", *long_cone, "--iterations", 3, "--device", "opencl", "-o", tmp_path / "out.h5"]
+    ranks(2, *args, "-q", env=shim.env)
+    (tmp_path / "out.h5").unlink()
+    commands = shim.counted()["commands"]
+    for does, words in [(f"export SHIM_LOSE_AFTER={commands // 2}", "was lost"), ("export SHIM_BYTES=20000", "rank 1 of 2")]:
+        done = ranks(2, *args, code=1, env=shim.env, before=only(1, does))
+        assert len([line for line in said(done) if "rank 1 of 2, on " in line and words in line]) == 1, done.stderr
+        assert not (tmp_path / "out.h5").exists()
+
+
 def test_more_ranks_than_work(opencl, cone, tmp_path):
     """Of two slices a third row has none. Of 8 views a kernel that packs four quarters of the turn has two in each: three
     columns cannot share them, and no view is taken twice."""
@@ -104,7 +148,7 @@ def test_one_has_less_memory(opencl, cone, tmp_path):
 
 def test_what_they_cannot_share(opencl, scan, tmp_path):
     env = Shim(tmp_path).env
-    for args, words in [(("cgls", "--device", "opencl"), "CPUs only"), (("fbp", "--device", "opencl:all"), "give --device opencl")]:
-        done = ranks(2, args[0], scan, "--center", 19, *args[1:], "-o", tmp_path / "out.h5", code=3, env=env)
-        assert len(said(done)) == 1 and words in said(done)[0]
+    for verb in "cgls", "fbp":
+        done = ranks(2, verb, scan, "--center", 19, "--device", "opencl:all", "-o", tmp_path / "out.h5", code=3, env=env)
+        assert len(said(done)) == 1 and "give --device opencl" in said(done)[0]
     assert not [path for path in tmp_path.iterdir() if path.name.startswith("out")]

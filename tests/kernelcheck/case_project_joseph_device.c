@@ -180,6 +180,19 @@ out:
     return status;
 }
 
+/* The whole volume in runs of lines; slabs as they are. */
+static qb_status back(trial *t, const pass *p, memories *m, size_t v0, size_t v1, size_t z0, size_t z1) {
+    const size_t lines = t->grid.n[1], run = (1 + v0 / QB__JOSEPH_VIEWS) * qb__joseph_lines_grain(t->values);
+    qb_status status = QB_OK;
+    if (p->slices < t->grid.n[2])
+        return qb__joseph_adjoint(m->plan, t->queue, m->rays, v0, v1, m->slab, z0, z1, v0 > 0);
+    for (size_t y = 0; y < lines; y += run)
+        QB__TRY(qb__joseph_adjoint_lines(m->plan, t->queue, m->rays, v0, v1, m->slab, y, qb__smaller(y + run, lines),
+                                         v0 > 0));
+out:
+    return status;
+}
+
 static qb_status backwards(trial *t, const pass *p, memories *m) {
     const size_t slice = t->grid.n[0] * t->grid.n[1], image = t->problem.rows * t->problem.columns;
     qb_status status = QB_OK;
@@ -190,7 +203,7 @@ static qb_status backwards(trial *t, const pass *p, memories *m) {
             QB__TRY(qb__memory_upload(t->queue, m->images, 4, t->images + v0 * image,
                                       (v1 - v0) * image * sizeof(float)));
             QB__TRY(qb__joseph_columns(m->plan, t->queue, m->images, 4, v1 - v0, m->rays));
-            QB__TRY(qb__joseph_adjoint(m->plan, t->queue, m->rays, v0, v1, m->slab, z0, z1, v0 > 0));
+            QB__TRY(back(t, p, m, v0, v1, z0, z1));
         }
         QB__TRY(qb__joseph_from_lines(m->plan, t->queue, m->slab, z0, z1, 1, m->plain, 8));
         QB__TRY(qb__memory_download(t->queue, m->plain, 8, p->back + z0 * slice,

@@ -100,12 +100,12 @@ FUNCTION void look(GLOBAL const float *fan, float k, float line0, float z0, int 
 FUNCTION bool crosses(float4 t) { return fmin(t.x, FMA((float)(PLANES - 1), t.y, t.x)) < (float)LINES; }
 
 /* rays: of the block's views, with zeros around; fans: of the scan's view first_view on. runs: {view of the
- * block, first column, columns, 1 or -1}. Slab z0 <= z < z1, in lines of `line` floats; `lines` and `planes`
- * voxels along the other axes, so many floats apart. */
+ * block, first column, columns, 1 or -1}. Slab z0 <= z < z1; up to `lines` and `planes` voxels along the other axes, so
+ * many floats apart, in tiles from number tile_line, tile_plane on. */
 KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(
     GLOBAL const float *RESTRICT rays, GLOBAL const float *RESTRICT fans, int first_view,
-    GLOBAL const int *RESTRICT runs, int run0, int run_count, int longest, int columns, int rows, int stride, int lines,
-    int planes, int line_step, int plane_step, int z0, int z1, int start, GLOBAL float *RESTRICT slab,
+    GLOBAL const int *RESTRICT runs, int run0, int run_count, int longest, int columns, int rows, int stride, int tile_line,
+    int lines, int tile_plane, int planes, int line_step, int plane_step, int z0, int z1, int start, GLOBAL float *RESTRICT slab,
     int more) {
     LOCAL_ALIGNED float4 batch[BATCH * CAP][2];
     LOCAL int base[BATCH], width[BATCH], length[BATCH], copies[BATCH * CAP][2];
@@ -114,7 +114,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(
     LOCAL_POINTER const float *copied = (LOCAL_POINTER const float *)staged;
 #endif
     const int item = (int)local_id(0), lane = item % 32, warp = item / 32;
-    const int line0 = (int)group_id(0) * LINES, plane0 = (int)group_id(1) * PLANES;
+    const int line0 = (tile_line + (int)group_id(0)) * LINES, plane0 = (tile_plane + (int)group_id(1)) * PLANES;
     const int tile_z = (z0 / (32 * STEPS) + (int)group_id(2)) * (32 * STEPS);
     const int plane = plane0 + warp;
     const bool real = plane < planes;

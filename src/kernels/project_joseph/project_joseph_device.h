@@ -72,6 +72,14 @@ qb_status qb__joseph_forward(qb__joseph_plan *plan, qb__queue *queue, const qb__
 qb_status qb__joseph_adjoint(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays,
                              size_t view0, size_t view1, qb__memory *slab, size_t z0, size_t z1,
                              bool more);
+/* The same of lines y0 <= y < y1 of the whole volume alone; both are whole numbers of `grain` lines, or the volume's
+ * end. Neither does that change a bit. */
+qb_status qb__joseph_adjoint_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays,
+                                   size_t view0, size_t view1, qb__memory *slab, size_t y0, size_t y1,
+                                   bool more);
+size_t qb__joseph_lines_grain(const int *values);
+/* Byte of the whole volume with which line y begins: those of several lie together. */
+size_t qb__joseph_lines_at(const qb__joseph_problem *problem, size_t y);
 
 /* ---- where the rays run (project_joseph_records.c) ---- */
 

@@ -55,15 +55,16 @@ FUNCTION float along_line(LOCAL_POINTER const float *form, float x, float z) {
     return FMA(form[0], x, FMA(form[2], z, form[3]));
 }
 
-/* rays: `copies` of the block's, copy[axis] or -1. records: of the scan's view first_view on. Slab z0 <= z < z1. */
+/* rays: `copies` of the block's, copy[axis] or -1. records: of the scan's view first_view on. Slab z0 <= z < z1, lines from
+ * y0 on. */
 KERNEL GROUPS_OF(ITEMS, 2) void project_joseph_gather(
     GLOBAL const float *RESTRICT rays, GLOBAL const float *RESTRICT records, int first_view, int views,
     GLOBAL const int *RESTRICT axes, int cone, int columns, int rows, int stride, int copy_x, int copy_y,
-    int copy_z, ulong copy_floats, int nx, int ny, int z0, int z1, int line, GLOBAL float *RESTRICT slab,
+    int copy_z, ulong copy_floats, int nx, int y0, int z0, int z1, int line, GLOBAL float *RESTRICT slab,
     int more) {
     LOCAL qb_sight batch[BATCH];
     const int item = (int)local_id(0), lane = item % 32, dx = item / 32;
-    const int x0 = (int)group_id(0) * TILE_X, y = (int)group_id(1), x = x0 + dx;
+    const int x0 = (int)group_id(0) * TILE_X, y = y0 + (int)group_id(1), x = x0 + dx;
     const int tile_z = (z0 / TILE_Z + (int)group_id(2)) * TILE_Z, z = tile_z + lane;
     const bool real = x < nx && z >= z0 && z < z1;
     GLOBAL float *own = slab + ((ulong)(y + EDGE) * (ulong)(nx + 2 * EDGE) + (ulong)(x + EDGE)) * (ulong)line;

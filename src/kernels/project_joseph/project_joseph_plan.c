@@ -12,6 +12,10 @@ size_t qb__joseph_slab_bytes(const qb__joseph_problem *p, size_t slices) {
     return (p->grid->n[0] + 2 * EDGE) * (p->grid->n[1] + 2 * EDGE) * qb__joseph_line(slices) * sizeof(float);
 }
 
+size_t qb__joseph_lines_at(const qb__joseph_problem *p, size_t y) {
+    return (y + EDGE) * (p->grid->n[0] + 2 * EDGE) * qb__joseph_line(p->grid->n[2]) * sizeof(float);
+}
+
 size_t qb__joseph_block_bytes(const qb__joseph_problem *p, size_t views) {
     return views * p->columns * qb__joseph_stride(p->rows) * sizeof(float);
 }

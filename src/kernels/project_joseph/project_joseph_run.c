@@ -128,50 +128,57 @@ static qb_status scale(qb__joseph_plan *plan, qb__queue *queue, const qb__memory
                   views);
 }
 
+/* Voxels y0 <= y < y1, z0 <= z < z1, and all along x. */
+typedef struct box {
+    size_t y0, y1, z0, z1;
+} box;
+
 /* The runs of one axis of a block. */
 static qb_status add_axis(qb__joseph_plan *plan, qb__queue *queue, size_t block, int axis, qb__memory *slab,
-                          size_t z0, size_t z1, bool more) {
+                          const box *b, bool more) {
     const size_t first = plan->records.first_run[axis][block];
     const size_t end = axis == 0 ? plan->records.first_run[1][block] : plan->records.first_run[0][block + 1];
     const int32_t first_view = (int32_t)(block * QB__JOSEPH_VIEWS), run0 = (int32_t)first;
     const int32_t runs = (int32_t)(end - first), columns = (int32_t)plan->columns, rows = (int32_t)plan->rows;
     const int32_t stride = (int32_t)qb__joseph_stride(plan->rows), line = (int32_t)qb__joseph_line(plan->most.slices);
     const int32_t step_y = line * (int32_t)(plan->n[0] + 2 * EDGE);
-    const int32_t lines = (int32_t)plan->n[1 - axis], planes = (int32_t)plan->n[axis];
+    const size_t y0 = b->y0, tall = 32 * (size_t)plan->values[STEPS];
+    const size_t line0 = axis == 0 ? y0 / (size_t)plan->values[LINES] : 0, plane0 = axis == 0 ? 0 : y0 / PLANES;
+    const int32_t tile_line = (int32_t)line0, tile_plane = (int32_t)plane0;
+    const int32_t lines = (int32_t)(axis == 0 ? b->y1 : plan->n[0]), planes = (int32_t)(axis == 0 ? plan->n[0] : b->y1);
     const int32_t line_step = axis == 0 ? step_y : line, plane_step = axis == 0 ? line : step_y;
-    const int32_t from = (int32_t)z0, to = (int32_t)z1, start = EDGE * step_y + EDGE * line + FRONT;
+    const int32_t from = (int32_t)b->z0, to = (int32_t)b->z1, start = EDGE * step_y + EDGE * line + FRONT;
     const int32_t add = more, longest = columns + 1;
-    const size_t tall = 32 * (size_t)plan->values[STEPS];
     const qb__arg args[] = {QB__MEMORY(plan->scaled), QB__MEMORY(plan->fans), QB__VALUE(first_view),
                             QB__MEMORY(plan->runs), QB__VALUE(run0), QB__VALUE(runs), QB__VALUE(longest), QB__VALUE(columns),
-                            QB__VALUE(rows), QB__VALUE(stride), QB__VALUE(lines), QB__VALUE(planes),
-                            QB__VALUE(line_step), QB__VALUE(plane_step), QB__VALUE(from), QB__VALUE(to),
-                            QB__VALUE(start), QB__MEMORY(slab), QB__VALUE(add)};
+                            QB__VALUE(rows), QB__VALUE(stride), QB__VALUE(tile_line), QB__VALUE(lines),
+                            QB__VALUE(tile_plane), QB__VALUE(planes), QB__VALUE(line_step),
+                            QB__VALUE(plane_step), QB__VALUE(from), QB__VALUE(to), QB__VALUE(start), QB__MEMORY(slab), QB__VALUE(add)};
     if (runs == 0 && more) return QB_OK;
     return LAUNCH(plan->back_kernel, queue, ITEMS, args,
-                  qb__ceil_div((size_t)lines, (size_t)plan->values[LINES]), qb__ceil_div((size_t)planes, PLANES),
-                  qb__ceil_div(z1, tall) - z0 / tall);
+                  qb__ceil_div((size_t)lines, (size_t)plan->values[LINES]) - line0,
+                  qb__ceil_div((size_t)planes, PLANES) - plane0, qb__ceil_div(b->z1, tall) - b->z0 / tall);
 }
 
 static qb_status gather(qb__joseph_plan *plan, qb__queue *queue, size_t view0, size_t count,
-                        uint64_t copy_floats, qb__memory *slab, size_t z0, size_t z1, bool more) {
+                        uint64_t copy_floats, qb__memory *slab, const box *b, bool more) {
     const int32_t first = (int32_t)view0, views = (int32_t)count, cone = plan->cone;
     const int32_t columns = (int32_t)plan->columns, rows = (int32_t)plan->rows;
     const int32_t stride = (int32_t)qb__joseph_stride(plan->rows), line = (int32_t)qb__joseph_line(plan->most.slices);
-    const int32_t nx = (int32_t)plan->n[0], ny = (int32_t)plan->n[1], from = (int32_t)z0, to = (int32_t)z1;
+    const int32_t nx = (int32_t)plan->n[0], y0 = (int32_t)b->y0, from = (int32_t)b->z0, to = (int32_t)b->z1;
     const int32_t add = more;
     const qb__arg args[] = {QB__MEMORY(plan->scaled), QB__MEMORY(plan->view_records), QB__VALUE(first),
                             QB__VALUE(views), QB__MEMORY(plan->axes), QB__VALUE(cone), QB__VALUE(columns),
                             QB__VALUE(rows), QB__VALUE(stride), QB__VALUE(plan->copy[0]),
                             QB__VALUE(plan->copy[1]), QB__VALUE(plan->copy[2]), QB__VALUE(copy_floats),
-                            QB__VALUE(nx), QB__VALUE(ny), QB__VALUE(from), QB__VALUE(to), QB__VALUE(line),
+                            QB__VALUE(nx), QB__VALUE(y0), QB__VALUE(from), QB__VALUE(to), QB__VALUE(line),
                             QB__MEMORY(slab), QB__VALUE(add)};
-    return LAUNCH(plan->back_kernel, queue, ITEMS, args, qb__ceil_div(plan->n[0], GATHER_X), plan->n[1],
-                  qb__ceil_div(z1, GATHER_Z) - z0 / GATHER_Z);
+    return LAUNCH(plan->back_kernel, queue, ITEMS, args, qb__ceil_div(plan->n[0], GATHER_X), b->y1 - b->y0,
+                  qb__ceil_div(b->z1, GATHER_Z) - b->z0 / GATHER_Z);
 }
 
-qb_status qb__joseph_adjoint(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t view0,
-                             size_t view1, qb__memory *slab, size_t z0, size_t z1, bool more) {
+static qb_status back(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t view0, size_t view1,
+                      qb__memory *slab, const box *b, bool more) {
     const uint64_t view_floats = plan->columns * qb__joseph_stride(plan->rows);
     const uint64_t copy_floats = qb__smaller(QB__JOSEPH_VIEWS, plan->views) * view_floats;
     qb_status status = QB_OK;
@@ -180,12 +187,29 @@ qb_status qb__joseph_adjoint(qb__joseph_plan *plan, qb__queue *queue, const qb__
         const size_t count = qb__smaller(QB__JOSEPH_VIEWS, view1 - view), block = view / QB__JOSEPH_VIEWS;
         QB__TRY(scale(plan, queue, rays, (view - view0) * view_floats, view, count, copy_floats));
         if (plan->records.views) {
-            QB__TRY(gather(plan, queue, view, count, copy_floats, slab, z0, z1, more));
+            QB__TRY(gather(plan, queue, view, count, copy_floats, slab, b, more));
             continue;
         }
-        QB__TRY(add_axis(plan, queue, block, 0, slab, z0, z1, more));
-        QB__TRY(add_axis(plan, queue, block, 1, slab, z0, z1, true));
+        QB__TRY(add_axis(plan, queue, block, 0, slab, b, more));
+        QB__TRY(add_axis(plan, queue, block, 1, slab, b, true));
     }
 out:
     return status;
+}
+
+qb_status qb__joseph_adjoint(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t view0,
+                             size_t view1, qb__memory *slab, size_t z0, size_t z1, bool more) {
+    return back(plan, queue, rays, view0, view1, slab, &(box){0, plan->n[1], z0, z1}, more);
+}
+
+size_t qb__joseph_lines_grain(const int *values) {
+    size_t grain = PLANES;
+    while (grain % (size_t)values[LINES]) grain += PLANES;
+    return grain;
+}
+
+qb_status qb__joseph_adjoint_lines(qb__joseph_plan *plan, qb__queue *queue, const qb__memory *rays, size_t view0,
+                                   size_t view1, qb__memory *slab, size_t y0, size_t y1, bool more) {
+    if (y0 % qb__joseph_lines_grain(plan->values)) return qb__fail(QB_INTERNAL, "lines from %zu", y0);
+    return back(plan, queue, rays, view0, view1, slab, &(box){y0, y1, 0, plan->n[2]}, more);
 }

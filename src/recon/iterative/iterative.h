@@ -20,7 +20,8 @@ typedef struct qb__iterative {
     double center;               /* the axis' column of a parallel beam; NAN = yet to be found */
     double found;                /* by begin(); NAN = not */
     bool looked;                 /* begin() has */
-    size_t ranks;                /* that share the views */
+    size_t ranks;                /* that share the views, ... */
+    size_t view_grain;           /* ... of which they do not part so many */
     qb_grid grid;
     qb_projector *projector;
     /* of the cut in hand */
@@ -50,7 +51,7 @@ typedef struct qb__iterative_run {
     qb__solved solved;
     /* of ranks (iterative_ranks.c) */
     double *numbers;      /* [ranks] */
-    float *come, *gone;   /* bricks of a unit: from the rank before, to the next one */
+    void *come, *gone;    /* a run: from the rank before, to the next one */
     qb__comm_part *parts; /* [2 * ranks] */
 } qb__iterative_run;
 
@@ -64,13 +65,26 @@ qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const q
 qb_status qb__iterative_report(const qb__iterative_run *r, cJSON *report, qb__prep_counts *counts);
 void qb__iterative_forget(qb__iterative_run *r);
 
-/* Where ranks share the views (iterative_ranks.c); alone these do nothing. Bytes that it takes: */
-size_t qb__iterative_share_bytes(const qb__iterative *it);
+/* Where ranks share the views (iterative_ranks.c), they hand on the volume in runs: what an engine does with one. */
+typedef struct qb__iterative_runs {
+    void *self;
+    size_t count;
+    size_t (*bytes)(void *self, size_t run);                    /* as it is handed on */
+    qb_status (*add)(void *self, size_t run, bool first);       /* A' y of this rank's views; `first`: to nothing */
+    qb_status (*take)(void *self, size_t run, void *to);        /* out of the volume ... */
+    qb_status (*put)(void *self, size_t run, const void *from); /* ... and into it */
+} qb__iterative_runs;
+
+/* How many runs are good, where they cannot be more than `most`. */
+size_t qb__iterative_run_count(const qb__iterative *it, size_t most);
+/* Alone the rest does nothing. Bytes that it takes, where the largest run has so many: */
+size_t qb__iterative_share_bytes(const qb__iterative *it, size_t run_bytes);
 /* Once r->run is set; qb__iterative_forget() releases what it takes. */
-qb_status qb__iterative_share(qb__iterative_run *r);
-/* A' y of all views, on all ranks; `values` are of this rank's, which end before view1, as qb__project_back() wants them. */
-qb_status qb__iterative_pass(qb__iterative_run *r, const float *values, size_t view1, float *x, const qb_env *env);
-qb_status qb__iterative_total(qb__iterative_run *r, double *sum); /* of a number of each, likewise */
+qb_status qb__iterative_share(qb__iterative_run *r, size_t run_bytes);
+/* A' y of all views, on all ranks. */
+qb_status qb__iterative_pass(qb__iterative_run *r, const qb__iterative_runs *runs);
+qb_status qb__iterative_total(qb__iterative_run *r, double *sum);   /* of a number of each */
+qb_status qb__iterative_same(qb__iterative_run *r, double *number); /* that of the first */
 /* All have come to the end, or one has failed: as qb__stage.leave. */
 qb_status qb__iterative_leave(qb__iterative_run *r, qb_status status);
 

@@ -17,6 +17,7 @@ typedef struct on_cpu {
     int threads;
     size_t views; /* of this rank */
     /* while running */
+    float *x; /* that adjoint() makes */
     qb_env quiet; /* projection says how far it is, view by view: that is not how far the solver is */
     float *block;
 } on_cpu;
@@ -48,6 +49,74 @@ static qb_status forward(void *self, const void *x, void *projections) {
     return QB_OK;
 }
 
+/* ---- runs of bricks, where ranks share the views ---- */
+
+static size_t run_count(const qb__iterative *it) {
+    return qb__iterative_run_count(it, qb__project_bricks(it->projector));
+}
+
+static size_t first_brick(const qb__iterative *it, size_t run) {
+    const size_t bricks = qb__project_bricks(it->projector);
+    return qb__smaller(run * qb__ceil_div(bricks, run_count(it)), bricks);
+}
+
+static size_t run_bytes(void *self, size_t run) {
+    const qb__iterative *it = ((const on_cpu *)self)->run.it;
+    size_t voxels = 0, at[3], n[3];
+    for (size_t brick = first_brick(it, run); brick < first_brick(it, run + 1); brick++) {
+        qb__project_brick(it->projector, brick, at, n);
+        voxels += n[0] * n[1] * n[2];
+    }
+    return voxels * sizeof(float);
+}
+
+/* As if all bricks were as large as the first one. */
+static size_t most_run_bytes(const qb__iterative *it) {
+    size_t at[3], n[3];
+    qb__project_brick(it->projector, 0, at, n);
+    return first_brick(it, 1) * n[0] * n[1] * n[2] * sizeof(float);
+}
+
+/* A brick's voxels, line by line, to where they wait, or from there. */
+static size_t copy_brick(const on_cpu *cpu, size_t brick, float *to, const float *from) {
+    const qb__iterative *it = cpu->run.it;
+    size_t at[3], n[3];
+    qb__project_brick(it->projector, brick, at, n);
+    for (size_t i = 0; i < n[1] * n[2]; i++) {
+        float *line = cpu->x + ((at[2] + i / n[1]) * it->grid.n[1] + at[1] + i % n[1]) * it->grid.n[0] + at[0];
+        if (to)
+            memcpy(to + i * n[0], line, n[0] * sizeof *line);
+        else
+            memcpy(line, from + i * n[0], n[0] * sizeof *line);
+    }
+    return n[0] * n[1] * n[2];
+}
+
+static qb_status take_run(void *self, size_t run, void *to) {
+    const on_cpu *cpu = self;
+    for (size_t brick = first_brick(cpu->run.it, run), at = 0; brick < first_brick(cpu->run.it, run + 1); brick++)
+        at += copy_brick(cpu, brick, (float *)to + at, NULL);
+    return QB_OK;
+}
+
+static qb_status put_run(void *self, size_t run, const void *from) {
+    const on_cpu *cpu = self;
+    for (size_t brick = first_brick(cpu->run.it, run), at = 0; brick < first_brick(cpu->run.it, run + 1); brick++)
+        at += copy_brick(cpu, brick, NULL, (const float *)from + at);
+    return QB_OK;
+}
+
+static qb_status add_run(void *self, size_t run, bool first) {
+    const on_cpu *cpu = self;
+    const qb__iterative *it = cpu->run.it;
+    if (first && run == 0) memset(cpu->x, 0, qb__iterative_unknowns(it) * sizeof *cpu->x);
+    if (cpu->views == 0) return QB_OK;
+    return qb__project_back(it->projector, cpu->block, it->cut.view0, it->cut.view0 + cpu->views, first_brick(it, run),
+                            first_brick(it, run + 1), cpu->x, &cpu->quiet);
+}
+
+/* ---- the adjoint ---- */
+
 static qb_status adjoint(void *self, const void *projections, void *x) {
     const float *y = projections;
     on_cpu *cpu = self;
@@ -55,8 +124,10 @@ static qb_status adjoint(void *self, const void *projections, void *x) {
     const size_t image = it->info->rows * it->info->columns, view0 = it->cut.view0, view1 = view0 + cpu->views;
     const size_t bricks = qb__project_bricks(it->projector);
     if (it->ranks > 1) {
+        const qb__iterative_runs runs = {cpu, run_count(it), run_bytes, add_run, take_run, put_run};
         qb__project_spread(it->projector, view0, view1, y, cpu->block);
-        return qb__iterative_pass(&cpu->run, cpu->block, view1, x, &cpu->quiet);
+        cpu->x = x;
+        return qb__iterative_pass(&cpu->run, &runs);
     }
     memset(x, 0, qb__iterative_unknowns(it) * sizeof(float));
     for (size_t view = view0; view < view1; view += block_views(it, &it->cut)) {
@@ -80,7 +151,7 @@ static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, co
     const qb__iterative *it = cpu->run.it;
     const double hu = it->options->hu;
     const size_t lines = cpu->views * it->info->rows * it->info->columns;
-    const qb__linear a = {cpu, qb__iterative_unknowns(it), lines, forward, adjoint, total};
+    const qb__linear a = {cpu, qb__iterative_unknowns(it), lines, forward, adjoint, total, NULL};
     qb__vectors vectors = {0};
     float *x = out;
     qb_status status;
@@ -127,7 +198,8 @@ static qb__room memory(void *state, const qb__cut *cut) {
     return (qb__room){.host = (solver->unknowns * unknowns + (solver->equations + data) * equations) *
                                   sizeof(float) +
                               3 * sizeof(double) * qb__vector_blocks(longest) +
-                              block_floats(it, cut) * sizeof(float) + qb__iterative_share_bytes(it) +
+                              block_floats(it, cut) * sizeof(float) +
+                              qb__iterative_share_bytes(it, most_run_bytes(it)) +
                               (size_t)it->options->iterations * sizeof(qb__solve_trace)};
 }
 
@@ -164,7 +236,7 @@ static qb_status open_cpu(void *state, const qb__cut *cut, const qb__running *ru
     cpu->views = qb__iterative_views(cpu->run.it, cut);
     if (run->env) cpu->quiet = *run->env;
     cpu->quiet.progress = NULL;
-    const qb_status status = qb__iterative_share(&cpu->run);
+    const qb_status status = qb__iterative_share(&cpu->run, most_run_bytes(cpu->run.it));
     return status == QB_OK ? qb__alloc(block_floats(cpu->run.it, cut), sizeof *cpu->block, &cpu->block) : status;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A device as an engine of the iterative methods: the CPU prepares the line integrals, which go up once; volume,
- * projections and all vectors of the solver stay on the device, and the volume comes down at the end. */
+ * projections and all vectors of the solver stay on the device, and the volume comes down at the end. Where ranks share the
+ * views, each has the whole volume there, and its lines pass through the hosts. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,73 +16,109 @@
 typedef struct on_device {
     qb__iterative_run run; /* first: shared with the CPU's (iterative_prepare.c) */
     int threads;
-    qb__joseph_problem problem;
+    qb__joseph_problem problem; /* of all views */
     qb__device_pick pick;
     /* while running */
+    size_t views; /* of this rank */
     qb__queue *queue;
     qb__joseph_plan *plan;
     qb__memory *staging;
     qb__device_vectors own;
     qb__vectors vectors;
     void *data, *volume; /* vectors */
+    const void *y;       /* those that adjoint() has in hand */
+    void *x;
 } on_device;
+
+/* ---- runs of lines, where ranks share the views ---- */
+
+static size_t grains(const on_device *d) {
+    return qb__ceil_div(d->problem.grid->n[1], qb__joseph_lines_grain(d->pick.choice.values));
+}
+
+static size_t run_count(const on_device *d) { return qb__iterative_run_count(d->run.it, grains(d)); }
+
+static size_t first_line(const on_device *d, size_t run) {
+    const size_t each = qb__ceil_div(grains(d), run_count(d)) * qb__joseph_lines_grain(d->pick.choice.values);
+    return qb__smaller(run * each, d->problem.grid->n[1]);
+}
+
+static size_t lines_bytes(const on_device *d, size_t run) {
+    return qb__joseph_lines_at(&d->problem, first_line(d, run + 1)) - qb__joseph_lines_at(&d->problem, first_line(d, run));
+}
+
+static size_t run_bytes(void *self, size_t run) { return lines_bytes(self, run); }
 
 /* ---- what it holds ---- */
 
+/* Of a cut's views, the room of one where it has none. */
+static qb__joseph_problem own_problem(const on_device *d, const qb__cut *cut) {
+    qb__joseph_problem own = d->problem;
+    own.views = cut->view1 - cut->view0;
+    return own;
+}
+
 /* Views that go up at a time. */
-static size_t piece_views(const on_device *d) {
+static size_t piece_views(const qb__cut *cut) {
     enum { MANY = 32 };
-    return qb__smaller(MANY, d->run.it->info->views);
+    return qb__smaller(MANY, cut->view1 - cut->view0);
 }
 
-static size_t staging_bytes(const on_device *d) {
+static size_t staging_bytes(const on_device *d, const qb__cut *cut) {
     const qb__iterative *it = d->run.it;
-    return qb__larger(qb__iterative_unknowns(it), piece_views(d) * it->info->rows * it->info->columns) * sizeof(float);
+    return qb__larger(qb__iterative_unknowns(it), piece_views(cut) * it->info->rows * it->info->columns) * sizeof(float);
 }
 
-static qb__joseph_most most_of(const on_device *d) {
-    return (qb__joseph_most){d->run.it->grid.n[2], d->run.it->info->views};
+static qb__joseph_most most_of(const on_device *d, const qb__cut *cut) {
+    return (qb__joseph_most){d->run.it->grid.n[2], cut->view1 - cut->view0};
 }
 
-static size_t device_bytes(const on_device *d) {
+static size_t device_bytes(const on_device *d, const qb__cut *cut) {
     const qb__iterative *it = d->run.it;
-    const qb__joseph_problem *p = &d->problem;
+    const qb__joseph_problem own = own_problem(d, cut), *p = &own;
     const size_t data = it->solver == &qb__solver_cgls && it->options->nonneg;
     return (1 + it->solver->unknowns) * qb__device_vector_bytes(p, QB__UNKNOWNS) +
            (1 + it->solver->equations + data) * qb__device_vector_bytes(p, QB__EQUATIONS) +
-           qb__device_vectors_bytes(p) + staging_bytes(d) +
-           qb__joseph_plan_bytes(d->pick.device, p, most_of(d), d->pick.choice.values);
+           qb__device_vectors_bytes(p) + staging_bytes(d, cut) +
+           qb__joseph_plan_bytes(d->pick.device, &d->problem, most_of(d, cut), d->pick.choice.values);
 }
 
 static qb__room memory(void *state, const qb__cut *cut) {
-    (void)cut;
     const on_device *d = state;
-    const qb__joseph_problem *p = &d->problem;
+    const qb__joseph_problem own = own_problem(d, cut);
     qb__room room = {.host = (size_t)d->run.it->options->iterations * sizeof(qb__solve_trace) +
-                             qb__device_vectors_bytes(p),
-                     .device = device_bytes(d)};
+                             qb__device_vectors_bytes(&own) + qb__iterative_share_bytes(d->run.it, lines_bytes(d, 0)),
+                     .device = device_bytes(d, cut)};
     room.host += qb__device_pick_host_bytes(&d->pick, room.device);
     return room;
 }
 
 static qb_status no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env) {
-    (void)least;
-    return qb__device_no_room(device_bytes(state), cap, "the volume with all projections needs",
+    return qb__device_no_room(device_bytes(state, least), cap, "the volume with all projections needs",
                               "a smaller volume, or --device cpu", env);
 }
 
 /* ---- how long ---- */
 
-/* Both directions once an iteration, and SIRT's sums of rows and columns as one more. */
+/* What ranks hand on in an iteration goes down and up again, through the hosts' memory. */
+static double pass_seconds(const on_device *d) {
+    const qb__iterative *it = d->run.it;
+    const double volume = (double)qb__iterative_unknowns(it) * 4;
+    return it->ranks < 2 ? 0 : 2 * volume * (1 / d->pick.costs.up + 1 / d->pick.costs.down + 1 / 4e9);
+}
+
+/* Both directions once an iteration, and SIRT's sums of rows and columns as one more; of ranks the last begins to project
+ * back when the first has done as many runs. */
 static double seconds(void *state, const qb__cut *cut) {
-    (void)cut;
     const on_device *d = state;
     const qb__iterative *it = d->run.it;
-    const double up = (double)qb__iterative_equations(it) * 4, down = (double)qb__iterative_unknowns(it) * 4;
+    const double up = (double)qb__iterative_lines(it, cut) * 4, down = (double)qb__iterative_unknowns(it) * 4;
     const double vectors = 12 * (up + down) / 2e12 + 1e-3;
-    const double prepare = (double)qb__iterative_equations(it) * 2e-9 / d->threads;
+    const double prepare = (double)qb__iterative_lines(it, cut) * 2e-9 / d->threads;
+    const double share = (double)(cut->view1 - cut->view0) / (double)it->info->views;
+    const double waits = (double)(it->ranks - 1) / (double)run_count(d);
     return prepare + up / d->pick.costs.up + down / d->pick.costs.down +
-           (it->options->iterations + 1) * (2 * d->pick.choice.seconds + vectors);
+           (it->options->iterations + 1) * ((2 + waits) * share * d->pick.choice.seconds + pass_seconds(d) + vectors);
 }
 
 /* Layout, forward, scale, back, vectors. */
@@ -112,22 +149,54 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
 
 static qb_status forward(void *self, const void *x, void *y) {
     const on_device *d = self;
-    const size_t views = d->run.it->info->views, slices = d->run.it->grid.n[2];
-    return qb__joseph_forward(d->plan, d->queue, x, 0, slices, 0, views, y);
+    const size_t view0 = d->run.it->cut.view0, slices = d->run.it->grid.n[2];
+    if (d->views == 0) return QB_OK;
+    return qb__joseph_forward(d->plan, d->queue, x, 0, slices, view0, view0 + d->views, y);
+}
+
+static qb_status add_run(void *self, size_t run, bool first) {
+    const on_device *d = self;
+    const size_t view0 = d->run.it->cut.view0;
+    if (d->views == 0) return QB_OK;
+    return qb__joseph_adjoint_lines(d->plan, d->queue, d->y, view0, view0 + d->views, d->x, first_line(d, run),
+                                    first_line(d, run + 1), !first);
+}
+
+static qb_status take_run(void *self, size_t run, void *to) {
+    const on_device *d = self;
+    const size_t at = qb__joseph_lines_at(&d->problem, first_line(d, run));
+    const qb_status status = qb__memory_download(d->queue, d->x, at, to, run_bytes(self, run));
+    return qb__queue_finish_after(d->queue, status);
+}
+
+static qb_status put_run(void *self, size_t run, const void *from) {
+    const on_device *d = self;
+    const size_t at = qb__joseph_lines_at(&d->problem, first_line(d, run));
+    const qb_status status = qb__memory_upload(d->queue, d->x, at, from, run_bytes(self, run));
+    return qb__queue_finish_after(d->queue, status);
 }
 
 static qb_status adjoint(void *self, const void *y, void *x) {
-    const on_device *d = self;
-    const size_t views = d->run.it->info->views, slices = d->run.it->grid.n[2];
-    return qb__joseph_adjoint(d->plan, d->queue, y, 0, views, x, 0, slices, false);
+    on_device *d = self;
+    const size_t slices = d->run.it->grid.n[2];
+    const qb__iterative_runs runs = {d, run_count(d), run_bytes, add_run, take_run, put_run};
+    if (d->run.it->ranks < 2) return qb__joseph_adjoint(d->plan, d->queue, y, 0, d->views, x, 0, slices, false);
+    d->y = y, d->x = x;
+    return qb__iterative_pass(&d->run, &runs);
 }
+
+static qb_status total(void *self, double *sum) { return qb__iterative_total(&((on_device *)self)->run, sum); }
+
+static qb_status same(void *self, double *number) { return qb__iterative_same(&((on_device *)self)->run, number); }
+
+static qb_status leave(void *self, qb_status status) { return qb__iterative_leave(&((on_device *)self)->run, status); }
 
 static qb_status send(on_device *d, const float *lines) {
     const qb__iterative *it = d->run.it;
-    const size_t image = it->info->rows * it->info->columns, step = piece_views(d);
+    const size_t image = it->info->rows * it->info->columns, step = piece_views(&it->cut);
     qb_status status = QB_OK;
-    for (size_t v = 0; v < it->info->views; v += step) {
-        const size_t count = qb__smaller(step, it->info->views - v);
+    for (size_t v = 0; v < d->views; v += step) {
+        const size_t count = qb__smaller(step, d->views - v);
         QB__TRY(qb__memory_upload(d->queue, d->staging, 0, lines + v * image, count * image * sizeof(float)));
         QB__TRY(qb__joseph_columns_at(d->plan, d->queue, d->staging, 0, v, v + count, d->data));
     }
@@ -146,7 +215,8 @@ out:
 
 static qb_status solve(on_device *d, const float *lines, float *volume) {
     const qb__iterative *it = d->run.it;
-    const qb__linear a = {d, qb__iterative_unknowns(it), qb__iterative_equations(it), forward, adjoint, NULL};
+    const size_t equations = d->views * it->info->rows * it->info->columns;
+    const qb__linear a = {d, qb__iterative_unknowns(it), equations, forward, adjoint, total, same};
     qb_status status;
     QB__TRY(send(d, lines));
     QB__TRY(qb__iterative_solve(&d->run, &a, &d->vectors, d->data, d->volume));
@@ -169,25 +239,28 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                             .blocking = true,
                             .slots = 1,
                             .slot_bytes = qb__iterative_unknowns(d->run.it) * sizeof(float),
-                            .run = solve_run};
+                            .forecast = seconds(state, cut),
+                            .run = solve_run,
+                            .leave = leave};
     return 2;
 }
 
 /* ---- life ---- */
 
 static qb_status open_device(void *state, const qb__cut *cut, const qb__running *run) {
-    (void)cut;
     on_device *d = state;
-    const qb__joseph_problem *p = &d->problem;
+    const qb__joseph_problem own = own_problem(d, cut);
     qb_status status;
     d->run.run = run;
+    d->views = qb__iterative_views(d->run.it, cut);
     qb__device_pick_begin(&d->pick, run->env);
     QB__TRY(qb__queue_create(d->pick.device, &d->queue));
-    QB__TRY(qb__joseph_plan_create(d->pick.device, p, most_of(d), d->pick.choice.values, &d->plan));
-    QB__TRY(qb__memory_create(d->pick.device, staging_bytes(d), &d->staging));
-    QB__TRY(qb__device_vectors_create(d->pick.device, d->queue, p, &d->own, &d->vectors));
+    QB__TRY(qb__joseph_plan_create(d->pick.device, &d->problem, most_of(d, cut), d->pick.choice.values, &d->plan));
+    QB__TRY(qb__memory_create(d->pick.device, staging_bytes(d, cut), &d->staging));
+    QB__TRY(qb__device_vectors_create(d->pick.device, d->queue, &own, &d->own, &d->vectors));
     QB__TRY(qb__vector_make(&d->vectors, QB__EQUATIONS, 0, &d->data));
     QB__TRY(qb__vector_make(&d->vectors, QB__UNKNOWNS, 0, &d->volume));
+    QB__TRY(qb__iterative_share(&d->run, lines_bytes(d, 0)));
 out:
     return status;
 }

@@ -11,6 +11,7 @@
 #include "geometry/grid.h"
 #include "geometry/half_fan.h"
 #include "ops/project.h"
+#include "planner/device_select.h"
 #include "recon/iterative/iterative.h"
 
 size_t qb__iterative_unknowns(const qb__iterative *it) {
@@ -133,6 +134,9 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     it->options = task->options;
     it->prep = task->prep;
     it->ranks = (size_t)qb__comm_count(qb__comm_of(env));
+    /* As devices add up views; which bits the volume has does not depend on how CPUs share them. */
+    it->view_grain = qb__device_is_asked(env) ? QB__JOSEPH_VIEWS : 1;
+    decision->view_grain = it->view_grain;
     decision->summed = true;
     QB__TRY(decide_geometry(it, task->more));
     QB__TRY(decide_grid(it, env, decision));

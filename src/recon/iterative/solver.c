@@ -7,11 +7,12 @@
 #include "base/status.h"
 
 /* Where an iteration stands: note it, and say whether it was the last. */
-static qb_status note(const qb__solve_options *options, const char *name, const qb__vectors *v, const qb_env *env,
-                      double residual, const qb__vector_step *step, qb__solved *solved, bool *last) {
+static qb_status note(const qb__linear *a, const qb__solve_options *options, const char *name, const qb__vectors *v,
+                      const qb_env *env, double residual, const qb__vector_step *step, qb__solved *solved, bool *last) {
     qb_status status = qb__vectors_status(v);
+    double change = step->norm2 > 0 ? sqrt(step->change2 / step->norm2) : 0;
+    if (status == QB_OK && a->same) status = a->same(a->self, &change);
     if (status != QB_OK) return status;
-    const double change = step->norm2 > 0 ? sqrt(step->change2 / step->norm2) : 0;
     qb__solve_trace *trace = &solved->trace[solved->iterations++];
     *trace = (qb__solve_trace){residual, change};
     if (!isfinite(residual) || !isfinite(change) || residual > 10 * fmax(1, solved->trace[0].residual))
@@ -92,7 +93,7 @@ static qb_status run_sirt(const qb__linear *a, const qb__solve_options *options,
         QB__TRY(a->adjoint(a->self, s.lines, s.update));
         const qb__vector_step step = qb__vector_advance(v, options->relaxation, s.columns, s.update,
                                                         options->nonneg, x, a->unknowns);
-        QB__TRY(note(options, "sirt", v, env, sqrt(residual2) / sqrt(norm2), &step, solved, &last));
+        QB__TRY(note(a, options, "sirt", v, env, sqrt(residual2) / sqrt(norm2), &step, solved, &last));
     }
 out:
     qb__vector_drop(v, s.rows);
@@ -147,7 +148,7 @@ static qb_status run_cgls(const qb__linear *a, const qb__solve_options *options,
         } else {
             qb__vector_add(v, -step, lines, residual, m);
         }
-        QB__TRY(note(options, "cgls", v, env, sqrt(before2) / sqrt(norm2), &done, solved, &last));
+        QB__TRY(note(a, options, "cgls", v, env, sqrt(before2) / sqrt(norm2), &done, solved, &last));
     }
 out:
     qb__vector_drop(v, gradient);

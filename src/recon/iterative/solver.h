@@ -15,6 +15,8 @@ typedef struct qb__linear {
     /* Where `equations` are a part of them, and adjoint() has all of them in what it makes: a sum over this part becomes
      * that over all. NULL: they are all. */
     qb_status (*total)(void *self, double *sum);
+    /* A number that all who share them have but for rounding, made the same, as they stop by it. NULL: it is. */
+    qb_status (*same)(void *self, double *number);
 } qb__linear;
 
 typedef struct qb__solve_options {

@@ -22,6 +22,8 @@
 struct qb__publication {
     const qb_env *env;
     bool take_up, taken; /* the first is to be, is one of a run that is over */
+    qb_status (*look)(void *self, const char *folder);
+    void *self;
     bool published;      /* nothing of it is left to go on with */
     size_t count;
     qb__member member[QB__SET_MOST];
@@ -76,10 +78,16 @@ static qb_status take_up(qb__publication *p, qb__hidden_kind kind, const char *t
     if (status == QB_OK) status = qb__hidden_take_up(kind, target, hidden);
     p->taken = status == QB_OK && hidden->lock >= 0;
     if (status == QB_OK && !p->taken) qb__hidden_release(hidden);
+    if (p->taken) status = p->look(p->self, hidden->folder);
     return status;
 }
 
-void qb__publication_take_up(qb__publication *p) { p->take_up = true; }
+void qb__publication_take_up(qb__publication *p, qb_status (*look)(void *self, const char *folder), void *self) {
+    p->take_up = true;
+    p->look = look;
+    p->self = self;
+}
+
 bool qb__publication_takes_up(const qb__publication *p) { return p && p->take_up; }
 bool qb__publication_taken_up(const qb__publication *p) { return p && p->taken; }
 

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/status.h"
@@ -14,15 +15,30 @@ static const char *text_of(const cJSON *item, char *room, size_t size) {
     return room;
 }
 
-/* The first that is not the same, in words; options have a table of their own. */
-static bool differs(const cJSON *then, const cJSON *now, char *words, size_t size) {
-    for (const cJSON *item = now->child; item; item = item->next) {
-        const cJSON *other = cJSON_GetObjectItemCaseSensitive(then, item->string);
-        char a[40], b[40];
-        if (cJSON_Compare(other, item, true)) continue;
-        if (cJSON_IsObject(item) && cJSON_IsObject(other)) return differs(other, item, words, size);
-        snprintf(words, size, "%s was %.80s and is %.80s", item->string, text_of(other, a, sizeof a),
-                 text_of(item, b, sizeof b));
+/* A hash, which says nobody anything. */
+static bool is_hash(const cJSON *item) {
+    return cJSON_IsString(item) && strlen(item->valuestring) == 16 && strspn(item->valuestring, "0123456789abcdef") == 16;
+}
+
+static void say(const char *name, const cJSON *then, const cJSON *now, char *words, size_t size) {
+    char a[40], b[40];
+    if (is_hash(then) && is_hash(now))
+        snprintf(words, size, "its %s are not these", name);
+    else
+        snprintf(words, size, "%s was %.80s and is %.80s", name, text_of(then, a, sizeof a), text_of(now, b, sizeof b));
+}
+
+/* The first item of `one` that is not the same in `other`, in words; options have a table of their own. `then`: `one` is
+ * what was. */
+static bool differs(const cJSON *one, const cJSON *other, bool then, char *words, size_t size) {
+    for (const cJSON *item = one->child; item; item = item->next) {
+        const cJSON *beside = cJSON_GetObjectItemCaseSensitive(other, item->string);
+        if (cJSON_Compare(beside, item, true)) continue;
+        if (cJSON_IsObject(item) && cJSON_IsObject(beside)) {
+            if (differs(item, beside, then, words, size)) return true;
+            continue;
+        }
+        say(item->string, then ? item : beside, then ? beside : item, words, size);
         return true;
     }
     return false;
@@ -31,8 +47,8 @@ static bool differs(const cJSON *then, const cJSON *now, char *words, size_t siz
 qb_status qb__other_job(const char *path, const char *then, const char *now) {
     char words[300];
     cJSON *a = cJSON_Parse(then), *b = cJSON_Parse(now);
-    if (!a || !b || (!differs(a, b, words, sizeof words) && !differs(b, a, words, sizeof words)))
-        snprintf(words, sizeof words, "options that are not set now were set");
+    if (!a || !b || (!differs(b, a, false, words, sizeof words) && !differs(a, b, true, words, sizeof words)))
+        snprintf(words, sizeof words, "numbers that are told in no words are others");
     cJSON_Delete(a);
     cJSON_Delete(b);
     return qb__fail(QB_BAD_ARGUMENT,

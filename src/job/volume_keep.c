@@ -20,15 +20,17 @@ bool qb__keep_has(const qb__keep *keep, size_t first, size_t end) {
 
 static qb_status tell(qb__keep *k) { return k->job ? QB_OK : k->tell(k->self, &k->job); }
 
-/* Rank 0 has the hidden folder of a run that is over. */
-static qb_status look(qb__keep *k) {
-    const qb_writer *w = k->writer;
+static size_t marks_of(size_t images) { return images / 8 + 1; }
+
+qb_status qb__keep_look(void *keep, const char *folder) {
+    qb__keep *k = keep;
     char *then = NULL;
     qb_status status;
     QB__TRY(tell(k));
-    QB__TRY(qb__journal_read(k->folder, w->path, w->stack.shape[0], &then, k->done));
-    if (then && strcmp(then, k->job) != 0) status = qb__other_job(k->folder, then, k->job);
-    if (status == QB_OK) status = qb__writer_has(w, k->done);
+    QB__TRY(qb__alloc(marks_of(k->images), 1, &k->done));
+    QB__TRY(qb__journal_read(folder, k->path, k->images, &then, k->done));
+    if (then && strcmp(then, k->job) != 0) status = qb__other_job(folder, then, k->job);
+    k->whose = qb__hash(k->job, strlen(k->job), 0);
 out:
     qb__free(then);
     return status;
@@ -37,15 +39,26 @@ out:
 /* On all ranks: what was taken up is in k->done. */
 static qb_status find(qb__keep *k, qb_status status) {
     const bool first = qb__comm_rank(k->comm) == 0;
-    uint64_t found = status == QB_OK && k->writer->taken_up;
-    status = qb__comm_bcast(k->comm, status, 0, &found, sizeof found);
-    if (status == QB_OK && first && !found)
-        qb__info(k->env, "nothing of %s is kept: from the beginning", k->writer->path);
-    if (status != QB_OK || !found) return status;
-    const size_t bytes = qb__writer_marks(k->writer);
-    status = qb__alloc(bytes, 1, &k->done);
-    if (status == QB_OK && first) status = look(k);
-    return qb__comm_bcast(k->comm, status, 0, k->done, bytes);
+    uint64_t found[] = {status == QB_OK && k->writer->taken_up, k->whose};
+    if (found[0] && first) status = qb__writer_has(k->writer, k->done);
+    status = qb__comm_bcast(k->comm, status, 0, found, sizeof found);
+    if (status == QB_OK && first && !found[0]) qb__info(k->env, "nothing of %s is kept: from the beginning", k->path);
+    if (status != QB_OK || !found[0]) return status;
+    if (!first) status = qb__alloc(marks_of(k->images), 1, &k->done);
+    k->whose = found[1];
+    return qb__comm_bcast(k->comm, status, 0, k->done, marks_of(k->images));
+}
+
+qb_status qb__keep_still(qb__keep *k) {
+    char *before = k->job;
+    if (!k->done) return QB_OK;
+    k->job = NULL;
+    qb_status status = tell(k);
+    if (status == QB_OK && qb__hash(k->job, strlen(k->job), 0) != k->whose)
+        status = before ? qb__other_job(k->folder, before, k->job)
+                        : qb__fail(QB_BAD_ARGUMENT, "rank %d would go on with %s by other means than rank 0", qb__comm_rank(k->comm), k->path);
+    cJSON_free(before);
+    return status;
 }
 
 qb_status qb__keep_open(qb__keep *k, qb__comm *comm, qb_writer *writer, qb_status status, const qb_env *env) {
@@ -66,7 +79,7 @@ static qb_status note(qb__keep *k) {
     qb_status status = tell(k);
     if (status == QB_OK && k->journal.fd < 0) {
         qb__journal_close(&k->journal);
-        status = qb__journal_open(k->folder, w->path, qb__comm_rank(k->comm), k->job, w->stack.shape[0], k->done, &k->journal);
+        status = qb__journal_open(k->folder, w->path, qb__comm_rank(k->comm), k->job, k->images, k->done, &k->journal);
     }
     return status == QB_OK ? qb__journal_note(&k->journal, w->path, w->written) : status;
 }

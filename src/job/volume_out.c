@@ -208,7 +208,7 @@ qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, 
 
 static qb_status create(qb__volume_out *out, const qb_env *env) {
     qb_status status = qb__publication_create(env, &out->set);
-    if (status == QB_OK && out->keep.resume) qb__publication_take_up(out->set);
+    if (status == QB_OK && out->keep.resume) qb__publication_take_up(out->set, qb__keep_look, &out->keep);
     return status == QB_OK ? qb__output_create(out->options, &out->stack, out->set, &out->writer) : status;
 }
 

@@ -27,7 +27,6 @@ typedef struct qb__decision {
     const char *together; /* why slices cannot be shared among ranks at all; NULL: they can */
     bool resume;         /* go on with what a run of the same job left; ... */
     double checkpoint;   /* ... and every so many seconds note what is done for such a one; 0 = never */
-    double axis;         /* that was found for it, which options need not tell; 0 = none */
     size_t times;        /* that instead() does what a volume's stages do; 0 = 1 */
     double begin_seconds; /* that begin() is forecast to take: looking for the axis */
     size_t more;         /* bytes held from beginning to end */
@@ -53,6 +52,9 @@ typedef struct qb__method {
     void (*release)(void *plan);                                         /* also half decided */
 
     /* The rest may be NULL. */
+    /* A hash of where rays and voxels are and what views count for, whichever options, files and finders said so; asked once
+     * all that is known. NULL: no run goes on with another one's. */
+    uint64_t (*layout)(const void *plan);
     /* The detector rows that `count` slices from `first` on need. NULL: ranks cannot share the slices. */
     void (*rows)(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1);
     void (*slabs)(void *plan, const qb__cut *cut, const size_t *edge); /* as qb__cut_space's */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Going on where a run of the same job was killed, or failed: what makes it the same job, and which chunks are left. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,14 +38,15 @@ qb_status qb__keep_check(qb__reconstruction *r) {
 
 /* ---- whose it is ---- */
 
-/* Files by where they are, how long and since when. */
+/* Files by where they are, how long and since when: whoever changes one may set its time back, but not that of its inode. */
 static void add_files(const qb__inputs *list, uint64_t *hash, uint64_t *bytes) {
     for (size_t i = 0; list && i < list->count; i++) {
         const qb__input *file = &list->file[i];
         struct stat about;
         if (i > 0 && file->inode == file[-1].inode && file->device == file[-1].device) continue;
         if (stat(file->path, &about) != 0) continue; /* reading it will fail */
-        const int64_t what[] = {(int64_t)about.st_ino, (int64_t)about.st_size, (int64_t)about.st_mtim.tv_sec, about.st_mtim.tv_nsec};
+        const int64_t what[] = {(int64_t)about.st_ino,        (int64_t)about.st_size,   (int64_t)about.st_mtim.tv_sec,
+                                about.st_mtim.tv_nsec, (int64_t)about.st_ctim.tv_sec, about.st_ctim.tv_nsec};
         *hash = qb__hash(what, sizeof what, *hash);
         *bytes += (uint64_t)about.st_size;
     }
@@ -70,7 +72,7 @@ static qb_status add_sample(cJSON *json, qb_scan *scan) {
         if (status == QB_OK) hash = qb__hash(line, bytes, hash);
     }
     qb__free(line);
-    add_hash(json, "data", hash);
+    add_hash(json, "sampled_data", hash);
     return status;
 }
 
@@ -102,6 +104,19 @@ static void add_output(cJSON *json, const qb__reconstruction *r) {
     cJSON_AddNumberToObject(json, "slices", (double)s->shape[0]);
     cJSON_AddNumberToObject(json, "size_y", (double)s->shape[1]);
     cJSON_AddNumberToObject(json, "size_x", (double)s->shape[2]);
+    cJSON_AddNumberToObject(json, "voxel_mm", s->voxel[0]);
+}
+
+/* Where rays and voxels are, as a hash; what users know by its number besides, for a refusal to name it. */
+static void add_layout(cJSON *json, const qb__reconstruction *r) {
+    static const char *const told[] = {"sod_mm",      "sdd_mm",      "pixel_u_mm",        "pixel_v_mm",
+                                       "offset_u_mm", "offset_v_mm", "detector_radius_mm"};
+    const cJSON *geometry = cJSON_GetObjectItem(r->job.plan, "geometry");
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        const cJSON *item = cJSON_GetObjectItem(geometry, told[i]);
+        if (cJSON_IsNumber(item)) cJSON_AddNumberToObject(json, told[i], round(item->valuedouble * 1e6) / 1e6 + 0.0);
+    }
+    add_hash(json, "rays_and_voxels", r->method->layout(r->plan));
 }
 
 /* Where it is computed changes bits, and how columns of ranks share the views; threads, cuts and rows of ranks do not. */
@@ -110,20 +125,22 @@ static qb_status tell_job(void *self, char **text) {
     qb__reconstruction *r = self;
     const qb__candidate *c = qb__chosen(r);
     const cJSON *device = cJSON_GetObjectItem(r->job.plan, "device_name");
+    const char *beside = cJSON_GetStringValue(cJSON_GetObjectItem(r->job.plan, "filtered_by")); /* a device of any number, or the CPU */
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "version", qb_version());
     cJSON_AddStringToObject(json, "verb", r->method->verb);
-    cJSON_AddStringToObject(json, "engine", c->engine->name);
-    cJSON_AddStringToObject(json, "device", cJSON_IsString(device) ? device->valuestring : "cpu");
-    cJSON_AddStringToObject(json, "kernel", c->engine->kernel(c->offer.state));
-    cJSON_AddNumberToObject(json, "columns_of_ranks", r->share.ranks ? r->share.ranks->columns : 1);
-    cJSON_AddNumberToObject(json, "axis", r->decision.axis);
     qb__describe_options(json, r->method->params, r->options);
     qb__describe_options(json, qb_prep_params, &r->prep);
     for (size_t i = 0; i < sizeof free_to_change / sizeof *free_to_change; i++)
         cJSON_DeleteItemFromObject(cJSON_GetObjectItem(json, "options"), free_to_change[i]);
     add_output(json, r);
     const qb_status status = add_input(json, r);
+    add_layout(json, r);
+    cJSON_AddStringToObject(json, "engine", c->engine->name);
+    cJSON_AddStringToObject(json, "device", cJSON_IsString(device) ? device->valuestring : "cpu");
+    cJSON_AddStringToObject(json, "kernel", c->engine->kernel(c->offer.state));
+    cJSON_AddStringToObject(json, "filtered_by", beside && strcmp(beside, "cpu") == 0 ? beside : c->engine->name);
+    cJSON_AddNumberToObject(json, "columns_of_ranks", r->share.ranks ? r->share.ranks->columns : 1);
     if (status == QB_OK) return qb__json_text(json, "a checkpoint's job", text);
     cJSON_Delete(json);
     return status;
@@ -132,6 +149,8 @@ static qb_status tell_job(void *self, char **text) {
 void qb__keep_begin(qb__reconstruction *r) {
     r->volume.keep.tell = tell_job;
     r->volume.keep.self = r;
+    r->volume.keep.path = r->output.output;
+    r->volume.keep.images = r->volume.stack.shape[0];
 }
 
 /* ---- what is left ---- */
@@ -139,13 +158,13 @@ void qb__keep_begin(qb__reconstruction *r) {
 qb_status qb__keep_leave_out(qb__reconstruction *r, const qb_env *env) {
     qb__volume_out *out = &r->volume;
     const size_t slabs = r->pick.cut.slabs;
-    uint64_t *lacks;
+    uint64_t *lacks = NULL;
     size_t left = 0;
-    qb_status status;
     if (!out->keep.done) return QB_OK;
+    qb_status status = qb__keep_still(&out->keep);
     qb__free(r->pick.todo);
     r->pick.todo = NULL;
-    status = qb__alloc(slabs, sizeof *lacks, &lacks);
+    if (status == QB_OK) status = qb__alloc(slabs, sizeof *lacks, &lacks);
     if (status == QB_OK) status = qb__alloc(slabs, sizeof *r->pick.todo, &r->pick.todo);
     for (size_t i = 0; status == QB_OK && i < slabs; i++) lacks[i] = !qb__keep_has(&out->keep, out->begin[i], out->end[i]);
     /* Ranks of a grid make their slabs in step: what one of them lacks all make. */

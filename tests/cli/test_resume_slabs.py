@@ -12,7 +12,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, QUICK, RANKS_ENV, fails, few, memory_is_ours, qb, qb_json
+from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, QUICK, RANKS_ENV, Shim, eager, fails, few, memory_is_ours, opencl, qb, qb_json  # noqa: F401 (opencl is a fixture)
 
 SHIM = os.environ.get("QB_SHIM_FILES", "")
 FBP = ["--center", "15.5", "--threads", 1, "--device", "cpu", "--kernel", "bp_parallel_linear.scalar"]  # slabs of few slices
@@ -123,6 +123,8 @@ def test_another_job_is_refused(scan, want, kept, tmp_path):
     refused(2, scan, kept, "--center", 16, says=["belongs to another job", "was 15.5 and is 16"])
     refused(2, scan, kept, "--dtype", "float16", says=["dtype was float32 and is float16"])
     refused(2, scan, kept, "--slices", "0:40", says=["slices"])
+    refused(2, scan, kept, "--pixel-size", 4, says=["voxel_mm was 8 and is 4"])
+    refused(2, scan, kept, "--angles", "0:170", says=["angles_and_fields"])
     other = tmp_path / "other.h5"
     other.write_bytes(scan.read_bytes())
     refused(2, other, kept, says=["input was", "other.h5"])
@@ -136,6 +138,36 @@ def test_changed_data_are_refused(tmp_path):
     assert killed("fbp", scan, *FBP, *NOTE, "-o", out, at=11)
     qb(*words, 2)
     fails(2, "fbp", scan, *FBP, "-o", out, "--resume", says=["belongs to another job", "input"])
+
+
+def test_an_option_that_is_left_out(scan, tmp_path):
+    job = ["fbp", scan, *FBP, "-o", tmp_path / "v.npy"]
+    assert killed(*job, *NOTE, "--hardening", "0.1", at=11)
+    fails(2, *job, "--resume", says=["hardening was 0.1 and is nothing"])
+
+
+def test_a_time_that_was_set_back(scan, tmp_path):
+    """Other numbers of the same size where no sample is, and the time of change as it was."""
+    mine, out = tmp_path / "s.h5", tmp_path / "v.npy"
+    mine.write_bytes(scan.read_bytes())
+    assert killed("fbp", mine, *FBP, *NOTE, "-o", out, at=11)
+    about = mine.stat()
+    with mine.open("r+b") as file:
+        file.seek(-1000, os.SEEK_END)
+        byte = file.read(1)
+        file.seek(-1000, os.SEEK_END)
+        file.write(bytes([byte[0] ^ 1]))
+    os.utime(mine, ns=(about.st_atime_ns, about.st_mtime_ns))
+    fails(2, "fbp", mine, *FBP, "-o", out, "--resume", says=["belongs to another job", "input_files"])
+
+
+def test_what_differs_is_named_before_a_file_is_opened(scan, tmp_path):
+    """Of HDF5, too, whose file has a shape and a type of its own; and it stays to be gone on with."""
+    out, job = tmp_path / "v.h5", ["fbp", scan, *FBP, *NOTE, "-o", tmp_path / "v.h5", "--resume"]
+    assert killed(*job, at=14)
+    fails(2, *job, "--dtype", "float16", says=["dtype was float32 and is float16"])
+    fails(2, *job, "--size", "20,20", says=["size was nothing and is 20,20"])
+    assert go_on(*job) >= 2 and not hidden(tmp_path)
 
 
 def test_damaged_ones_are_refused(scan, want, kept):
@@ -221,6 +253,42 @@ def test_a_cone_beam(cone, cone_whole, tmp_path):
     out.unlink()
     assert killed(*job, "--max-ram", "10M", at=6)
     assert go_on(*job) < 3 and same(out, cone_whole) and not hidden(tmp_path)
+
+
+@memory_is_ours
+def test_another_geometry_is_refused(cone, cone_whole, tmp_path):
+    """Where source and detector are, by options or in a file that was changed in its place; and back again."""
+    out, plan = tmp_path / "v.npy", tmp_path / "g.json"
+    job = ["fdk", cone, *FDK, *NOTE, "--max-ram", "10M", "-o", out, "--resume"]
+    assert killed(*job, at=6)
+    for more, says in ((("--sod", 401), "sod_mm was 400 and is 401"), (("--sdd", 601), "sdd_mm was 600 and is 601"),
+                       (("--detector-offset", "1,0"), "offset_u_mm was 0 and is 1"), (("--pixel-size", 3), "pixel_u_mm was 8 and is 3"),
+                       (("--jitter", "1,0,2,0"), "rays_and_voxels"), (("--detector-radius", 500), "detector_radius_mm was 0 and is 500")):
+        fails(2, *job, *more, says=["belongs to another job", says])
+    assert go_on(*job) >= 1 and same(out, cone_whole)
+    out.unlink()
+    qb("simulate", "disc", "--geometry", "cone", "--sod", 400, "--sdd", 600, "-o", tmp_path / "c.h5", "--views", 12, "--detector", "48,32", "--geometry-out", plan)
+    job = ["fdk", cone, "-g", plan, *FDK[4:], *NOTE, "--max-ram", "10M", "-o", out, "--resume"]
+    assert killed(*job, at=6)
+    about, text = plan.stat(), plan.read_text()
+    assert '"sdd":\t600' in text
+    with plan.open("r+") as file:
+        file.write(text.replace('"sdd":\t600', '"sdd":\t602'))
+    os.utime(plan, ns=(about.st_atime_ns, about.st_mtime_ns))
+    fails(2, *job, says=["belongs to another job"])
+
+
+@memory_is_ours
+def test_a_device_that_has_no_room_any_more(opencl, cone, tmp_path, monkeypatch):
+    """The CPU takes over only once all is open; what the device made does not become a part of what it makes."""
+    out, all_on = tmp_path / "v.npy", ["--sod", 400, "--sdd", 600, "--size", "64,64,64", "--voxel", 0.4, "--allow-limited"]
+    monkeypatch.setenv("QB_TUNING", eager(tmp_path))
+    job = ["fdk", cone, *all_on, *NOTE, "-o", out]
+    env = {**Shim(tmp_path, gpu=1).env, **{k: v for k, v in fault("pwrite", ".part-", 5, -9).items() if k in ("LD_PRELOAD", "QB_FILES", "ASAN_OPTIONS")}}
+    done = subprocess.run([QB, *map(str, job), "--max-vram", "1M"], env=env, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == -signal.SIGKILL and list(hidden(tmp_path)[0].glob("done/*")), done.stderr
+    fails(2, *job, "--resume", env=Shim(tmp_path, gpu=1, bytes=1000).env, says=["engine was device and is cpu"])
+    assert hidden(tmp_path) and not out.exists()
 
 
 @memory_is_ours

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* qb fbp: a row of its own, and who can compute it. */
+#include "base/hash.h"
 #include "base/status.h"
 #include "recon/fbp/fbp.h"
 
@@ -7,6 +8,19 @@ static qb_status report_axis(void *plan, cJSON *report, qb__publication *set) {
     (void)set;
     cJSON_AddNumberToObject(report, "column", ((const qb__fbp *)plan)->center);
     return QB_OK;
+}
+
+/* Rows that are level, and the axis in them: found, asked for, or a file's. */
+static uint64_t layout(const void *plan) {
+    const qb__fbp *fbp = plan;
+    const size_t views = fbp->info->views;
+    const double numbers[] = {fbp->pixel, fbp->zero, (double)fbp->first_row, (double)fbp->step, (double)fbp->width};
+    uint64_t hash = qb__hash(numbers, sizeof numbers, qb__hash(&fbp->grid, sizeof fbp->grid, 0));
+    const double *const of_views[] = {fbp->ax, fbp->ay, fbp->h0};
+    for (size_t i = 0; i < 3; i++) hash = qb__hash(of_views[i], views * sizeof(double), hash);
+    hash = qb__hash(fbp->weights, views * sizeof *fbp->weights, hash);
+    if (fbp->share) hash = qb__hash(fbp->share, fbp->info->columns * sizeof *fbp->share, hash);
+    return qb__hash(fbp->level.map, fbp->level.maps * sizeof *fbp->level.map, hash);
 }
 
 static const qb__engine *const engines[] = {&qb__fbp_cpu, &qb__fbp_cpu_single, &qb__fbp_device, NULL};
@@ -19,6 +33,7 @@ static const qb__method method = {
     .engines = engines,
     .decide = qb__fbp_decide,
     .stages = qb__fbp_stages,
+    .layout = layout,
     .rows = qb__fbp_rows,
     .describe = qb__fbp_describe,
     .release = qb__fbp_release,

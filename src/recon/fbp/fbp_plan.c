@@ -287,7 +287,6 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     decision->instead = fbp->sweep;
     decision->resume = options->resume;
     decision->checkpoint = options->checkpoint;
-    decision->axis = isnan(fbp->center) ? 0 : fbp->center;
     decision->times = fbp->sweep_count;
     if (fbp->sweep) decision->more = qb__contact_sheet_bytes(fbp->sweep_count, fbp->grid.n[0], fbp->grid.n[1]);
     if (isnan(fbp->center)) decision->begin_seconds = qb__center_seconds(fbp->info, options->center, fbp->threads);

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* qb fdk: a row of its own, and who can compute it. */
+#include "base/hash.h"
 #include "base/status.h"
 #include "recon/fdk/fdk.h"
+
+/* Weights, filter and matrices follow from these and the options. */
+static uint64_t layout(const void *plan) {
+    const qb__fdk *fdk = plan;
+    const qb_geometry *g = fdk->real;
+    const uint64_t hash = qb__hash(&fdk->grid, sizeof fdk->grid, qb__hash(&g->radius, sizeof g->radius, 0));
+    return qb__hash(g->view, g->views * sizeof *g->view, hash);
+}
 
 static const qb__engine *const engines[] = {&qb__fdk_cpu, &qb__fdk_device, NULL};
 
@@ -16,6 +25,7 @@ static const qb__method method = {
     .describe = qb__fdk_describe,
     .release = qb__fdk_release,
     .slabs = qb__fdk_slabs,
+    .layout = layout,
     .rows = qb__fdk_rows,
     .open = qb__fdk_open,
 };

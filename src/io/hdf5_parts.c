@@ -117,7 +117,7 @@ qb_status qb__h5_parts_begin(qb_writer *writer, qb__h5_parts *parts) {
         status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
         goto out;
     }
-    QB__TRY(qb__publication_folder(writer->set, folder, &parts->fresh));
+    QB__TRY(qb__publication_folder(writer->set, folder, NULL, &parts->fresh));
     for (size_t i = 0; i < count; i++) QB__TRY(begin_part(writer, parts->fresh, parts, i));
 out:
     qb__free(folder);

@@ -39,10 +39,10 @@ bool qb__hidden_for(const char *name, const char *prefix) {
     return strncmp(name, prefix, n) == 0 && is_tag(name + n);
 }
 
-qb_status qb__hidden_prefix(qb__hidden_kind kind, const char *target, char **prefix) {
+qb_status qb__hidden_prefix(qb__hidden_kind kind, const char *target, const char *label, char **prefix) {
     const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
     char text[NAME_MOST + 80];
-    snprintf(text, sizeof text, ".%.*s%s", NAME_MOST, kind == QB__HIDDEN_MEMBERS ? "quickbeam" : name, mark);
+    snprintf(text, sizeof text, ".%.*s%s", NAME_MOST, kind != QB__HIDDEN_MEMBERS ? name : label ? label : "quickbeam", mark);
     *prefix = qb__strdup(text);
     return *prefix ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", name);
 }
@@ -52,15 +52,15 @@ static char *folder_beside(qb__hidden_kind kind, const char *target) {
     return kind == QB__HIDDEN_MEMBERS ? qb__strdup(target) : qb__folder_of(target);
 }
 
-static qb_status name_folder(qb__hidden *hidden) {
-    char tag[48], label[NAME_MOST + 128], *prefix;
-    qb_status status = qb__hidden_prefix(hidden->kind, hidden->target, &prefix);
+static qb_status name_folder(qb__hidden *hidden, const char *label) {
+    char tag[48], name[NAME_MOST + 128], *prefix;
+    qb_status status = qb__hidden_prefix(hidden->kind, hidden->target, label, &prefix);
     if (status != QB_OK) return status;
     qb__part_tag(tag, sizeof tag);
-    snprintf(label, sizeof label, "%s%s", prefix, tag);
+    snprintf(name, sizeof name, "%s%s", prefix, tag);
     char *beside = folder_beside(hidden->kind, hidden->target);
     qb__free(hidden->folder);
-    hidden->folder = beside ? qb__join(beside, label) : NULL;
+    hidden->folder = beside ? qb__join(beside, name) : NULL;
     qb__free(beside);
     qb__free(prefix);
     return hidden->folder ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", hidden->target);
@@ -102,12 +102,12 @@ static qb_status make_locked(qb__hidden *hidden) {
     return status;
 }
 
-qb_status qb__hidden_make(qb__hidden_kind kind, const char *target, qb__hidden *hidden) {
+qb_status qb__hidden_make(qb__hidden_kind kind, const char *target, const char *label, qb__hidden *hidden) {
     *hidden = (qb__hidden){.kind = kind, .lock = -1, .target = qb__strdup(target)};
     if (!hidden->target) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
     qb_status status = QB_OK;
     for (int i = 0; status == QB_OK && hidden->lock < 0 && i < TRIES; i++) {
-        status = name_folder(hidden);
+        status = name_folder(hidden, label);
         if (status == QB_OK) status = make_locked(hidden);
     }
     if (status == QB_OK && hidden->lock < 0)
@@ -182,11 +182,11 @@ static qb_status take_up(const char *folder, qb__hidden *hidden) {
     return name_parts(hidden);
 }
 
-qb_status qb__hidden_take_up(qb__hidden_kind kind, const char *target, qb__hidden *hidden) {
+qb_status qb__hidden_take_up(qb__hidden_kind kind, const char *target, const char *label, qb__hidden *hidden) {
     *hidden = (qb__hidden){.kind = kind, .lock = -1, .target = qb__strdup(target)};
     char *beside = folder_beside(kind, target), *prefix = NULL;
     qb_status status = hidden->target && beside ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
-    if (status == QB_OK) status = qb__hidden_prefix(kind, target, &prefix);
+    if (status == QB_OK) status = qb__hidden_prefix(kind, target, label, &prefix);
     DIR *list = status == QB_OK ? opendir(beside) : NULL;
     for (struct dirent *entry; status == QB_OK && hidden->lock < 0 && list && (entry = readdir(list));) {
         if (!qb__hidden_for(entry->d_name, prefix)) continue;

@@ -14,8 +14,8 @@
  *   set    what belongs together (publication.c): only there while it gets its names
  *   done   what of the new is on the disk (journal.h), so that another run can go on with it
  *   first  instead of that a link to the hidden folder that has it
- * It is called .NAME.part-TAG and lies beside the output; that of files that join a folder,
- * .quickbeam.part-TAG, lies inside. */
+ * It is called .NAME.part-TAG and lies beside the output; that of files that join a folder lies inside, and NAME is their
+ * label there, which keeps apart what several series in one folder left: .s_%d.tif.part-TAG. */
 typedef enum qb__hidden_kind {
     QB__HIDDEN_FILE = 'f',    /* new is a file, and takes the place of another */
     QB__HIDDEN_FOLDER = 'd',  /* new is a folder that is not there yet */
@@ -28,17 +28,17 @@ typedef struct qb__hidden {
     int lock;
 } qb__hidden;
 
-/* Make one for a name; `target` is as qb__target_of gave it. Release it also after a failure. */
-qb_status qb__hidden_make(qb__hidden_kind kind, const char *target, qb__hidden *hidden);
+/* Make one for a name; `target` is as qb__target_of gave it, `label` that of files that join a folder, NULL = quickbeam. Release it also after a failure. */
+qb_status qb__hidden_make(qb__hidden_kind kind, const char *target, const char *label, qb__hidden *hidden);
 /* The one that a run which is over left for the same name with something `done`, locked, as it is; none: lock < 0.
  * QB_BAD_ARGUMENT when that run lives. Release it also after a failure. */
-qb_status qb__hidden_take_up(qb__hidden_kind kind, const char *target, qb__hidden *hidden);
+qb_status qb__hidden_take_up(qb__hidden_kind kind, const char *target, const char *label, qb__hidden *hidden);
 /* Whether there is something `done` in it, of something new. */
 bool qb__hidden_kept(const char *folder);
 /* Another run cannot go on with it from now on. `fresh` is FOLDER/new. */
 void qb__hidden_forget(const char *fresh);
 /* What begins the names of hidden folders for that name; QB_NO_MEMORY. qb__free it. */
-qb_status qb__hidden_prefix(qb__hidden_kind kind, const char *target, char **prefix);
+qb_status qb__hidden_prefix(qb__hidden_kind kind, const char *target, const char *label, char **prefix);
 /* The names in it, from the hidden folder's and the target's, for one of a kind that is set. */
 qb_status qb__hidden_names(const char *folder, const char *target, qb__hidden *hidden);
 void qb__hidden_release(qb__hidden *hidden);

@@ -53,15 +53,14 @@ static qb_status link_to_first(const qb__publication *p, const qb__hidden *hidde
 }
 
 /* A folder that is there now was made by a run that may have left something beside it. */
-static qb_status recover_around(const qb__publication *p, qb__hidden_kind kind,
-                                const char *target) {
+static qb_status recover_around(const qb__publication *p, qb__hidden_kind kind, const char *target, const char *label) {
     char *folder = qb__folder_of(target), *prefix = NULL;
     qb_status status = folder ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
-    if (status == QB_OK) status = qb__hidden_prefix(QB__HIDDEN_FILE, target, &prefix);
+    if (status == QB_OK) status = qb__hidden_prefix(QB__HIDDEN_FILE, target, NULL, &prefix);
     if (status == QB_OK) qb__recover_for(folder, prefix, false, p->count == 0, p->env);
     qb__free(prefix);
     prefix = NULL;
-    if (status == QB_OK && kind == QB__HIDDEN_MEMBERS) status = qb__hidden_prefix(kind, target, &prefix);
+    if (status == QB_OK && kind == QB__HIDDEN_MEMBERS) status = qb__hidden_prefix(kind, target, label, &prefix);
     if (prefix) qb__recover_for(target, prefix, false, p->count == 0, p->env);
     qb__free(prefix);
     qb__free(folder);
@@ -69,13 +68,13 @@ static qb_status recover_around(const qb__publication *p, qb__hidden_kind kind,
 }
 
 /* What is half exchanged is settled before, as it is whole, and what belonged to it goes while nobody holds it. */
-static qb_status take_up(qb__publication *p, qb__hidden_kind kind, const char *target, qb__hidden *hidden) {
+static qb_status take_up(qb__publication *p, qb__hidden_kind kind, const char *target, const char *label, qb__hidden *hidden) {
     char *folder = kind == QB__HIDDEN_MEMBERS ? qb__strdup(target) : qb__folder_of(target), *prefix = NULL;
-    qb_status status = folder ? qb__hidden_prefix(kind, target, &prefix) : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
+    qb_status status = folder ? qb__hidden_prefix(kind, target, label, &prefix) : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", target);
     if (status == QB_OK) qb__recover_for(folder, prefix, true, false, p->env);
     qb__free(prefix);
     qb__free(folder);
-    if (status == QB_OK) status = qb__hidden_take_up(kind, target, hidden);
+    if (status == QB_OK) status = qb__hidden_take_up(kind, target, label, hidden);
     p->taken = status == QB_OK && hidden->lock >= 0;
     if (status == QB_OK && !p->taken) qb__hidden_release(hidden);
     if (p->taken) status = p->look(p->self, hidden->folder);
@@ -91,16 +90,15 @@ void qb__publication_take_up(qb__publication *p, qb_status (*look)(void *self, c
 bool qb__publication_takes_up(const qb__publication *p) { return p && p->take_up; }
 bool qb__publication_taken_up(const qb__publication *p) { return p && p->taken; }
 
-static qb_status add(qb__publication *p, qb__hidden_kind kind, const char *target,
-                     const char **fresh) {
+static qb_status add(qb__publication *p, qb__hidden_kind kind, const char *target, const char *label, const char **fresh) {
     if (p->count == QB__SET_MOST)
         return qb__fail(QB_INTERNAL, "%s: more than %d outputs", target, QB__SET_MOST);
     qb__hidden *hidden = &p->member[p->count].hidden;
     const bool first = p->take_up && p->count == 0;
     *hidden = (qb__hidden){.lock = -1};
-    qb_status status = first ? take_up(p, kind, target, hidden) : QB_OK;
-    if (status == QB_OK) status = recover_around(p, kind, target);
-    if (status == QB_OK && !(first && p->taken)) status = qb__hidden_make(kind, target, hidden);
+    qb_status status = first ? take_up(p, kind, target, label, hidden) : QB_OK;
+    if (status == QB_OK) status = recover_around(p, kind, target, label);
+    if (status == QB_OK && !(first && p->taken)) status = qb__hidden_make(kind, target, label, hidden);
     if (status == QB_OK && p->count > 0) {
         status = link_to_first(p, hidden);
         if (status != QB_OK) qb__hidden_remove(hidden->folder);
@@ -118,13 +116,13 @@ qb_status qb__publication_file(qb__publication *p, const char *path, const char 
     char *target = NULL;
     qb_status status = qb__target_check(path);
     if (status == QB_OK) status = qb__target_of(path, &target);
-    if (status == QB_OK) status = add(p, QB__HIDDEN_FILE, target, fresh);
+    if (status == QB_OK) status = add(p, QB__HIDDEN_FILE, target, NULL, fresh);
     qb__free(target);
     return status;
 }
 
 /* NAME/ is NAME, and a link to nowhere stands for the folder that will be there. */
-qb_status qb__publication_folder(qb__publication *p, const char *folder, const char **fresh) {
+qb_status qb__publication_folder(qb__publication *p, const char *folder, const char *label, const char **fresh) {
     char *name = qb__strdup(folder), *target = NULL;
     if (!name) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", folder);
     for (size_t n = strlen(name); n > 1 && name[n - 1] == '/';) name[--n] = 0;
@@ -135,7 +133,7 @@ qb_status qb__publication_folder(qb__publication *p, const char *folder, const c
         status = qb__fail(QB_BAD_ARGUMENT, "%s is there and is no folder", name);
     if (status == QB_OK) status = qb__target_of(name, &target);
     if (status == QB_OK)
-        status = add(p, there ? QB__HIDDEN_MEMBERS : QB__HIDDEN_FOLDER, target, fresh);
+        status = add(p, there ? QB__HIDDEN_MEMBERS : QB__HIDDEN_FOLDER, target, label, fresh);
     qb__free(target);
     qb__free(name);
     return status;

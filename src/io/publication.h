@@ -24,8 +24,8 @@ qb_status qb__publication_create(const qb_env *env, qb__publication **publicatio
  * QB_BAD_ARGUMENT for a path that is a pipe, a device or a folder. */
 qb_status qb__publication_file(qb__publication *publication, const char *path, const char **fresh);
 /* An empty folder, whose files will be those of `folder`: it becomes that where there is none, and
- * they join the others in it where there is one. */
-qb_status qb__publication_folder(qb__publication *publication, const char *folder,
+ * they join the others in it where there is one. `label`, whose they are then (hidden.h), is lent for the call; NULL = none. */
+qb_status qb__publication_folder(qb__publication *publication, const char *folder, const char *label,
                                  const char **fresh);
 /* The first file or folder that is asked for next is, where a run that is over left it with something done (hidden.h),
  * that one: *fresh is there then. Whether it is what is wanted `look` says, given the hidden folder, before anything in it

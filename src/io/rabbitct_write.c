@@ -55,7 +55,7 @@ qb_status qb__rabbitct_writer_create(const char *path, const qb__rabbitct *set,
     w->set = *set;
     QB__TRY(qb__publication_create(env, &w->publication));
     QB__TRY(set->original ? qb__publication_file(w->publication, path, &w->fresh)
-                          : qb__publication_folder(w->publication, path, &w->fresh));
+                          : qb__publication_folder(w->publication, path, NULL, &w->fresh));
     QB__TRY(open_output(w, &w->files[INPUT], set->original ? NULL : "RabbitInput.rct"));
     QB__TRY(put_header(w, &w->files[INPUT]));
     if (!set->original) {

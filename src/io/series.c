@@ -180,10 +180,12 @@ qb_status qb__series_begin(const char *path, const char *word, size_t first, siz
     if (status != QB_OK) return status;
     if (strlen(path) > QB__NAME_ROOM - 512)
         return qb__fail(QB_BAD_ARGUMENT, "%s is too long a name", path);
+    char label[QB__NAME_ROOM];
+    snprintf(label, sizeof label, "%s%%d%s", series->prefix, series->suffix);
     bool there = access(series->folder, F_OK) == 0;
     if (there && !pattern) status = check_folder(series);
     if (there && status == QB_OK) status = check_older(series, first, count);
-    return status == QB_OK ? qb__publication_folder(set, series->folder, &series->part) : status;
+    return status == QB_OK ? qb__publication_folder(set, series->folder, label, &series->part) : status;
 }
 
 qb_status qb__series_join(const char *path, const char *word, const char *part, qb__series *series) {

@@ -205,6 +205,18 @@ def test_without_resume_it_begins_anew(scan, want, kept):
     assert "is kept: from the beginning" in told and same(out, want)
 
 
+def test_another_series_in_the_folder(scan, want, tmp_path):
+    """What a series has kept is its own, though several lie in one folder: they leave it there, and do not take it up."""
+    folder = tmp_path / "old"
+    folder.mkdir()
+    job, other = ["fbp", scan, *FBP, *NOTE, "-o", folder / "s_%03d.tif"], folder / "t_%03d.tif"
+    assert killed(*job, at=150)
+    (kept,) = hidden(tmp_path)
+    assert f"{kept.name} (" in qb("fbp", scan, *FBP, "-o", other).stderr and "is kept: from the beginning" in qb("fbp", scan, *FBP, "-o", other, "--resume").stderr
+    assert kept.exists() and same(other, want)
+    assert go_on(*job) >= 2 and same(folder / "s_%03d.tif", want) and not hidden(tmp_path)
+
+
 @pytest.mark.parametrize("checkpoint", [NOTE, ["--checkpoint", 0]])
 def test_a_full_disk(scan, want, tmp_path, checkpoint):
     out, job = tmp_path / "v.npy", ["fbp", scan, *FBP, *checkpoint, "-o", tmp_path / "v.npy"]

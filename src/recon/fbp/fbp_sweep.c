@@ -136,7 +136,7 @@ qb_status qb__fbp_sweep(void *plan, const qb__running *run) {
     float *image = NULL;
     qb__contact_sheet *sheet = NULL;
     qb_status status = qb__publication_create(env, &set);
-    if (status == QB_OK) status = qb__publication_folder(set, fbp->output->output, &folder);
+    if (status == QB_OK) status = qb__publication_folder(set, fbp->output->output, NULL, &folder);
     if (status == QB_OK) status = qb__alloc(pixels, sizeof *image, &image);
     if (status == QB_OK)
         status = qb__contact_sheet_create(fbp->sweep_count, fbp->grid.n[0], fbp->grid.n[1], &sheet);

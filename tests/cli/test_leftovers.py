@@ -42,7 +42,7 @@ def long_run(out):
     folder = os.path.dirname(os.path.abspath(str(out).rstrip("/")))
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
-        if hidden(folder) and any(os.scandir(f"{folder}/{hidden(folder)[0]}")):
+        if hidden(folder) and "new" in os.listdir(f"{folder}/{hidden(folder)[0]}"):  # the lock is its own by then
             break
         assert run.poll() is None
         time.sleep(0.02)

@@ -30,6 +30,12 @@ char *qb__json_print(const cJSON *json) {
     return whole ? cJSON_Print(json) : NULL;
 }
 
+qb_status qb__json_whole(const char *what) {
+    const bool whole = !lost;
+    lost = false;
+    return whole ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for %s", what);
+}
+
 qb_status qb__json_text(cJSON *json, const char *what, char **text) {
     *text = qb__json_print(json);
     cJSON_Delete(json);

@@ -18,6 +18,9 @@ cJSON *qb__json_add_text(cJSON *to, const char *name, const char *text);
 char *qb__json_print(const cJSON *json); /* cJSON_free it; NULL: no memory, then or before */
 /* Print and delete it; QB_NO_MEMORY names `what` it is. *text: cJSON_free it. */
 qb_status qb__json_text(cJSON *json, const char *what, char **text);
+/* Whether all that this thread built is there; else QB_NO_MEMORY names `what`, and it is forgotten. To be asked by whom
+ * builds a part of what another thread will print. */
+qb_status qb__json_whole(const char *what);
 void qb__json_forget(void);           /* what was lost by then belongs to something given up */
 
 #define cJSON_CreateObject() qb__json_kept(cJSON_CreateObject())

@@ -109,19 +109,21 @@ static qb__icd_settings settings_of(const qb__mbir *m) {
 
 /* ---- descending ---- */
 
-static void note_slab(qb__mbir_descent *d, size_t first, const qb__checkpoint_slab *of) {
+/* In the stage's thread, and what is lost here nobody sees who prints the report in another. */
+static qb_status note_slab(qb__mbir_descent *d, size_t first, const qb__checkpoint_slab *of) {
     cJSON *slab = cJSON_CreateObject();
     cJSON *equits = cJSON_AddArrayToObject(slab, "equits"), *change = cJSON_AddArrayToObject(slab, "change"),
           *cost = cJSON_AddArrayToObject(slab, "cost");
     cJSON_AddNumberToObject(slab, "first_slice", (double)first);
     cJSON_AddNumberToObject(slab, "slices", (double)of->slices);
     cJSON_AddStringToObject(slab, "stopped", of->stopped ? of->stopped : "early");
-    for (int i = 0; i < of->turns; i++) {
+    for (int i = 0; equits && change && cost && i < of->turns; i++) {
         cJSON_AddItemToArray(equits, cJSON_CreateNumber(d->trace[i].equits));
         cJSON_AddItemToArray(change, cJSON_CreateNumber(d->trace[i].change));
         cJSON_AddItemToArray(cost, cJSON_CreateNumber(d->trace[i].cost));
     }
-    cJSON_AddItemToArray(d->slabs, slab);
+    if (!cJSON_AddItemToArray(d->slabs, slab)) cJSON_Delete(slab);
+    return qb__json_whole("the report of a descent");
 }
 
 /* What must be the same for a checkpoint to go on: options, what the data said, and the data. */
@@ -215,7 +217,7 @@ static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, 
         slab.images = out;
         qb__checkpoint_done(&m->keep, &slab);
     }
-    note_slab(d, slab.first - m->first_row, &slab);
+    status = note_slab(d, slab.first - m->first_row, &slab);
 out:
     qb__icd_stack_destroy(slab.stack);
     cJSON_free(job);

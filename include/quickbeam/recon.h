@@ -182,6 +182,7 @@ typedef struct qb_mbir_options {
     /* Instead of files: arrays of the output's shape in 1/mm. Structs and arrays are the caller's and outlive the
      * job; the result's array may be one of them. */
     const qb_tensor *prox_array, *start_array;
+    int coarse;          /* levels of coarser voxels to begin with, each of twice the side; 0 = none. On the CPU */
 } qb_mbir_options;
 QB_API extern const qb_param qb_mbir_params[];
 

@@ -180,6 +180,85 @@ def test_slices_that_are_few_and_alone_descend_one_by_one(disc, tmp_path):
     assert np.array_equal(got[1][0], got[2][1]) and not np.array_equal(got[2][0], got[2][1])
 
 
+def finer(image, ny, nx):
+    """Between the middles of voxels of twice the side, around the same middle; beyond the outermost as there."""
+    for axis, n in ((1, ny), (2, nx)):
+        at = np.clip((np.arange(n) - (n - 1) / 2) / 2 + (image.shape[axis] - 1) / 2, 0, image.shape[axis] - 1)
+        first = at.astype(int)
+        share = (at - first).reshape([-1 if a == axis else 1 for a in range(3)])
+        second = np.minimum(first + 1, image.shape[axis] - 1)
+        image = np.take(image, first, axis) * (1 - share) + np.take(image, second, axis) * share
+    return image.astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def sparse(tmp_path_factory):
+    scan = tmp_path_factory.mktemp("sparse") / "foam.h5"
+    qb("simulate", "foam", "-o", scan, "--views", 20, "--detector", "96,20", "--pixel-size", "1", "--photons", 20000)
+    return scan
+
+
+SPARSE = ["--center", "47.5", "--weights", "transmission", "--neighbours", "1,0.7,0", "--sigma-x", "0.002", "--sigma-y", "0.02"]
+
+
+@pytest.mark.parametrize("slices", ["7:8", "0:20"])  # by SuperVoxels; in vectors, two groups
+def test_coarser_voxels_first(sparse, tmp_path, slices):
+    """What two levels come to is what a descent of each by itself comes to, begun with the image of the one before."""
+    def run(name, *more):
+        slab = qb_json("mbir", sparse, "-o", tmp_path / name, *SPARSE, "--slices", slices, *more)["convergence"]["slabs"][0]
+        return np.load(tmp_path / name), slab
+    sigma = [["--sigma-x", "0.002", "--sigma-y", str(0.02 * 2 ** (level / 2))] for level in (1, 2)]
+    first, four = run("four.npy", "--size", "24,23", "--voxel", 4, "--roi", 46 + 2, "--stop", 1, *sigma[1])
+    np.save(tmp_path / "start.npy", finer(first, 45, 47))
+    then, two = run("two.npy", "--size", "47,45", "--voxel", 2, "--roi", 46 + 1, "--stop", 1, *sigma[0], "--start", tmp_path / "start.npy")
+    np.save(tmp_path / "start.npy", finer(then, 90, 93))
+    want, one = run("one.npy", "--size", "93,90", "--roi", 46, "--start", tmp_path / "start.npy")
+    got, slab = run("got.npy", "--size", "93,90", "--roi", 46, "--coarse", 2)
+    assert [(level["side"], level["stopped"]) for level in slab["coarse"]] == [(4, "change"), (2, "change")]
+    assert [level["equits"] for level in slab["coarse"]] == [four["equits"][-1], two["equits"][-1]]
+    assert np.abs(got - want).max() < 1e-6 and slab["equits"] == one["equits"]
+
+
+def test_coarser_voxels_come_sooner_to_the_same(sparse, tmp_path):
+    """A lower cost where it stops, after fewer equits though those before are counted; the same image where nothing moves any more."""
+    wide = tmp_path / "wide.h5"
+    qb("simulate", "foam", "-o", wide, "--views", 20, "--detector", "192,16", "--pixel-size", "1", "--photons", 20000)
+
+    def run(scan, *more):
+        slab = qb_json("mbir", scan, "-o", tmp_path / "v.npy", *SPARSE, "--no-zero-skip", "--equits", 300, *more)["convergence"]["slabs"][0]
+        return np.load(tmp_path / "v.npy"), slab
+    for slices in ("3:4", "0:16"):
+        (_, plain), (_, begun) = (run(wide, "--center", "95.5", "--slices", slices, *more) for more in ([], ["--coarse", 2]))
+        before = sum(level["equits"] / level["side"] ** 2 for level in begun["coarse"])
+        assert begun["equits"][-1] + before < 0.7 * plain["equits"][-1] and begun["cost"][-1] < plain["cost"][-1]
+    (want, plain), (got, begun) = (run(sparse, "--slices", "3:4", "--stop", "0.0005", *more) for more in ([], ["--coarse", 3]))
+    assert begun["cost"][-1] == pytest.approx(plain["cost"][-1], rel=1e-4) and np.sqrt(((got - want) ** 2).mean()) < 2e-5
+
+
+def test_coarser_voxels_and_everything_else(sparse, disc, tmp_path):
+    base = ["mbir", sparse, "--center", "47.5", "--equits", 3, "--coarse", 2]
+    got = {}
+    for name, *more in (["one", "--threads", 1, "--neighbours", "1,0.7,0"], ["two", "--threads", 2, "--neighbours", "1,0.7,0"],
+                        ["joined", "--threads", 1], ["again", "--threads", 3], ["constant", "--start", "0.01"], ["found", "--center", "auto"]):
+        report = qb_json(*base, "-o", tmp_path / f"{name}.npy", *more)
+        assert all(len(slab["coarse"]) == 2 for slab in report["convergence"]["slabs"])
+        got[name] = (tmp_path / f"{name}.npy").read_bytes()
+    assert got["one"] == got["two"] and got["joined"] == got["again"] and len({got[n] for n in ("one", "joined", "constant")}) == 3
+    plain, begun = (qb_json("plan", *base[:-2], *more, "-o", tmp_path / "v.npy") for more in ([], base[-2:]))
+    assert begun["memory_bytes"] - plain["memory_bytes"] == pytest.approx(20 * 96 * 96 * 4, abs=65536)  # the image between
+    assert begun["forecast"]["stages"]["mbir"] > plain["forecast"]["stages"]["mbir"] and begun["forecast_equits"] == plain["forecast_equits"] == 3
+    usual, fewer = (qb_json("plan", *base, *more, "--equits", 40, "-o", tmp_path / "v.npy") for more in (["--coarse", 0], []))
+    assert fewer["forecast_equits"] < usual["forecast_equits"]
+    image, out = tmp_path / "one.npy", ["-o", tmp_path / "no.npy"]
+    fails(2, *base, *out, "--prox", image, says=["--coarse", "--prox"])
+    fails(2, *base, *out, "--start", image, says=["--coarse", "--start"])
+    fails(2, "mbir", disc, *out, "--coarse", 3, says=["--coarse 3", "48 x 48"])
+    fails(2, *base, *out, "--coarse", 5, says=["--coarse"])
+    if any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
+        fails(2, *base, *out, "--device", "opencl", says=["--device opencl", "--coarse"])
+    assert not (tmp_path / "no.npy").exists()
+
+
 def test_bench():
     r = qb_json("bench", "mbir", "--size", "48,48,16", "--views", 40, "--detector", 96, "--threads", 1)
     assert r["converged"] and 0 < r["rmse_hu"] < 10 and 0 < r["equits"] < 40 and r["slices"] == 16

@@ -73,6 +73,35 @@ static void a_proximal_map_in_one_call(void **state) {
     free(half);
 }
 
+/* Coarser voxels first, in one call: to the same image. */
+static void coarser_voxels_in_one_call(void **state) {
+    (void)state;
+    enum { COUNT = ROWS * COLUMNS * COLUMNS };
+    float *plain = calloc(COUNT, sizeof *plain), *begun = calloc(COUNT, sizeof *begun);
+    const qb_tensor from = dense(lines, QB_F32, VIEWS, ROWS, COLUMNS);
+    const qb_tensor one = dense(plain, QB_F32, ROWS, COLUMNS, COLUMNS), two = dense(begun, QB_F32, ROWS, COLUMNS, COLUMNS);
+    qb_mbir_options options;
+    assert_true(plain && begun);
+    assert_ok(qb_params_init(qb_mbir_params, &options));
+    assert_ok(qb_params_set(qb_mbir_params, &options, "center", "22.75"));
+    assert_ok(qb_params_set(qb_mbir_params, &options, "stop", "0.01"));
+    assert_ok(qb_params_set(qb_mbir_params, &options, "equits", "200"));
+    options.zero_skip = false; /* zeros among zeros would stay what they began as */
+    assert_ok(qb_mbir(&from, angles, 0.5, &one, &options, NULL));
+    options.coarse = 2;
+    assert_ok(qb_mbir(&from, angles, 0.5, &two, &options, NULL));
+    double square = 0;
+    for (int i = 0; i < COUNT; i++) square += pow((double)begun[i] - (double)plain[i], 2);
+    assert_true(square > 0);
+    assert_close(sqrt(square / COUNT), 0, 1e-4); /* of up to 0.25/mm */
+    options.coarse = 3;
+    assert_status(qb_mbir(&from, angles, 0.5, &two, &options, NULL), QB_BAD_ARGUMENT);
+    assert_non_null(strstr(qb_detail(), "--coarse 3"));
+    qb_params_clear(qb_mbir_params, &options);
+    free(plain);
+    free(begun);
+}
+
 /* FDK to float16 in [x][y][z], against the dense float32 volume. */
 static void fdk_writes_strides(void **state) {
     (void)state;
@@ -139,6 +168,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_volume_goes_there_and_back),
         cmocka_unit_test(a_proximal_map_in_one_call),
+        cmocka_unit_test(coarser_voxels_in_one_call),
         cmocka_unit_test(fdk_writes_strides),
         cmocka_unit_test(dlpack_arrays_pass),
     };

@@ -23,6 +23,13 @@ typedef struct qb__mbir_image {
 } qb__mbir_image;
 enum { QB__MBIR_TOWARD, QB__MBIR_START, QB__MBIR_IMAGES };
 
+/* Coarser voxels that a descent begins with. */
+typedef struct qb__mbir_level {
+    qb__system_matrix matrix; /* nothing is kept */
+    qb__icd_settings settings; /* but for what the data say */
+} qb__mbir_level;
+enum { QB__MBIR_LEVELS = 4 };
+
 /* A model-based reconstruction of a parallel beam. Slices that know nothing of each other pass in slabs
  * of whole groups; with a prior between them there is one slab. */
 typedef struct qb__mbir {
@@ -49,6 +56,8 @@ typedef struct qb__mbir {
     qb__system_matrix matrix; /* its columns are kept by the engine */
     qb_mbir_matrix kind;      /* how, once the cut is chosen by memory */
     qb__icd_settings settings; /* but for what the data say: sigma_x, sigma_y */
+    qb__mbir_level coarse[QB__MBIR_LEVELS]; /* of twice the side, of four times, ... */
+    size_t levels;
     const char *weights_file; /* NULL: by rule */
     /* of the numbers, by qb__mbir_measure() */
     qb__mbir_sigmas sigmas;

@@ -17,42 +17,71 @@ static double times_fly(qb_mbir_matrix kind) {
     return 1;
 }
 
+/* Voxels of one size, the volume's or coarser, and whether their start is back-projected. */
+typedef struct voxels_of {
+    const qb__system_matrix *matrix;
+    const qb__icd_settings *settings;
+    bool back;
+} voxels_of;
+
+static double count_of(const voxels_of *v) {
+    return (double)qb__icd_pixels(v->matrix->nx, v->matrix->ny, v->settings->radius);
+}
+
 /* The start goes through all columns up to three times: back-projection, curvature, errors. The errors of a group are
  * one thread's work, the rest is shared by all. */
-static double start_turns(const qb__mbir *m, double groups, int threads) {
+static double start_turns(const voxels_of *v, double groups, int threads) {
     const double shared = groups / threads, apart = ceil(shared);
-    return ((m->filter ? 2 : 1) * fmax(shared, 1.0 / threads) + apart) / 3;
+    return ((v->back ? 2 : 1) * fmax(shared, 1.0 / threads) + apart) / 3;
 }
 
 /* Slice by slice, all threads at one: updates of a single slice beside those of sixteen, priors one by one; columns are
  * gone through as often as groups' are. */
-static qb__mbir_cost cost_of_few(const qb__mbir *m, size_t slices, int threads) {
+static qb__mbir_cost cost_of_few(const qb__mbir *m, const voxels_of *v, size_t slices, int threads) {
     static const double single = 0.35, starting = 0.8, together = 3;
-    const double voxels = (double)(qb__mbir_voxels(m) * slices);
-    const double entries = (double)(qb__round_up(m->matrix.shadows.taps, 4) * m->info->views) * voxels;
-    const double busy = fmin(threads, (double)qb__icd_few_at_once(m->grid.n[0], m->grid.n[1]));
+    const double voxels = count_of(v) * (double)slices;
+    const double entries = (double)(qb__round_up(v->matrix->shadows.taps, 4) * m->info->views) * voxels;
+    const double busy = fmin(threads, (double)qb__icd_few_at_once(v->matrix->nx, v->matrix->ny));
     const double updates = entries / (qb__speed(&m->variant->head) * single);
-    return (qb__mbir_cost){.start = starting * updates * (m->filter ? 3 : 2) / busy,
+    return (qb__mbir_cost){.start = starting * updates * (v->back ? 3 : 2) / busy,
                            .equit = (updates + voxels / (together * qb__rate(QB__RATE_ICD_PRIOR, 2.5e6))) / busy};
 }
 
-qb__mbir_cost qb__mbir_cost_of(const qb__mbir *m, qb_mbir_matrix kind, size_t slices, int threads) {
-    if (m->settings.supervoxels && kind == QB_MATRIX_FLY) return cost_of_few(m, slices, threads);
-    const double voxels = (double)qb__mbir_voxels(m), lanes = QB__ICD_LANES;
-    const double entries = (double)(m->matrix.shadows.taps * m->info->views) * voxels;
+static qb__mbir_cost cost_at(const qb__mbir *m, const voxels_of *v, qb_mbir_matrix kind, size_t slices, int threads) {
+    if (v->settings->supervoxels && kind == QB_MATRIX_FLY) return cost_of_few(m, v, slices, threads);
+    const double voxels = count_of(v), lanes = QB__ICD_LANES;
+    const double entries = (double)(v->matrix->shadows.taps * m->info->views) * voxels;
     const double faster = times_fly(kind), speed = qb__speed(&m->variant->head) * faster;
     const double weigh = m->settings.weighting == QB__WEIGH_NONE ? 0 : 1 / qb__rate(QB__RATE_ICD_WEIGHTS, 6e9);
     const double group = entries * lanes * (1 / speed + weigh) + voxels / qb__rate(QB__RATE_ICD_PRIOR, 2.5e6);
-    const qb__icd_rounds rounds = qb__icd_stack_rounds(&m->settings, slices, threads);
+    const qb__icd_rounds rounds = qb__icd_stack_rounds(v->settings, slices, threads);
     return (qb__mbir_cost){
         .matrix = kind == QB_MATRIX_FLY ? 0 : entries / qb__rate(QB__RATE_ICD_MATRIX, 2e8) / threads,
         .start = entries * lanes / (qb__rate(QB__RATE_ICD_START, 1.5e9) * faster) *
-                 start_turns(m, (double)rounds.groups, threads),
+                 start_turns(v, (double)rounds.groups, threads),
         .equit = group * (double)rounds.turns,
     };
 }
 
+qb__mbir_cost qb__mbir_cost_of(const qb__mbir *m, qb_mbir_matrix kind, size_t slices, int threads) {
+    const voxels_of own = {&m->matrix, &m->settings, m->filter && !m->levels};
+    return cost_at(m, &own, kind, slices, threads);
+}
+
+/* The first settles what there is to settle, those after it what is left at their edges. */
+double qb__mbir_coarse_seconds(const qb__mbir *m, size_t slices, int threads) {
+    enum { FIRST = 8, LATER = 4 };
+    double sum = 0;
+    for (size_t i = 0; i < m->levels; i++) {
+        const bool first = i + 1 == m->levels;
+        const voxels_of level = {&m->coarse[i].matrix, &m->coarse[i].settings, first && m->filter};
+        const qb__mbir_cost cost = cost_at(m, &level, QB_MATRIX_FLY, slices, threads);
+        sum += cost.start + fmin(m->settings.equits, first ? FIRST : LATER) * cost.equit;
+    }
+    return sum;
+}
+
 double qb__mbir_equits(const qb__mbir *m) {
-    enum { USUAL = 15 };
-    return m->settings.stop > 0 ? fmin(m->settings.equits, USUAL) : m->settings.equits;
+    enum { USUAL = 15, BEGUN = 9 };
+    return m->settings.stop > 0 ? fmin(m->settings.equits, m->levels ? BEGUN : USUAL) : m->settings.equits;
 }

@@ -21,7 +21,8 @@ static qb_status stack_of(qb__mbir_descent *d, size_t slices, qb__icd_stack **st
 static qb__room memory(void *state, const qb__cut *cut) {
     const qb__mbir_descent *d = state;
     const qb__mbir *m = d->m;
-    const size_t stack = qb__icd_stack_bytes(&m->matrix, &m->settings, cut->slices, d->threads) +
+    const size_t stack = qb__larger(qb__icd_stack_bytes(&m->matrix, &m->settings, cut->slices, d->threads),
+                                    qb__mbir_coarse_stack_bytes(m, cut->slices, d->threads)) +
                          qb__system_matrix_bytes(&m->matrix, m->kind, qb__mbir_voxels(m)) +
                          (size_t)d->threads * (m->filter ? qb__filter_scratch(m->filter) : 0);
     return (qb__room){.host = qb__mbir_descent_bytes(m, cut, stack)};
@@ -31,7 +32,7 @@ static qb__room memory(void *state, const qb__cut *cut) {
 static double seconds_by(const qb__mbir_descent *d, qb_mbir_matrix kind, const qb__cut *cut) {
     const qb__mbir_cost cost = qb__mbir_cost_of(d->m, kind, cut->slices, d->threads);
     const double making = d->m->options->matrix_cache ? 0 : cost.matrix;
-    return making + (double)cut->slabs * (cost.start + qb__mbir_equits(d->m) * cost.equit);
+    return making + (double)cut->slabs * (qb__mbir_coarse_seconds(d->m, cut->slices, d->threads) + cost.start + qb__mbir_equits(d->m) * cost.equit);
 }
 
 static double seconds(void *state, const qb__cut *cut) {

@@ -109,6 +109,17 @@ static qb__icd_settings settings_of(const qb__mbir *m) {
 
 /* ---- descending ---- */
 
+static void note_coarse(const qb__mbir_descent *d, cJSON *slab) {
+    cJSON *levels = d->coarsely ? cJSON_AddArrayToObject(slab, "coarse") : NULL;
+    for (size_t i = d->m->levels; levels && i-- > 0;) {
+        cJSON *level = cJSON_CreateObject();
+        cJSON_AddNumberToObject(level, "side", ldexp(1, (int)i + 1));
+        cJSON_AddNumberToObject(level, "equits", d->coarse.came[i].equits);
+        cJSON_AddStringToObject(level, "stopped", d->coarse.came[i].stopped);
+        if (!cJSON_AddItemToArray(levels, level)) cJSON_Delete(level);
+    }
+}
+
 /* In the stage's thread, and what is lost here nobody sees who prints the report in another. */
 static qb_status note_slab(qb__mbir_descent *d, size_t first, const qb__checkpoint_slab *of) {
     cJSON *slab = cJSON_CreateObject();
@@ -117,6 +128,7 @@ static qb_status note_slab(qb__mbir_descent *d, size_t first, const qb__checkpoi
     cJSON_AddNumberToObject(slab, "first_slice", (double)first);
     cJSON_AddNumberToObject(slab, "slices", (double)of->slices);
     cJSON_AddStringToObject(slab, "stopped", of->stopped ? of->stopped : "early");
+    note_coarse(d, slab);
     for (int i = 0; equits && change && cost && i < of->turns; i++) {
         cJSON_AddItemToArray(equits, cJSON_CreateNumber(d->trace[i].equits));
         cJSON_AddItemToArray(change, cJSON_CreateNumber(d->trace[i].change));
@@ -168,25 +180,41 @@ static bool turned(void *self, const qb__icd_stack *stack, const qb__icd_trace *
     return false;
 }
 
+/* What coarser voxels come to is what it begins with. */
+static qb_status begin_coarsely(qb__mbir_descent *d, const qb__checkpoint_slab *slab, qb__icd_given *given, float **image) {
+    d->coarsely = d->m->levels > 0;
+    if (!d->coarsely) return QB_OK;
+    d->coarse = (qb__mbir_coarse){.settings = &d->settings, .env = &d->env, .pool = d->run->pool, .slices = slab->slices, .trace = d->trace};
+    const qb_status status = qb__mbir_coarse_run(d->m, &d->coarse, given, image);
+    given->images = *image;
+    given->filter = NULL;
+    return status;
+}
+
 /* From the start, or from where a checkpoint is. */
 static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool resumed, const float *lines) {
     qb__mbir *m = d->m;
     const size_t first = slab->first - m->first_row;
-    const qb__icd_given given = {.lines = lines,
-                                 .weights = d->some,
-                                 .toward = qb__mbir_image_at(m, &m->image[QB__MBIR_TOWARD], first),
-                                 .images = resumed ? NULL : qb__mbir_image_at(m, m->begins_with, first),
-                                 .filter = resumed ? NULL : m->filter,
-                                 .theta = m->theta,
-                                 .constant = resumed ? 0 : m->constant};
+    qb__icd_given given = {.lines = lines,
+                           .weights = d->some,
+                           .toward = qb__mbir_image_at(m, &m->image[QB__MBIR_TOWARD], first),
+                           .images = resumed ? NULL : qb__mbir_image_at(m, m->begins_with, first),
+                           .filter = resumed ? NULL : m->filter,
+                           .theta = m->theta,
+                           .constant = resumed ? 0 : m->constant};
     turning t = {d, slab};
     const qb__icd_watch watch = {turned, &t};
+    float *begun = NULL;
     qb_status status;
+    if (!resumed) QB__TRY(begin_coarsely(d, slab, &given, &begun));
     QB__TRY(d->stack(d, slab->slices, &slab->stack));
     QB__TRY(qb__icd_stack_start(slab->stack, &given));
+    qb__free(begun);
+    begun = NULL;
     if (resumed) QB__TRY(qb__checkpoint_load(&m->keep, slab));
-    QB__TRY(qb__icd_stack_run(slab->stack, &d->env, &watch, d->trace, &slab->turns, &slab->stopped));
+    status = qb__icd_stack_run(slab->stack, &d->env, &watch, d->trace, &slab->turns, &slab->stopped);
 out:
+    qb__free(begun);
     return status;
 }
 
@@ -203,6 +231,7 @@ static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, 
     qb__checkpoint_found found;
     char *job = NULL;
     qb_status status;
+    d->coarsely = false;
     if (m->weights_file) qb__mbir_weights(m, slab.first, slab.slices, d->some);
     QB__TRY(tell_job(d, &slab, in, &job));
     slab.job = job;
@@ -257,6 +286,7 @@ size_t qb__mbir_voxels(const qb__mbir *m) {
 }
 
 size_t qb__mbir_descent_bytes(const qb__mbir *m, const qb__cut *cut, size_t stack) {
+    stack += qb__mbir_coarse_image_bytes(m, cut->slices);
     const size_t look = 2 * QB__MBIR_LOOK * m->info->views * m->info->columns * sizeof(float);
     const size_t trace = (size_t)qb__icd_turns(m->settings.equits) * sizeof(qb__icd_trace);
     const size_t weights = (weight_rows(m, m->info->rows) + weight_rows(m, cut->slices)) * sizeof(float);

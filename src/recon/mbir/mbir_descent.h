@@ -2,7 +2,7 @@
 #ifndef QB_RECON_MBIR_MBIR_DESCENT_H
 #define QB_RECON_MBIR_MBIR_DESCENT_H
 
-#include "recon/mbir/mbir.h"
+#include "recon/mbir/mbir_coarse.h"
 
 /* What the engines of qb mbir share; each engine's state begins with it. */
 typedef struct qb__mbir_descent {
@@ -17,6 +17,8 @@ typedef struct qb__mbir_descent {
     qb__icd_settings settings; /* with sigma_x and sigma_y */
     float *some;               /* a slab's part of a file's weights */
     qb__icd_trace *trace;
+    qb__mbir_coarse coarse;    /* what came before a slab's own descent, ... */
+    bool coarsely;             /* ... where anything did */
     cJSON *slabs;              /* what each came to */
 } qb__mbir_descent;
 

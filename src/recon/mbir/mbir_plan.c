@@ -13,6 +13,7 @@
 #include "geometry/parallel.h"
 #include "planner/choose.h"
 #include "quickbeam/io.h"
+#include "recon/mbir/mbir_coarse.h"
 #include "recon/mbir/mbir_cost.h"
 
 static qb_status check_scan(const qb_scan_info *info) {
@@ -250,6 +251,7 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     if (status != QB_OK) goto out;
     m->matrix.cache = m->options->matrix_cache;
     m->settings.supervoxels = m->kind == QB_MATRIX_FLY && !m->matrix.cache && qb__icd_stack_few(&m->settings, m->grid.n[2]);
+    QB__TRY(qb__mbir_coarse_decide(m));
     if (isnan(m->center))
         decision->begin_seconds = qb__center_seconds(m->info, m->options->center, task->threads);
     decision->more = m->info->views * (sizeof(double) * 4 + sizeof(float) * 4);
@@ -270,6 +272,7 @@ void qb__mbir_named(void *plan) { qb__checkpoint_drop(&((qb__mbir *)plan)->keep)
 void qb__mbir_release(void *plan) {
     qb__mbir *m = plan;
     qb__system_matrix_destroy(&m->matrix);
+    qb__mbir_coarse_release(m);
     qb__filter_destroy(m->filter);
     qb_geometry_destroy(&m->geometry);
     qb__free(m->theta);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* A descent on coarser voxels, for another one to begin with. */
+#include "recon/mbir/mbir_coarse.h"
+
+#include <math.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+enum { LEAST = 8 };
+static const double loose = 0.01; /* the change at which a level has done enough */
+
+/* ---- what there is ---- */
+
+/* Also of voxels at the edge that reach into the circle but for their middle. */
+static double radius_of(const qb__mbir *m, size_t level) {
+    return ldexp(m->settings.radius, -(int)level) + (level ? 0.5 : 0);
+}
+
+static qb_status decide_level(qb__mbir *m, size_t level) {
+    qb__mbir_level *l = &m->coarse[level - 1];
+    qb_grid grid = m->grid;
+    for (int j = 0; j < 2; j++) {
+        grid.n[j] = qb__ceil_div(grid.n[j], (size_t)1 << level);
+        grid.voxel[j] = ldexp(grid.voxel[j], (int)level);
+    }
+    l->settings = m->settings;
+    l->settings.radius = radius_of(m, level);
+    l->settings.stop = fmax(m->settings.stop, loose);
+    return qb__system_matrix_create(&m->geometry, &grid, m->variant, &l->matrix);
+}
+
+qb_status qb__mbir_coarse_decide(qb__mbir *m) {
+    const size_t side = qb__smaller(m->grid.n[0], m->grid.n[1]), levels = (size_t)m->options->coarse;
+    qb_status status = QB_OK;
+    if (!levels) return QB_OK;
+    if (m->proximal)
+        return qb__fail(QB_BAD_ARGUMENT, "--coarse begins with coarser voxels, and the image of --prox has none: leave one of them out");
+    if (m->begins_with)
+        return qb__fail(QB_BAD_ARGUMENT, "--coarse makes an image to begin with, and --start gives one: leave one of them out");
+    if (side >> levels < LEAST)
+        return qb__fail(QB_BAD_ARGUMENT, "--coarse %zu leaves fewer than %d voxels a side of %zu x %zu: give less", levels, LEAST,
+                        m->grid.n[0], m->grid.n[1]);
+    for (m->levels = 0; m->levels < levels && status == QB_OK; m->levels++) status = decide_level(m, m->levels + 1);
+    return status;
+}
+
+void qb__mbir_coarse_release(qb__mbir *m) {
+    for (size_t i = 0; i < m->levels; i++) qb__system_matrix_destroy(&m->coarse[i].matrix);
+    m->levels = 0;
+}
+
+/* ---- what it costs ---- */
+
+size_t qb__mbir_coarse_stack_bytes(const qb__mbir *m, size_t slices, int threads) {
+    size_t most = 0;
+    for (size_t i = 0; i < m->levels; i++)
+        most = qb__larger(most, qb__icd_stack_bytes(&m->coarse[i].matrix, &m->coarse[i].settings, slices, threads));
+    return most;
+}
+
+size_t qb__mbir_coarse_image_bytes(const qb__mbir *m, size_t slices) {
+    return m->levels ? slices * m->grid.n[0] * m->grid.n[1] * sizeof(float) : 0;
+}
+
+/* ---- between levels ---- */
+
+typedef struct refining {
+    const float *from;
+    float *to;
+    size_t few[2], n[2]; /* along x and y, coarse and fine: both around the same middle */
+} refining;
+
+/* Between which coarse voxels the middle of a fine one lies, and how near to the second. */
+static float place(size_t i, size_t n, size_t few, size_t *first, size_t *second) {
+    const double at = ((double)i - ((double)n - 1) / 2) / 2 + ((double)few - 1) / 2;
+    const double inside = fmin(fmax(at, 0), (double)few - 1);
+    *first = (size_t)inside;
+    *second = qb__smaller(*first + 1, few - 1);
+    return (float)(inside - (double)*first);
+}
+
+static void refine_slice(void *context, size_t slice, int worker) {
+    (void)worker;
+    const refining *r = context;
+    const float *from = r->from + slice * r->few[0] * r->few[1];
+    float *to = r->to + slice * r->n[0] * r->n[1];
+    for (size_t iy = 0; iy < r->n[1]; iy++) {
+        size_t above, below;
+        const float down = place(iy, r->n[1], r->few[1], &above, &below);
+        for (size_t ix = 0; ix < r->n[0]; ix++) {
+            size_t left, right;
+            const float over = place(ix, r->n[0], r->few[0], &left, &right);
+            const float *a = from + above * r->few[0], *b = from + below * r->few[0];
+            const float upper = a[left] + over * (a[right] - a[left]), lower = b[left] + over * (b[right] - b[left]);
+            to[iy * r->n[0] + ix] = upper + down * (lower - upper);
+        }
+    }
+}
+
+/* *image of a level becomes that of the next. */
+static qb_status refine(const qb__mbir *m, const qb__mbir_coarse *c, size_t level, float **image) {
+    const qb__system_matrix *few = &m->coarse[level - 1].matrix, *more = level > 1 ? &m->coarse[level - 2].matrix : &m->matrix;
+    refining r = {.from = *image, .few = {few->nx, few->ny}, .n = {more->nx, more->ny}};
+    qb_status status = qb__alloc(c->slices * r.n[0] * r.n[1], sizeof(float), &r.to);
+    if (status != QB_OK) return status;
+    qb__pool_for(c->pool, c->slices, refine_slice, &r);
+    qb__free(*image);
+    *image = r.to;
+    return QB_OK;
+}
+
+/* ---- a level ---- */
+
+/* How far it is nobody is told: it is a small part of the whole. */
+static qb_status descend(qb__mbir_level *l, size_t level, qb__mbir_coarse *c, const qb__icd_given *given, float *image) {
+    const size_t voxels = l->matrix.nx * l->matrix.ny;
+    qb__mbir_came_to *came = &c->came[level - 1];
+    qb__icd_settings settings = l->settings;
+    qb_env env = *c->env;
+    qb__icd_stack *stack = NULL;
+    int turns;
+    qb_status status;
+    env.progress = NULL;
+    settings.prior.sigma = c->settings->prior.sigma;
+    settings.sigma_y = c->settings->sigma_y * sqrt(ldexp(1, (int)level));
+    QB__TRY(qb__icd_stack_create(&l->matrix, QB_MATRIX_FLY, &settings, c->slices, c->pool, &stack));
+    QB__TRY(qb__icd_stack_start(stack, given));
+    QB__TRY(qb__icd_stack_run(stack, &env, NULL, c->trace, &turns, &came->stopped));
+    for (size_t s = 0; s < c->slices; s++) QB__TRY(qb__icd_stack_image(stack, s, 1, image + s * voxels));
+    came->equits = c->trace[turns - 1].equits;
+    qb__info(c->env, "on voxels of %g times the side: %.1f equits", ldexp(1, (int)level), came->equits);
+out:
+    qb__icd_stack_destroy(stack);
+    return status;
+}
+
+qb_status qb__mbir_coarse_run(qb__mbir *m, qb__mbir_coarse *c, const qb__icd_given *given, float **image) {
+    const qb__system_matrix *first = &m->coarse[m->levels - 1].matrix;
+    qb__icd_given now = *given;
+    float *x = NULL;
+    qb_status status;
+    QB__TRY(qb__alloc(c->slices * first->nx * first->ny, sizeof *x, &x));
+    for (size_t level = m->levels; level > 0; level--) {
+        QB__TRY(descend(&m->coarse[level - 1], level, c, &now, x));
+        QB__TRY(refine(m, c, level, &x));
+        now.images = x;
+    }
+    *image = x;
+    x = NULL;
+out:
+    qb__free(x);
+    return status;
+}

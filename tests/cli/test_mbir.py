@@ -110,6 +110,12 @@ def test_a_proximal_map(disc, tmp_path):
     far, report = run("far.npy", "--equits", 30)
     assert report["convergence"]["sigma_p"] == pytest.approx(2 * far[:, inside].mean(), rel=0.6)  # of a typical attenuation
     assert abs(far[:, 22:26, 22:26].mean() - 0.02) < 0.001
+    one, report = run("one.npy", "--sigma-p", "0.002", "--equits", 30, "--threads", 1)  # slice by slice
+    two, _ = run("two.npy", "--sigma-p", "0.002", "--equits", 30, "--threads", 2)
+    side, _ = run("side.npy", "--sigma-p", "0.002", "--equits", 30, "--matrix", "floats")  # side by side
+    assert (one == two).all() and (one != side).any() and np.abs(one - side).max() < 1e-5
+    told = json.loads((tmp_path / "one.npy.json").read_text())["provenance"]["plan"]
+    assert told["threads_share"] == "supervoxels"
     mid, _ = run("mid.npy", "--start", "prox", "--sigma-p", "0.002", "--snr-db", 25, "--equits", 30)
     same, report = run("same.npy", "--start", tmp_path / "mid.npy", "--sigma-p", "0.002", "--snr-db", 25, "--equits", 1)
     assert np.abs(same - mid).max() < 2e-6 and report["convergence"]["slabs"][0]["change"][0] < 1e-4

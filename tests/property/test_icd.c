@@ -303,7 +303,7 @@ static void eliminate(normal *n) {
 }
 
 /* Of no constraint the solution; above zero where the slope is none, or where zero holds what would fall. */
-static void check_proximal(scene *s, const char *what) {
+static void check_map(scene *s, const char *what) {
     static normal n;
     outcome o = descend(s, QB_MATRIX_FLY, 2);
     for (int i = 1; i < o.turns; i++) assert_true(o.trace[i].cost <= o.trace[i - 1].cost * (1 + 1e-6));
@@ -330,6 +330,14 @@ static void check_proximal(scene *s, const char *what) {
         assert_true(!s->settings.positive || held > 0);
     }
     free(o.x);
+}
+
+/* In vectors, and SuperVoxel by SuperVoxel. */
+static void check_proximal(scene *s, const char *what) {
+    check_map(s, what);
+    s->settings.supervoxels = true;
+    check_map(s, what);
+    s->settings.supervoxels = false;
 }
 
 static void the_proximal_map_is_that_of_the_normal_equations(void **state) {

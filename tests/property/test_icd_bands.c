@@ -17,6 +17,7 @@ typedef struct scene {
     qb__icd_settings settings;
     float *lines, *weights; /* [view][slice][column] */
     const float *image;     /* to start with; NULL = a constant */
+    const float *toward;    /* of a proximal map */
 } scene;
 
 static size_t data_of(const scene *s) { return s->views * s->slices * s->columns; }
@@ -88,7 +89,7 @@ static outcome descend(scene *s, int threads) {
     assert_int_equal(qb__pool_create(threads, &pool), QB_OK);
     assert_int_equal(qb__icd_stack_create(&s->matrix, QB_MATRIX_FLY, &s->settings, s->slices, pool, &stack), QB_OK);
     const bool given = s->settings.weighting == QB__WEIGH_GIVEN;
-    const qb__icd_given start = {.lines = s->lines, .weights = given ? s->weights : NULL, .images = s->image,
+    const qb__icd_given start = {.lines = s->lines, .weights = given ? s->weights : NULL, .images = s->image, .toward = s->toward,
                                  .constant = 0.3 * water};
     assert_int_equal(qb__icd_stack_start(stack, &start), QB_OK);
     assert_int_equal(qb__icd_stack_run(stack, NULL, NULL, o.trace, &o.turns, &o.stopped), QB_OK);
@@ -205,9 +206,8 @@ static void many_at_a_time_lower_the_cost_together(void **state) {
     unmake(&s);
 }
 
-/* Threads, the width of registers, the slices beside: the same bits. */
-static void bits_depend_on_nothing_else(void **state) {
-    (void)state;
+/* Threads, the width of registers: the same bits. */
+static void check_bits(const float *toward) {
     size_t count;
     const qb__icd_variant *rows = qb__icd_variants(&count);
     const scene like = large();
@@ -217,6 +217,8 @@ static void bits_depend_on_nothing_else(void **state) {
         if (rows[i / 2].head.features & ~qb__cpu_features()) continue;
         scene s = make(&rows[i / 2], like, 1);
         s.settings.equits = 2;
+        s.toward = toward;
+        s.settings.pull = toward ? 2 : 0;
         outcome o = descend(&s, i % 2 ? 3 : 1);
         if (first)
             assert_memory_equal(first, o.x, image * sizeof *first);
@@ -226,6 +228,17 @@ static void bits_depend_on_nothing_else(void **state) {
         unmake(&s);
     }
     free(first);
+}
+
+static void bits_depend_on_nothing_else(void **state) {
+    (void)state;
+    const scene like = large();
+    float *toward = calloc(like.nx * like.ny, sizeof *toward);
+    assert_non_null(toward);
+    for (size_t i = 0; i < like.nx * like.ny; i++) toward[i] = (float)(water * (double)(i % 7) / 7);
+    check_bits(NULL);
+    check_bits(toward);
+    free(toward);
 }
 
 static void a_slice_is_what_it_is_alone(void **state) {
@@ -332,7 +345,8 @@ static void only_few_slices_are_taken_one_by_one(void **state) {
     assert_true(qb__icd_stack_few(&settings, 2));
     assert_false(qb__icd_stack_few(&settings, 16));
     settings.pull = 1;
-    assert_false(qb__icd_stack_few(&settings, 1));
+    assert_true(qb__icd_stack_few(&settings, 8));
+    assert_false(qb__icd_stack_few(&settings, 9));
 }
 
 int main(void) {

@@ -47,7 +47,7 @@ static void a_proximal_map_in_one_call(void **state) {
     for (int i = 0; i < COUNT; i++) x[i] = 0.05f;
     assert_ok(qb_params_init(qb_mbir_params, &options));
     assert_ok(qb_params_set(qb_mbir_params, &options, "center", "22.75"));
-    assert_ok(qb_params_set(qb_mbir_params, &options, "equits", "4"));
+    assert_ok(qb_params_set(qb_mbir_params, &options, "equits", "30"));
     options.prox_array = options.start_array = &to;
     assert_ok(qb_params_set(qb_mbir_params, &options, "sigma-p", "0.5"));
     assert_ok(qb_mbir(&from, angles, 0.5, &other, &options, NULL));

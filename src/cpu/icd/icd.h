@@ -107,6 +107,8 @@ typedef struct qb__icd_band {
 /* A slice's images, numbered as its pixels. */
 typedef struct qb__icd_slice {
     float *x, *curve;
+    float *toward; /* what each voxel is pulled toward as toward a neighbour, by b; NULL = nothing */
+    float toward_b;
 } qb__icd_slice;
 
 typedef struct qb__icd_band_moved {
@@ -126,8 +128,9 @@ typedef struct qb__icd_band_kernel {
                   const qb__icd_slice *slice, const uint32_t *pixels, size_t count, void *scratch);
     void (*subtract)(const qb__icd_problem *problem, const qb__icd_bands *bands, const qb__icd_band *band,
                      const qb__icd_slice *slice, const uint32_t *pixels, size_t count, void *scratch);
-    /* The prior's part of the cost of pairs of these pixels with those at the right and below. */
-    double (*prior)(const qb__icd_problem *problem, const float *x, const uint32_t *pixels, size_t count);
+    /* The prior's part of the cost of pairs of these pixels with those at the right and below, and with what they are
+     * pulled toward. */
+    double (*prior)(const qb__icd_problem *problem, const qb__icd_slice *slice, const uint32_t *pixels, size_t count);
 } qb__icd_band_kernel;
 
 size_t qb__icd_band_scratch_bytes(const qb__icd_bands *bands);

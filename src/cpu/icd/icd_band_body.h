@@ -137,16 +137,21 @@ typedef struct band_pull {
     float slope, curve;
 } band_pull;
 
-/* The prior's, a neighbour a lane; those beyond are at no distance and weigh nothing. */
-LANES_INLINE band_pull band_pull_of(const qb__icd_problem *p, const float *image, const around *near, const bending *b,
+/* The prior's, a neighbour a lane, what it is pulled toward behind them; those beyond are at no distance and weigh nothing. */
+LANES_INLINE band_pull band_pull_of(const qb__icd_problem *p, const qb__icd_slice *slice, const around *near, const bending *b,
                                     uint32_t pixel) {
-    const float x = image[pixel];
+    enum { TOWARD = 8 };
+    const float *image = slice->x, x = image[pixel];
     _Alignas(64) float other[LANES], weight[LANES] = {0};
     for (int i = 0; i < LANES; i++) other[i] = x;
     for (int i = 0; i < 8; i++) {
         const size_t at = (size_t)((ptrdiff_t)pixel + near->step[i]);
         other[i] = image[at];
         weight[i] = p->inside[at] ? near->b[i] : 0;
+    }
+    if (slice->toward) {
+        other[TOWARD] = slice->toward[pixel];
+        weight[TOWARD] = slice->toward_b;
     }
     const lanes d = x - lanes_at(other), c = lanes_at(weight) * bend(b, d);
     return (band_pull){lanes_sum(c * d), lanes_sum(c)};
@@ -177,7 +182,7 @@ static void band_update(const qb__icd_problem *p, const qb__icd_bands *b, const 
         if (!(curve > 0)) continue;
         float dx, dy;
         band_place(p, band, pixel, &dx, &dy);
-        const band_pull prior = band_pull_of(p, slice->x, &near, &bent, pixel);
+        const band_pull prior = band_pull_of(p, slice, &near, &bent, pixel);
         const float slope = band_dot_any(b, band, dx, dy, &column[hand], late, step);
         float next = x + (slope - prior.slope) / (curve + prior.curve);
         if (p->positive && !(next > 0)) next = 0;
@@ -239,11 +244,27 @@ static void band_subtract(const qb__icd_problem *p, const qb__icd_bands *b, cons
     }
 }
 
+/* Of 16 pixels at a time, and what they are pulled toward. */
+static double band_toward(const qb__icd_slice *slice, const bending *b, const bending *offset, const uint32_t *pixels, size_t count) {
+    double sum = 0;
+    for (size_t first = 0; first < count; first += LANES) {
+        _Alignas(64) float far[LANES] = {0}, weight[LANES] = {0};
+        for (size_t i = 0; i < LANES && first + i < count; i++) {
+            far[i] = slice->x[pixels[first + i]] - slice->toward[pixels[first + i]];
+            weight[i] = slice->toward_b;
+        }
+        const lanes d = lanes_at(far);
+        sum += (double)lanes_sum(lanes_at(weight) * rho(b, offset, &d));
+    }
+    return sum;
+}
+
 /* Four pairs of each of four pixels at a time. */
-static double band_prior(const qb__icd_problem *p, const float *x, const uint32_t *pixels, size_t count) {
+static double band_prior(const qb__icd_problem *p, const qb__icd_slice *slice, const uint32_t *pixels, size_t count) {
     const bending b = bending_of(&p->prior), offset = offset_of(&p->prior, &b);
     const around near = around_of(p);
-    double sum = 0;
+    const float *x = slice->x;
+    double sum = slice->toward ? band_toward(slice, &b, &offset, pixels, count) : 0;
     for (size_t first = 0; first < count; first += 4) {
         _Alignas(64) float far[LANES] = {0}, weight[LANES] = {0};
         for (size_t i = first; i < count && i < first + 4; i++)

@@ -10,7 +10,7 @@
 enum { SIDE = QB__ICD_SIDE, FEW = 8, APART = 48, PADDING = 16 };
 
 bool qb__icd_stack_few(const qb__icd_settings *settings, size_t slices) {
-    return slices <= FEW && !(settings->pull > 0) && (slices == 1 || !(settings->prior.interslice > 0));
+    return slices <= FEW && (slices == 1 || !(settings->prior.interslice > 0));
 }
 
 /* ---- SuperVoxels ---- */
@@ -96,8 +96,8 @@ static qb_status shape_bands(qb__icd_few *s) {
 
 static size_t image_floats(const qb__system_matrix *m) { return qb__round_up((m->nx + 2) * (m->ny + 2), PADDING); }
 
-static size_t slice_floats(const qb__system_matrix *m) {
-    return 2 * (m->shadows.views * row_of(m) + image_floats(m));
+static size_t slice_floats(const qb__system_matrix *m, const qb__icd_settings *settings) {
+    return 2 * m->shadows.views * row_of(m) + (settings->pull > 0 ? 3 : 2) * image_floats(m);
 }
 
 static size_t band_floats(const qb__system_matrix *m) { return m->shadows.stride * width_of(m); }
@@ -105,8 +105,7 @@ static size_t band_floats(const qb__system_matrix *m) { return m->shadows.stride
 size_t qb__icd_few_bytes(const qb__system_matrix *m, const qb__icd_settings *settings, size_t slices, int threads) {
     const qb__icd_bands bands = {.shadows = &m->shadows, .width = width_of(m), .taps = taps_of(m)};
     const size_t most = supervoxels_of(m->nx, m->ny), batch = qb__icd_few_at_once(m->nx, m->ny), band = band_floats(m) * sizeof(float);
-    (void)settings;
-    return slices * (slice_floats(m) * sizeof(float) + most * sizeof(double) + sizeof(qb__icd_single)) +
+    return slices * (slice_floats(m, settings) * sizeof(float) + most * sizeof(double) + sizeof(qb__icd_single)) +
            (m->nx + 2) * (m->ny + 2) * (1 + sizeof(uint32_t)) +
            most * (sizeof(qb__icd_supervoxel) + sizeof(size_t) + sizeof(qb__icd_ranked) + sizeof(double)) +
            m->shadows.stride * (4 * sizeof(float) + sizeof(double)) + /* shapes, cost */
@@ -131,10 +130,12 @@ static qb_status make_slices(qb__icd_few *s) {
     const size_t data = s->matrix->shadows.views * s->row, image = image_floats(s->matrix);
     qb_status status;
     QB__TRY(qb__alloc(s->slices, sizeof *s->single, &s->single));
-    QB__TRY(qb__alloc(s->slices * slice_floats(s->matrix), sizeof(float), &s->block));
+    QB__TRY(qb__alloc(s->slices * slice_floats(s->matrix, &s->settings), sizeof(float), &s->block));
     for (size_t i = 0; i < s->slices; i++) {
-        float *at = s->block + i * slice_floats(s->matrix);
-        s->single[i] = (qb__icd_single){.error = at, .weight = at + data, .image = {at + 2 * data, at + 2 * data + image}};
+        float *at = s->block + i * slice_floats(s->matrix, &s->settings), *images = at + 2 * data;
+        s->single[i] = (qb__icd_single){.error = at, .weight = at + data, .image = {.x = images, .curve = images + image}};
+        if (s->settings.pull > 0) s->single[i].image.toward = images + 2 * image;
+        s->single[i].image.toward_b = (float)s->settings.pull;
         QB__TRY(qb__alloc(s->count, sizeof(double), &s->single[i].amount));
     }
 out:

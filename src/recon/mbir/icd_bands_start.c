@@ -57,15 +57,25 @@ out:
     return status;
 }
 
-/* A given image, none below zero where that is asked for; else the constant. */
-static void fill(const starting *t) {
+/* The slice's of given images, none below `least`. */
+static void fill(const starting *t, const float *images, float least, float *image) {
     const qb__icd_few *s = t->s;
     const size_t nx = s->problem.nx, across = nx + 2;
-    const float *from = t->given->images ? t->given->images + t->slice * nx * s->problem.ny : NULL;
+    const float *from = images + t->slice * nx * s->problem.ny;
     for (size_t i = 0; i < s->pixel_count; i++) {
         const size_t pixel = s->pixels[i];
-        const float value = from ? from[(pixel / across - 1) * nx + pixel % across - 1] : (float)t->given->constant;
-        s->now->image.x[pixel] = from && value < 0 && s->settings.positive ? 0 : value;
+        const float value = from[(pixel / across - 1) * nx + pixel % across - 1];
+        image[pixel] = value < least ? least : value;
+    }
+}
+
+/* Where no data are the pull alone decides, and no update comes by. */
+static void settle_unseen(const qb__icd_few *s) {
+    const qb__icd_slice *image = &s->now->image;
+    for (size_t i = 0; image->toward && i < s->pixel_count; i++) {
+        const uint32_t pixel = s->pixels[i];
+        const float toward = image->toward[pixel];
+        if (!(image->curve[pixel] > 0)) image->x[pixel] = toward < 0 && s->settings.positive ? 0 : toward;
     }
 }
 
@@ -106,8 +116,10 @@ static qb_status begin_image(starting *t) {
     memset(s->now->error, 0, s->matrix->shadows.views * s->row * sizeof(float));
     memset(s->now->image.x, 0, (s->problem.nx + 2) * (s->problem.ny + 2) * sizeof(float));
     for (size_t i = 0; i < s->count; i++) s->now->amount[i] = 0;
+    if (s->now->image.toward) fill(t, t->given->toward, -INFINITY, s->now->image.toward);
     if (t->given->filter && !t->given->images) return back_project(t);
-    fill(t);
+    if (t->given->images) fill(t, t->given->images, s->settings.positive ? 0 : -INFINITY, s->now->image.x);
+    for (size_t i = 0; !t->given->images && i < s->pixel_count; i++) s->now->image.x[s->pixels[i]] = (float)t->given->constant;
     return QB_OK;
 }
 
@@ -126,6 +138,7 @@ qb_status qb__icd_few_start(void *self, const qb__icd_given *given) {
     for (size_t i = 0; i < s->slices; i++) {
         s->now = &s->single[i];
         sweep_all(s, QB__BANDS_CURVE);
+        settle_unseen(s);
         sweep_all(s, QB__BANDS_SUBTRACT);
         qb__pool_for(s->pool, views, weigh_view, s);
     }

@@ -189,7 +189,7 @@ static void cost_part(void *context, size_t task, int worker) {
     double sum = 0;
     if (task >= views) {
         const qb__icd_supervoxel *v = &s->supervoxel[task - views];
-        s->cost[task] = s->variant->band.prior(&s->problem, s->now->image.x, s->pixels + v->first, v->count);
+        s->cost[task] = s->variant->band.prior(&s->problem, &s->now->image, s->pixels + v->first, v->count);
         return;
     }
     const float *error = s->now->error + task * s->row, *weight = s->now->weight + task * s->row;

@@ -64,7 +64,7 @@ const qb_param qb_mbir_params[] = {
     NAMED("sigma-p", sigma_p, QB_PARAM_DOUBLE, "X", NULL, NULL, 0, 1e6,
         "how far --prox may lead from its volume, in 1/mm; default: 2 * 2^sharpness of a typical attenuation"),
     ROW(coarse, QB_PARAM_INT, "N", "0", NULL, 0, 4,
-        "begin on voxels of 2^N times the side, then of half that, to the volume's own: with few views it halves the time; 2 is a start"),
+        "begin on voxels of 2^N times the side, then of half that, to the volume's own: with few views in half the time; 2 is a start"),
     QB_PARAMS_END(qb_mbir_options, checkpoint),
 };
 /* clang-format on */

@@ -179,6 +179,7 @@ qb_status qb__cut_search(const qb__cut_space *space, qb__cut *cut, bool *fits) {
 
 static size_t half(const qb__cut_space *space, size_t slices) {
     size_t step = space->layers.thickness, less = qb__round_up((slices + 1) / 2, step);
+    if (space->thinner == qb__thinner_never) return 0;
     if (slices <= step) return space->thinner == qb__thinner_layers ? slices / 2 : 0;
     return less < slices ? less : slices - step;
 }

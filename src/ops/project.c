@@ -104,6 +104,15 @@ static bool wants_device(const qb_env *env) {
     return qb__device_is_asked(env);
 }
 
+static qb_status open_device(qb_projector *p, const qb__joseph_problem *problem, const char *kernel, const qb_env *env) {
+    qb__slab_cut cut;
+    bool named;
+    qb_status status = qb__project_pick(&p->pick, problem, kernel, env, &named);
+    if (status != QB_OK) return status;
+    status = qb__slab_projector_cut(problem, &p->pick, qb__device_pick_cap(&p->pick, env), env, &cut);
+    return status == QB_OK ? qb__slab_projector_open(problem, &p->pick, cut.most, env, &p->device) : status;
+}
+
 qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, const char *kernel,
                               const qb_env *env, qb_projector **out) {
     QB__NEED(geometry);
@@ -119,7 +128,7 @@ qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, 
     if (wants_device(env)) {
         const qb__joseph_problem problem = qb__project_problem(&p->geometry, &p->grid);
         p->on_device = true;
-        status = qb__slab_projector_open(&problem, kernel, env, &p->device);
+        status = open_device(p, &problem, kernel, env);
     }
     if (status == QB_OK)
         *out = p;
@@ -160,7 +169,10 @@ out:
 
 void qb_projector_destroy(qb_projector *p) {
     if (!p) return;
-    if (p->on_device) qb__slab_projector_close(&p->device);
+    if (p->on_device) {
+        qb__slab_projector_close(&p->device);
+        qb__device_pick_close(&p->pick);
+    }
     for (int i = 0; p->scratch && i < qb__pool_threads(p->pool); i++) qb__free(p->scratch[i]);
     qb__free(p->scratch);
     qb__pool_destroy(p->pool);
@@ -172,7 +184,7 @@ void qb_projector_destroy(qb_projector *p) {
 
 const char *qb_projector_kernel(const qb_projector *projector) {
     if (!projector) return NULL;
-    return projector->on_device ? projector->device.pick.choice.variant->id : projector->variant->head.id;
+    return projector->on_device ? projector->pick.choice.variant->id : projector->variant->head.id;
 }
 
 /* Views whose sums are held at a time. */

@@ -21,6 +21,7 @@ struct qb_projector {
     size_t scratch_bytes;
     float *layer; /* the bricks of one layer; made when needed */
     bool on_device; /* then everything passes through ... */
+    qb__device_pick pick;
     qb__slab_projector device;
 };
 

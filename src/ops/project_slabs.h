@@ -8,17 +8,28 @@
  * which changes no bit. One call at a time. */
 typedef struct qb__slab_projector {
     qb__joseph_problem problem;
-    qb__device_pick pick;
+    const qb__device_pick *pick; /* borrowed */
     qb__joseph_most most;
     qb__queue *queue;
     qb__joseph_plan *plan;
     qb__memory *slab, *rays, *plain; /* plain: what passes between the orders */
 } qb__slab_projector;
 
-/* The problem's geometry and grid must stay. QB_NO_MEMORY when there is no room for a slice and a view. Release with
- * close, also on failure. */
-qb_status qb__slab_projector_open(const qb__joseph_problem *problem, const char *kernel, const qb_env *env,
-                                  qb__slab_projector *p);
+/* How it is cut: bytes of the device, and seconds that both directions take, transfers counted. */
+typedef struct qb__slab_cut {
+    qb__joseph_most most;
+    size_t bytes;
+    double seconds;
+} qb__slab_cut;
+
+/* The fastest cut of at most `cap` bytes; QB_NO_MEMORY, with how many are needed, where even a slice and a block of
+ * views have no room. */
+qb_status qb__slab_projector_cut(const qb__joseph_problem *problem, const qb__device_pick *pick, size_t cap,
+                                 const qb_env *env, qb__slab_cut *cut);
+/* The pick, and the problem's geometry and grid must stay. Where there is less room than that, it is cut smaller;
+ * QB_NO_MEMORY when there is none for a slice and a view. Release with close, also on failure. */
+qb_status qb__slab_projector_open(const qb__joseph_problem *problem, const qb__device_pick *pick, qb__joseph_most most,
+                                  const qb_env *env, qb__slab_projector *p);
 void qb__slab_projector_close(qb__slab_projector *p);
 
 /* As qb_projector_forward and qb_projector_adjoint. */

@@ -34,33 +34,45 @@ static qb_status status_of(void *self) {
     return own->status == QB_OK ? QB_OK : qb__fail(own->status, "%s", own->why);
 }
 
+static qb_status take(qb__device_vectors *own, qb__vector_kind kind) {
+    const int most = (int)(sizeof own->made / sizeof *own->made);
+    if (own->count == most) return qb__fail(QB_INTERNAL, "more than %d vectors", most);
+    const size_t bytes = qb__device_vector_bytes(&own->problem, kind);
+    const qb_status status = qb__memory_create(own->device, bytes, &own->made[own->count].memory);
+    if (status != QB_OK) return status;
+    own->made[own->count].kind = kind;
+    own->made[own->count++].idle = true;
+    return QB_OK;
+}
+
+static int find_idle(const qb__device_vectors *own, qb__vector_kind kind) {
+    int i = 0;
+    while (i < own->count && !(own->made[i].idle && own->made[i].kind == kind)) i++;
+    return i;
+}
+
 static qb_status make(void *self, qb__vector_kind kind, void **vector) {
     qb__device_vectors *own = self;
-    const size_t bytes = qb__device_vector_bytes(&own->problem, kind);
-    qb__memory *memory = NULL;
-    qb_status status;
+    const int at = find_idle(own, kind);
+    qb_status status = at == own->count ? take(own, kind) : QB_OK;
     *vector = NULL;
-    if (own->count == (int)(sizeof own->made / sizeof *own->made))
-        return qb__fail(QB_INTERNAL, "too many vectors");
-    QB__TRY(qb__memory_create(own->device, bytes, &memory));
-    QB__TRY(qb__memory_fill(own->queue, memory, 0, 0, bytes));
-    own->made[own->count].memory = memory;
-    own->made[own->count++].kind = kind;
-    *vector = memory;
-out:
-    if (status != QB_OK) qb__memory_destroy(memory);
+    if (status == QB_OK) status = qb__memory_fill(own->queue, own->made[at].memory, 0, 0, qb__memory_bytes(own->made[at].memory));
+    if (status != QB_OK) return status;
+    own->made[at].idle = false;
+    *vector = own->made[at].memory;
+    return QB_OK;
+}
+
+qb_status qb__device_vectors_reserve(qb__device_vectors *own, qb__vector_kind kind, size_t count) {
+    qb_status status = QB_OK;
+    while (status == QB_OK && count-- > 0) status = take(own, kind);
     return status;
 }
 
 static void drop(void *self, void *vector) {
     qb__device_vectors *own = self;
-    for (int i = 0; vector && i < own->count; i++) {
-        if (own->made[i].memory != vector) continue;
-        fail(own, qb__queue_finish(own->queue));
-        qb__memory_destroy(vector);
-        own->made[i] = own->made[--own->count];
-        return;
-    }
+    for (int i = 0; vector && i < own->count; i++)
+        if (own->made[i].memory == vector) own->made[i].idle = true;
 }
 
 static qb_status fill(qb__device_vectors *own, float value, qb__memory *out) {
@@ -138,7 +150,8 @@ out:
 }
 
 void qb__device_vectors_destroy(qb__device_vectors *own) {
-    while (own->count > 0) drop(own, own->made[0].memory);
+    if (own->count > 0) qb__queue_finish(own->queue);
+    while (own->count > 0) qb__memory_destroy(own->made[--own->count].memory);
     qb__memory_destroy(own->partial);
     qb__program_release(own->program);
     qb__free(own->sums);

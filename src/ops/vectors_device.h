@@ -19,7 +19,8 @@ typedef struct qb__device_vectors {
     struct {
         qb__memory *memory;
         qb__vector_kind kind;
-    } made[8]; /* living */
+        bool idle; /* dropped, for the next one of its kind */
+    } made[8];
     int count;
     qb_status status;
     char why[512];
@@ -28,6 +29,8 @@ typedef struct qb__device_vectors {
 /* `vectors` then does its work on the device. Release with destroy, also on failure. */
 qb_status qb__device_vectors_create(qb__device *device, qb__queue *queue, const qb__joseph_problem *problem,
                                     qb__device_vectors *own, qb__vectors *vectors);
+/* Takes now what so many more of a kind will need together. */
+qb_status qb__device_vectors_reserve(qb__device_vectors *own, qb__vector_kind kind, size_t count);
 void qb__device_vectors_destroy(qb__device_vectors *own); /* and all vectors made */
 /* Bytes of a vector; of what create takes. */
 size_t qb__device_vector_bytes(const qb__joseph_problem *problem, qb__vector_kind kind);

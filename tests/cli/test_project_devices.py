@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from qbtest import QUICK, Shim, fails, leftovers, opencl, provenance_h5, qb, qb_json, read_h5  # noqa: F401 (opencl is a fixture)
+from qbtest import QUICK, Shim, fails, few, leftovers, opencl, provenance_h5, qb, qb_json, read_h5  # noqa: F401 (opencl is a fixture)
 
 CIRCLE = ("--sod", 200, "--sdd", 300)
 KERNELS = {"project_joseph.alu": 5e-5, "project_joseph.texture": 6e-3}
@@ -74,6 +74,46 @@ def test_least_squares_are_the_cpus(opencl, scan, tmp_path, verb):
     assert np.array_equal(read_h5(tmp_path / "again.h5"), read_h5(tmp_path / "device.h5"))
 
 
+@pytest.fixture(scope="module")
+def tall(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tall") / "scan.h5"
+    qb("simulate", "spheres", "-o", path, "--geometry", "cone", *CIRCLE, "--pixel-size", 0.75, "--views", 70, "--detector",
+       "32,24", "-q")
+    return path
+
+
+PARTS = [("cgls", "--nonneg --iterations 4"), ("sirt", "--tilt 1,2,3 --hu 0.02 --iterations 2"), ("cgls", "--iterations 10"),
+         ("sirt", "--kernel project_joseph.texture --iterations 4")]
+
+
+@pytest.mark.parametrize("verb,how", few(*PARTS[:2], others=PARTS[2:]))
+def test_least_squares_by_parts(opencl, tall, tmp_path, verb, how):
+    """Where neither volume nor projections fit as a whole, and where they do but not the solver's vectors: the same bits,
+    within the memory that was forecast."""
+    args = (verb, tall, *CIRCLE, "--pixel-size", 0.75, *how.split(), "--device", opencl)
+    qb(*args, "-o", tmp_path / "whole.h5", "-q")
+    found = re.search(r"even one slice needs ([\d.]+) ([KM])iB", fails(1, "plan", *args, "-o", tmp_path / "x.h5", "--max-vram", 1000))
+    for cap, slices, views in (found[1] + found[2], 23, 69), ("2M", 24, 70):
+        shim = Shim(tmp_path)
+        said = qb(*args, "-o", tmp_path / "parts.h5", "--max-vram", cap, env=shim.env).stderr
+        plan, counted = provenance_h5(tmp_path / "parts.h5")["plan"], shim.counted()
+        assert f"by slabs of {plan['slab_slices']} slices and blocks of {plan['block_views']} views" in said
+        assert plan["slab_slices"] <= slices and plan["block_views"] <= views
+        assert counted["live_bytes"] == 0 and counted["peak_bytes"] <= plan["device_memory_bytes"]
+        assert np.array_equal(read_h5(tmp_path / "parts.h5"), read_h5(tmp_path / "whole.h5"))
+
+
+def test_least_squares_where_less_is_free_than_was_said(opencl, tall, tmp_path):
+    """The whole was to fit, and did not: parts of it do."""
+    args = ("cgls", tall, *CIRCLE, "--pixel-size", 0.75, "--iterations", 3, "--device", opencl)
+    shim = Shim(tmp_path)
+    qb(*args, "-o", tmp_path / "whole.h5", "-q", env=shim.env)
+    tight = Shim(tmp_path, bytes=shim.counted()["peak_bytes"] - 1)
+    assert "no room" in qb(*args, "-o", tmp_path / "parts.h5", env=tight.env).stderr
+    assert provenance_h5(tmp_path / "parts.h5")["plan"]["block_views"] > 0 and tight.counted()["live_bytes"] == 0
+    assert np.array_equal(read_h5(tmp_path / "parts.h5"), read_h5(tmp_path / "whole.h5"))
+
+
 def test_lost_or_without_room(opencl, scan, volume, tmp_path):
     args = ("cgls", scan, *CIRCLE, "--pixel-size", 0.75, "--iterations", 2, "--device", opencl)
     shim = Shim(tmp_path)
@@ -82,7 +122,7 @@ def test_lost_or_without_room(opencl, scan, volume, tmp_path):
     count = shim.counted()["commands"]
     for after in range(0, count - 2, max(1, count // (3 if QUICK else 8))):
         fails(1, *args, "-o", tmp_path / "lost.h5", says=["was lost"], env=Shim(tmp_path, lose_after=after).env)
-    fails(1, *args, "-o", tmp_path / "none.h5", says=["the volume with all projections needs", "--device cpu"],
+    fails(1, *args, "-o", tmp_path / "none.h5", says=["even one slice needs", "--device cpu"],
           env=Shim(tmp_path, bytes=1000).env)
     fails(1, *args, "-o", tmp_path / "none.h5", "--max-vram", 1000, says=["needs", "--max-vram"])
     assert leftovers(tmp_path, "shim-report") == []

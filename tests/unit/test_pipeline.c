@@ -442,6 +442,11 @@ static void smaller_cuts(void **state) {
         assert_true(cut.views == views && cut.blocks == (90 + views - 1) / views);
     }
     assert_false(qb__cut_less(&space, &cut));
+    space.thinner = qb__thinner_never; /* slices that depend on each other are not parted */
+    assert_ok(qb__cut_search(&space, &cut, &fits));
+    const size_t all = cut.slices;
+    while (qb__cut_less(&space, &cut)) assert_true(cut.slices == all && cut.thickness >= all);
+    assert_true(cut.slots == 1 && cut.views == 1);
 }
 
 /* ---- progress ---- */

@@ -78,6 +78,8 @@ qb_status qb__joseph_adjoint_lines(qb__joseph_plan *plan, qb__queue *queue, cons
                                    size_t view0, size_t view1, qb__memory *slab, size_t y0, size_t y1,
                                    bool more);
 size_t qb__joseph_lines_grain(const int *values);
+/* Slices from 0 on that the adjoint takes together: a slab with a part of them takes as long. */
+size_t qb__joseph_tile_slices(const int *values);
 /* Byte of the whole volume with which line y begins: those of several lie together. */
 size_t qb__joseph_lines_at(const qb__joseph_problem *problem, size_t y);
 

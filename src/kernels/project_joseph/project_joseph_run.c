@@ -142,7 +142,7 @@ static qb_status add_axis(qb__joseph_plan *plan, qb__queue *queue, size_t block,
     const int32_t runs = (int32_t)(end - first), columns = (int32_t)plan->columns, rows = (int32_t)plan->rows;
     const int32_t stride = (int32_t)qb__joseph_stride(plan->rows), line = (int32_t)qb__joseph_line(plan->most.slices);
     const int32_t step_y = line * (int32_t)(plan->n[0] + 2 * EDGE);
-    const size_t y0 = b->y0, tall = 32 * (size_t)plan->values[STEPS];
+    const size_t y0 = b->y0, tall = qb__joseph_tile_slices(plan->values);
     const size_t line0 = axis == 0 ? y0 / (size_t)plan->values[LINES] : 0, plane0 = axis == 0 ? 0 : y0 / PLANES;
     const int32_t tile_line = (int32_t)line0, tile_plane = (int32_t)plane0;
     const int32_t lines = (int32_t)(axis == 0 ? b->y1 : plan->n[0]), planes = (int32_t)(axis == 0 ? plan->n[0] : b->y1);
@@ -201,6 +201,8 @@ qb_status qb__joseph_adjoint(qb__joseph_plan *plan, qb__queue *queue, const qb__
                              size_t view1, qb__memory *slab, size_t z0, size_t z1, bool more) {
     return back(plan, queue, rays, view0, view1, slab, &(box){0, plan->n[1], z0, z1}, more);
 }
+
+size_t qb__joseph_tile_slices(const int *values) { return 32 * (size_t)values[STEPS]; }
 
 size_t qb__joseph_lines_grain(const int *values) {
     size_t grain = PLANES;

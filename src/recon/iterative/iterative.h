@@ -30,6 +30,8 @@ typedef struct qb__iterative {
 
 size_t qb__iterative_unknowns(const qb__iterative *it);
 size_t qb__iterative_equations(const qb__iterative *it);
+/* Vectors of equations that the solver holds besides the data. */
+size_t qb__iterative_line_vectors(const qb__iterative *it);
 /* Of a rank that shares them: what it has room for, and the views that are its own, none where others have all. */
 size_t qb__iterative_lines(const qb__iterative *it, const qb__cut *cut);
 size_t qb__iterative_views(const qb__iterative *it, const qb__cut *cut);
@@ -62,6 +64,9 @@ qb__stage qb__iterative_prepare_stage(qb__iterative_run *r, const qb__cut *cut);
 /* From data to volume, both vectors; the volume comes in as zeros. */
 qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
                               void *volume);
+/* The same with vectors in the host's memory, on the projector's threads; bytes of those that it makes. */
+qb_status qb__iterative_solve_here(qb__iterative_run *r, const qb__linear *a, float *data, float *volume);
+size_t qb__iterative_here_bytes(const qb__iterative *it, const qb__cut *cut);
 qb_status qb__iterative_report(const qb__iterative_run *r, cJSON *report, qb__prep_counts *counts);
 void qb__iterative_forget(qb__iterative_run *r);
 

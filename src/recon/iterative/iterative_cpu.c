@@ -149,20 +149,9 @@ static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, co
     (void)chunk, (void)task, (void)worker;
     on_cpu *cpu = self;
     const qb__iterative *it = cpu->run.it;
-    const double hu = it->options->hu;
     const size_t lines = cpu->views * it->info->rows * it->info->columns;
     const qb__linear a = {cpu, qb__iterative_unknowns(it), lines, forward, adjoint, total, NULL};
-    qb__vectors vectors = {0};
-    float *x = out;
-    qb_status status;
-    QB__TRY(qb__vectors_create(it->projector->pool, a.unknowns > a.equations ? a.unknowns : a.equations,
-                               &vectors));
-    for (size_t i = 0; i < a.unknowns; i++) x[i] = 0;
-    QB__TRY(qb__iterative_solve(&cpu->run, &a, &vectors, (float *)in, x));
-    if (hu > 0) qb__vector_scale(&vectors, 1000 / hu, x, a.unknowns); /* the sink takes 1000 off */
-out:
-    qb__vectors_destroy(&vectors);
-    return status;
+    return qb__iterative_solve_here(&cpu->run, &a, (float *)in, out);
 }
 
 static double pool_seconds(void *self) {
@@ -191,16 +180,8 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
 
 static qb__room memory(void *state, const qb__cut *cut) {
     const qb__iterative *it = ((on_cpu *)state)->run.it;
-    const qb__solver *solver = it->solver;
-    const size_t unknowns = qb__iterative_unknowns(it), equations = qb__iterative_lines(it, cut);
-    const size_t data = solver == &qb__solver_cgls && it->options->nonneg; /* a copy of them */
-    const size_t longest = unknowns > equations ? unknowns : equations;
-    return (qb__room){.host = (solver->unknowns * unknowns + (solver->equations + data) * equations) *
-                                  sizeof(float) +
-                              3 * sizeof(double) * qb__vector_blocks(longest) +
-                              block_floats(it, cut) * sizeof(float) +
-                              qb__iterative_share_bytes(it, most_run_bytes(it)) +
-                              (size_t)it->options->iterations * sizeof(qb__solve_trace)};
+    return (qb__room){.host = qb__iterative_here_bytes(it, cut) + block_floats(it, cut) * sizeof(float) +
+                              qb__iterative_share_bytes(it, most_run_bytes(it))};
 }
 
 /* Both directions once an iteration; two passes over all vectors besides. Guesses that need be right

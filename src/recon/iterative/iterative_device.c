@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A device as an engine of the iterative methods: the CPU prepares the line integrals, which go up once; volume,
  * projections and all vectors of the solver stay on the device, and the volume comes down at the end. Where ranks share the
- * views, each has the whole volume there, and its lines pass through the hosts. */
+ * views, each has the whole volume there, and its lines pass through the hosts. Where there is no room for all that, parts
+ * of it pass through the device (iterative_slabs.c). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,13 +12,15 @@
 #include "base/status.h"
 #include "ops/project.h"
 #include "ops/vectors_device.h"
-#include "recon/iterative/iterative.h"
+#include "recon/iterative/iterative_slabs.h"
 
 typedef struct on_device {
     qb__iterative_run run; /* first: shared with the CPU's (iterative_prepare.c) */
     int threads;
     qb__joseph_problem problem; /* of all views */
     qb__device_pick pick;
+    bool apart;                /* by parts: */
+    qb__iterative_slabs slabs;
     /* while running */
     size_t views; /* of this rank */
     qb__queue *queue;
@@ -73,29 +76,47 @@ static qb__joseph_most most_of(const on_device *d, const qb__cut *cut) {
     return (qb__joseph_most){d->run.it->grid.n[2], cut->view1 - cut->view0};
 }
 
-static size_t device_bytes(const on_device *d, const qb__cut *cut) {
+static size_t whole_bytes(const on_device *d, const qb__cut *cut) {
     const qb__iterative *it = d->run.it;
     const qb__joseph_problem own = own_problem(d, cut), *p = &own;
-    const size_t data = it->solver == &qb__solver_cgls && it->options->nonneg;
     return (1 + it->solver->unknowns) * qb__device_vector_bytes(p, QB__UNKNOWNS) +
-           (1 + it->solver->equations + data) * qb__device_vector_bytes(p, QB__EQUATIONS) +
+           (1 + qb__iterative_line_vectors(it)) * qb__device_vector_bytes(p, QB__EQUATIONS) +
            qb__device_vectors_bytes(p) + staging_bytes(d, cut) +
            qb__joseph_plan_bytes(d->pick.device, &d->problem, most_of(d, cut), d->pick.choice.values);
 }
 
+static size_t device_bytes(const on_device *d, const qb__cut *cut) {
+    return d->apart ? d->slabs.cut.bytes : whole_bytes(d, cut);
+}
+
+static size_t host_bytes(const on_device *d, const qb__cut *cut) {
+    const qb__joseph_problem own = own_problem(d, cut);
+    if (d->apart) return qb__iterative_here_bytes(d->run.it, cut);
+    return (size_t)d->run.it->options->iterations * sizeof(qb__solve_trace) + qb__device_vectors_bytes(&own) +
+           qb__iterative_share_bytes(d->run.it, lines_bytes(d, 0));
+}
+
 static qb__room memory(void *state, const qb__cut *cut) {
     const on_device *d = state;
-    const qb__joseph_problem own = own_problem(d, cut);
-    qb__room room = {.host = (size_t)d->run.it->options->iterations * sizeof(qb__solve_trace) +
-                             qb__device_vectors_bytes(&own) + qb__iterative_share_bytes(d->run.it, lines_bytes(d, 0)),
-                     .device = device_bytes(d, cut)};
+    qb__room room = {.host = host_bytes(d, cut), .device = device_bytes(d, cut)};
     room.host += qb__device_pick_host_bytes(&d->pick, room.device);
     return room;
 }
 
 static qb_status no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env) {
-    return qb__device_no_room(device_bytes(state, least), cap, "the volume with all projections needs",
+    const on_device *d = state;
+    return qb__device_no_room(device_bytes(d, least), cap,
+                              d->apart ? "even one slice needs" : "the volume with all projections needs",
                               "a smaller volume, or --device cpu", env);
+}
+
+/* By parts, where not all has room in `cap` bytes; where the least has none either, the frame finds out. Ranks hand on what
+ * lies whole on their devices. */
+static qb_status take_apart(on_device *d, size_t cap, const qb_env *env) {
+    if (d->run.it->ranks > 1) return QB_OK;
+    const qb_status status = qb__slab_projector_cut(&d->problem, &d->pick, cap, env, &d->slabs.cut);
+    d->apart = status == QB_OK || status == QB_NO_MEMORY;
+    return d->apart ? QB_OK : status;
 }
 
 /* ---- how long ---- */
@@ -115,6 +136,7 @@ static double seconds(void *state, const qb__cut *cut) {
     const double up = (double)qb__iterative_lines(it, cut) * 4, down = (double)qb__iterative_unknowns(it) * 4;
     const double vectors = 12 * (up + down) / 2e12 + 1e-3;
     const double prepare = (double)qb__iterative_lines(it, cut) * 2e-9 / d->threads;
+    if (d->apart) return prepare + (it->options->iterations + 1) * qb__iterative_slabs_seconds(&d->slabs, it, d->threads);
     const double share = (double)(cut->view1 - cut->view0) / (double)it->info->views;
     const double waits = (double)(it->ranks - 1) / (double)run_count(d);
     return prepare + up / d->pick.costs.up + down / d->pick.costs.down +
@@ -141,8 +163,9 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     }
     offer->state = d;
     if (status != QB_OK) return status;
-    offer->space = qb__iterative_space(&d->run, (qb__room){.device = qb__device_pick_cap(&d->pick, env)});
-    return QB_OK;
+    const size_t cap = qb__device_pick_cap(&d->pick, env);
+    offer->space = qb__iterative_space(&d->run, (qb__room){.device = cap});
+    return whole_bytes(d, &(qb__cut){.view1 = it->info->views}) > cap ? take_apart(d, cap, env) : QB_OK;
 }
 
 /* ---- work ---- */
@@ -227,7 +250,12 @@ out:
 
 static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)chunk, (void)task, (void)worker;
-    return solve(self, in, out);
+    on_device *d = self;
+    return d->apart ? qb__iterative_slabs_solve(&d->slabs, &d->run, (float *)in, out) : solve(d, in, out);
+}
+
+static double pool_seconds(void *self) {
+    return qb__pool_for_seconds(((const on_device *)self)->run.it->projector->pool);
 }
 
 static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages) {
@@ -241,28 +269,42 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                             .slot_bytes = qb__iterative_unknowns(d->run.it) * sizeof(float),
                             .forecast = seconds(state, cut),
                             .run = solve_run,
-                            .leave = leave};
+                            .leave = leave,
+                            .cpu_seconds = pool_seconds};
     return 2;
 }
 
 /* ---- life ---- */
 
-static qb_status open_device(void *state, const qb__cut *cut, const qb__running *run) {
-    on_device *d = state;
+static qb_status open_whole(on_device *d, const qb__cut *cut) {
     const qb__joseph_problem own = own_problem(d, cut);
     qb_status status;
-    d->run.run = run;
-    d->views = qb__iterative_views(d->run.it, cut);
-    qb__device_pick_begin(&d->pick, run->env);
     QB__TRY(qb__queue_create(d->pick.device, &d->queue));
     QB__TRY(qb__joseph_plan_create(d->pick.device, &d->problem, most_of(d, cut), d->pick.choice.values, &d->plan));
     QB__TRY(qb__memory_create(d->pick.device, staging_bytes(d, cut), &d->staging));
     QB__TRY(qb__device_vectors_create(d->pick.device, d->queue, &own, &d->own, &d->vectors));
     QB__TRY(qb__vector_make(&d->vectors, QB__EQUATIONS, 0, &d->data));
     QB__TRY(qb__vector_make(&d->vectors, QB__UNKNOWNS, 0, &d->volume));
+    QB__TRY(qb__device_vectors_reserve(&d->own, QB__UNKNOWNS, d->run.it->solver->unknowns));
+    QB__TRY(qb__device_vectors_reserve(&d->own, QB__EQUATIONS, qb__iterative_line_vectors(d->run.it)));
     QB__TRY(qb__iterative_share(&d->run, lines_bytes(d, 0)));
 out:
     return status;
+}
+
+/* Where the whole has no room after all, parts of it are what is tried next. */
+static qb_status open_device(void *state, const qb__cut *cut, const qb__running *run) {
+    on_device *d = state;
+    char why[512];
+    d->run.run = run;
+    d->views = qb__iterative_views(d->run.it, cut);
+    qb__device_pick_begin(&d->pick, run->env);
+    if (d->apart) return qb__iterative_slabs_open(&d->slabs, &d->problem, &d->pick, run->env);
+    const qb_status status = open_whole(d, cut);
+    if (status != QB_NO_MEMORY) return status;
+    snprintf(why, sizeof why, "%s", qb_detail());
+    const qb_status other = take_apart(d, whole_bytes(d, cut) / 2, run->env);
+    return other == QB_OK ? qb__fail(QB_NO_MEMORY, "%s", why) : other;
 }
 
 static qb_status finish(void *state, cJSON *report, qb__prep_counts *counts) {
@@ -273,6 +315,7 @@ static qb_status finish(void *state, cJSON *report, qb__prep_counts *counts) {
 
 static void close_device(void *state) {
     on_device *d = state;
+    qb__iterative_slabs_close(&d->slabs);
     if (d->queue) qb__queue_finish(d->queue);
     qb__device_vectors_destroy(&d->own);
     qb__joseph_plan_destroy(d->plan);
@@ -285,10 +328,22 @@ static void close_device(void *state) {
     qb__iterative_forget(&d->run);
 }
 
-static void tell(void *state, const qb_env *env) { qb__device_pick_tell(&((on_device *)state)->pick, "", env); }
+static void tell(void *state, const qb_env *env) {
+    const on_device *d = state;
+    const qb__joseph_most *most = &d->slabs.cut.most;
+    char parts[128] = "";
+    if (d->apart)
+        snprintf(parts, sizeof parts, ", by slabs of %zu slices and blocks of %zu views: it has no room for the whole",
+                 most->slices, most->views);
+    qb__device_pick_tell(&d->pick, parts, env);
+}
 
 static void describe(void *state, const qb__cut *cut, cJSON *plan) {
-    qb__device_pick_describe(&((on_device *)state)->pick, cut->need.device, plan);
+    const on_device *d = state;
+    qb__device_pick_describe(&d->pick, cut->need.device, plan);
+    if (!d->apart) return;
+    cJSON_AddNumberToObject(plan, "slab_slices", (double)d->slabs.cut.most.slices);
+    cJSON_AddNumberToObject(plan, "block_views", (double)d->slabs.cut.most.views);
 }
 
 static const char *kernel(void *state) { return ((on_device *)state)->pick.choice.variant->id; }

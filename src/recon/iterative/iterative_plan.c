@@ -22,6 +22,11 @@ size_t qb__iterative_equations(const qb__iterative *it) {
     return it->info->views * it->info->rows * it->info->columns;
 }
 
+/* Clamping takes a copy of the data. */
+size_t qb__iterative_line_vectors(const qb__iterative *it) {
+    return it->solver->equations + (it->solver == &qb__solver_cgls && it->options->nonneg);
+}
+
 /* ---- geometry ---- */
 
 /* A column; the middle where a finder is yet to say. */

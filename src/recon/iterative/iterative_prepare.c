@@ -3,6 +3,7 @@
  * integrals, a solver is run on them, and what it says of its way goes into the report. */
 #include "base/memory.h"
 #include "base/status.h"
+#include "ops/project.h"
 #include "recon/iterative/iterative.h"
 
 enum { READ_VIEWS = 16, MANY_VIEWS = 64 };
@@ -110,6 +111,26 @@ qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const q
     qb_status status = qb__alloc((size_t)o->iterations, sizeof *r->solved.trace, &r->solved.trace);
     if (status != QB_OK) return status;
     return r->it->solver->run(a, &options, vectors, r->run->env, data, volume, &r->solved);
+}
+
+qb_status qb__iterative_solve_here(qb__iterative_run *r, const qb__linear *a, float *data, float *x) {
+    const double hu = r->it->options->hu;
+    qb__vectors vectors = {0};
+    qb_status status;
+    QB__TRY(qb__vectors_create(r->it->projector->pool, qb__larger(a->unknowns, a->equations), &vectors));
+    for (size_t i = 0; i < a->unknowns; i++) x[i] = 0;
+    QB__TRY(qb__iterative_solve(r, a, &vectors, data, x));
+    if (hu > 0) qb__vector_scale(&vectors, 1000 / hu, x, a->unknowns); /* the sink takes 1000 off */
+out:
+    qb__vectors_destroy(&vectors);
+    return status;
+}
+
+size_t qb__iterative_here_bytes(const qb__iterative *it, const qb__cut *cut) {
+    const size_t unknowns = qb__iterative_unknowns(it), equations = qb__iterative_lines(it, cut);
+    return (it->solver->unknowns * unknowns + qb__iterative_line_vectors(it) * equations) * sizeof(float) +
+           3 * sizeof(double) * qb__vector_blocks(qb__larger(unknowns, equations)) +
+           (size_t)it->options->iterations * sizeof(qb__solve_trace);
 }
 
 qb_status qb__iterative_report(const qb__iterative_run *r, cJSON *report, qb__prep_counts *counts) {

@@ -72,20 +72,23 @@ static qb_status arrange(qb__reconstruction *r) {
     return QB_OK;
 }
 
-/* A rank's slices and the rows they need; no rows where it has none. */
-static size_t share_of(const qb__reconstruction *r, int rank, size_t *count, size_t *row0, size_t *row1) {
+/* The slices of one of those that part them, all ranks or the rows of a grid, and the detector rows that these need; none
+ * where it has none. */
+static size_t share_of(const qb__reconstruction *r, int part, size_t *count, size_t *row0, size_t *row1) {
     const qb__decision *d = &r->decision;
+    const int parts = r->share.ranks ? r->share.grid.rows : r->comm->count;
     size_t first;
-    qb__cut_rank(d->stack.shape[0], d->grain ? d->grain : 1, r->comm->count, rank, &first, count);
+    qb__cut_rank(d->stack.shape[0], d->grain ? d->grain : 1, parts, part, &first, count);
     *row0 = *row1 = r->share.row1;
     if (*count) r->method->rows(r->plan, first, *count, row0, row1);
     return first;
 }
 
 /* Rows go up or down with the slices; a window may reach into the one before from either end. */
-static void leave_to_former(qb__reconstruction *r) {
+static void leave_to_former(qb__reconstruction *r, int part) {
     size_t count, row0, row1;
-    share_of(r, r->comm->rank - 1, &count, &row0, &row1);
+    if (part == 0) return;
+    share_of(r, part - 1, &count, &row0, &row1);
     if (row1 <= r->share.own0 || row0 >= r->share.own1) return;
     if (row0 <= r->share.own0)
         r->share.own0 = row1 < r->share.own1 ? row1 : r->share.own1;
@@ -99,6 +102,13 @@ static void own_rows(qb__reconstruction *r) {
     qb__cut_rank(r->share.row1 - r->share.row0, 1, r->comm->count, r->comm->rank, &first, &count);
     r->share.own0 = r->share.row0 + first;
     r->share.own1 = r->share.own0 + count;
+}
+
+/* On devices a row of ranks reads what its slabs need by itself. */
+static void own_window(qb__reconstruction *r) {
+    size_t count;
+    share_of(r, r->share.grid.row, &count, &r->share.own0, &r->share.own1);
+    leave_to_former(r, r->share.grid.row);
 }
 
 qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env) {
@@ -117,11 +127,13 @@ qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env) {
             qb__cut_rank(r->share.views, grid->view_grain, grid->columns, grid->column, &r->share.view0, &r->share.views);
         else if (qb__prepare_reads_all(r->task.info, &r->prep))
             own_rows(r);
+        else if (qb__device_is_asked(env))
+            own_window(r);
         return QB_OK;
     }
     r->share.first = share_of(r, r->comm->rank, &r->share.count, &d->row0, &d->row1);
     r->share.own0 = d->row0, r->share.own1 = d->row1;
-    if (r->comm->rank > 0) leave_to_former(r);
+    leave_to_former(r, r->comm->rank);
     return QB_OK;
 }
 

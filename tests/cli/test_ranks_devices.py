@@ -56,6 +56,8 @@ def test_a_cone_beam(opencl, cone, tmp_path, kernel, grid):
         qb("fdk", *cone, *how, *more, "-o", tmp_path / "alone.h5", "-q", env=shim.env)
         done = ranks(rows * columns, "fdk", *cone, *how, *more, "--grid", grid, "-o", tmp_path / "out.h5", "--json", env=shim.env)
         assert json.loads(done.stdout)["grid"] == [rows, columns]
+        content = provenance(tmp_path / "out.h5")["content"] # rows that two slabs need are read twice, and told once
+        assert "projections" in content and content == provenance(tmp_path / "alone.h5")["content"]
         got, want = (numbers(tmp_path / name).astype(float) for name in ("out.h5", "alone.h5"))
         if columns == 1:
             assert (got == want).all()

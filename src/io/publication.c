@@ -87,6 +87,7 @@ void qb__publication_take_up(qb__publication *p, qb_status (*look)(void *self, c
     p->self = self;
 }
 
+const qb_env *qb__publication_env(const qb__publication *p) { return p ? p->env : NULL; }
 bool qb__publication_takes_up(const qb__publication *p) { return p && p->take_up; }
 bool qb__publication_taken_up(const qb__publication *p) { return p && p->taken; }
 

@@ -2,6 +2,8 @@
 #ifndef QB_IO_PUBLICATION_H
 #define QB_IO_PUBLICATION_H
 
+#include <stdint.h>
+
 #include "io/hidden.h"
 #include "quickbeam/env.h"
 
@@ -46,6 +48,12 @@ void qb__recover(const char *folder, bool leftovers, const qb_env *env);
 /* The same with leftovers, also done ones of names that begin so (qb__hidden_prefix); or, to take one of these up, but for
  * them. `tell`: of those that stay. */
 void qb__recover_for(const char *folder, const char *prefix, bool spare, bool tell, const qb_env *env);
+
+/* QB_NO_SPACE, naming both numbers, when `folder`, where `path` is to be put, has less room than `bytes`, even once what killed
+ * runs left there is removed: nothing is while there is enough. Of what can be gone on with only that of `path` goes; the rest
+ * is named to env. */
+qb_status qb__recover_space(const char *folder, const char *path, uint64_t bytes, const qb_env *env);
+const qb_env *qb__publication_env(const qb__publication *publication); /* NULL-safe */
 
 /* A whole file, as a set of its own. */
 qb_status qb__publish_bytes(const char *path, const void *data, size_t bytes);

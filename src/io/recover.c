@@ -136,3 +136,27 @@ void qb__recover(const char *folder, bool leftovers, const qb_env *env) { recove
 void qb__recover_for(const char *folder, const char *prefix, bool spare, bool tell, const qb_env *env) {
     recover(folder, true, prefix, spare ? SPARE : REMOVE, tell ? SPARE_AND_TELL : SPARE, env);
 }
+
+/* Of a file, or of a folder that there will be; and in a folder that there is. */
+static qb_status recover_output(const char *path, const qb_env *env) {
+    char *name = qb__has_number(path) && !qb__is_folder(path) ? qb__folder_of(path) : qb__strdup(path);
+    char *target = NULL, *folder = NULL, *prefix = NULL;
+    for (size_t n = name ? strlen(name) : 0; n > 1 && name[n - 1] == '/';) name[--n] = 0;
+    qb_status status = name ? qb__target_of(name, &target) : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    if (status == QB_OK && qb__is_folder(target)) qb__recover(target, true, env);
+    if (status == QB_OK && !(folder = qb__folder_of(target))) status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
+    if (status == QB_OK) status = qb__hidden_prefix(QB__HIDDEN_FILE, target, NULL, &prefix);
+    if (status == QB_OK) qb__recover_for(folder, prefix, false, true, env);
+    qb__free(prefix);
+    qb__free(folder);
+    qb__free(target);
+    qb__free(name);
+    return status;
+}
+
+qb_status qb__recover_space(const char *folder, const char *path, uint64_t bytes, const qb_env *env) {
+    qb_status status = qb__check_space(folder, path, bytes);
+    if (status != QB_NO_SPACE) return status;
+    status = recover_output(path, env);
+    return status == QB_OK ? qb__check_space(folder, path, bytes) : status;
+}

@@ -104,7 +104,7 @@ static qb_status check_space(const qb_writer *writer, const qb_stack *stack, siz
     if (qb__publication_takes_up(writer->set)) bytes = 0; /* who knows how much of it is there */
     size_t more = writer->kind->overhead ? writer->kind->overhead(writer) : 4096;
     more += field_bytes(stack->flats) + field_bytes(stack->darks);
-    qb_status status = qb__check_space(folder, writer->path, (uint64_t)bytes + more);
+    qb_status status = qb__recover_space(folder, writer->path, (uint64_t)bytes + more, qb__publication_env(writer->set));
     qb__free(folder);
     return status;
 }

@@ -182,12 +182,12 @@ static qb_status check_name(const char *path) {
     return status;
 }
 
-qb_status qb__volume_room(const qb__volume_out *out) {
+qb_status qb__volume_room(const qb__volume_out *out, const qb_env *env) {
     const size_t *n = out->stack.shape, image = n[1] * n[2] * qb_dtype_size(qb__volume_dtype(out));
     if (out->options->array || out->keep.resume) return QB_OK;
     char *folder = qb__folder_of(out->options->output);
     if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", out->options->output);
-    qb_status status = qb__check_space(folder, out->options->output, (uint64_t)n[0] * image);
+    qb_status status = qb__recover_space(folder, out->options->output, (uint64_t)n[0] * image, env);
     qb__free(folder);
     return status;
 }

@@ -66,7 +66,7 @@ double qb__volume_write_seconds(const qb__volume_out *out, size_t threads);
  * (qb__outputs_check). */
 qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env);
 /* QB_NO_SPACE, before anything is computed. */
-qb_status qb__volume_room(const qb__volume_out *out);
+qb_status qb__volume_room(const qb__volume_out *out, const qb_env *env);
 /* The caller's options, copied; an array in the place of a file gives them its name and its type.
  * QB_BAD_ARGUMENT where there are both. */
 qb_status qb__output_take(const qb_output_options *from, qb_output_options *to);

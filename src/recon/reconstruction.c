@@ -345,7 +345,7 @@ static qb_status run(qb_job *job, const qb_env *env) {
     qb__reconstruction *r = (qb__reconstruction *)job;
     qb__prep_counts sum = {0};
     qb_status status;
-    if (!r->decision.instead) QB__TRY(qb__volume_room(&r->volume));
+    if (!r->decision.instead) QB__TRY(qb__volume_room(&r->volume, env));
     QB__TRY(begin(r, env));
     if (r->decision.instead) {
         status = r->method->instead(r->plan, &r->running);

@@ -217,6 +217,20 @@ def test_another_series_in_the_folder(scan, want, tmp_path):
     assert go_on(*job) >= 2 and same(folder / "s_%03d.tif", want) and not hidden(tmp_path)
 
 
+@pytest.mark.parametrize("name,room", [("v.npy", 700000), ("new/s_%03d.tif", 950000)])
+def test_what_is_kept_makes_room_for_its_own(scan, want, tmp_path, name, room):
+    """On a disk that has no room for both: the same output takes the place; another one is told of it."""
+    job = ["fbp", scan, *FBP, *NOTE, "-o"]
+    assert killed(*job, tmp_path / name, at=150 if "%" in name else 30)
+    kept = hidden(tmp_path)[0]
+    small = {**os.environ, "LD_PRELOAD": fault("", "", 1, 1)["LD_PRELOAD"], "QB_DISK": f"{tmp_path}:{room}",
+             "ASAN_OPTIONS": fault("", "", 1, 1)["ASAN_OPTIONS"]}
+    told = fails(1, *job, tmp_path / "w.npy", env=small, says=["w.npy needs 0.7 MB", "is kept of a run that was killed"])
+    assert kept.name in told and kept.exists()
+    told = qb(*job, tmp_path / name, env=small).stderr
+    assert "removing" in told and kept.name in told and same(tmp_path / name, want) and not hidden(tmp_path)
+
+
 @pytest.mark.parametrize("checkpoint", [NOTE, ["--checkpoint", 0]])
 def test_a_full_disk(scan, want, tmp_path, checkpoint):
     out, job = tmp_path / "v.npy", ["fbp", scan, *FBP, *checkpoint, "-o", tmp_path / "v.npy"]

@@ -12,7 +12,7 @@
 #include "planner/rates.h"
 #include "recon/mbir/icd_stack.h"
 
-enum { SIDE = 192, RADIUS = 48, MANY = 256, FEW = 16, TURNS = 2 };
+enum { SIDE = 192, RADIUS = 48, MANY = 256, FEW = 16, TURNS = 2, PARTS = 4, TIMES = 3 };
 static const double pi = 3.14159265358979, little = 0.01;
 
 typedef struct descending {
@@ -26,7 +26,8 @@ typedef struct descending {
     qb__filter *filter;
     qb__icd_settings settings;
     float *lines;
-    double matrix_cpu, start_cpu, turn_cpu, since; /* of all threads; the fastest turn */
+    double matrix_cpu, start_cpu, turn_cpu; /* of all threads; an equit of the fastest turn */
+    double since, equits;                   /* when the turn in hand began, and after how many */
 } descending;
 
 static qb_status make(descending *d) {
@@ -63,15 +64,17 @@ static void unmake(descending *d) {
 
 static bool turned(void *self, const qb__icd_stack *stack, const qb__icd_trace *trace) {
     descending *d = self;
-    (void)stack, (void)trace;
+    (void)stack;
     const double now = qb__now_process();
-    d->turn_cpu = fmin(d->turn_cpu, now - d->since);
+    const bool usual = !d->settings.supervoxels || d->equits > 0; /* the first goes through all, those after it choose */
+    if (usual) d->turn_cpu = fmin(d->turn_cpu, (now - d->since) / (trace->equits - d->equits));
     d->since = now;
+    d->equits = trace->equits;
     return false;
 }
 
 static qb_status descend(descending *d, qb_mbir_matrix kind) {
-    qb__icd_trace trace[4 * TURNS + 16];
+    qb__icd_trace trace[10 * PARTS + 16];
     const qb__icd_watch watch = {turned, d};
     qb__icd_stack *stack;
     const char *stopped;
@@ -85,6 +88,7 @@ static qb_status descend(descending *d, qb_mbir_matrix kind) {
     d->since = qb__now_process();
     d->start_cpu = d->since - from;
     d->turn_cpu = INFINITY;
+    d->equits = 0;
     if (status == QB_OK) status = qb__icd_stack_run(stack, d->env, &watch, trace, &turns, &stopped);
     qb__icd_stack_destroy(stack);
     return status;
@@ -93,15 +97,33 @@ static qb_status descend(descending *d, qb_mbir_matrix kind) {
 /* One after another: each makes and drops what it needs. */
 static qb_status run(descending *d, size_t views, qb_mbir_matrix kind, qb__icd_weighting weighting, double *entries) {
     d->views = views;
+    const bool single = d->slices == 1;
     qb_status status = make(d);
     d->settings.weighting = weighting;
+    d->settings.supervoxels = single;
+    if (single) d->settings.equits = PARTS;
     if (status == QB_OK) status = descend(d, kind);
-    *entries = (double)(views * d->matrix.shadows.taps) * (double)qb__icd_pixels(SIDE, SIDE, RADIUS);
+    *entries = (double)(views * (single ? qb__round_up(d->matrix.shadows.taps, 4) : d->matrix.shadows.taps)) * (double)qb__icd_pixels(SIDE, SIDE, RADIUS);
     unmake(d);
     d->matrix = (qb__system_matrix){0};
     d->geometry = (qb_geometry){0};
     d->filter = NULL;
     d->lines = NULL;
+    return status;
+}
+
+/* One slice by SuperVoxels, as groups are measured. */
+static qb_status measure_single(descending *d, cJSON *rates) {
+    double few, many;
+    qb_status status;
+    d->slices = 1;
+    QB__TRY(run(d, FEW, QB_MATRIX_FLY, QB__WEIGH_TRANSMISSION, &few));
+    const double brief = d->turn_cpu;
+    QB__TRY(run(d, MANY, QB_MATRIX_FLY, QB__WEIGH_TRANSMISSION, &many));
+    const double priors = fmax(brief - few * (d->turn_cpu - brief) / (many - few), 0.01 * d->turn_cpu);
+    qb__machine_know(rates, QB__RATE_ICD_SINGLE_PRIOR, (double)qb__icd_pixels(SIDE, SIDE, RADIUS), priors);
+    qb__machine_know(rates, QB__RATE_ICD_SINGLE, many, d->turn_cpu - priors);
+out:
     return status;
 }
 
@@ -141,6 +163,7 @@ qb_status qb__machine_icd(cJSON *rates, const qb_env *env) {
     if (status != QB_OK) return status;
     d.slices = (size_t)(QB__ICD_LANES * qb__pool_threads(d.pool));
     status = measure(&d, rates);
+    for (int i = 0; i < TIMES && status == QB_OK; i++) status = measure_single(&d, rates); /* short: the fastest counts */
     qb__pool_destroy(d.pool);
     return status;
 }

@@ -22,6 +22,9 @@
 #define QB__RATE_ICD_PRIOR "icd_prior"
 #define QB__RATE_ICD_START "icd_start"
 #define QB__RATE_ICD_MATRIX "icd_matrix"
+/* Of one slice by SuperVoxels: updates, entries of a view in whole fours; priors, likewise. */
+#define QB__RATE_ICD_SINGLE "icd_single"
+#define QB__RATE_ICD_SINGLE_PRIOR "icd_single_prior"
 #define QB__RATE_CONVERT "convert"          /* values of the output */
 #define QB__RATE_AXIS "axis"                /* updates of trial slices (qb__center_work) */
 #define QB__RATE_SORT "rings_sort"          /* values of the scan */

@@ -64,8 +64,8 @@ def test_the_machine_is_measured_once(scan, tmp_path, monkeypatch):
     machine, storage = json.loads(kept.read_text())
     assert set(machine) == {"machine", "cpus", "rates"} and all(rate > 1e3 for rate in machine["rates"].values())
     assert {plan["kernel"], "filter", "filter_cone", "convert", "axis", "rings_sort", "rings_wavelet"} <= set(machine["rates"])
-    descent = {f"icd_{rate}" for rate in ("fly", "bytes", "floats", "weights", "prior", "start", "matrix")}
-    assert descent <= set(machine["rates"]) and len(machine["rates"]) == 18 and len(storage["write_bytes_per_second"]) == 5
+    descent = {f"icd_{rate}" for rate in ("fly", "bytes", "floats", "weights", "prior", "start", "matrix", "single", "single_prior")}
+    assert descent <= set(machine["rates"]) and len(machine["rates"]) == 20 and len(storage["write_bytes_per_second"]) == 5
     forecast = sums_hold(plan)
     assert forecast["rates"] == "measured" and set(forecast["stages"]) == {"read", "filter", "back-project", "write"}
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".quick")] == []
@@ -77,6 +77,10 @@ def test_the_machine_is_measured_once(scan, tmp_path, monkeypatch):
     mbir = ["mbir", *words, "--equits", 4, "--stop", 0]
     wanted = qb_json("plan", *mbir)["forecast_seconds"]
     assert 0.2 < wanted / qb_json(*mbir)["cpu_seconds"] < 5  # of the pool's threads
+    single = ["mbir", *words, "--slices", "0:1", "--equits", 12, "--stop", 0]
+    descent = qb_json("plan", *single)["forecast"]["stages"]["mbir"]
+    taken, = (stage["cpu_seconds"] for stage in qb_json(*single)["stages"] if stage["name"] == "mbir")
+    assert 0.2 < descent / taken < 5
     again = qb("plan", "fbp", *words)
     assert "measured once" not in again.stderr and "by measured rates: read" in again.stdout
     assert "is measured" not in qb("fbp", *words).stderr

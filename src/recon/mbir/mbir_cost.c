@@ -35,16 +35,17 @@ static double start_turns(const voxels_of *v, double groups, int threads) {
     return ((v->back ? 2 : 1) * fmax(shared, 1.0 / threads) + apart) / 3;
 }
 
-/* Slice by slice, all threads at one: updates of a single slice beside those of sixteen, priors one by one; columns are
- * gone through as often as groups' are. */
+/* Slice by slice, all threads at one. Where that was not measured: updates of a single slice beside those of sixteen,
+ * priors one by one. Columns are gone through as often as groups' are. */
 static qb__mbir_cost cost_of_few(const qb__mbir *m, const voxels_of *v, size_t slices, int threads) {
-    static const double single = 0.35, starting = 0.8, together = 3;
+    static const double single = 0.26, starting = 0.7, together = 2;
     const double voxels = count_of(v) * (double)slices;
     const double entries = (double)(qb__round_up(v->matrix->shadows.taps, 4) * m->info->views) * voxels;
     const double busy = fmin(threads, (double)qb__icd_few_at_once(v->matrix->nx, v->matrix->ny));
-    const double updates = entries / (qb__speed(&m->variant->head) * single);
+    const double updates = entries / qb__rate(QB__RATE_ICD_SINGLE, qb__speed(&m->variant->head) * single);
+    const double priors = voxels / qb__rate(QB__RATE_ICD_SINGLE_PRIOR, together * qb__rate(QB__RATE_ICD_PRIOR, 2.5e6));
     return (qb__mbir_cost){.start = starting * updates * (v->back ? 3 : 2) / busy,
-                           .equit = (updates + voxels / (together * qb__rate(QB__RATE_ICD_PRIOR, 2.5e6))) / busy};
+                           .equit = (updates + priors) / busy};
 }
 
 static qb__mbir_cost cost_at(const qb__mbir *m, const voxels_of *v, qb_mbir_matrix kind, size_t slices, int threads) {

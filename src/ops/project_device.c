@@ -12,7 +12,7 @@ qb_status qb__project_pick(qb__device_pick *pick, const qb__joseph_problem *prob
                                    .id = kernel};
     qb_status status = qb__device_pick_open(pick, env, named);
     if (status != QB_OK || !pick->device) return status;
-    const char *several = qb__device_pick_several(pick, "one device projects: name it");
+    const char *several = qb__device_pick_several(pick);
     QB__TRY(qb__device_pick_admit(pick, kernel, several, env, named));
     QB__TRY(qb__device_pick_choose(pick, &question));
 out:

@@ -22,8 +22,9 @@ qb_status qb__device_pick_open(qb__device_pick *pick, const qb_env *env, bool *n
     return status;
 }
 
-const char *qb__device_pick_several(const qb__device_pick *pick, const char *alone) {
-    return pick->set.named && pick->set.count > 1 ? alone : NULL;
+const char *qb__device_pick_several(const qb__device_pick *pick) {
+    if (!pick->set.named || pick->set.count < 2) return NULL;
+    return "this takes one device a process: name it, or start a process for each (mpirun -n N, and --device without :all)";
 }
 
 /* What lies there and is not used: said once, before it costs time. */

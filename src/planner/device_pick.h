@@ -24,8 +24,8 @@ qb_status qb__device_pick_open(qb__device_pick *pick, const qb_env *env, bool *n
  * or, for a device that was named, QB_BAD_ARGUMENT with the reason. Whoever names a kernel insists on it. */
 qb_status qb__device_pick_admit(const qb__device_pick *pick, const char *kernel, const char *why, const qb_env *env,
                                 bool *named);
-/* `alone` where more than one device is named, else NULL. */
-const char *qb__device_pick_several(const qb__device_pick *pick, const char *alone);
+/* Why a method of one device does not run where more are named; NULL: they are not. */
+const char *qb__device_pick_several(const qb__device_pick *pick);
 /* The kernel that answers the question (its device is set here), and what the device costs. */
 qb_status qb__device_pick_choose(qb__device_pick *pick, const qb__question *question);
 void qb__device_pick_close(qb__device_pick *pick);

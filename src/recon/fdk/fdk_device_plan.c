@@ -241,7 +241,7 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     }
     offer->state = gpu;
     offer->timed = true;
-    const char *several = qb__device_pick_several(&gpu->pick, "one device computes a cone beam: name it");
+    const char *several = qb__device_pick_several(&gpu->pick);
     status = qb__device_pick_admit(&gpu->pick, fdk->options->kernel, several, env, &offer->named);
     if (status == QB_OK) status = bound_rows(gpu);
     qb__question question = qb__fdk_question(fdk);

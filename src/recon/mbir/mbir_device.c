@@ -103,7 +103,7 @@ static const char *not_for_devices(const on_device *gpu) {
     if (m->proximal) return "proximal maps are the CPU's";
     if (m->begins_with) return "volumes to begin with are the CPU's";
     if (m->levels) return "to begin with coarser voxels is the CPU's: leave --coarse out";
-    return qb__device_pick_several(&gpu->pick, "one device descends: name it");
+    return qb__device_pick_several(&gpu->pick);
 }
 
 static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {

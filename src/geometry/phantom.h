@@ -53,6 +53,10 @@ double qb__phantom_line(const qb__phantom *phantom, const double origin[3],
  * holds everything. */
 double qb__phantom_reach(const qb__phantom *phantom);
 
+/* QB_BAD_INPUT with the view whose source would run through the phantom, or which looks away from it: rays are whole
+ * lines, what they meet behind a source would count. */
+qb_status qb__phantom_check_sources(const qb__phantom *phantom, const qb_geometry *geometry);
+
 /* Line integrals of row `row` and the rows up to `end` of one view, to out[(r - row) * columns +
  * c]. Every shape must lie in front of a cone's source. scratch: qb__phantom_scratch bytes, one
  * thread's. A result depends on nothing but the view and the pixel. */

@@ -106,6 +106,14 @@ const qb__format qb__formats[] = {
         .provenance = qb__sidecar_provenance,
     },
     {
+        .name = "simulated",
+        .extensions = " .sim ",
+        .line = "simulated (.sim): a scan of qb simulate that is computed when it is read, view by view",
+        .open = qb__simulated_open,
+        .scan = qb__simulated_scan,
+        .writer = &qb__simulated_writer,
+    },
+    {
         /* No name leads to it: qb_scan_from_tensor does, and qb_output_options. */
         .name = "array",
         .extensions = "",

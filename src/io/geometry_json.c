@@ -201,8 +201,9 @@ static qb_status check_size(const qb__text *text) {
     return QB_OK;
 }
 
-qb_status qb__geometry_from_json(const qb__text *text, qb_geometry *geometry) {
+qb_status qb__geometry_json(const qb__text *text, cJSON **object) {
     const char *stop = NULL;
+    *object = NULL;
     qb_status status = check_size(text);
     if (status != QB_OK) return status;
     errno = 0;
@@ -211,9 +212,26 @@ qb_status qb__geometry_from_json(const qb__text *text, qb_geometry *geometry) {
     if (!root)
         return qb__fail(QB_BAD_INPUT, "not JSON at byte %zu",
                         stop ? (size_t)(stop - text->data) : (size_t)0);
-    status = cJSON_IsObject(root) ? read_root(root, geometry)
-                                            : qb__fail(QB_BAD_INPUT, "not a JSON object");
-    cJSON_Delete(root);
+    if (!cJSON_IsObject(root)) {
+        cJSON_Delete(root);
+        return qb__fail(QB_BAD_INPUT, "not a JSON object");
+    }
+    *object = root;
+    return QB_OK;
+}
+
+qb_status qb__geometry_of_json(const cJSON *object, qb_geometry *geometry) {
+    const cJSON *inner = cJSON_GetObjectItemCaseSensitive(object, "geometry");
+    const bool simulated = cJSON_GetObjectItemCaseSensitive(object, QB__SIMULATED_SCAN) && cJSON_IsObject(inner);
+    return read_root(simulated ? inner : object, geometry);
+}
+
+qb_status qb__geometry_from_json(const qb__text *text, qb_geometry *geometry) {
+    cJSON *object;
+    qb_status status = qb__geometry_json(text, &object);
+    if (status != QB_OK) return status;
+    status = qb__geometry_of_json(object, geometry);
+    cJSON_Delete(object);
     return status;
 }
 

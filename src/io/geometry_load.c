@@ -10,9 +10,6 @@
 #include "geometry/vector.h"
 #include "io/geometry_file.h"
 
-/* A view takes 400 to 800 bytes. */
-static const size_t most_bytes = (size_t)256 << 20;
-
 static qb_status agree_on_pixels(double given, double stated) {
     if (!(given > 0 && stated > 0) || fabs(given / stated - 1) <= 0.01) return QB_OK;
     return qb__fail(QB_BAD_INPUT,
@@ -74,7 +71,7 @@ static qb_status agree(const qb_detector *detector, const qb_geometry *geometry)
 static qb_status load(const char *path, const qb_detector *detector, const qb_env *env,
                       qb_geometry *geometry) {
     qb__text text;
-    qb_status status = qb__text_read(path, most_bytes, &text);
+    qb_status status = qb__text_read(path, QB__GEOMETRY_MOST_BYTES, &text);
     if (status != QB_OK) return status;
     status = parse(path, &text, detector, env, geometry);
     if (status == QB_OK) status = agree(detector, geometry);

@@ -79,6 +79,8 @@ qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *
     *geometry = (qb_geometry){0};
     qb_status status = qb__params_view(qb_geometry_params, options, &seen);
     if (status != QB_OK) return status;
+    if (!(seen.sod > 0 || seen.sdd > 0) && !seen.geometry) seen.geometry = (char *)scan->geometry_from;
+    options = &seen;
     const char *path = seen.geometry;
     if (!path && !scan->angles)
         return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles, or --geometry FILE",

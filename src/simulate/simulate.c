@@ -167,16 +167,23 @@ static void warn_of_losses(const qb__simulation *s, const qb_writer *writer, con
 /* The scan opens the set, since the first of a set is there only together with the others. */
 static qb_status write_all(const qb__simulation *s, const qb_env *env) {
     field flat = {s, QB__FRAME_FLAT, {0}}, dark = {s, QB__FRAME_DARK, {0}};
+    const bool describes = qb__simulate_describes(s->options);
     qb_writer *writer = NULL;
     qb_status status;
     if (s->options->photons > 0) {
         QB__TRY(make_field(&flat, FLATS));
         QB__TRY(make_field(&dark, DARKS));
     }
-    QB__TRY(open_scan(s, &flat.frames, &dark.frames, &writer));
-    warn_of_losses(s, writer, env);
+    if (!describes) {
+        QB__TRY(open_scan(s, &flat.frames, &dark.frames, &writer));
+        warn_of_losses(s, writer, env);
+    }
     if (s->options->truth) QB__TRY(qb__simulate_truth(s, env));
     if (s->options->geometry_out) QB__TRY(qb__simulate_geometry(s));
+    if (describes) {
+        status = qb__simulate_describe(s);
+        goto out;
+    }
     QB__TRY(expose_views(s, writer, env));
     status = qb__simulate_finish(s, &writer);
 out:

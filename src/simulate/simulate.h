@@ -54,6 +54,9 @@ qb__simulate_bytes qb__simulate_needs(const qb__simulation *simulation);
 /* Write options->truth and options->geometry_out. */
 qb_status qb__simulate_truth(const qb__simulation *simulation, const qb_env *env);
 qb_status qb__simulate_geometry(const qb__simulation *simulation);
+/* Whether the output is a description of the scan (io/simulated.c), not its numbers; write that. */
+bool qb__simulate_describes(const qb_simulate_options *options);
+qb_status qb__simulate_describe(const qb__simulation *simulation);
 /* The file is whole: its provenance, its name. *writer becomes NULL once the name is sought. */
 qb_status qb__simulate_finish(const qb__simulation *simulation, qb_writer **writer);
 

@@ -53,7 +53,7 @@ const qb_param qb_simulate_params[] = {
     ROW(geometry_out, "geometry-out", QB_PARAM_TEXT, "FILE", NULL, NULL, 0, 0,
         "write the geometry too: .json, .xml (RTK's), .txt or .csv (matrices)", 0),
     ROW(output, "output", QB_PARAM_TEXT, "OUT", NULL, NULL, 0, 0,
-        "the scan; its kind follows from the name", 'o'),
+        "the scan; its kind follows from the name: .sim holds no numbers, views of it are computed when they are read", 'o'),
     ROW(voxel, "voxel", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,
         "voxel of the box in mm; default: a detector pixel as it appears at the axis", 0),
     QB_PARAMS_END(qb_simulate_options, voxel),

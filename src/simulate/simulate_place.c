@@ -184,38 +184,10 @@ out:
     return status;
 }
 
-/* Rays are whole lines: what they meet behind the source would count. Seen from a source outside
- * the phantom's ball they do not, if they run towards its middle rather than away; pixels lie
- * between the corners. */
-static bool looks_away(const qb__simulation *s, const qb_view *view) {
-    for (int corner = 0; corner < 4; corner++) {
-        double ray[3], column = corner & 1 ? (double)s->columns - 1 : 0;
-        double row = corner & 2 ? (double)s->rows - 1 : 0;
-        for (int j = 0; j < 3; j++)
-            ray[j] = view->detector[j] + column * view->u[j] + row * view->v[j] - view->source[j];
-        if (!(qb__dot(ray, view->source) < 0)) return true;
-    }
-    return false;
-}
-
 qb_status qb__simulate_check_sources(const qb__simulation *s) {
-    double reach = qb__phantom_reach(&s->phantom);
-    qb_status bad = s->from_file ? QB_BAD_INPUT : QB_BAD_ARGUMENT;
     qb_status status = qb__geometry_check_units(&s->geometry);
     if (status != QB_OK) return status;
-    for (size_t i = 0; i < s->views && s->geometry.beam == QB_BEAM_CONE; i++) {
-        const qb_view *view = &s->geometry.view[i];
-        double away = hypot(view->source[0], view->source[1]);
-        if (!(reach < away))
-            return qb__fail(bad,
-                            "view %zu: the source, %.6g mm from the axis, would run through the "
-                            "phantom, which reaches %.4g mm",
-                            i, away, reach);
-        if (looks_away(s, view))
-            return qb__fail(bad,
-                            "view %zu: a ray from the source runs away from the phantom: the "
-                            "detector must lie on its other side",
-                            i);
-    }
-    return qb__grid_check_seen(&s->geometry, &s->grid);
+    status = qb__phantom_check_sources(&s->phantom, &s->geometry);
+    if (status == QB_OK) return qb__grid_check_seen(&s->geometry, &s->grid);
+    return status == QB_BAD_INPUT && !s->from_file ? QB_BAD_ARGUMENT : status;
 }

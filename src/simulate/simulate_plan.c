@@ -10,6 +10,9 @@
 
 static qb_status check_names(const qb_simulate_options *o) {
     if (!o->output || !*o->output) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");
+    if ((o->photons > 0 || o->rings > 0) && qb__simulate_describes(o))
+        return qb__fail(QB_BAD_ARGUMENT, "%s is computed when it is read, without noise: leave --%s out, or give .h5", o->output,
+                        o->photons > 0 ? "photons" : "rings");
     return o->geometry_out ? qb_geometry_can_save(o->geometry_out) : QB_OK;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "io/formats.h"
 #include "io/geometry_file.h"
 #include "io/writer.h"
 #include "job/job.h"
@@ -105,6 +106,27 @@ qb_status qb__simulate_geometry(const qb__simulation *s) {
     const char *path = s->options->geometry_out, *dot = strrchr(path, '.');
     return s->plain && dot && strcmp(dot, ".json") == 0 ? write_json(s, path)
                                                         : qb__geometry_save(s->set, path, &s->geometry);
+}
+
+bool qb__simulate_describes(const qb_simulate_options *options) {
+    const qb__format *format;
+    return qb__format_to_write(options->output, &format) == QB_OK && format->writer == &qb__simulated_writer;
+}
+
+/* Views as they are, so that the same bits come of them. */
+qb_status qb__simulate_describe(const qb__simulation *s) {
+    const qb_simulate_options *o = s->options;
+    const qb_grid *grid = &s->grid;
+    qb__text text = {0};
+    qb__text_add(&text, "{\n\"" QB__SIMULATED_SCAN "\": 1,\n\"phantom\": \"%s\",\n\"attenuation\": %.17g,\n\"seed\": %d,\n", s->name,
+                 o->attenuation, o->seed);
+    qb__text_add(&text, "\"size\": [%zu, %zu, %zu],\n\"voxel\": [%.17g, %.17g, %.17g],\n\"geometry\": ", grid->n[0], grid->n[1],
+                 grid->n[2], grid->voxel[0], grid->voxel[1], grid->voxel[2]);
+    qb_status status = qb__geometry_to_json(&s->geometry, &text);
+    qb__text_add(&text, "}\n");
+    if (status == QB_OK) status = qb__text_write(s->set, o->output, &text);
+    qb__text_clear(&text);
+    return status;
 }
 
 qb_status qb__simulate_finish(const qb__simulation *s, qb_writer **writer) {

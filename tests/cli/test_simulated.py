@@ -159,3 +159,53 @@ def test_a_scan_says_how_to_simulate_it_again(tmp_path):
     assert words[0] == "qb" and f"--output={tmp_path / name}" in words
     qb(*words[1:], cwd=tmp_path)
     assert (read_h5(tmp_path / name) == first).all()
+
+
+# ---- scans that are computed when they are read ----
+
+CONE = ("--geometry", "cone", "--sod", 300, "--sdd", 400, "--pixel-size", 1, "--views", 40, "--detector", "48,32")
+
+
+@pytest.mark.parametrize("faults", [(), ("--jitter", "0.3", "--tilt", "1")])
+def test_a_cone_beam_without_numbers(tmp_path, faults):
+    """The same views as a file of them has, wherever they are read from: the same bits; and it knows where they are."""
+    sim, h5 = tmp_path / "s.sim", tmp_path / "s.h5"
+    for scan in sim, h5:
+        qb("simulate", "spheres", "-o", scan, *CONE, *faults)
+    assert sim.stat().st_size < 20000
+    told = qb_json("info", sim)
+    assert (told["views"], told["rows"], told["columns"], told["quantity"], told["beam"]) == (40, 32, 48, "transmission", "cone")
+    assert f"of each view in {sim}" in qb("info", sim).stdout
+    for more in ((), ("--views", "3:40:2", "--allow-limited"), ("--slices", "5:9"), ("--threads", 1, "--max-ram", "40M")):
+        for scan, out in (sim, "a.npy"), (h5, "b.npy"):
+            qb("fdk", scan, *(() if scan == sim else ("-g", sim)), "-o", tmp_path / out, *more)
+        assert (tmp_path / "a.npy").read_bytes() == (tmp_path / "b.npy").read_bytes(), more
+
+
+def test_a_parallel_beam_without_numbers(tmp_path):
+    """Its axis is told; angles are those of its views."""
+    words = ("--views", 60, "--detector", "48,4", "--pixel-size", 0.5, "--center-offset", 1.25, "--truth", tmp_path / "t.npy")
+    for scan in "s.sim", "s.h5":
+        qb("simulate", "shepp-logan", "-o", tmp_path / scan, *words)
+        qb("fbp", tmp_path / scan, "--center", 24.75, "-o", tmp_path / f"{scan}.npy")
+    a, b = np.load(tmp_path / "s.sim.npy"), np.load(tmp_path / "s.h5.npy")
+    assert abs(a - b).max() < 1e-6 * abs(b).max()
+    assert qb_json("info", tmp_path / "s.sim")["center"] == pytest.approx(24.75, abs=1e-9)
+    assert "axis at column 24.750" in qb("fbp", tmp_path / "s.sim", "--center", "stated", "-o", tmp_path / "c.npy").stdout
+
+
+def test_what_has_no_numbers_cannot_have(tmp_path):
+    """Noise would have to be kept; volumes have numbers; what is wrong in the file is named."""
+    sim = tmp_path / "s.sim"
+    fails(2, "simulate", "disc", "-o", sim, "--photons", 1000, says=["without noise", "--photons", ".h5"])
+    fails(2, "simulate", "disc", "-o", sim, "--rings", 0.1, says=["--rings"])
+    qb("simulate", "spheres", "-o", sim, *CONE)
+    good = sim.read_text()
+    fails(2, "fdk", sim, "-o", tmp_path / "v.sim", says=["v.sim", "holds no numbers"])
+    for wrong, right, says in (('"spheres"', '"nothing"', "nothing"), ('"seed": 0', '"seed": "x"', "'seed' is not a number"),
+                               ("[48, 48, 32]", "[48, 48]", "'size' is not three numbers"), ("-300", "-3", "would run through the phantom"),
+                               ('"quickbeam_simulated_scan": 1', '"quickbeam_simulated_scan": 2', "quickbeam_simulated_scan"),
+                               ("}\n}", "}", "not JSON")):
+        assert wrong in good
+        sim.write_text(good.replace(wrong, right, 1))
+        fails(3, "info", sim, says=[str(sim), says])

@@ -53,7 +53,11 @@ static qb_status find_placing(const cli *c, const qb_scan_info *info, placing *p
     return QB_OK;
 }
 
-static void print_placing(const placing *p) {
+static void print_placing(const qb_scan_info *info, const placing *p) {
+    if (info->geometry_from) {
+        printf("  source      of each view in %s, where qb fdk finds it\n", info->geometry_from);
+        return;
+    }
     if (!(p->sod > 0)) {
         if (!p->silent) printf("  source      the file does not say where: qb fdk takes -g FILE, or --sod and --sdd\n");
         return;
@@ -119,7 +123,7 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
     printf("  values      %s (%s)\n", qb_quantity_name(info->quantity), info->quantity_from);
     if (info->beam)
         printf("  beam        %s (stated in the file)\n", qb_beam_name(info->beam));
-    if (info->beam == QB_BEAM_CONE) print_placing(at);
+    if (info->beam == QB_BEAM_CONE) print_placing(info, at);
     printf("  fields      %zu flats, %zu darks\n", info->flats, info->darks);
     if (info->angles) {
         double low, high;

@@ -114,6 +114,12 @@ const qb__format qb__formats[] = {
         .writer = &qb__simulated_writer,
     },
     {
+        .name = "nothing",
+        .extensions = "",
+        .line = "/dev/null: computes, and writes nothing",
+        .writer = &qb__nothing_writer,
+    },
+    {
         /* No name leads to it: qb_scan_from_tensor does, and qb_output_options. */
         .name = "array",
         .extensions = "",
@@ -208,7 +214,7 @@ qb_status qb__format_to_read(const char *path, const qb__format **format) {
 
 qb_status qb__format_to_write(const char *path, const qb__format **format) {
     const size_t n = strlen(path);
-    *format = by_name(path);
+    *format = qb__is_nothing(path) ? named("nothing") : by_name(path);
     if (*format && qb__is_folder(path) && path[n - 1] != '/')
         return qb__fail(QB_BAD_ARGUMENT,
                         "%s is a folder, and by its name %s: remove it, give another name, or %s/ "

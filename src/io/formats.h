@@ -28,6 +28,8 @@ typedef struct qb__format {
 extern const qb__format qb__formats[];
 extern const size_t qb__format_count;
 
+/* An output that goes nowhere (nothing.c). NULL-safe. */
+bool qb__is_nothing(const char *path);
 /* The format to read `path` with: by its name, else by its first bytes. QB_UNSUPPORTED with the
  * package's name when it was left out of this build. */
 qb_status qb__format_to_read(const char *path, const qb__format **format);

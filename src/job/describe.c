@@ -35,7 +35,7 @@ void qb__describe_cost(cJSON *plan, const qb__volume_out *volume, size_t memory,
     double values = (double)n[0] * (double)n[1] * (double)n[2];
     cJSON_AddNumberToObject(plan, "memory_bytes", (double)memory);
     cJSON_AddNumberToObject(plan, "output_bytes",
-                            values * (double)qb_dtype_size(qb__volume_dtype(volume)));
+                            qb__value_written(volume->options) ? values * (double)qb_dtype_size(qb__volume_dtype(volume)) : 0);
     if (volume->stack.parts > 1) cJSON_AddNumberToObject(plan, "output_parts", (double)volume->stack.parts);
     cJSON_AddNumberToObject(plan, "forecast_seconds", seconds);
 }

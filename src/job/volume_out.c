@@ -100,9 +100,16 @@ qb_status qb__output_take(const qb_output_options *from, qb_output_options *to) 
     return qb_params_set(qb_output_params, to, "dtype", qb_dtype_name(to->array->dtype));
 }
 
+size_t qb__value_written(const qb_output_options *options) {
+    return qb__is_nothing(options->output) ? 0 : qb_dtype_size(options->dtype);
+}
+
 static size_t pixels(const qb__volume_out *out) {
     return out->stack.shape[1] * out->stack.shape[2];
 }
+
+/* Or an array, or nothing. */
+static bool is_file(const qb__volume_out *out) { return !out->options->array && !qb__is_nothing(out->options->output); }
 
 /* One file is the simplest thing to have, so it stays one until waiting for it hurts: it takes a few GB/s. */
 static const double one_file = 8e9;
@@ -152,6 +159,7 @@ qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
 
 double qb__volume_write_seconds(const qb__volume_out *out, size_t threads) {
     const char *path = out->options->output;
+    if (qb__is_nothing(path)) return 0;
     const double bytes = (double)pixels(out) * (double)out->stack.shape[0] * (double)qb_dtype_size(qb__volume_dtype(out));
     qb__storage storage = {.write = {1e9, 1e9, 1e9, 1e9, 1e9}};
     if (out->options->array) return bytes / 5e9;
@@ -184,7 +192,7 @@ static qb_status check_name(const char *path) {
 
 qb_status qb__volume_room(const qb__volume_out *out, const qb_env *env) {
     const size_t *n = out->stack.shape, image = n[1] * n[2] * qb_dtype_size(qb__volume_dtype(out));
-    if (out->options->array || out->keep.resume) return QB_OK;
+    if (!is_file(out) || out->keep.resume) return QB_OK;
     char *folder = qb__folder_of(out->options->output);
     if (!folder) return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", out->options->output);
     qb_status status = qb__recover_space(folder, out->options->output, (uint64_t)n[0] * image, env);
@@ -194,7 +202,7 @@ qb_status qb__volume_room(const qb__volume_out *out, const qb_env *env) {
 
 qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, const qb_env *env) {
     const qb__output outputs[] = {
-        {.path = out->options->array ? NULL : out->options->output,
+        {.path = is_file(out) ? out->options->output : NULL,
          .images = out->stack.shape[0],
          .first = out->stack.first,
          .parts = out->stack.parts,
@@ -202,7 +210,7 @@ qb_status qb__volume_spare(const qb__volume_out *out, const qb__inputs *inputs, 
         {.path = out->options->preview},
         {.path = out->beside}};
     qb_status status = check_array(out);
-    if (status == QB_OK && !out->options->array) status = check_name(out->options->output);
+    if (status == QB_OK && is_file(out)) status = check_name(out->options->output);
     return status == QB_OK ? qb__outputs_check(outputs, 3, inputs, env) : status;
 }
 

@@ -51,6 +51,8 @@ qb_status qb__mask_of(qb_outside outside, bool circle, qb_dtype dtype, const qb_
 /* Images begin[i] .. end[i] - 1 are chunk i of the stages; `apart`: so many chunks that are no run. */
 void qb__volume_chunks(qb__volume_out *out, const size_t *begin, const size_t *end, size_t apart);
 qb_dtype qb__volume_dtype(const qb__volume_out *out);
+/* Bytes of a value where it is written to; 0: nowhere. */
+size_t qb__value_written(const qb_output_options *options);
 /* Whether images change on their way to the file. */
 bool qb__volume_converts(const qb__volume_out *out);
 /* Of reconstructed slices; `in_mm`: lengths are known. */

@@ -514,3 +514,24 @@ def test_bad_configurations(scan, tmp_path):
     conf.write_text("pad\n")
     fails(2, "fbp", scan, "-o", "x.h5", "--config", conf, says=["run.conf line 1"])
     fails(3, "fbp", scan, "-o", "x.h5", "--config", tmp_path / "none.conf", says=["none.conf"])
+
+
+def test_nothing_is_written(tmp_path):
+    """-o /dev/null: all is computed and seen, nothing planned for the disk, and the device stays what it is."""
+    sim, cone = tmp_path / "s.sim", tmp_path / "c.sim"
+    qb("simulate", "spheres", "-o", sim, "--views", 30, "--detector", "32,8", "--pixel-size", 1)
+    qb("simulate", "spheres", "-o", cone, "--geometry", "cone", "--sod", 200, "--sdd", 300, "--views", 30, "--detector", "32,8", "--pixel-size", 1)
+    for words in (("fbp", sim, "--center", "stated"), ("mbir", sim, "--center", "stated", "--equits", 1), ("fdk", cone), ("fdk", cone, "--dtype", "float16"),
+                  ("sirt", cone, "--iterations", 1)):
+        plan = qb_json("plan", *words, "-o", "/dev/null")
+        assert plan["output_bytes"] == 0 and plan["forecast_seconds"] > 0
+        assert qb_json(*words, "-o", "/dev/null")["output"] == "/dev/null"
+    for more in (("--resume",), ("--parts", 2)):
+        fails(2, "fdk", cone, "-o", "/dev/null", *more, says=[more[0]])
+    fails(2, "simulate", "disc", "-o", "/dev/null", "--views", 2, "--detector", 8, says=["is a device"])
+    before = leftovers(tmp_path)
+    qb("fdk", cone, "-o", "/dev/null", "--preview", tmp_path / "p.png")
+    qb("fdk", cone, "-o", tmp_path / "v.npy", "--preview", tmp_path / "q.png")
+    assert (tmp_path / "p.png").read_bytes() == (tmp_path / "q.png").read_bytes()
+    assert leftovers(tmp_path) == sorted([*before, "p.png", "q.png", "v.npy", "v.npy.json"])
+    assert Path("/dev/null").is_char_device()

@@ -308,6 +308,19 @@ FAULTS = [("grid", 1, "may not be that large"), ("unreadable", 3, "cannot be"), 
           ("views", 3, "cannot be")]
 
 
+def test_from_no_file_into_none(tmp_path):
+    """Views that are computed as they are read, by each rank its own; slices that nobody writes."""
+    scan = tmp_path / "s.sim"
+    qb("simulate", "spheres", "-o", scan, "--geometry", "cone", "--sod", 200, "--sdd", 300, "--views", 31, "--detector", "32,24", "--pixel-size", 1)
+    qb("fdk", scan, "-o", tmp_path / "one.npy")
+    ranks(3, "fdk", scan, "-o", tmp_path / "three.npy")
+    assert (tmp_path / "one.npy").read_bytes() == (tmp_path / "three.npy").read_bytes()
+    before = sorted(tmp_path.iterdir())
+    report = json.loads(ranks(4, "fdk", scan, "-o", "/dev/null", "--grid", "2x2", "--json").stdout)
+    assert report["output"] == "/dev/null" and report["ranks"] == 4
+    assert sorted(tmp_path.iterdir()) == before
+
+
 @pytest.mark.parametrize("fault,code,words", few(FAULTS[0], FAULTS[4], others=FAULTS[1:4]))
 def test_a_rank_that_fails_ends_all_with_one_message(wide, tmp_path, fault, code, words):
     scan, out = wide, tmp_path / "out.raw"

@@ -140,7 +140,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     if (status == QB_OK) status = qb__alloc(1, sizeof *cpu, &cpu);
     if (status != QB_OK) return status;
     *cpu = (qb__fdk_on_cpu){.fdk = fdk, .threads = task->threads};
-    cpu->value_bytes = qb_dtype_size(task->output->dtype);
+    cpu->value_bytes = qb__value_written(task->output);
     offer->state = cpu;
     offer->timed = true;
     offer->space = (qb__cut_space){.slices = fdk->problem.nz,

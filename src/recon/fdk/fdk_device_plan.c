@@ -230,7 +230,7 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     gpu->fdk = gpu->reading = fdk;
     gpu->problem = fdk->problem;
     gpu->threads = task->threads;
-    gpu->value_bytes = qb_dtype_size(task->output->dtype);
+    gpu->value_bytes = qb__value_written(task->output);
     gpu->way_down = qb__down_of(task->output, &fdk->mask, !fdk->mask.along);
     if (qb__comm_count(qb__comm_of(env)) > 1) qb__down_floats(&gpu->way_down); /* columns of ranks are summed */
     offer->converts = gpu->way_down.converts;

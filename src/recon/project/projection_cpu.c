@@ -76,7 +76,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     if (status != QB_OK) return status;
     *cpu = (on_cpu){.p = p,
                     .threads = task->threads,
-                    .value_bytes = qb_dtype_size(task->output->dtype)};
+                    .value_bytes = qb__value_written(task->output)};
     offer->state = cpu;
     offer->timed = true;
     offer->space = (qb__cut_space){.slices = p->grid.n[2],

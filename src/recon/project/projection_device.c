@@ -91,7 +91,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     qb_status status = qb__alloc(1, sizeof *d, &d);
     if (status != QB_OK) return status;
     d->p = d->reading = p;
-    d->value_bytes = qb_dtype_size(task->output->dtype);
+    d->value_bytes = qb__value_written(task->output);
     d->problem = qb__project_problem(&p->scan.geometry, &p->grid);
     status = qb__project_pick(&d->pick, &d->problem, p->options->kernel, env, &offer->named);
     if (!d->pick.device) {

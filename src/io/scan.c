@@ -274,6 +274,11 @@ void qb__scan_limit(qb_scan *scan, size_t threads) {
     source->threads = qb__smaller(source->threads, threads);
 }
 
+double qb__scan_computed(const qb_scan *scan) {
+    const qb__source *source = scan->parts.data.source;
+    return source->computed * (double)source->threads;
+}
+
 void qb_scan_close(qb_scan *scan) {
     if (!scan) return;
     qb__scan_parts_release(&scan->parts);

@@ -22,6 +22,8 @@ struct qb_scan {
 
 /* No more threads than that read it. */
 void qb__scan_limit(qb_scan *scan, size_t threads);
+/* Bytes a second of a scan that is computed when it is read; 0: it is stored. */
+double qb__scan_computed(const qb_scan *scan);
 /* All that follows from parts that are open: shapes, angles, quantity, pixel, fields, problems. */
 qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* The array that the numbers are in, where that is in a device's memory; else NULL. */

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/scan.h"
 #include "job/budget.h"
 #include "planner/storage.h"
 #include "recon/reconstruction_parts.h"
@@ -24,12 +25,13 @@ static double read_seconds(const qb__reconstruction *r, const qb__cut *cut) {
     qb__storage storage = {.read = {1.5e9, 1.5e9, 1.5e9, 1.5e9, 1.5e9}};
     if (!info) return 0;
     qb__storage_find(r->task.input, &storage);
+    const double computed = r->task.scan ? qb__scan_computed(r->task.scan) : 0;
     const double bytes = (double)info->views * (double)(d->row1 - d->row0) * (double)info->columns *
                          (double)qb_dtype_size(info->dtype);
     const double share = d->of_views || d->instead ? 1
                          : r->share.ranks                ? 1.0 / r->comm->count
                                                    : (double)cut->count / (double)d->stack.shape[0];
-    return share * bytes / qb__storage_rate(storage.read, (size_t)r->task.threads);
+    return share * bytes / (computed > 0 ? computed : qb__storage_rate(storage.read, (size_t)r->task.threads));
 }
 
 int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *stages) {

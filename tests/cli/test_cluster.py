@@ -102,3 +102,21 @@ def test_refusals(plan, cone, tmp_path):
     plan("--cluster", tmp_path / "none.json", code=3, says=["none.json"])
     fails(2, "fdk", cone, *CIRCLE, "-o", tmp_path / "out.h5", "--cluster", ABCI, says=["qb plan fdk"])
     assert not (tmp_path / "out.h5").exists()
+
+
+@pytest.mark.skipif(bool(NO_RANKS), reason=str(NO_RANKS))
+def test_scaling_is_measured(tmp_path):
+    """Every kind of problem, small: what is told of a run is what the run reported."""
+    done = subprocess.run([ROOT / "bench" / "scaling.py", "--qb", QB, "--ranks", "1,2", "--divide", "32", "--repeat", "1", "--weak", "--grids",
+                           "--problem", "c1", "--problem", "mbir", "--json", tmp_path / "s.json"], capture_output=True, text=True, env=RANKS_ENV, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "s.json").read_text().splitlines()]
+    assert [(r["problem"], r["ranks"], r["grid"], r["grown"]) for r in rows] == [
+        ("c1", 1, "1x1", 1), ("c1", 2, "2x1", 1), ("c1", 2, "1x2", 1), ("c1", 2, "2x1", 1), ("c1", 2, "2x1", 2),
+        ("mbir", 1, "1x1", 1), ("mbir", 2, "2x1", 1), ("mbir", 2, "2x1", 2)]
+    for r in rows:
+        grown = r["grown"] ** 2 if r["problem"] == "c1" else r["grown"] ** 2
+        assert r["updates"] == (16 ** 3 * 32 if r["problem"] == "c1" else 16 ** 3 * 22) * grown
+        assert r["longest_seconds"] == max(s for name, s in r["terms"].items() if name not in ("reduce", "write", "convert", "prepare"))
+        assert 0 < r["longest_seconds"] <= r["wall_over_longest"] * r["longest_seconds"] + 1e-9 and r["kernel_seconds"] > 0
+    assert rows[0]["kernel_efficiency"] == 1 and len(done.stdout.splitlines()) == len(rows) + 1

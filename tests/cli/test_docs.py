@@ -45,6 +45,7 @@ def folders(tmp_path_factory):
         if page not in made:
             made[page] = tmp_path_factory.mktemp(page.stem)
             (made[page] / "data").symlink_to(DATA)
+            (made[page] / "bench").symlink_to(ROOT / "bench")
         return made[page]
 
     return folder
@@ -54,7 +55,7 @@ def folders(tmp_path_factory):
 def test_command(page, command, folders):
     if page.name in MEASURING:
         command += " --help"
-    if NO_RANKS and (command.startswith("mpirun") or "here.json" in command):  # which mpirun makes
+    if NO_RANKS and (command.startswith(("mpirun", "bench/scaling.py")) or "here.json" in command):  # which mpirun makes
         pytest.skip(NO_RANKS)
     env = dict(RANKS_ENV if command.startswith("mpirun") else os.environ,
                PATH=os.path.dirname(QB) + os.pathsep + os.environ["PATH"])

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/scan.h"
 #include "planner/rates.h"
 
 /* ---- what a cut costs ---- */
@@ -76,8 +77,9 @@ double qb__fdk_filter_seconds(const qb__fdk *fdk, double rows) {
 }
 
 double qb__fdk_read_seconds(const qb__fdk *fdk, double raw_rows) {
+    const double computed = qb__scan_computed(fdk->scan);
     return raw_rows * (double)fdk->problem.views * (double)qb__fdk_raw_row(fdk) /
-           (fdk->info->chunk_rows > 1 ? 0.2e9 : 1.5e9);
+           (computed > 0 ? computed : fdk->info->chunk_rows > 1 ? 0.2e9 : 1.5e9);
 }
 
 double qb__fdk_write_seconds(const qb__fdk *fdk, size_t value_bytes) {

@@ -324,6 +324,11 @@ qb_status qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *en
     qb_dtype dtype = qb__volume_dtype(out);
     cJSON_AddNumberToObject(report, "clamped_values", (double)outside);
     if (!outside) return QB_OK;
+    if (dtype == QB_F16 && out->mask && out->mask->used && isnan(out->mask->value)) { /* which float16 has, as was asked for */
+        qb__info(env, "%llu of %.0f values (%.3g %%) are no numbers, as --outside nan says, or lie outside -65504..65504 and are clamped in float16",
+                 (unsigned long long)outside, all, 100 * (double)outside / all);
+        return QB_OK;
+    }
     /* A range that was chosen here leaves a few out by intent. */
     bool meant = out->options->range.count == 0 && (double)outside < 1e-3 * all;
     char limits[64] = "-65504..65504";

@@ -59,6 +59,9 @@ def test_hounsfield_beyond_float16(scan, tmp_path):
     assert abs(report["clamped_values"] - (np.abs(values) >= 65520).sum()) <= 2 and report["clamped_values"] > 100
     assert np.isfinite(read_h5(tmp_path / "h.h5")).all()
     assert qb_json("fbp", scan, *CENTER, "-o", tmp_path / "h.h5", "--dtype", "float16")["clamped_values"] == 0
+    said = qb("fbp", scan, *CENTER, "-o", tmp_path / "n.npy", "--dtype", "float16", "--outside", "nan").stderr
+    gone = np.isnan(np.load(tmp_path / "n.npy")).sum()
+    assert f"{gone} of " in said and "as --outside nan says" in said and "warning" not in said and gone > 0
 
 
 @pytest.mark.parametrize("name", ["v", "v/part_%04d.tif"])

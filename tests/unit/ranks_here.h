@@ -170,7 +170,7 @@ static qb_status together(int count, work *work, void *context, char words[1024]
     world.count = world.group->count = count;
     world.groups = 1;
     pthread_barrier_init(&world.group->all, NULL, (unsigned)count);
-    alarm(100);
+    alarm(1500);
     for (int i = 0; i < count; i++) {
         all[i] = (rank){.work = work, .context = context};
         assert_ok(qb__alloc(1, sizeof *all[i].comm, &all[i].comm));

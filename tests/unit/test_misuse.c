@@ -174,7 +174,7 @@ static void a_callback_calls_the_library(void **state) {
     assert_ok(qb_params_init(qb_fbp_params, &fbp));
     assert_ok(qb_params_set(qb_fbp_params, &fbp, "center", "7.5"));
     assert_ok(qb_params_set(qb_output_params, &output, "output", in_folder("v.npy")));
-    alarm(60); /* a deadlock is a failure */
+    alarm(900); /* a deadlock is a failure */
     assert_ok(qb_fbp_plan(scan, NULL, &fbp, &output, NULL, &env, &job));
     assert_ok(qb_job_run(job, &env, NULL));
     alarm(0);
@@ -231,7 +231,7 @@ static void environments_do_not_wait_for_each_other(void **state) {
     pthread_barrier_init(&both, NULL, 2);
     qb_scan *scan = open_scan();
     meeting m[2] = {{&both, 0, 0, scan, true}, {&both, 0, 0, scan, true}};
-    alarm(60);
+    alarm(900);
     for (int i = 0; i < 2; i++) pthread_create(&thread[i], NULL, run_job, &m[i]);
     for (int i = 0; i < 2; i++) {
         void *done;
@@ -290,7 +290,7 @@ static void a_job_runs_once_at_a_time(void **state) {
     (void)state;
     const qb_env env = {.threads = 2, .device = "cpu"};
     nested n = {.scan = open_scan(), .env = &env, .again = QB_OK, .other = QB_INTERNAL};
-    alarm(60);
+    alarm(900);
     assert_ok(plan_into(n.scan, "v.npy", &n, &env, &n.job));
     assert_ok(qb_job_run(n.job, &env, NULL));
     alarm(0);

@@ -352,7 +352,9 @@ static void a_smaller_cut_for_all(void **state) {
     int cut = 0;
     assert_ok(together(2, reconstruct, &asked, words));
     load(path, &whole);
-    for (size_t n = 5, left = 0; !left && cut < 2; n += 3) {
+    /* Which rank has the n-th allocation is as it happens: every third, then each until two of them were room for slabs. */
+    for (size_t n = 5, step = 3, left = 0, rounds = 0; cut < 2 && rounds < 5; n = left ? 5 : n + step) {
+        if (left) step = 1, rounds++;
         atomic_store(&made_smaller, 0);
         qb__fail_allocation(n);
         const qb_status status = together(2, reconstruct, &asked, words);

@@ -93,15 +93,20 @@ def terms_of(report, device):
     return {s["name"]: (None, alone(s)) for s in report.get("stages", [])}
 
 
+def units(row):
+    """What the work is shared by: devices, or threads."""
+    return row["ranks"] * (row["threads"] if row["device"] == "cpu" else 1)
+
+
 def told(rows):
-    """A table; efficiencies are of the first row of a problem, per rank, and of weak scaling of the same time."""
+    """A table; efficiencies are beside the first row of a problem, for each device or thread."""
     print(f"{'problem':>8} {'ranks':>5} {'grid':>5} {'grown':>5} {'whole s':>9} {'kernel s':>9} {'linear':>7} {'whole':>6}  {'longest term':>13} {'s':>8} {'forecast':>8} "
           f"{'whole/it':>8} {'overlap':>7}")
     first = {}
     for r in rows:
         base = first.setdefault((r["problem"], r["grown"] > 1 or None), r)
         base = first.setdefault((r["problem"], None), r) if r["grown"] > 1 else base
-        work = r["updates"] / base["updates"] * base["ranks"] / r["ranks"]
+        work = r["updates"] / base["updates"] * units(base) / units(r)
         for key, name in ("kernel_efficiency", "kernel_seconds"), ("whole_efficiency", "wall_seconds"):
             r[key] = work * base[name] / r[name] if r[name] and base[name] else None
         number = lambda value, form: form.format(value) if value is not None else "-"

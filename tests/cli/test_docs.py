@@ -57,7 +57,7 @@ def test_command(page, command, folders):
         command += " --help"
     if NO_RANKS and (command.startswith(("mpirun", "bench/scaling.py")) or "here.json" in command):  # which mpirun makes
         pytest.skip(NO_RANKS)
-    env = dict(RANKS_ENV if command.startswith("mpirun") else os.environ,
+    env = dict(RANKS_ENV if command.startswith(("mpirun", "bench/scaling.py")) else os.environ,
                PATH=os.path.dirname(QB) + os.pathsep + os.environ["PATH"])
     done = subprocess.run(command, shell=True, cwd=folders(page), env=env, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"

@@ -99,6 +99,8 @@ qb_status qb__comm_gather(qb__comm *comm, qb_status mine, const void *data, size
 qb_status qb__comm_sum(qb__comm *comm, qb_status mine, uint64_t *numbers, size_t count);
 /* To each rank what is for it, and from each what it has for this one, any sizes; both say the same of them. */
 qb_status qb__comm_exchange(qb__comm *comm, qb_status mine, const qb__comm_part *out, const qb__comm_part *in);
+/* More of the same transfer: without an agreement, as nothing can have failed that is this transfer's. */
+qb_status qb__comm_go_on(qb__comm *comm, const qb__comm_part *out, const qb__comm_part *in);
 /* All ranks as rows x columns; the same grid again is the same object. QB_BAD_ARGUMENT where they are not as many. */
 qb_status qb__comm_arrange(qb__comm *comm, qb_status mine, int rows, int columns, const qb__comm_grid **grid);
 /* Data of any size, to rank 0: take() there, for each other rank in order; what it returns is this rank's status

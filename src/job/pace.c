@@ -6,12 +6,20 @@
 
 enum { STEPS_MOST = 20000 };
 
+/* Who is the last to use what stage i makes. */
+static int user_of(const qb__pace *stages, int i) {
+    do i++;
+    while (stages[i].in_place);
+    return i;
+}
+
 static bool can_move(const qb__pace *stages, int count, int i) {
     const qb__pace *s = &stages[i];
     if (s->finished >= s->chunks) return false;
     if (s->part > 0) return true;
     if (i > 0 && stages[i - 1].finished / (s[-1].gather ? s[-1].gather : 1) <= s->finished) return false;
-    return i + 1 == count || s->finished / (s->gather ? s->gather : 1) < stages[i + 1].finished + s->slots;
+    return i + 1 == count || s->in_place ||
+           s->finished / (s->gather ? s->gather : 1) < stages[user_of(stages, i)].finished + s->slots;
 }
 
 /* Until the next chunk of some stage is done; false when nothing moves any more. */

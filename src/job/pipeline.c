@@ -58,17 +58,25 @@ static size_t number(const station *s, size_t chunk) {
 }
 
 static void *slot(const station *s, size_t output) {
+    while (s->stage.in_place) s--;
     return s->ring ? s->ring[output % s->stage.slots] : NULL;
 }
 
+/* Who is the last to use a stage's slot. */
+static const station *user_of(const station *s) {
+    do s++;
+    while (s->stage.in_place);
+    return s;
+}
+
 /* A stage may begin its next chunk when it is idle, its input is there, and the buffer that its output
- * goes to has been used up by the next stage. */
+ * goes to has been used up. */
 static bool ready(const qb__pipeline *line, const station *s) {
     if (line->status != QB_OK || s->started > s->finished || s->started == s->chunks) return false;
-    const station *before = s - 1, *after = s + 1;
+    const station *before = s - 1;
     if (s->index > 0 && before->finished / gathered(before) <= s->started) return false;
-    return s->index + 1 == line->count ||
-           s->started / gathered(s) < after->finished + s->stage.slots;
+    return s->index + 1 == line->count || s->stage.in_place ||
+           s->started / gathered(s) < user_of(s)->finished + s->stage.slots;
 }
 
 /* ---- progress ---- */
@@ -103,7 +111,8 @@ static double left(const qb__pipeline *line) {
         pace[i] = (qb__pace){s->stage.blocking, s->chunks, s->stage.gather, s->stage.slots, s->finished,
                              fmin(part, 0.999), done > BEGUN || (done > 0 && !(s->stage.forecast > 0))
                                                     ? s->spent / done
-                                                    : s->stage.forecast * (s->stage.blocking ? 1 : wrong)};
+                                                    : s->stage.forecast * (s->stage.blocking ? 1 : wrong),
+                             s->stage.in_place};
     }
     return qb__pace_left(pace, line->count, line->pool ? qb__pool_threads(line->pool) : 1);
 }

@@ -25,6 +25,8 @@ typedef struct qb__stage {
     void *self;        /* whose stage it is: the first argument of its calls */
     bool blocking;
     size_t slots;      /* buffers in its output ring; 0 for the last stage */
+    bool in_place;     /* its output is its input, changed, in the slot that it came in: no ring, and no gather. Not the
+                          first stage, nor the last */
     size_t gather;     /* chunks that go into one output, which is a chunk to the next stage; 0 = 1.
                           All of them get the same `out`, in order */
     size_t slot_bytes; /* bytes of host memory in a slot */

@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "base/status.h"
 
+enum { PLAIN = sizeof(((qb__locked_ring *)0)->plain) / sizeof(void *) };
+
 static qb_status lock_slot(void *self, size_t bytes, void **slot) {
     qb__locked_ring *ring = self;
     qb_status status = qb__host_create(ring->device, bytes, slot);
@@ -12,19 +14,23 @@ static qb_status lock_slot(void *self, size_t bytes, void **slot) {
     if (!ring->told) qb__warn(ring->env, "transfers are slower: %s", qb_detail());
     ring->told = true;
     status = qb__alloc(bytes, 1, slot);
-    ring->plain[ring->plain[0] != NULL] = *slot;
+    for (int i = 0; i < PLAIN; i++) {
+        if (ring->plain[i]) continue;
+        ring->plain[i] = *slot;
+        break;
+    }
     return status;
 }
 
 static void unlock_slot(void *self, void *slot) {
     qb__locked_ring *ring = self;
-    void **plain = ring->plain[0] == slot ? &ring->plain[0] : &ring->plain[1];
-    if (*plain != slot) {
-        qb__host_destroy(ring->device, slot);
+    for (int i = 0; slot && i < PLAIN; i++) {
+        if (ring->plain[i] != slot) continue;
+        qb__free(slot);
+        ring->plain[i] = NULL;
         return;
     }
-    qb__free(slot);
-    *plain = NULL;
+    qb__host_destroy(ring->device, slot);
 }
 
 qb__slot_maker qb__locked_slots(qb__locked_ring *ring) {

@@ -10,7 +10,7 @@
 typedef struct qb__locked_ring {
     qb__device *device;
     const qb_env *env;
-    void *plain[2]; /* those that are not page-locked */
+    void *plain[3]; /* those that are not page-locked, of the most that a ring has */
     bool told;
 } qb__locked_ring;
 

@@ -34,6 +34,7 @@ static void destroy(qb_job *job) {
     qb__free(r->pick.edge);
     qb__free(r->pick.todo);
     qb__free(r->share.parts);
+    qb__free(r->share.staged);
     qb__free(r);
 }
 

@@ -48,7 +48,9 @@ int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *
     stages[n - 1].maker = source;
     n += more;
     if (!(stages[0].forecast > 0)) stages[0].forecast = read_seconds(r, cut) / (double)qb__candidate_chunks(c, cut);
-    n += qb__ranks_stages(r, cut, chunks, stages + n);
+    more = qb__ranks_stages(r, cut, stages + n);
+    if (more && stages[n].in_place && chunks > 1) stages[n - 1].slots++; /* one is summed and another written meanwhile */
+    n += more;
     return n + qb__volume_stages(&r->volume, c->offer.converts, images, last, chunks > 1 ? cut->slots : 1,
                                  stages + n);
 }

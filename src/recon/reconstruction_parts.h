@@ -7,7 +7,7 @@
 
 /* Of the files reconstruction_*.c alone. */
 
-enum { QB__ENGINES_MAX = 4 };
+enum { QB__ENGINES_MAX = 4, QB__SUM_PIECE = 1 << 20 /* bytes of a run that is summed at a time */ };
 
 /* An engine that has offered to do the job. */
 typedef struct qb__reconstruction qb__reconstruction;
@@ -32,7 +32,8 @@ typedef struct qb__pick {
 /* What of the job is this rank's; written by reconstruction_ranks.c. */
 typedef struct qb__share {
     const qb__comm_grid *ranks; /* as a grid; NULL: a run of slices each */
-    qb__comm_part *parts; /* [2 * columns] what those of a row send each other */
+    qb__comm_part *parts; /* [2 * columns] what those of a row send each other, ... */
+    char *staged;         /* ... and [columns][QB__SUM_PIECE] where it comes */
     qb__cut_grid grid;   /* the same for the cut; no rows: none */
     size_t first, count; /* slices that this rank makes; none: it only waits for the others, or works for them */
     size_t row0, row1;   /* detector rows of the whole job */
@@ -117,7 +118,7 @@ qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env);
 qb_status qb__ranks_cut(qb__reconstruction *r);
 /* Behind the engine's stages, those of a row of ranks: sums of their slabs, or each one's part of what is
  * summed. Returns how many stages. */
-int qb__ranks_stages(qb__reconstruction *r, const qb__cut *cut, size_t chunks, qb__stage *stages);
+int qb__ranks_stages(qb__reconstruction *r, const qb__cut *cut, qb__stage *stages);
 /* All have a plan, and the same one. */
 qb_status qb__ranks_agree(qb__reconstruction *r, qb_status mine);
 /* What was read and mended, of all: the digest, where this is rank 0, and *sum. */

@@ -61,8 +61,11 @@ static qb_status arrange(qb__reconstruction *r) {
                           r->task.info->views, columns);
     if (!r->comm) return status;
     qb__free(r->share.parts);
+    qb__free(r->share.staged);
     r->share.parts = NULL;
+    r->share.staged = NULL;
     if (status == QB_OK) status = qb__alloc(2 * (size_t)columns, sizeof *r->share.parts, &r->share.parts);
+    if (status == QB_OK && columns > 1 && !d->summed) status = qb__alloc((size_t)columns, QB__SUM_PIECE, &r->share.staged);
     status = qb__comm_arrange(r->comm, status, rows, columns, &r->share.ranks);
     if (status != QB_OK) return status;
     const qb__comm_grid *ranks = r->share.ranks;

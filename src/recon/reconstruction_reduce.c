@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Where columns of ranks share the views, each rank of a row has a sum over its column's. Every slab is cut into as many
  * runs of slices as there are columns, each rank is sent its run by all of its row, and adds them in the order of columns:
- * the same bits in every run of that grid. All this goes on while the next slab is back-projected. */
+ * the same bits in every run of that grid. All this goes on while the next slab is back-projected.
+ *
+ * A run goes in pieces that stay in a core's own memory from their coming to their sum, and the sum goes to the front of
+ * the slab, where the first column's run was: memory that is touched for the first time costs more than all the rest. */
 #include <math.h>
 #include <string.h>
 
@@ -16,21 +19,49 @@ static void add(float *restrict sum, const float *restrict more, size_t count) {
     for (size_t i = 0; i < count; i++) sum[i] += more[i];
 }
 
+/* What is left of a run behind `at`, a piece of it at most. */
+static size_t piece(size_t bytes, size_t at) { return bytes > at ? qb__smaller(bytes - at, QB__SUM_PIECE) : 0; }
+
+/* The piece at `at` of each column's run to that column, and of the own run what the other columns have of it. */
+static void parts_of(const qb__reconstruction *r, size_t slices, char *slab, size_t at) {
+    const qb__comm_grid *ranks = r->share.ranks;
+    const size_t slice = pixels(r) * sizeof(float);
+    qb__comm_part *from = r->share.parts, *to = r->share.parts + ranks->columns;
+    size_t first, count;
+    qb__cut_rank(slices, 1, ranks->columns, ranks->column, &first, &count);
+    const size_t own = piece(count * slice, at);
+    for (int i = 0; i < ranks->columns; i++) {
+        from[i] = (qb__comm_part){r->share.staged + (size_t)i * QB__SUM_PIECE, own};
+        qb__cut_rank(slices, 1, ranks->columns, i, &first, &count);
+        to[i] = (qb__comm_part){slab + first * slice + at, piece(count * slice, at)};
+    }
+    from[ranks->column] = (qb__comm_part){to[ranks->column].data, 0};
+    to[ranks->column].bytes = 0; /* it is there */
+}
+
+/* All of the first column's run up to here has been sent: it is the longest. */
+static void add_piece(const qb__reconstruction *r, size_t bytes, char *sum) {
+    const qb__comm_part *from = r->share.parts;
+    for (int i = 1; i < r->share.ranks->columns; i++) add(from[0].data, from[i].data, bytes / sizeof(float));
+    if (bytes > 0 && from[0].data != sum) memcpy(sum, from[0].data, bytes);
+}
+
 static qb_status reduce(void *self, size_t slab, size_t task, int worker, const void *in, void *out) {
-    (void)task, (void)worker;
+    (void)task, (void)worker, (void)in;
     const qb__reconstruction *r = self;
     const qb__comm_grid *ranks = r->share.ranks;
     const size_t slices = r->pick.edge[slab + 1] - r->pick.edge[slab], slice = pixels(r) * sizeof(float);
     const size_t own = (r->pick.end[slab] - r->pick.begin[slab]) * slice;
-    qb__comm_part *from = r->share.parts, *to = r->share.parts + ranks->columns;
-    for (int i = 0; i < ranks->columns; i++) {
-        size_t first, count;
-        qb__cut_rank(slices, 1, ranks->columns, i, &first, &count);
-        to[i] = (qb__comm_part){(char *)in + first * slice, count * slice};
-        from[i] = (qb__comm_part){(char *)out + (size_t)i * own, own};
-    }
-    const qb_status status = qb__comm_exchange(ranks->in_row, QB_OK, to, from);
-    for (int i = 1; status == QB_OK && i < ranks->columns; i++) add(out, from[i].data, own / sizeof(float));
+    const size_t longest = qb__ceil_div(slices, (size_t)ranks->columns) * slice;
+    const qb__comm_part *from = r->share.parts, *to = r->share.parts + ranks->columns;
+    qb_status status = QB_OK;
+    size_t at = 0;
+    do {
+        parts_of(r, slices, out, at);
+        status = at == 0 ? qb__comm_exchange(ranks->in_row, QB_OK, to, from) : qb__comm_go_on(ranks->in_row, to, from);
+        if (status == QB_OK) add_piece(r, piece(own, at), (char *)out + at);
+        at += QB__SUM_PIECE;
+    } while (status == QB_OK && at < longest);
     return status;
 }
 
@@ -48,7 +79,7 @@ static qb_status leave(void *self, qb_status status) {
     return qb__agree(((qb__reconstruction *)self)->share.ranks->in_row, status);
 }
 
-int qb__ranks_stages(qb__reconstruction *r, const qb__cut *cut, size_t chunks, qb__stage *stages) {
+int qb__ranks_stages(qb__reconstruction *r, const qb__cut *cut, qb__stage *stages) {
     if (!r->share.ranks || r->share.ranks->columns < 2) return 0;
     const size_t columns = (size_t)r->share.ranks->columns, run = qb__ceil_div(cut->slices, columns);
     const double bytes = (double)cut->slices * (double)pixels(r) * sizeof(float);
@@ -65,8 +96,7 @@ int qb__ranks_stages(qb__reconstruction *r, const qb__cut *cut, size_t chunks, q
     stages[0] = (qb__stage){.name = "reduce",
                             .self = r,
                             .blocking = true,
-                            .slots = chunks > 1 ? cut->slots : 1,
-                            .slot_bytes = columns * run * pixels(r) * sizeof(float),
+                            .in_place = true,
                             .forecast = fmax(bytes, 1) / 1e9,
                             .run = reduce,
                             .leave = leave};

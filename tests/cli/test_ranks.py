@@ -170,6 +170,21 @@ def test_a_grid(tmp_path, n, grid):
     assert mine["run"]["report"]["preparation"] == others["run"]["report"]["preparation"]
 
 
+def test_sums_of_long_runs(tmp_path):
+    """What a column sums is sent and added a piece at a time, in the slab's own place: several slabs of several such pieces,
+    and runs that are not equally long."""
+    scan, alone, out = tmp_path / "cone.h5", tmp_path / "alone.h5", tmp_path / "out.h5"
+    qb("simulate", "ball", "-o", scan, "--geometry", "cone", "--views", 24, "--detector", "48,48", "--sod", 400, "--sdd", 700,
+       "--pixel-size", 0.8, "--quiet")
+    how = ["fdk", scan, "--sod", 400, "--sdd", 700, "--size", "96,96,310", "--voxel", 0.1, "--quiet", "--kernel", "bp_cone_circular.scalar"]
+    qb(*how, "-o", alone)
+    report = json.loads(ranks(3, *how, "-o", out, "--grid", "1x3", "--threads", 1, "--json").stdout)
+    plan = provenance(out)["plan"]
+    assert report["grid"] == [1, 3] and plan["chunks"] > 1 and plan["slices_per_chunk"] // 3 * 96 ** 2 * 4 > 2 ** 20
+    one, all_of = numbers(alone).astype(float), numbers(out)
+    assert 0 < np.linalg.norm(one - all_of) < 1e-6 * np.linalg.norm(one)
+
+
 @pytest.mark.parametrize("n,verb,grid,passes", few((4, "fdk", "2x2", "--rings sort --air 0:3,2:30"), others=[
     (3, "fdk", "3x1", "--air 0:3,2:30"), (2, "fdk", "1x2", "--rings wavelet"), (3, "fbp", None, "--rings sort --tilt 1.5 --center 19"),
     (2, "sirt", None, "--rings sort --air 0:3,2:30 --iterations 1")]))

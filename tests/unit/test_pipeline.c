@@ -60,6 +60,12 @@ static qb_status keep(void *context, size_t chunk, size_t task, int worker, cons
     return maybe_fail(context, 2, chunk);
 }
 
+static qb_status same(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
+    (void)worker, (void)task;
+    assert_ptr_equal(in, out);
+    return maybe_fail(context, 1, chunk);
+}
+
 static qb__pipeline_report report;
 
 static qb_status run_stages(const qb__stage *stages, int count, size_t chunks, qb__pool *pool,
@@ -95,6 +101,28 @@ static void everything_arrives(void **state) {
                 assert_ok(run(&j, slots, threads, NULL));
                 assert_int_equal(j.written, CHUNKS);
             }
+        }
+    }
+}
+
+/* Stages that change a slot where it is: whoever made it waits until the last of them has done, and who comes behind. */
+static void slots_are_changed_in_place(void **state) {
+    (void)state;
+    for (size_t slots = 1; slots <= 3; slots++) {
+        for (int blocking = 0; blocking < 4; blocking++) {
+            job j = {.fail_stage = -1};
+            qb__stage stages[] = {
+                {.name = "make", .self = &j, .slots = slots, .slot_bytes = 512, .tasks = tasks, .run = make},
+                {.name = "twice", .self = &j, .in_place = true, .blocking = blocking & 1, .tasks = tasks, .run = twice},
+                {.name = "same", .self = &j, .in_place = true, .blocking = blocking & 2, .run = same},
+                {.name = "keep", .self = &j, .blocking = true, .run = keep},
+            };
+            qb__pool *pool;
+            assert_int_equal(qb__pipeline_bytes(stages, 4, CHUNKS), slots * 512);
+            assert_ok(qb__pool_create(2, &pool));
+            assert_ok(run_stages(stages, 4, CHUNKS, pool, NULL));
+            qb__pool_destroy(pool);
+            assert_int_equal(j.written, CHUNKS);
         }
     }
 }
@@ -564,6 +592,12 @@ static void pace_of_stages(void **state) {
     assert_true(fabs(qb__pace_left(gathering, 2, 1) - (4 + 4 + 4 + 4)) < 1e-9); /* one buffer: no overlap */
     gathering[0].slots = 2;
     assert_true(fabs(qb__pace_left(gathering, 2, 1) - (4 + 4 + 4)) < 1e-9);
+    qb__pace changing[] = {{.blocking = true, .chunks = 10, .slots = 1, .seconds = 1},
+                           {.blocking = true, .chunks = 10, .in_place = true, .seconds = 1},
+                           {.blocking = true, .chunks = 10, .seconds = 1}};
+    assert_true(fabs(qb__pace_left(changing, 3, 1) - 30) < 1e-9); /* one buffer for all three */
+    changing[0].slots = 3;
+    assert_true(fabs(qb__pace_left(changing, 3, 1) - 12) < 1e-9);
     for (int i = 0; i < 2; i++) gathering[i].chunks *= 100000;
     assert_true(fabs(qb__pace_left(gathering, 2, 1) / 800000 - 1) < 1e-3);
 }
@@ -571,6 +605,7 @@ static void pace_of_stages(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_arrives),
+        cmocka_unit_test(slots_are_changed_in_place),
         cmocka_unit_test(first_failure_comes_back),
         cmocka_unit_test(cancelling_stops),
         cmocka_unit_test(cancelled_before_it_begins),

@@ -23,13 +23,14 @@ typedef enum qb_library {
     QB_LIBRARY_CUDA,  /* libcuda.so.1, the driver */
     QB_LIBRARY_NVRTC, /* libnvrtc.so.* */
     QB_LIBRARY_CUFFT, /* libcufft.so.* */
-    QB_LIBRARY_OPENCL /* libOpenCL.so.1 */
+    QB_LIBRARY_OPENCL, /* libOpenCL.so.1 */
+    QB_LIBRARY_NCCL   /* libnccl.so.2 */
 } qb_library;
 
 /* Where one of them is: its file, or the folder that it is in, and nowhere else; "" = do without it;
  * NULL = the usual places again. For the whole process, and before anything looks for devices:
  * QB_BAD_ARGUMENT afterwards. The user's environment (QB_LIBCUDA, QB_LIBNVRTC, QB_LIBCUFFT,
- * QB_LIBOPENCL) goes before it. Thread-safe. */
+ * QB_LIBOPENCL, QB_LIBNCCL) goes before it. Thread-safe. */
 QB_API qb_status qb_library_path_set(qb_library library, const char *path);
 
 /* Find the best parameters of the device kernels by measuring them, and how fast the CPU's are of a cone beam. */

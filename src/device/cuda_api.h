@@ -77,6 +77,7 @@ enum {
     X(device_name, "cuDeviceGetName", (char *, int, int))                                          \
     X(device_attribute, "cuDeviceGetAttribute", (int *, int, int))                                 \
     X(device_memory, "cuDeviceTotalMem_v2", (size_t *, int))                                       \
+    X(device_identity, "?cuDeviceGetUuid", (void *, int))                                          \
     X(context_retain, "cuDevicePrimaryCtxRetain", (void **, int))                                  \
     X(context_release, "cuDevicePrimaryCtxRelease_v2", (int))                                      \
     X(context_push, "cuCtxPushCurrent_v2", (void *))                                               \

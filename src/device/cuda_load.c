@@ -110,6 +110,7 @@ static void describe(qb__device *device, int index) {
     info->multiprocessors = (unsigned)attribute(id, MULTIPROCESSORS);
     if (qb__cuda.device_memory(&info->memory_bytes, id)) info->memory_bytes = 0;
     info->free_bytes = info->memory_bytes;
+    if (qb__cuda.device_identity && qb__cuda.device_identity(info->identity, id)) memset(info->identity, 0, sizeof info->identity);
     info->local_bytes = (size_t)(shared ? shared : attribute(id, SHARED));
     info->l2_bytes = (size_t)attribute(id, L2);
     info->group_size = (size_t)attribute(id, GROUP_SIZE);

@@ -36,6 +36,7 @@ typedef struct qb__device_info {
     size_t group_size; /* most work items of a group */
     size_t image_width, image_height, image_layers;
     double clock_hz; /* of the multiprocessors */
+    unsigned char identity[16]; /* CUDA: which chip of all it is; zeros: not known */
 } qb__device_info;
 
 typedef struct qb__device qb__device;   /* an open device */

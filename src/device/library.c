@@ -20,7 +20,8 @@ static struct {
 } places[] = {{.override = "QB_LIBCUDA"},
               {.override = "QB_LIBNVRTC"},
               {.override = "QB_LIBCUFFT"},
-              {.override = "QB_LIBOPENCL"}};
+              {.override = "QB_LIBOPENCL"},
+              {.override = "QB_LIBNCCL"}};
 enum { PLACES = sizeof places / sizeof *places };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

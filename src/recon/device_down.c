@@ -13,11 +13,6 @@ qb__down qb__down_of(const qb_output_options *output, const qb__mask *mask, bool
                       .mask = mask};
 }
 
-void qb__down_floats(qb__down *down) {
-    down->converts = false;
-    down->dtype = QB_F32;
-}
-
 size_t qb__down_host(const qb__down *down, size_t slices) {
     return slices * down->pixels * qb_dtype_size(down->dtype);
 }

@@ -17,8 +17,6 @@ typedef struct qb__down {
 
 /* `alike`: the mask is the same of all slices. Observers of images want floats. */
 qb__down qb__down_of(const qb_output_options *output, const qb__mask *mask, bool alike);
-/* As floats, for what is done to them on the host. */
-void qb__down_floats(qb__down *down);
 /* Bytes that `slices` take on the host; that converting them takes on a device, and on the host while it
  * is opened. */
 size_t qb__down_host(const qb__down *down, size_t slices);

@@ -46,6 +46,7 @@ typedef struct qb__offer {
     bool named;          /* the user named it, or what only it does: no other may take over */
     bool timed;          /* of the cuts that fit, take the fastest and not the first */
     bool converts;       /* what it hands on is as the file will have it, clamped values counted */
+    bool sums;           /* columns of ranks are summed by it: it hands on this rank's part of each slab */
     qb__cut_space space; /* how the job may be cut; callbacks and cap.host are the frame's */
 } qb__offer;
 
@@ -81,6 +82,8 @@ typedef struct qb__engine {
     qb__pool *(*pool)(void *state);
     /* Take what this cut needs. QB_NO_MEMORY: a smaller one is tried, after close(). */
     qb_status (*open)(void *state, const qb__cut *cut, const qb__running *run);
+    /* Once all ranks of a grid have opened: what takes all of them; may be NULL. A failure is the same on all. */
+    qb_status (*join)(void *state);
     /* After the last chunk: what was mended into *counts, what is worth knowing into the report. After
      * a failure, too, if it was opened: `report` is NULL then. May be NULL. */
     qb_status (*finish)(void *state, cJSON *report, qb__prep_counts *counts);

@@ -48,7 +48,7 @@ int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *
     stages[n - 1].maker = source;
     n += more;
     if (!(stages[0].forecast > 0)) stages[0].forecast = read_seconds(r, cut) / (double)qb__candidate_chunks(c, cut);
-    more = qb__ranks_stages(r, cut, stages + n);
+    more = c->offer.sums ? 0 : qb__ranks_stages(r, cut, stages + n);
     if (more && stages[n].in_place && chunks > 1) stages[n - 1].slots++; /* one is summed and another written meanwhile */
     n += more;
     return n + qb__volume_stages(&r->volume, c->offer.converts, images, last, chunks > 1 ? cut->slots : 1,

@@ -114,6 +114,7 @@ qb_status qb__engines_open(qb__reconstruction *r, const qb_env *env) {
         }
         status = open_cut(r);
     }
+    if (status == QB_OK && r->share.ranks && qb__chosen(r)->engine->join) status = qb__chosen(r)->engine->join(qb__chosen(r)->offer.state);
     if (status == QB_OK && changed) status = qb__reconstruction_describe(r);
     return status;
 }

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """One job by several processes, each with a device of its own: what one process makes on one device."""
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from qbtest import NO_RANKS, Shim, few, opencl, qb  # noqa: F401 (opencl is a fixture)
+from qbtest import NO_RANKS, QB, Shim, few, opencl, qb  # noqa: F401 (opencl is a fixture)
 from test_ranks import numbers, only, provenance, ranks, said
 
 pytestmark = pytest.mark.skipif(bool(NO_RANKS), reason=str(NO_RANKS))
@@ -65,6 +66,30 @@ def test_a_cone_beam(opencl, cone, tmp_path, kernel, grid):
             assert np.abs(got - want).max() <= 1 and (got != want).mean() < 0.01
         else:
             assert 0 < np.linalg.norm(got - want) < 1e-6 * np.linalg.norm(want)
+
+
+def test_who_carries_sums(cone, tmp_path):
+    """From device to device where each rank has one, else through the hosts, and it is said; on a CUDA driver and an NCCL that are
+    only played (what is summed is device.sums' to say), also where a rank's NCCL fails: none of them waits for it."""
+    played = Path(QB).resolve().parent / "tests" / "device"
+    if not (played / "libmock_nccl.so").exists():
+        pytest.skip("there is no played CUDA driver")
+    driver, carrier = str(played / "libmock_cuda.so"), str(played / "libmock_nccl.so")
+    env = {"QB_LIBCUDA": driver, "QB_LIBNVRTC": driver, "QB_LIBCUFFT": "", "QB_LIBOPENCL": "", "QB_CACHE_DIR": "", "MOCK_CUDA_FREE": "1000000000",
+           "TMPDIR": str(tmp_path)}
+    how = ["fdk", *cone, "--device", "cuda", "--grid", "1x2", "--threads", 1, "--json"]
+    def told(devices, library, **more):
+        done = ranks(2, *how, "-o", tmp_path / "out.h5", env={**env, "MOCK_CUDA_DEVICES": devices, "QB_LIBNCCL": library, **more})
+        report = json.loads(done.stdout)
+        assert "reduce" in [term["name"] for term in report["terms"]]
+        return [share["sums_by"] for share in [report, *report["other_ranks"]]]
+    assert told("2", carrier) == ["NCCL 2.27.3"] * 2
+    assert told("2", "") == ["the hosts' memory: left out by QB_LIBNCCL=\"\""] * 2
+    assert all("two have the same one" in words for words in told("1", carrier))
+    assert all("NCCL cannot connect the devices" in words for words in told("2", carrier, MOCK_NCCL_FAIL="init:1"))
+    done = ranks(2, *how, "-o", tmp_path / "none.h5", code=1, env={**env, "MOCK_CUDA_DEVICES": "2", "QB_LIBNCCL": carrier, "MOCK_NCCL_FAIL": "send:1"})
+    assert any("rank 1 of 2" in line and "NCCL cannot send what is to be summed" in line for line in said(done))
+    assert not (tmp_path / "none.h5").exists()
 
 
 @pytest.fixture(scope="module")

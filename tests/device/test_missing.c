@@ -114,7 +114,7 @@ static const char *paths_by_call(mock_cuda_state *mock) {
     unsetenv("QB_LIBCUDA");
     EXPECT(qb_library_path_set(QB_LIBRARY_CUDA, "/nowhere/libcuda.so.1") == QB_OK);
     EXPECT(qb_library_path_set(QB_LIBRARY_CUDA, mock_cuda_path()) == QB_OK);
-    EXPECT(qb_library_path_set((qb_library)4, "/tmp") == QB_BAD_ARGUMENT);
+    EXPECT(qb_library_path_set((qb_library)(QB_LIBRARY_NCCL + 1), "/tmp") == QB_BAD_ARGUMENT);
     EXPECT(cuda_devices() == 1);
     EXPECT(qb_library_path_set(QB_LIBRARY_CUDA, NULL) == QB_BAD_ARGUMENT);
     EXPECT_SAYS(qb_detail(), "too late");

@@ -142,11 +142,11 @@ static void close_rank(qb__comm *comm, int warnings) {
 
 static const qb__comm_calls calls = {gather, bcast, send_to, receive, exchange, split, warn, warned, close_rank};
 
-typedef qb_status work(qb__comm *comm, void *context);
+typedef qb_status rank_work(qb__comm *comm, void *context);
 
 typedef struct rank {
     pthread_t thread;
-    work *work;
+    rank_work *work;
     void *context;
     qb__comm *comm;
     qb_status status;
@@ -163,7 +163,7 @@ static void *run_rank(void *own) {
 }
 
 /* All must come back with the same; returns that, the words in `words`. Who waits for ever is ended by an alarm. */
-static qb_status together(int count, work *work, void *context, char words[1024]) {
+static qb_status together(int count, rank_work *work, void *context, char words[1024]) {
     rank all[MOST];
     memset(&world.warnings, 0, sizeof world.warnings);
     memset(&has_warned, 0, sizeof has_warned);

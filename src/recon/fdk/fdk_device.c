@@ -93,16 +93,38 @@ static qb_status backproject_run(void *self, size_t chunk, size_t task, int work
     return finish(gpu->compute, backproject(gpu, &p, in, out));
 }
 
+/* What is the sum of all columns of ranks lies at the slab's front. */
+static qb_status reduce_run(void *self, size_t slab, size_t task, int worker, const void *in, void *out) {
+    (void)task, (void)worker, (void)in;
+    const qb__fdk_gpu *gpu = self;
+    const qb__fdk_window *w = &gpu->fdk->window[slab];
+    const size_t *n = gpu->fdk->grid.n;
+    return qb__device_sum_run(gpu->sum, out, w->z1 - w->z0, n[0] * n[1]);
+}
+
+static qb_status reduce_leave(void *self, qb_status status) {
+    return qb__device_sum_leave(((const qb__fdk_gpu *)self)->sum, status);
+}
+
+/* A rank's own part of what it has summed. */
+static size_t slices_down(const qb__fdk_gpu *gpu, const qb__fdk_window *w) {
+    const qb__comm_grid *ranks = gpu->run->ranks;
+    size_t first, count = w->z1 - w->z0;
+    if (gpu->sum) qb__cut_rank(w->z1 - w->z0, 1, ranks->columns, ranks->column, &first, &count);
+    return count;
+}
+
 static qb_status download_run(void *self, size_t slab, size_t task, int worker, const void *in,
                               void *out) {
     (void)task, (void)worker;
     const qb__fdk_gpu *gpu = self;
     const qb__fdk_window *w = &gpu->fdk->window[slab];
     if (w->z0 == w->z1) return QB_OK;
+    const size_t slices = slices_down(gpu, w);
     if (gpu->arrays.to)
         return finish(gpu->out,
                       qb__device_arrays_put(&gpu->arrays, gpu->out, in, w->z0, w->z1 - w->z0, gpu->fdk->grid.n));
-    return finish(gpu->out, qb__down_run(&gpu->way_down, gpu->convert, gpu->out, in, w->z1 - w->z0, out));
+    return slices ? finish(gpu->out, qb__down_run(&gpu->way_down, gpu->convert, gpu->out, in, slices, out)) : QB_OK;
 }
 
 /* ---- slots ---- */
@@ -181,14 +203,23 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
                             .gather = cut->blocks,
                             .maker = on_device(gpu, &gpu->slabs, slab),
                             .run = backproject_run};
-    stages[3] = (qb__stage){.name = "download",
-                            .self = gpu,
-                            .blocking = true,
-                            .slots = qb__fdk_gpu_slabs(cut),
-                            .slot_bytes = gpu->arrays.to ? 1 : qb__down_host(&gpu->way_down, qb__larger(cut->slices, 1)),
-                            .maker = gpu->arrays.to ? qb__token_slots : page_locked(gpu, &gpu->down),
-                            .run = download_run};
-    return 4;
+    int n = 3;
+    if (qb__fdk_gpu_columns(cut) > 1)
+        stages[n++] = (qb__stage){.name = "reduce",
+                                  .self = gpu,
+                                  .blocking = true,
+                                  .in_place = true,
+                                  .forecast = (double)slab / 4e9,
+                                  .run = reduce_run,
+                                  .leave = reduce_leave};
+    stages[n++] = (qb__stage){.name = "download",
+                              .self = gpu,
+                              .blocking = true,
+                              .slots = qb__fdk_gpu_slabs(cut),
+                              .slot_bytes = gpu->arrays.to ? 1 : qb__down_host(&gpu->way_down, qb__fdk_gpu_down(cut)),
+                              .maker = gpu->arrays.to ? qb__token_slots : page_locked(gpu, &gpu->down),
+                              .run = download_run};
+    return n;
 }
 
 /* ---- life ---- */
@@ -214,17 +245,32 @@ static qb_status open_device(void *state, const qb__cut *cut, const qb__running 
     QB__TRY(qb__queue_create(gpu->pick.device, &gpu->out));
     QB__TRY(variant->plan(gpu->pick.device, problem, most, values, &gpu->plan));
     QB__TRY(qb__memory_create(gpu->pick.device, variant->packed_bytes(problem, most, values), &gpu->packed));
-    QB__TRY(qb__down_open(&gpu->way_down, gpu->pick.device, gpu->out, run->volume, cut->slices, &gpu->convert));
+    QB__TRY(qb__down_open(&gpu->way_down, gpu->pick.device, gpu->out, run->volume, qb__fdk_gpu_down(cut), &gpu->convert));
+    if (qb__fdk_gpu_columns(cut) > 1)
+        QB__TRY(qb__device_sum_open(gpu->pick.device, run->ranks, qb__fdk_gpu_slab(gpu, cut), &gpu->sum));
     QB__TRY(qb__device_arrays_attach(&gpu->arrays, qb__fdk_gpu_has(gpu), gpu->pick.device, gpu->up, gpu->out, run));
     qb__fdk_leave_reading(gpu->reading, gpu->arrays.from != NULL);
 out:
     return status;
 }
 
+static qb_status join_device(void *state) {
+    qb__fdk_gpu *gpu = state;
+    return gpu->sum ? qb__device_sum_begin(gpu->sum) : QB_OK;
+}
+
+static void tell_sums(const qb__fdk_gpu *gpu, cJSON *report) {
+    char words[256];
+    if (!gpu->sum || !report) return;
+    qb__device_sum_tell(gpu->sum, words);
+    cJSON_AddStringToObject(report, "sums_by", words);
+}
+
 static qb_status finish_device(void *state, cJSON *report, qb__prep_counts *counts) {
     qb__fdk_gpu *gpu = state;
     qb_status status = report ? qb__down_count(gpu->convert, gpu->out, gpu->run->volume) : QB_OK;
     if (report && status == QB_OK && gpu->on_device) status = qb__fdk_gpu_filter_count(gpu, counts);
+    tell_sums(gpu, report);
     qb__device_pick_done(&gpu->pick, status == QB_OK ? report : NULL);
     return status;
 }
@@ -239,12 +285,14 @@ static void close_device(void *state) {
     qb__bp_cone_on_device(gpu->pick.choice.variant)->destroy(gpu->plan);
     qb__memory_destroy(gpu->packed);
     qb__convert_destroy(gpu->convert);
+    qb__device_sum_close(gpu->sum);
     qb__fdk_filter_close(&gpu->filter);
     qb__fdk_gpu_filter_close(gpu);
     gpu->up = gpu->compute = gpu->out = NULL;
     gpu->plan = NULL;
     gpu->packed = NULL;
     gpu->convert = NULL;
+    gpu->sum = NULL;
 }
 
 static void destroy(void *state) {
@@ -272,6 +320,7 @@ const qb__engine qb__fdk_device = {
     .tell = qb__fdk_gpu_tell,
     .stages = stages,
     .open = open_device,
+    .join = join_device,
     .finish = finish_device,
     .close = close_device,
     .describe = qb__fdk_gpu_describe,

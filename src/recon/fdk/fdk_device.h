@@ -2,11 +2,13 @@
 #ifndef QB_RECON_FDK_FDK_DEVICE_H
 #define QB_RECON_FDK_FDK_DEVICE_H
 
+#include "base/memory.h"
 #include "kernels/bp_cone/bp_cone_device.h"
 #include "kernels/filter/filter_device.h"
 #include "planner/device_pick.h"
 #include "recon/device_arrays.h"
 #include "recon/device_down.h"
+#include "recon/device_sum.h"
 #include "recon/fdk/fdk_filter.h"
 #include "recon/locked_ring.h"
 
@@ -45,6 +47,7 @@ struct qb__fdk_gpu {
     qb__bp_cone_plan *plan;
     qb__memory *packed;
     qb__convert *convert; /* of slices on their way down; NULL: they come as floats */
+    qb__device_sum *sum;  /* over columns of ranks; NULL: there is one */
 };
 
 /* The largest block and window of a cut; bytes of such a block's rows, filtered and raw, and of a slab. */
@@ -52,6 +55,11 @@ qb__bp_cone_most qb__fdk_gpu_most(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_block(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_raw(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_slab(const qb__fdk_gpu *gpu, const qb__cut *cut);
+/* Columns of ranks, which sum their slabs; the most slices of a slab that come down. */
+static inline int qb__fdk_gpu_columns(const qb__cut *cut) { return cut->grid ? cut->grid->columns : 1; }
+static inline size_t qb__fdk_gpu_down(const qb__cut *cut) {
+    return qb__larger(qb__ceil_div(cut->slices, (size_t)qb__fdk_gpu_columns(cut)), 1);
+}
 static inline unsigned qb__fdk_gpu_slabs(const qb__cut *cut) { return cut->slabs > 1 ? cut->slots : 1; }
 
 /* ---- projections in the device's memory (fdk_device_arrays.c) ---- */

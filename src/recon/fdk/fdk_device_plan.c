@@ -52,7 +52,8 @@ static size_t device_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
            qb__fdk_gpu_slabs(cut) * qb__fdk_gpu_slab(gpu, cut) +
            variant_of(gpu)->packed_bytes(p, most, gpu->pick.choice.values) +
            variant_of(gpu)->plan_bytes(gpu->pick.device, p, most, gpu->pick.choice.values) +
-           qb__down_device(&gpu->way_down, cut->slices);
+           qb__down_device(&gpu->way_down, qb__fdk_gpu_down(cut)) +
+           (qb__fdk_gpu_columns(cut) > 1 ? qb__device_sum_bytes(qb__fdk_gpu_columns(cut), qb__fdk_gpu_slab(gpu, cut)) : 0);
 }
 
 qb__room qb__fdk_gpu_memory(void *state, const qb__cut *cut) {
@@ -60,6 +61,7 @@ qb__room qb__fdk_gpu_memory(void *state, const qb__cut *cut) {
     const size_t filter = gpu->beside ? qb__fdk_filter_bytes(gpu->fdk) : qb__fdk_gpu_filter_tables(gpu->fdk);
     qb__room room = {.host = filter + qb__down_open_bytes(&gpu->way_down),
                      .device = device_bytes(gpu, cut)};
+    if (qb__fdk_gpu_columns(cut) > 1) room.host += qb__device_sum_host(qb__fdk_gpu_columns(cut), qb__fdk_gpu_slab(gpu, cut));
     room.host += qb__device_pick_host_bytes(&gpu->pick, room.device);
     return room;
 }
@@ -125,13 +127,13 @@ double qb__fdk_gpu_seconds(void *state, const qb__cut *cut) {
     const qb__fdk_gpu *gpu = state;
     const qb__fdk *fdk = gpu->fdk;
     const double up = qb__fdk_gpu_has(gpu) ? 0 : bytes_up(gpu, cut) / gpu->pick.costs.up;
-    const double down = (double)qb__down_host(&gpu->way_down, cut->count) / gpu->pick.costs.down;
+    const double down = (double)qb__down_host(&gpu->way_down, cut->count) / qb__fdk_gpu_columns(cut) / gpu->pick.costs.down;
     const double filter = filtering(gpu, cut);
     const double read = qb__fdk_read_seconds(fdk, gpu->raw_rows);
     const double write = qb__fdk_write_seconds(fdk, gpu->value_bytes);
     const double project = back_projection(gpu, cut), slabs = (double)cut->slabs;
     const double locked = (double)cut->slots * (double)block_up(gpu, cut) +
-                          (double)qb__fdk_gpu_slabs(cut) * (double)qb__down_host(&gpu->way_down, cut->slices);
+                          (double)qb__fdk_gpu_slabs(cut) * (double)qb__down_host(&gpu->way_down, qb__fdk_gpu_down(cut));
     /* Launching, waiting, handing over: a tenth of a millisecond a chunk. */
     const double extra = locked / gpu->pick.costs.lock + 1e-4 * slabs * (double)cut->blocks;
     if (cut->slots < 2) return extra + read + filter + up + project + down + write;
@@ -232,8 +234,8 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     gpu->threads = task->threads;
     gpu->value_bytes = qb__value_written(task->output);
     gpu->way_down = qb__down_of(task->output, &fdk->mask, !fdk->mask.along);
-    if (qb__comm_count(qb__comm_of(env)) > 1) qb__down_floats(&gpu->way_down); /* columns of ranks are summed */
     offer->converts = gpu->way_down.converts;
+    offer->sums = true;
     status = qb__device_pick_near(fdk->scan, env, &gpu->pick, &offer->named);
     if (!gpu->pick.device) {
         qb__free(gpu);

@@ -63,7 +63,13 @@ EXPORT int cuGetErrorString(int error, const char **text) {
 }
 EXPORT int cuDeviceGetCount(int *count) {
     CALL;
-    *count = M.devices;
+    const char *said = getenv("MOCK_CUDA_DEVICES"); /* for programs that do not know of the mock */
+    *count = said ? atoi(said) : M.devices;
+    return 0;
+}
+EXPORT int cuDeviceGetUuid(void *identity, int device) {
+    CALL;
+    memset(identity, device + 1, 16);
     return 0;
 }
 EXPORT int cuDeviceGet(int *device, int index) {
@@ -368,9 +374,16 @@ EXPORT int cuModuleUnload(void *module) {
     ADD(M.modules, -1);
     return 0;
 }
+/* The one kernel that is played: kernels/sum/sum_add.cl. */
+static char plays_sum;
+static void sum(void **arguments) {
+    float *to = *(float **)arguments[0] + *(uint64_t *)arguments[1];
+    const float *from = *(const float **)arguments[2] + *(uint64_t *)arguments[3];
+    for (uint64_t i = 0; i < *(uint64_t *)arguments[4]; i++) to[i] += from[i];
+}
 EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
     CALL_IN_CONTEXT;
-    *function = module;
+    *function = strcmp(name, "sum_add") == 0 ? &plays_sum : module;
     return strstr(name, "no_such") ? 500 : 0;
 }
 EXPORT int cuFuncGetAttribute(int *value, int which, void *function) {
@@ -398,11 +411,11 @@ EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *functi
 EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                           unsigned by, unsigned bz, unsigned shared, void *stream, void **arguments,
                           void **extra) {
-    (void)function;
     (void)stream;
     (void)extra;
     CALL_IN_CONTEXT;
     ADD(M.launches, 1);
+    if (function == &plays_sum) sum(arguments);
     M.grid[0] = gx;
     M.grid[1] = gy;
     M.grid[2] = gz;

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_KERNELS_SUM_SUM_DEVICE_H
+#define QB_KERNELS_SUM_SUM_DEVICE_H
+
+#include "device/device.h"
+
+/* Floats added to floats, as the CPU adds them: the same bits. */
+typedef struct qb__sum qb__sum;
+
+qb_status qb__sum_create(qb__device *device, qb__sum **sum);
+void qb__sum_destroy(qb__sum *sum); /* NULL-safe */
+/* `count` floats of `from`, from `from_at` on, to those of `to`; asynchronous. Runs of the same memory do not overlap. */
+qb_status qb__sum_add(const qb__sum *sum, qb__queue *queue, qb__memory *to, size_t to_at, const qb__memory *from,
+                      size_t from_at, size_t count);
+
+#endif

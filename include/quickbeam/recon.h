@@ -145,7 +145,7 @@ typedef enum qb_mbir_matrix {
     QB_MATRIX_FLOATS
 } qb_mbir_matrix;
 
-/* Model-based reconstruction of a parallel beam by iterative coordinate descent: weighted least
+/* Model-based reconstruction of a parallel or fan beam by iterative coordinate descent: weighted least
  * squares and a q-generalised Gaussian Markov random field (Thibault et al. 2007), as svmbir has it.
  * Zero, no numbers or NULL: the default named. */
 typedef struct qb_mbir_options {
@@ -183,6 +183,10 @@ typedef struct qb_mbir_options {
      * job; the result's array may be one of them. */
     const qb_tensor *prox_array, *start_array;
     int coarse;          /* levels of coarser voxels to begin with, each of twice the side; 0 = none. On the CPU */
+    /* A fan beam's: a cone's with a flat detector, of the scan's views, rows and columns, of whose rows the slices that are
+     * asked for stay in their planes; NULL = a parallel beam of the scan's own angles. On the CPU. The caller's; it outlives
+     * the job. */
+    const qb_geometry *geometry;
 } qb_mbir_options;
 QB_API extern const qb_param qb_mbir_params[];
 
@@ -207,7 +211,7 @@ QB_API qb_status qb_sirt_plan(qb_scan *scan, const qb_geometry *geometry, const 
 QB_API qb_status qb_cgls_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                               const qb_iterative_options *options, const qb_output_options *output,
                               const char *command, const qb_env *env, qb_job **job);
-/* Model-based reconstruction of a parallel beam. With a prior between slices the whole stack is held,
+/* Model-based reconstruction of a parallel beam or a fan (options->geometry). With a prior between slices the whole stack is held,
  * with line integrals, errors and weights: QB_BAD_ARGUMENT, with how much, when env allows less; slices on
  * their own pass in slabs. QB_BAD_INPUT for weights that are negative, no numbers or all zero. The
  * report tells equits, change and cost. */

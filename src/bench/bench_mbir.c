@@ -114,7 +114,7 @@ static qb_status make(const qb_bench_options *o, const qb_env *env, bench *b) {
     QB__TRY(qb__filter_create("hann", QB_PAD_EDGE, columns, 1, &b->filter));
     /* A bag of water with hundreds of holes, 25 cm wide. */
     QB__TRY(qb__phantom_create("foam", &b->grid, water * 256 / (double)columns, 1, &b->phantom));
-    QB__TRY(qb__system_matrix_create(&b->geometry, &b->grid, (const qb__icd_variant *)choice.variant, &b->matrix));
+    QB__TRY(qb__system_matrix_create(&b->geometry, &b->grid, 1, (const qb__icd_variant *)choice.variant, &b->matrix));
     QB__TRY(project(b));
     b->settings = (qb__icd_settings){.prior = {.p = 1.2, .q = 2, .t = 1, .nearest = 1 / 6.828, .diagonal = 0.7071 / 6.828},
                                      .weighting = QB__WEIGH_TRANSMISSION,
@@ -147,7 +147,7 @@ static qb_status time_matrix(bench *b, double *seconds) {
     const size_t nx = b->grid.n[0], ny = b->grid.n[1];
     size_t count = 0;
     qb_status status;
-    QB__TRY(qb__system_matrix_create(&b->geometry, &b->grid, b->matrix.variant, &kept));
+    QB__TRY(qb__system_matrix_create(&b->geometry, &b->grid, 1, b->matrix.variant, &kept));
     QB__TRY(qb__alloc(nx * ny, sizeof *pixels, &pixels));
     for (size_t i = 0; i < nx * ny; i++)
         pixels[count++] = (uint32_t)((i / nx + 1) * (nx + 2) + i % nx + 1);

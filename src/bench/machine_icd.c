@@ -45,7 +45,7 @@ static qb_status make(descending *d) {
     QB__TRY(qb__choose(&question, &choice));
     d->kernel = choice.variant->id;
     QB__TRY(qb_geometry_parallel(d->views, angles, d->slices, SIDE, 1, (SIDE - 1) / 2.0, &d->geometry));
-    QB__TRY(qb__system_matrix_create(&d->geometry, &grid, (const qb__icd_variant *)choice.variant, &d->matrix));
+    QB__TRY(qb__system_matrix_create(&d->geometry, &grid, 1, (const qb__icd_variant *)choice.variant, &d->matrix));
     QB__TRY(qb__filter_create("hann", QB_PAD_EDGE, SIDE, 1, &d->filter));
     QB__TRY(qb__alloc(d->views * d->slices * SIDE, sizeof *d->lines, &d->lines));
     for (size_t i = 0; i < d->views * d->slices * SIDE; i++) d->lines[i] = (float)(1 + little * sin((double)i));

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "geometry/matrix.h"
 #include "geometry/parallel.h"
 
 enum { SHAPES = 4, PADDING = 16 };
@@ -34,9 +35,79 @@ static void shape(qb__system_matrix *m) {
     m->shadows.taps = (size_t)ceil(widest + 1 - 1e-9);
 }
 
-qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *grid,
+/* ---- a fan's ---- */
+
+enum { ROUND = 64, AROUND = QB__ICD_SIDE };
+
+size_t qb__system_matrix_rays(const qb__system_matrix *m) { return m->shadows.wx ? 6 : 3; }
+
+/* Views behind the last see everything at column 0: their shadows have no width, and no area. */
+static qb_status place_fan(const qb_geometry *geometry, const qb_grid *grid, qb__system_matrix *m) {
+    const size_t stride = m->shadows.stride;
+    const qb_grid slice = {.n = {grid->n[0], grid->n[1], 1},
+                           .voxel = {grid->voxel[0], grid->voxel[1], grid->voxel[2]},
+                           .offset = {grid->offset[0], grid->offset[1], 0}};
+    m->shadows.wx = m->rays + 3 * stride;
+    m->shadows.wy = m->rays + 4 * stride;
+    m->shadows.w0 = m->rays + 5 * stride;
+    for (size_t v = 0; v < stride; v++) {
+        qb__matrix world, on_grid = {{{0}, {0}, {0, 0, 0, 1}}};
+        if (v < geometry->views) {
+            qb_status status = qb__matrix_of_view(geometry->beam, &geometry->view[v], &world);
+            if (status != QB_OK) return qb__fail_in(status, "view %zu", v);
+            qb__matrix_on_grid(&world, &slice, &on_grid);
+        }
+        for (size_t row = 0; row < 2; row++) {
+            double *to = m->rays + 3 * row * stride + v;
+            const double *from = on_grid.m[2 * row];
+            to[0] = from[0];
+            to[stride] = from[1];
+            to[2 * stride] = from[3];
+        }
+    }
+    m->shadows.area = (float)grid->voxel[0];
+    return QB_OK;
+}
+
+/* |dh/dx| + |dh/dy| is the larger the nearer to the source, on the way to it, so that it is largest at the rim; a little
+ * more for what lies between the places that are looked at. Infinite where the rim reaches to the source. */
+static double steepest_of(const qb__system_matrix *m, size_t v, double radius) {
+    const qb__footprints *s = &m->shadows;
+    const double x = ((double)m->nx - 1) / 2, y = ((double)m->ny - 1) / 2;
+    double most = 0;
+    if (!(s->wx[v] * x + s->wy[v] * y + s->w0[v] > radius * hypot(s->wx[v], s->wy[v]))) return INFINITY;
+    for (int i = 0; i < ROUND; i++) {
+        const double ix = x + radius * cos(2 * M_PI * i / ROUND), iy = y + radius * sin(2 * M_PI * i / ROUND);
+        const double w = s->wx[v] * ix + s->wy[v] * iy + s->w0[v], h = (s->ax[v] * ix + s->ay[v] * iy + s->h0[v]) / w;
+        most = fmax(most, (fabs(s->ax[v] - h * s->wx[v]) + fabs(s->ay[v] - h * s->wy[v])) / w);
+    }
+    return 1.01 * most;
+}
+
+/* SuperVoxels and their middles reach a little beyond the voxels that may change. */
+static qb_status shape_fan(const qb_geometry *geometry, const qb_grid *grid, double radius, qb__system_matrix *m) {
+    double widest = 0;
+    radius = fmin(radius, hypot((double)grid->n[0], (double)grid->n[1]) / 2);
+    qb_status status = place_fan(geometry, grid, m);
+    if (status != QB_OK) return status;
+    for (size_t v = 0; v < geometry->views; v++) {
+        const double steepest = steepest_of(m, v, radius + AROUND);
+        if (!isfinite(steepest))
+            return qb__fail(QB_BAD_INPUT, "view %zu: voxels up to %.4g mm from the middle come to within %d of the source: give a smaller --roi or --size",
+                            v, radius * grid->voxel[0], AROUND);
+        m->steepest = fmax(m->steepest, steepest);
+        widest = fmax(widest, steepest_of(m, v, radius));
+    }
+    m->shadows.taps = (size_t)ceil(widest + 1 - 1e-9);
+    return QB_OK;
+}
+
+/* ---- life ---- */
+
+qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *grid, double radius,
                                    const qb__icd_variant *variant, qb__system_matrix *matrix) {
     const size_t stride = qb__round_up(geometry->views, PADDING);
+    const bool fan = geometry->beam == QB_BEAM_CONE;
     *matrix = (qb__system_matrix){.variant = variant,
                                   .nx = grid->n[0],
                                   .ny = grid->n[1],
@@ -48,11 +119,12 @@ qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *g
     if (fabs(grid->voxel[0] - grid->voxel[1]) > 1e-9 * grid->voxel[0])
         return qb__fail(QB_UNSUPPORTED, "voxels of %g x %g mm: the system matrix needs square ones",
                         grid->voxel[0], grid->voxel[1]);
-    QB__TRY(qb__alloc(QB__MATRIX_RAYS * stride, sizeof(double), &matrix->rays));
-    QB__TRY(qb__alloc(SHAPES * stride, sizeof(float), &matrix->shapes));
+    QB__TRY(qb__alloc((fan ? 6 : 3) * stride, sizeof(double), &matrix->rays));
     matrix->shadows.ax = matrix->rays;
     matrix->shadows.ay = matrix->rays + stride;
     matrix->shadows.h0 = matrix->rays + 2 * stride;
+    if (fan) return shape_fan(geometry, grid, radius, matrix);
+    QB__TRY(qb__alloc(SHAPES * stride, sizeof(float), &matrix->shapes));
     QB__TRY(qb__parallel_rows(geometry, grid, matrix->rays, matrix->rays + stride,
                               matrix->rays + 2 * stride));
     /* One column over, a voxel's middle moves by hypot(ax, ay) columns. */

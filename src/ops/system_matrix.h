@@ -7,7 +7,7 @@
 #include "quickbeam/geometry.h"
 #include "quickbeam/recon.h"
 
-/* The system matrix of slices of a parallel beam, by columns: what a voxel adds to every ray. The same
+/* The system matrix of slices of a parallel beam or a fan, by columns: what a voxel adds to every ray. The same
  * for all slices. Computed where it is needed, or once and kept: as floats, or in 8 bits of the
  * column's largest entry (then an entry is exact to 1/510 of that). */
 typedef struct qb__system_matrix {
@@ -15,8 +15,9 @@ typedef struct qb__system_matrix {
     qb__footprints shadows;
     size_t nx, ny;
     qb_mbir_matrix kind;
-    double *rays;   /* ax, ay, h0 ... */
-    float *shapes;  /* half, flat, rise, bend of the views */
+    double *rays;   /* ax, ay, h0 and, of a fan, wx, wy, w0 */
+    float *shapes;  /* half, flat, rise, bend of the views; not of a fan */
+    double steepest; /* of a fan: columns that a voxel over and a voxel down are, at most, taken together */
     uint32_t *slot; /* [(ny + 2) (nx + 2)] where a pixel's column is kept */
     uint16_t *first; /* [slot][stride] */
     float *scale;    /* [slot] of the bytes */
@@ -27,11 +28,12 @@ typedef struct qb__system_matrix {
     char cache_told[400]; /* what is worth a warning about it; "" */
 } qb__system_matrix;
 
-enum { QB__MATRIX_RAYS = 3 }; /* rows of `rays` */
+size_t qb__system_matrix_rays(const qb__system_matrix *matrix); /* rows of `rays` */
 
-/* The shadows of the grid's pixels, which must be square; nothing is kept yet. QB_UNSUPPORTED for
- * what qb__parallel_rows refuses and for oblong pixels. Release with destroy, also on failure. */
-qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *grid,
+/* The shadows of the grid's pixels, which must be square, up to `radius` voxels from its middle; nothing is kept yet. A
+ * cone's geometry is that of a fan (geometry/fan_plane.h). QB_UNSUPPORTED for what qb__parallel_rows refuses and for oblong
+ * pixels, QB_BAD_INPUT for voxels that reach to a source. Release with destroy, also on failure. */
+qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *grid, double radius,
                                    const qb__icd_variant *variant, qb__system_matrix *matrix);
 /* Bytes that `pixels` columns take when they are kept. */
 size_t qb__system_matrix_bytes(const qb__system_matrix *matrix, qb_mbir_matrix kind, size_t pixels);

@@ -48,7 +48,7 @@ static bool make_geometry(trial *t, rng *r, bool slow) {
                                    &t->geometry) == QB_OK;
     size_t rows;
     const qb__icd_variant *cpu = qb__icd_variants(&rows) + rows - 1;
-    ok = ok && qb__system_matrix_create(&t->geometry, &t->grid, cpu, &t->matrix) == QB_OK;
+    ok = ok && qb__system_matrix_create(&t->geometry, &t->grid, 1, cpu, &t->matrix) == QB_OK;
     free(angles);
     return ok;
 }

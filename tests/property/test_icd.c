@@ -28,7 +28,7 @@ static scene make(const qb__icd_variant *variant, size_t slices, double voxel) {
     qb__random random = qb__random_stream(dice_seed, slices);
     for (int v = 0; v < VIEWS; v++) angles[v] = M_PI * v / VIEWS; /* 0: straight on */
     assert_int_equal(qb_geometry_parallel(VIEWS, angles, slices, COLUMNS, 1, 13.4, &s.geometry), QB_OK);
-    assert_int_equal(qb__system_matrix_create(&s.geometry, &s.grid, variant, &s.matrix), QB_OK);
+    assert_int_equal(qb__system_matrix_create(&s.geometry, &s.grid, 1, variant, &s.matrix), QB_OK);
     s.settings = (qb__icd_settings){.prior = {1.2, 2, 1, 0.2 * water, 0.15, 0.06, 0.08},
                                     .weighting = QB__WEIGH_GIVEN,
                                     .sigma_y = 0.05,

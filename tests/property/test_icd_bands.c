@@ -30,7 +30,7 @@ static scene make(const qb__icd_variant *variant, scene s, double voxel) {
     s.grid = (qb_grid){{s.nx, s.ny, s.slices}, {voxel, voxel, 1}, {0.3, -0.2, 0}};
     for (size_t v = 0; v < s.views; v++) angles[v] = M_PI * (double)v / (double)s.views; /* 0: straight on */
     assert_int_equal(qb_geometry_parallel(s.views, angles, s.slices, s.columns, 1, middle, &s.geometry), QB_OK);
-    assert_int_equal(qb__system_matrix_create(&s.geometry, &s.grid, variant, &s.matrix), QB_OK);
+    assert_int_equal(qb__system_matrix_create(&s.geometry, &s.grid, 1, variant, &s.matrix), QB_OK);
     free(angles);
     s.settings = (qb__icd_settings){.prior = {1.2, 2, 1, 0.2 * water, 0.15, 0.06, 0},
                                     .weighting = QB__WEIGH_GIVEN,

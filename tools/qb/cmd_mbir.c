@@ -1,15 +1,40 @@
 /* SPDX-License-Identifier: MIT */
+#include <string.h>
+
 #include "cli.h"
+
+/* Only a fan's rays follow from a geometry; a parallel beam's from the scan's angles, the axis from --center. */
+static qb_status make_geometry(cli *c, const qb_scan_info *info, qb_geometry *geometry) {
+    const qb_geometry_options *given = &c->options.geometry;
+    const qb_detector detector = {
+        .rows = info->rows, .columns = info->columns, .pixel_u = info->pixel_size, .pixel_v = info->pixel_size};
+    const bool parallel = given->geometry && strcmp(given->geometry, "parallel") == 0;
+    if (!parallel && (given->geometry || given->sod > 0 || given->sdd > 0))
+        return qb_scan_geometry(info, given, &detector, &c->env, geometry);
+    if (given->offset || given->radius > 0 || given->tilt.count || given->jitter.count)
+        return complain(QB_BAD_ARGUMENT, "--detector-offset, --detector-radius, --tilt and --jitter are of a fan beam: give -g FILE, or --sod and --sdd");
+    if (!parallel && info->beam == QB_BEAM_CONE && info->geometry_from)
+        return qb_scan_geometry(info, given, &detector, &c->env, geometry);
+    return QB_OK;
+}
 
 qb_status cmd_mbir(cli *c) {
     qb_scan *scan = NULL;
     qb_job *job = NULL;
+    qb_geometry geometry = {0};
+    const char *file = c->options.geometry.geometry;
+    if (file && strcmp(file, "parallel") != 0 && c->options.scan.angles)
+        return complain(QB_BAD_ARGUMENT, "--angles besides --geometry %s, which states them", file);
     qb_status status = open_scan(c, &scan);
     if (status != QB_OK) return status;
-    status = qb_mbir_plan(scan, &c->options.prep, &c->options.mbir, &c->options.output, c->command,
-                          &c->env, &job);
+    status = make_geometry(c, qb_scan_describe(scan), &geometry);
+    c->options.mbir.geometry = geometry.views ? &geometry : NULL;
+    if (status == QB_OK)
+        status = qb_mbir_plan(scan, &c->options.prep, &c->options.mbir, &c->options.output, c->command, &c->env, &job);
     if (status == QB_OK) status = finish_job(c, job);
     qb_job_destroy(job);
+    c->options.mbir.geometry = NULL;
+    qb_geometry_destroy(&geometry);
     qb_scan_close(scan);
     return status;
 }

@@ -33,7 +33,14 @@ typedef struct qb__footprints {
     const double *ax, *ay, *h0;          /* [stride] its middle is ax ix + ay iy + h0 columns */
     const float *half, *flat;            /* [stride] columns from the middle to where it ends, falls */
     const float *rise, *bend;            /* [stride] 1 / its longer side; 1 / (2 longer shorter) */
-    float area;                          /* of a pixel over a column's width, mm */
+    float area;                          /* of a pixel over a column's width, mm; of a fan: its side */
+    /* A fan beam, unless NULL: [stride] the middle is (ax ix + ay iy + h0) / (wx ix + wy iy + w0), and half to bend are NULL.
+     * Its shadow is that of a parallel beam whose rays run as that through the voxel's middle does and whose columns lie as
+     * far apart there: with a and b for what one voxel over and one down move it, a trapezoid a + b wide at the bottom and
+     * |a - b| at the top, as high as that ray is long in the voxel, side * hypot(a, b) / max(a, b). These are separable
+     * footprints (Long, Fessler, Balter, IEEE Trans. Med. Imaging 29 (2010) 1839) to the first order of a voxel's side over
+     * its distance from the source; a tenth of that share of the largest entry is what entries are off by, at most. */
+    const double *wx, *wy, *w0;
 } qb__footprints;
 
 /* A voxel's column of A: tap[k * stride + view] belongs to detector column first[view] + k - taps,
@@ -91,8 +98,8 @@ enum { QB__ICD_SIDE = 16 };
 typedef struct qb__icd_bands {
     const qb__footprints *shadows;
     size_t width, taps;       /* columns of a view of the buffer; entries of a voxel and view, a multiple of 4 */
-    const float *ax, *ay;     /* [stride] columns that one voxel over, one row down are */
-    const float *rise, *bend; /* [stride] the shadows', times their area */
+    const float *ax, *ay;     /* [stride] columns that one voxel over, one row down are; not of a fan */
+    const float *rise, *bend; /* [stride] the shadows', times their area; not of a fan */
 } qb__icd_bands;
 
 /* A SuperVoxel's: view v's columns lie around column middle[v] of the detector, at[v] columns before the middle of
@@ -100,6 +107,8 @@ typedef struct qb__icd_bands {
 typedef struct qb__icd_band {
     double x, y;         /* its middle, in voxels */
     const float *at;     /* [stride] */
+    /* Of a fan, else NULL: [stride] dx over and dy down of the middle is (at + ax dx + ay dy) / (1 + wx dx + wy dy). */
+    const float *ax, *ay, *wx, *wy;
     float *error;        /* w (y - A x); of back(): lines; of subtract(): gets - A x */
     const float *weight; /* w */
 } qb__icd_band;

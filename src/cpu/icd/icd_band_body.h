@@ -45,21 +45,39 @@ LANES_INLINE lanes band_share(lanes t, lanes half, lanes flat, lanes rise, lanes
     return (lanes)((bits)part | ((bits)t & (bits)lanes_all(-0.0f)));
 }
 
-/* A block of a voxel's column, dx and dy from the middle of its SuperVoxel. */
-LANES_INLINE void band_shadows(const qb__icd_bands *b, const qb__icd_band *band, const int taps, size_t view, float dx,
-                               float dy, const band_column *column) {
+/* Shadows of a block, rise and bend times their area; their middle, from that of the SuperVoxel. */
+LANES_INLINE shape band_shape(const qb__icd_bands *b, const qb__icd_band *band, size_t view, float dx, float dy, lanes *middle) {
     const qb__footprints *s = b->shadows;
+    *middle = lanes_at(band->at + view) + (lanes_at(b->ax + view) * dx + lanes_at(b->ay + view) * dy);
+    return (shape){lanes_at(s->half + view), lanes_at(s->flat + view), lanes_at(b->rise + view), lanes_at(b->bend + view),
+                   lanes_all(s->area)};
+}
+
+LANES_INLINE shape band_shape_in_fan(const qb__icd_bands *b, const qb__icd_band *band, size_t view, float dx, float dy, lanes *middle) {
+    const lanes ax = lanes_at(band->ax + view), ay = lanes_at(band->ay + view);
+    const lanes wx = lanes_at(band->wx + view), wy = lanes_at(band->wy + view);
+    const lanes near = 1.0f / (1.0f + (wx * dx + wy * dy));
+    const lanes c = (lanes_at(band->at + view) + (ax * dx + ay * dy)) * near;
+    shape is = shape_in_fan(lanes_size((ax - c * wx) * near), lanes_size((ay - c * wy) * near), b->shadows->area);
+    is.rise *= is.area;
+    is.bend *= is.area;
+    *middle = c;
+    return is;
+}
+
+/* A block of a voxel's column, dx and dy from the middle of its SuperVoxel. */
+LANES_INLINE void band_shadows(const qb__icd_bands *b, const qb__icd_band *band, const bool fan, const int taps, size_t view,
+                               float dx, float dy, const band_column *column) {
     const float middle = (float)(b->width / 2);
-    const lanes half = lanes_at(s->half + view), flat = lanes_at(s->flat + view);
-    const lanes rise = lanes_at(b->rise + view), bend = lanes_at(b->bend + view);
-    const lanes c = lanes_at(band->at + view) + (lanes_at(b->ax + view) * dx + lanes_at(b->ay + view) * dy);
-    const lanes from = lanes_least(lanes_above_zero(c - half + (middle + 0.5f)), lanes_all((float)((int)b->width - taps)));
+    lanes c;
+    const shape is = fan ? band_shape_in_fan(b, band, view, dx, dy, &c) : band_shape(b, band, view, dx, dy, &c);
+    const lanes from = lanes_least(lanes_above_zero(c - is.half + (middle + 0.5f)), lanes_all((float)((int)b->width - taps)));
     const bits whole = __builtin_convertvector(from, bits);
     lanes edge = (__builtin_convertvector(whole, lanes) - (middle + 0.5f)) - c;
-    lanes before = lanes_all(-0.5f * s->area), entry[4];
+    lanes before = -0.5f * is.area, entry[4];
     for (int k = 0; k < taps; k++) {
         edge += 1.0f;
-        const lanes share = k + 1 < taps ? band_share(edge, half, flat, rise, bend) : lanes_all(0.5f * s->area);
+        const lanes share = k + 1 < taps ? band_share(edge, is.half, is.flat, is.rise, is.bend) : 0.5f * is.area;
         entry[k % 4] = share - before;
         before = share;
         if (k % 4 == 3) band_transpose(entry, column->tap + view * (size_t)taps + (size_t)(k / 4) * SET);
@@ -113,12 +131,12 @@ LANES_INLINE void band_place(const qb__icd_problem *p, const qb__icd_band *band,
 
 /* Its shadows, and the sum of them with the error; before that what the step before left to do, block by block: a line
  * of the buffer that both touch comes into the nearest cache once. */
-LANES_INLINE float band_dot(const qb__icd_bands *b, const qb__icd_band *band, const int taps, float dx, float dy,
+LANES_INLINE float band_dot(const qb__icd_bands *b, const qb__icd_band *band, const bool fan, const int taps, float dx, float dy,
                             const band_column *column, const band_column *late, float step) {
     band_sums sum = {{{0}}};
     const quad steps = {step, step, step, step};
     for (size_t view = 0; view < b->shadows->stride; view += BLOCK) {
-        band_shadows(b, band, taps, view, dx, dy, column);
+        band_shadows(b, band, fan, taps, view, dx, dy, column);
         if (late) band_step(late, taps, view, steps, band->weight, band->error);
         band_add(column, taps, view, false, band->error, &sum);
     }
@@ -128,9 +146,12 @@ LANES_INLINE float band_dot(const qb__icd_bands *b, const qb__icd_band *band, co
 /* The usual number of entries is known to the compiler. */
 LANES_INLINE float band_dot_any(const qb__icd_bands *b, const qb__icd_band *band, float dx, float dy,
                                 const band_column *column, const band_column *late, float step) {
+    if (band->wx && b->taps == 4) return band_dot(b, band, true, 4, dx, dy, column, late, step);
+    if (band->wx) return band_dot(b, band, true, (int)b->taps, dx, dy, column, late, step);
     if (b->taps == 4)
-        return late ? band_dot(b, band, 4, dx, dy, column, late, step) : band_dot(b, band, 4, dx, dy, column, NULL, 0);
-    return band_dot(b, band, (int)b->taps, dx, dy, column, late, step);
+        return late ? band_dot(b, band, false, 4, dx, dy, column, late, step)
+                    : band_dot(b, band, false, 4, dx, dy, column, NULL, 0);
+    return band_dot(b, band, false, (int)b->taps, dx, dy, column, late, step);
 }
 
 typedef struct band_pull {
@@ -205,7 +226,7 @@ LANES_INLINE float band_sum(const qb__icd_problem *p, const qb__icd_bands *b, co
     float dx, dy;
     band_place(p, band, pixel, &dx, &dy);
     for (size_t view = 0; view < b->shadows->stride; view += BLOCK) {
-        band_shadows(b, band, (int)b->taps, view, dx, dy, column);
+        band_shadows(b, band, band->wx != NULL, (int)b->taps, view, dx, dy, column);
         band_add(column, (int)b->taps, view, squares, data, &sum);
     }
     return band_total(&sum);
@@ -238,7 +259,7 @@ static void band_subtract(const qb__icd_problem *p, const qb__icd_bands *b, cons
         if (x == 0) continue;
         band_place(p, band, pixels[i], &dx, &dy);
         for (size_t view = 0; view < b->shadows->stride; view += BLOCK) {
-            band_shadows(b, band, (int)b->taps, view, dx, dy, column);
+            band_shadows(b, band, band->wx != NULL, (int)b->taps, view, dx, dy, column);
             band_step(column, (int)b->taps, view, step, NULL, band->error);
         }
     }

@@ -43,23 +43,75 @@ static void place(const qb__footprints *s, size_t view, double ix, double iy, in
     }
 }
 
-/* A column's entry is the share before its end less the share before its beginning. */
+/* A fan's shadows where they fall, by how much one voxel over and one down move them. */
+typedef struct moving {
+    _Alignas(64) float middle[LANES], begin[LANES], a[LANES], b[LANES];
+} moving;
+
+static void place_in_fan(const qb__footprints *s, size_t view, double ix, double iy, int32_t *first, moving *m) {
+    const double *ax = s->ax + view, *ay = s->ay + view, *h0 = s->h0 + view;
+    const double *wx = s->wx + view, *wy = s->wy + view, *w0 = s->w0 + view;
+    const double least = -(double)s->taps, most = (double)s->columns;
+    for (int i = 0; i < LANES; i++) {
+        const double w = 1 / (wx[i] * ix + wy[i] * iy + w0[i]), h = (ax[i] * ix + ay[i] * iy + h0[i]) * w;
+        const double a = fabs((ax[i] - h * wx[i]) * w), b = fabs((ay[i] - h * wy[i]) * w);
+        const double from = h - (a + b) / 2 + 0.5;
+        double at = from < least ? least : from;
+        at = at > most ? most : at;
+        const int32_t whole = (int32_t)(at - least);
+        first[i] = whole;
+        m->begin[i] = (float)((double)whole + least - 0.5 - h);
+        m->middle[i] = (float)h;
+        m->a[i] = (float)a;
+        m->b[i] = (float)b;
+    }
+}
+
+/* How shadows are shaped, and their area. */
+typedef struct shape {
+    lanes half, flat, rise, bend, area;
+} shape;
+
+/* Nothing is divided by zero behind the last view, nor where a pixel is seen straight on. */
+LANES_INLINE shape shape_in_fan(lanes a, lanes b, float side) {
+    const lanes longer = lanes_largest(lanes_largest(a, b), lanes_all(1e-12f));
+    const lanes shorter = lanes_largest(lanes_least(a, b), longer * 1e-6f);
+    const lanes rise = 1.0f / longer;
+    return (shape){(longer + shorter) * 0.5f, (longer - shorter) * 0.5f, rise, 0.5f * rise / shorter, side * lanes_root(a * a + b * b)};
+}
+
+/* Columns' entries: the share before the end of each less that before its beginning. */
+LANES_INLINE void put_taps(const qb__footprints *s, size_t view, shape is, lanes edge, lanes middle, float *tap) {
+    const lanes low = lanes_all(-0.5f) - middle, high = lanes_all((float)s->columns - 0.5f) - middle;
+    lanes before = share_before(between(edge, low, high), is.half, is.flat, is.rise, is.bend);
+    for (size_t k = 0; k < s->taps; k++) {
+        edge += 1.0f;
+        const lanes share = share_before(between(edge, low, high), is.half, is.flat, is.rise, is.bend);
+        lanes_put(tap + k * s->stride + view, is.area * (share - before));
+        before = share;
+    }
+}
+
+static void footprint_in_fan(const qb__footprints *s, double ix, double iy, const qb__icd_column *column) {
+    for (size_t view = 0; view < s->stride; view += LANES) {
+        moving m;
+        place_in_fan(s, view, ix, iy, column->first + view, &m);
+        const shape is = shape_in_fan(lanes_at(m.a), lanes_at(m.b), s->area);
+        put_taps(s, view, is, lanes_at(m.begin), lanes_at(m.middle), column->tap);
+    }
+}
+
 static void footprint(const qb__footprints *s, double ix, double iy, const qb__icd_column *column) {
-    const lanes none = lanes_all(-0.5f), end = lanes_all((float)s->columns - 0.5f);
+    if (s->wx) {
+        footprint_in_fan(s, ix, iy, column);
+        return;
+    }
     for (size_t view = 0; view < s->stride; view += LANES) {
         _Alignas(64) float begins[LANES], middles[LANES];
         place(s, view, ix, iy, column->first + view, begins, middles);
-        const lanes half = lanes_from(s->half + view), flat = lanes_from(s->flat + view);
-        const lanes rise = lanes_from(s->rise + view), bend = lanes_from(s->bend + view);
-        const lanes middle = lanes_at(middles), low = none - middle, high = end - middle;
-        lanes edge = lanes_at(begins);
-        lanes before = share_before(between(edge, low, high), half, flat, rise, bend);
-        for (size_t k = 0; k < s->taps; k++) {
-            edge += 1.0f;
-            const lanes share = share_before(between(edge, low, high), half, flat, rise, bend);
-            lanes_put(column->tap + k * s->stride + view, s->area * (share - before));
-            before = share;
-        }
+        const shape is = {lanes_from(s->half + view), lanes_from(s->flat + view), lanes_from(s->rise + view),
+                          lanes_from(s->bend + view), lanes_all(s->area)};
+        put_taps(s, view, is, lanes_at(begins), lanes_at(middles), column->tap);
     }
 }
 

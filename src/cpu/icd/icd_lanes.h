@@ -4,8 +4,9 @@
 #ifndef QB_CPU_ICD_ICD_LANES_H
 #define QB_CPU_ICD_ICD_LANES_H
 
+#include <math.h>
 #include <stdint.h>
-#if defined(__AVX512F__)
+#if defined(__SSE__)
 #include <immintrin.h>
 #endif
 
@@ -65,6 +66,24 @@ LANES_INLINE lanes lanes_least(lanes a, lanes b) {
 
 LANES_INLINE lanes lanes_above_zero(lanes v) { /* two operations on whole numbers */
     return (lanes)(~((bits)v >> 31) & (bits)v);
+}
+#endif
+
+/* Rounded alike by whoever takes it. */
+#if defined(__AVX512F__)
+LANES_INLINE lanes lanes_root(lanes v) {
+    return (lanes)_mm512_sqrt_ps((__m512)v);
+}
+#elif defined(__SSE__)
+LANES_INLINE lanes lanes_root(lanes v) {
+    lanes root;
+    for (int i = 0; i < 16; i += 4) _mm_storeu_ps((float *)&root + i, _mm_sqrt_ps(_mm_loadu_ps((const float *)&v + i)));
+    return root;
+}
+#else
+LANES_INLINE lanes lanes_root(lanes v) {
+    for (int i = 0; i < 16; i++) v[i] = sqrtf(v[i]);
+    return v;
 }
 #endif
 

@@ -14,13 +14,27 @@ static double below(double t, double half, double flat) {
     return 1 - (half - t) * (half - t) / (2 * wide * narrow);
 }
 
+/* Its middle; by how much one voxel over and one down move it; its area. */
+typedef struct shadow {
+    double h, a, b, area;
+} shadow;
+
+static shadow shadow_of(const qb__footprints *s, size_t view, double ix, double iy) {
+    const double h = s->ax[view] * ix + s->ay[view] * iy + s->h0[view];
+    if (!s->wx) return (shadow){h, s->ax[view], s->ay[view], (double)s->area};
+    const double w = s->wx[view] * ix + s->wy[view] * iy + s->w0[view];
+    const double a = (s->ax[view] * w - h * s->wx[view]) / (w * w), b = (s->ay[view] * w - h * s->wy[view]) / (w * w);
+    return (shadow){h / w, a, b, (double)s->area * hypot(a, b)};
+}
+
 double qb__footprint_reference(const qb__footprints *s, size_t view, double ix, double iy,
                                double column) {
-    const double a = fabs(s->ax[view]), b = fabs(s->ay[view]);
+    const shadow is = shadow_of(s, view, ix, iy);
+    const double a = fabs(is.a), b = fabs(is.b);
     const double half = (a + b) / 2, flat = fabs(a - b) / 2;
-    const double t = column - (s->ax[view] * ix + s->ay[view] * iy + s->h0[view]);
+    const double t = column - is.h;
     if (column < 0 || column >= (double)s->columns) return 0;
-    return (double)s->area * (below(t + 0.5, half, flat) - below(t - 0.5, half, flat));
+    return is.area * (below(t + 0.5, half, flat) - below(t - 0.5, half, flat));
 }
 
 double qb__icd_bend_reference(const qb__icd_prior *o, double d) {
@@ -52,9 +66,7 @@ static void visit_column(const qb__icd_oracle *o, size_t slice, uint32_t pixel, 
     const double ix = (double)(pixel % row) - 1, iy = (double)(pixel / row) - 1;
     if (!o->exact) o->problem->fetch(o->problem, pixel, &o->column);
     for (size_t view = 0; view < s->views; view++) {
-        const long first = o->exact ? (long)floor(s->ax[view] * ix + s->ay[view] * iy + s->h0[view]) -
-                                          (long)s->taps
-                                    : (long)o->column.first[view] - (long)s->taps;
+        const long first = (o->exact ? (long)floor(shadow_of(s, view, ix, iy).h) : (long)o->column.first[view]) - (long)s->taps;
         const long count = o->exact ? 2 * (long)s->taps + 2 : (long)s->taps;
         for (long k = 0; k < count; k++) {
             const long column = first + k;

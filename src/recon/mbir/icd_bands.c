@@ -63,8 +63,8 @@ static size_t taps_of(const qb__system_matrix *m) { return qb__round_up(m->shado
 /* All entries of a voxel anywhere in a SuperVoxel, whose middle is up to one column beyond the band's. */
 static size_t width_of(const qb__system_matrix *m) {
     const qb__footprints *f = &m->shadows;
-    double reach = 0;
-    for (size_t v = 0; v < f->views; v++) {
+    double reach = m->steepest * (SIDE - 1) / 2 + fmax(m->steepest / 2, (double)taps_of(m)) + 2;
+    for (size_t v = 0; !f->wx && v < f->views; v++) {
         const double corner = (fabs(f->ax[v]) + fabs(f->ay[v])) * (SIDE - 1) / 2, half = (double)f->half[v];
         reach = fmax(reach, corner + fmax(half, (double)taps_of(m) - half) + 2);
     }
@@ -78,6 +78,9 @@ static size_t row_of(const qb__system_matrix *m) {
 static qb_status shape_bands(qb__icd_few *s) {
     const qb__footprints *f = &s->matrix->shadows;
     const size_t stride = f->stride;
+    s->bands = (qb__icd_bands){.shadows = f, .width = width_of(s->matrix), .taps = taps_of(s->matrix)};
+    s->row = row_of(s->matrix);
+    if (f->wx) return QB_OK;
     qb_status status = qb__alloc(4 * stride, sizeof *s->shapes, &s->shapes);
     if (status != QB_OK) return status;
     float *ax = s->shapes, *ay = ax + stride, *rise = ay + stride, *bend = rise + stride;
@@ -87,8 +90,8 @@ static qb_status shape_bands(qb__icd_few *s) {
         rise[v] = f->rise[v] * f->area;
         bend[v] = f->bend[v] * f->area;
     }
-    s->bands = (qb__icd_bands){f, width_of(s->matrix), taps_of(s->matrix), ax, ay, rise, bend};
-    s->row = row_of(s->matrix);
+    s->bands.ax = ax, s->bands.ay = ay;
+    s->bands.rise = rise, s->bands.bend = bend;
     return QB_OK;
 }
 
@@ -102,6 +105,9 @@ static size_t slice_floats(const qb__system_matrix *m, const qb__icd_settings *s
 
 static size_t band_floats(const qb__system_matrix *m) { return m->shadows.stride * width_of(m); }
 
+/* start and at of a slot and, of a fan, ax to wy. */
+static size_t slot_rows(const qb__system_matrix *m) { return m->shadows.wx ? 6 : 2; }
+
 size_t qb__icd_few_bytes(const qb__system_matrix *m, const qb__icd_settings *settings, size_t slices, int threads) {
     const qb__icd_bands bands = {.shadows = &m->shadows, .width = width_of(m), .taps = taps_of(m)};
     const size_t most = supervoxels_of(m->nx, m->ny), batch = qb__icd_few_at_once(m->nx, m->ny), band = band_floats(m) * sizeof(float);
@@ -109,18 +115,19 @@ size_t qb__icd_few_bytes(const qb__system_matrix *m, const qb__icd_settings *set
            (m->nx + 2) * (m->ny + 2) * (1 + sizeof(uint32_t)) +
            most * (sizeof(qb__icd_supervoxel) + sizeof(size_t) + sizeof(qb__icd_ranked) + sizeof(double)) +
            m->shadows.stride * (4 * sizeof(float) + sizeof(double)) + /* shapes, cost */
-           batch * (band + m->shadows.stride * (sizeof(float) + sizeof(int32_t)) + sizeof(qb__icd_slot)) +
+           batch * (band + slot_rows(m) * m->shadows.stride * sizeof(float) + sizeof(qb__icd_slot)) +
            (size_t)threads * (band + qb__icd_band_scratch_bytes(&bands));
 }
 
 static qb_status make_slots(qb__icd_few *s) {
-    const size_t stride = s->matrix->shadows.stride, band = band_floats(s->matrix);
+    const size_t stride = s->matrix->shadows.stride, band = band_floats(s->matrix), slot = band + slot_rows(s->matrix) * stride;
     qb_status status;
     QB__TRY(qb__alloc(s->batch, sizeof *s->slot, &s->slot));
-    QB__TRY(qb__alloc(s->batch * (band + 2 * stride), sizeof(float), &s->slots));
+    QB__TRY(qb__alloc(s->batch * slot, sizeof(float), &s->slots));
     for (size_t i = 0; i < s->batch; i++) {
-        float *at = s->slots + i * (band + 2 * stride);
+        float *at = s->slots + i * slot;
         s->slot[i] = (qb__icd_slot){.error = at, .at = at + band, .start = (int32_t *)(void *)(at + band + stride)};
+        if (s->matrix->shadows.wx) s->slot[i].fan = at + band + 2 * stride;
     }
 out:
     return status;

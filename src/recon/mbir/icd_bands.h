@@ -28,6 +28,7 @@ typedef struct qb__icd_slot {
     float *error;   /* [stride][width] */
     int32_t *start; /* [stride] of a row of data, its first column */
     float *at;      /* [stride] */
+    float *fan;     /* [4][stride] ax, ay, wx, wy of qb__icd_band; NULL = a parallel beam */
     qb__icd_band_moved moved;
 } qb__icd_slot;
 

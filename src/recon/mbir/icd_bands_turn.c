@@ -19,11 +19,34 @@ static void place(const qb__icd_few *s, const qb__icd_supervoxel *v, qb__icd_slo
     const qb__footprints *f = &s->matrix->shadows;
     const double width = (double)s->bands.width, middle = (double)(s->bands.width / 2);
     for (size_t view = 0; view < f->views; view++) {
-        const double h = f->ax[view] * v->x + f->ay[view] * v->y + f->h0[view];
+        const double w = f->wx ? f->wx[view] * v->x + f->wy[view] * v->y + f->w0[view] : 1;
+        const double h = (f->ax[view] * v->x + f->ay[view] * v->y + f->h0[view]) / w;
         const double start = fmin(fmax(floor(h) - middle, -width), (double)f->columns);
         slot->start[view] = (int32_t)(start + width);
         slot->at[view] = (float)(h - (start + middle));
     }
+}
+
+/* Of a fan, columns counted from the band's middle. */
+static void place_in_fan(const qb__icd_few *s, const qb__icd_supervoxel *v, qb__icd_slot *slot) {
+    const qb__footprints *f = &s->matrix->shadows;
+    const size_t stride = f->stride, width = s->bands.width;
+    for (size_t view = 0; view < f->views; view++) {
+        const double w = f->wx[view] * v->x + f->wy[view] * v->y + f->w0[view];
+        const double middle = (double)slot->start[view] - (double)width + (double)(width / 2);
+        float *to = slot->fan + view;
+        to[0] = (float)((f->ax[view] - middle * f->wx[view]) / w);
+        to[stride] = (float)((f->ay[view] - middle * f->wy[view]) / w);
+        to[2 * stride] = (float)(f->wx[view] / w);
+        to[3 * stride] = (float)(f->wy[view] / w);
+    }
+}
+
+static qb__icd_band band_of(const qb__icd_few *s, const qb__icd_supervoxel *v, const qb__icd_slot *slot, const float *weight) {
+    const size_t stride = s->matrix->shadows.stride;
+    qb__icd_band band = {.x = v->x, .y = v->y, .at = slot->at, .error = slot->error, .weight = weight};
+    if (slot->fan) band.ax = slot->fan, band.ay = band.ax + stride, band.wx = band.ay + stride, band.wy = band.wx + stride;
+    return band;
 }
 
 /* Behind the last view zeros: subtract() leaves something there. */
@@ -51,10 +74,11 @@ static void visit(void *context, size_t task, int worker) {
     const uint32_t *pixels = s->pixels + v->first;
     const qb__icd_slice *image = &s->now->image;
     qb__icd_slot *slot = &s->slot[task];
-    const qb__icd_band band = {v->x, v->y, slot->at, slot->error, s->weight[worker]};
+    const qb__icd_band band = band_of(s, v, slot, s->weight[worker]);
     char *scratch = s->scratch[worker];
     slot->moved = (qb__icd_band_moved){0};
     place(s, v, slot);
+    if (slot->fan) place_in_fan(s, v, slot);
     if (s->pass == QB__BANDS_SUBTRACT) {
         memset(slot->error, 0, s->matrix->shadows.stride * s->bands.width * sizeof *slot->error);
         kernel->subtract(&s->problem, &s->bands, &band, image, pixels, v->count, scratch);

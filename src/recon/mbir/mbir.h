@@ -2,6 +2,7 @@
 #ifndef QB_RECON_MBIR_MBIR_H
 #define QB_RECON_MBIR_MBIR_H
 
+#include "geometry/cone_weights.h"
 #include "recon/mbir/mbir_checkpoint.h"
 #include "recon/reconstruction.h"
 
@@ -30,7 +31,7 @@ typedef struct qb__mbir_level {
 } qb__mbir_level;
 enum { QB__MBIR_LEVELS = 4 };
 
-/* A model-based reconstruction of a parallel beam. Slices that know nothing of each other pass in slabs
+/* A model-based reconstruction of a parallel beam or a fan. Slices that know nothing of each other pass in slabs
  * of whole groups; with a prior between them there is one slab. */
 typedef struct qb__mbir {
     /* decided by mbir_plan.c; only read afterwards */
@@ -39,13 +40,14 @@ typedef struct qb__mbir {
     const qb_mbir_options *options;
     const qb_prep_options *prep;
     const char *output;    /* NULL: no file */
-    double pixel;          /* mm, or 1 when unknown */
-    double center, found;  /* the axis' column, NAN = yet to be found; by begin() */
+    double pixel;          /* mm, or 1 when unknown; of a fan as it appears at the axis */
+    double center, found;  /* the axis' column, NAN = yet to be found; by begin(); a fan's geometry says where it is */
     bool looked;           /* begin() has */
     qb_grid grid;
     size_t first_row;      /* of slice 0 */
-    qb_geometry geometry;
-    double *theta;         /* [view] radians that it stands for */
+    qb_geometry geometry;  /* of a fan that of its plane */
+    double *theta;         /* [view] radians that it stands for; of a fan, ... */
+    qb__cone_weights fan;  /* ... these */
     qb__filter *filter;    /* of the start; NULL = a constant, ... */
     double constant;       /* ... this, ... */
     bool start_is_number;

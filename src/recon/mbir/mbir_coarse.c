@@ -18,17 +18,22 @@ static double radius_of(const qb__mbir *m, size_t level) {
     return ldexp(m->settings.radius, -(int)level) + (level ? 0.5 : 0);
 }
 
-static qb_status decide_level(qb__mbir *m, size_t level) {
-    qb__mbir_level *l = &m->coarse[level - 1];
+qb_grid qb__mbir_grid_of(const qb__mbir *m, size_t level) {
     qb_grid grid = m->grid;
     for (int j = 0; j < 2; j++) {
         grid.n[j] = qb__ceil_div(grid.n[j], (size_t)1 << level);
         grid.voxel[j] = ldexp(grid.voxel[j], (int)level);
     }
+    return grid;
+}
+
+static qb_status decide_level(qb__mbir *m, size_t level) {
+    qb__mbir_level *l = &m->coarse[level - 1];
+    const qb_grid grid = qb__mbir_grid_of(m, level);
     l->settings = m->settings;
     l->settings.radius = radius_of(m, level);
     l->settings.stop = fmax(m->settings.stop, loose);
-    return qb__system_matrix_create(&m->geometry, &grid, m->variant, &l->matrix);
+    return qb__system_matrix_create(&m->geometry, &grid, l->settings.radius, m->variant, &l->matrix);
 }
 
 qb_status qb__mbir_coarse_decide(qb__mbir *m) {

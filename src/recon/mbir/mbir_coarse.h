@@ -9,6 +9,8 @@
  * long distances is settled where an equit costs a fourth or less. Slices, views and columns are the volume's; sigma_y
  * grows by sqrt 2 a level, as by voxels that are given as large. On the CPU. */
 
+/* The grid of a level; 0 = the volume's own. */
+qb_grid qb__mbir_grid_of(const qb__mbir *m, size_t level);
 /* After grid, start, images and kernel. */
 qb_status qb__mbir_coarse_decide(qb__mbir *m);
 void qb__mbir_coarse_release(qb__mbir *m);

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "job/describe.h"
+#include "recon/mbir/mbir_fan.h"
 #include "quickbeam/io.h"
 #include "quickbeam/version.h"
 
@@ -156,7 +157,7 @@ static qb_status tell_job(const qb__mbir_descent *d, const qb__checkpoint_slab *
     cJSON_AddNumberToObject(json, "column", m->center);
     cJSON_AddNumberToObject(json, m->proximal ? "sigma_p" : "sigma_x", m->proximal ? m->sigmas.p : m->sigmas.x);
     cJSON_AddNumberToObject(json, "sigma_y", m->sigmas.y);
-    uint64_t sum = qb__hash(m->info->angles, m->info->views * sizeof *m->info->angles, 0);
+    uint64_t sum = qb__hash(m->geometry.view, m->geometry.views * sizeof *m->geometry.view, 0);
     sum = qb__hash(lines, data, sum);
     if (m->weights_file) sum = qb__hash(d->some, data, sum);
     for (int i = 0; i < QB__MBIR_IMAGES; i++)
@@ -178,6 +179,15 @@ static bool turned(void *self, const qb__icd_stack *stack, const qb__icd_trace *
     t->slab->turns = (int)(trace - t->d->trace) + 1;
     qb__checkpoint_turned(&t->d->m->keep, t->slab);
     return false;
+}
+
+/* A fan is not back-projected by the transposed matrix: its voxels' distances from the source would be left out. */
+static qb_status begin_in_fan(const qb__mbir_descent *d, const qb__checkpoint_slab *slab, qb__icd_given *given, float **images) {
+    if (!d->m->options->geometry || !given->filter || given->images) return QB_OK;
+    const qb_status status = qb__mbir_fan_start(d->m, slab->slices, given->lines, d->run->pool, images);
+    given->images = *images;
+    given->filter = NULL;
+    return status;
 }
 
 /* What coarser voxels come to is what it begins with. */
@@ -204,17 +214,20 @@ static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool re
                            .constant = resumed ? 0 : m->constant};
     turning t = {d, slab};
     const qb__icd_watch watch = {turned, &t};
-    float *begun = NULL;
+    float *begun = NULL, *fan = NULL;
     qb_status status;
+    if (!resumed) QB__TRY(begin_in_fan(d, slab, &given, &fan));
     if (!resumed) QB__TRY(begin_coarsely(d, slab, &given, &begun));
     QB__TRY(d->stack(d, slab->slices, &slab->stack));
     QB__TRY(qb__icd_stack_start(slab->stack, &given));
     qb__free(begun);
-    begun = NULL;
+    qb__free(fan);
+    begun = fan = NULL;
     if (resumed) QB__TRY(qb__checkpoint_load(&m->keep, slab));
     status = qb__icd_stack_run(slab->stack, &d->env, &watch, d->trace, &slab->turns, &slab->stopped);
 out:
     qb__free(begun);
+    qb__free(fan);
     return status;
 }
 
@@ -286,7 +299,7 @@ size_t qb__mbir_voxels(const qb__mbir *m) {
 }
 
 size_t qb__mbir_descent_bytes(const qb__mbir *m, const qb__cut *cut, size_t stack) {
-    stack += qb__mbir_coarse_image_bytes(m, cut->slices);
+    stack += qb__mbir_coarse_image_bytes(m, cut->slices) + qb__mbir_fan_bytes(m, cut->slices);
     const size_t look = 2 * QB__MBIR_LOOK * m->info->views * m->info->columns * sizeof(float);
     const size_t trace = (size_t)qb__icd_turns(m->settings.equits) * sizeof(qb__icd_trace);
     const size_t weights = (weight_rows(m, m->info->rows) + weight_rows(m, cut->slices)) * sizeof(float);

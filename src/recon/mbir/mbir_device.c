@@ -100,6 +100,7 @@ static const char *not_for_devices(const on_device *gpu) {
     if (m->options->matrix == QB_MATRIX_BYTES || m->options->matrix == QB_MATRIX_FLOATS)
         return "a device computes the matrix as it goes: leave --matrix out";
     if (m->options->matrix_cache) return "a device computes the matrix as it goes: leave --matrix-cache out";
+    if (m->options->geometry) return "fan beams are the CPU's";
     if (m->proximal) return "proximal maps are the CPU's";
     if (m->begins_with) return "volumes to begin with are the CPU's";
     if (m->levels) return "to begin with coarser voxels is the CPU's: leave --coarse out";

@@ -15,10 +15,14 @@
 #include "quickbeam/io.h"
 #include "recon/mbir/mbir_coarse.h"
 #include "recon/mbir/mbir_cost.h"
+#include "recon/mbir/mbir_fan.h"
 
-static qb_status check_scan(const qb_scan_info *info) {
+static qb_status check_scan(const qb__mbir *m) {
+    const qb_scan_info *info = m->info;
+    if (m->options->geometry) return QB_OK;
     if (info->beam == QB_BEAM_CONE)
-        return qb__fail(QB_BAD_INPUT, "%s states that its beam is a cone: use qb fdk, sirt or cgls", info->path);
+        return qb__fail(QB_BAD_INPUT, "%s states that its beam is a cone: give its geometry for a fan beam, -g FILE or --sod and --sdd; "
+                        "a cone of many rows is for qb fdk, sirt or cgls", info->path);
     if (!info->angles)
         return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles FROM:TO or a file", info->path);
     return QB_OK;
@@ -27,6 +31,7 @@ static qb_status check_scan(const qb_scan_info *info) {
 /* ---- the axis ---- */
 
 static qb_status decide_center(qb__mbir *m) {
+    if (m->options->geometry) return QB_OK; /* nothing to find */
     if (!m->looked) return qb__center_asked(m->options->center, m->info, &m->center);
     m->center = m->found;
     return QB_OK;
@@ -44,11 +49,10 @@ qb_status qb__mbir_begin(void *plan, const qb_env *env, cJSON *report, bool *ane
 
 /* ---- the grid ---- */
 
-static qb_status decide_grid(qb__mbir *m, const qb_env *env, qb__decision *decision) {
+static qb_status parallel_grid(qb__mbir *m, const qb_env *env) {
     const qb_scan_info *info = m->info;
     const qb_mbir_options *options = m->options;
     const bool known = info->pixel_size > 0;
-    qb_grid *grid = &m->grid;
     m->pixel = known ? info->pixel_size : 1;
     if (!known && options->hu > 0)
         return qb__fail(QB_BAD_ARGUMENT, "--hu needs the pixel size: give --pixel-size MM");
@@ -56,13 +60,23 @@ static qb_status decide_grid(qb__mbir *m, const qb_env *env, qb__decision *decis
     qb__half_fan fan;
     qb_status status = qb__half_fan_of_views(info->views, info->angles, info->columns, m->center, m->center, &fan);
     if (status != QB_OK) return status;
-    *grid = (qb_grid){.n = {qb__half_fan_width(&fan), qb__half_fan_width(&fan), info->rows},
+    m->grid = (qb_grid){.n = {qb__half_fan_width(&fan), qb__half_fan_width(&fan), info->rows},
                       .voxel = {m->pixel, m->pixel, m->pixel}};
     if (fan.used && !options->size.count && !(options->voxel > 0)) {
         char text[160];
         qb__half_fan_tell(&fan, m->center, text, sizeof text);
         qb__info(env, "%s", text);
     }
+    return QB_OK;
+}
+
+static qb_status decide_grid(qb__mbir *m, const qb_env *env, cJSON *json, qb__decision *decision) {
+    const qb_mbir_options *options = m->options;
+    const bool known = options->geometry || m->info->pixel_size > 0;
+    qb_grid *grid = &m->grid;
+    qb_status status = options->geometry ? qb__mbir_fan_grid(m, env) : parallel_grid(m, env);
+    if (status != QB_OK) return status;
+    const double thick = grid->voxel[2];
     if (options->size.count > 2)
         return qb__fail(QB_BAD_ARGUMENT, "--size takes NX,NY here: slices are detector rows, --slices A:B");
     if (options->size.count > 0)
@@ -70,9 +84,12 @@ static qb_status decide_grid(qb__mbir *m, const qb_env *env, qb__decision *decis
     if (options->voxel > 0) grid->voxel[0] = grid->voxel[1] = options->voxel;
     status = qb_grid_slices(options->slices, grid, &m->first_row);
     if (status != QB_OK) return status;
-    if (fabs(grid->voxel[2] - m->pixel) > 1e-9 * m->pixel)
+    if (fabs(grid->voxel[2] - thick) > 1e-9 * thick)
         return qb__fail(QB_BAD_ARGUMENT, "--slices %s: neighbours count here, so slices must be adjacent: give A:B",
                         options->slices);
+    m->settings.radius = options->roi > 0 ? options->roi / grid->voxel[0] : (double)qb__larger(grid->n[0], grid->n[1]) / 2;
+    if (options->geometry) status = qb__mbir_fan_rows(m, env, json);
+    if (status != QB_OK) return status;
     decision->hu = options->hu;
     decision->grain = QB__ICD_LANES;
     if (m->settings.prior.interslice > 0)
@@ -175,12 +192,16 @@ static qb_status decide_start(qb__mbir *m, const qb_env *env) {
     const char *text = m->options->start;
     const size_t views = m->info->views;
     qb__angle_report report;
-    qb_status status;
+    qb_status status = QB_OK;
     char *stop;
-    QB__TRY(qb__alloc(views, sizeof *m->theta, &m->theta));
-    QB__TRY(qb__angle_weights(views, m->info->angles, m->theta, &report));
-    if (report.limited) qb__info(env, "angles: %s", report.text);
+    const bool fan = m->options->geometry != NULL;
+    if (!fan) {
+        QB__TRY(qb__alloc(views, sizeof *m->theta, &m->theta));
+        QB__TRY(qb__angle_weights(views, m->info->angles, m->theta, &report));
+        if (report.limited) qb__info(env, "angles: %s", report.text);
+    }
     if (m->options->start_array) return QB_OK;
+    if (strcmp(text, "fbp") == 0 && fan) return qb__mbir_fan_filter(m, env);
     if (strcmp(text, "fbp") == 0)
         return qb__filter_create("hann", QB_PAD_EDGE, m->info->columns, m->pixel, &m->filter);
     m->constant = qb__strtod(text, &stop);
@@ -194,11 +215,9 @@ out:
 
 static qb_status decide_kernel(qb__mbir *m, const qb_env *env) {
     const double center = isnan(m->center) ? ((double)m->info->columns - 1) / 2 : m->center;
-    const double longer = (double)qb__larger(m->grid.n[0], m->grid.n[1]);
     const char *kernel = m->options->kernel;
     qb__choice choice;
     qb_status status;
-    m->settings.radius = m->options->roi > 0 ? m->options->roi / m->grid.voxel[0] : longer / 2;
     const qb__icd_size size = {m->info->views, m->info->columns,
                                qb__icd_pixels(m->grid.n[0], m->grid.n[1], m->settings.radius), 4};
     const qb__question question = {.operation = QB__ICD,
@@ -211,9 +230,10 @@ static qb_status decide_kernel(qb__mbir *m, const qb_env *env) {
         return qb__fail(QB_BAD_ARGUMENT, "--roi %g mm holds no voxel of %g mm", m->options->roi, m->grid.voxel[0]);
     QB__TRY(qb__choose(&question, &choice));
     m->variant = (const qb__icd_variant *)choice.variant;
-    QB__TRY(qb_geometry_parallel(m->info->views, m->info->angles, m->info->rows, m->info->columns,
-                                 m->pixel, center, &m->geometry));
-    QB__TRY(qb__system_matrix_create(&m->geometry, &m->grid, m->variant, &m->matrix));
+    if (!m->options->geometry)
+        QB__TRY(qb_geometry_parallel(m->info->views, m->info->angles, m->info->rows, m->info->columns,
+                                     m->pixel, center, &m->geometry));
+    QB__TRY(qb__system_matrix_create(&m->geometry, &m->grid, m->settings.radius, m->variant, &m->matrix));
     qb__info(env, "%zu line integrals, %zu voxels, %zu entries a voxel and view",
              m->info->views * m->info->columns * m->grid.n[2], size.pixels * m->grid.n[2],
              m->matrix.shadows.taps);
@@ -236,10 +256,10 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
                                      .equits = m->options->equits,
                                      .stop = m->options->stop / 100,
                                      .seed = (uint64_t)m->options->seed};
-    QB__TRY(check_scan(m->info));
+    QB__TRY(check_scan(m));
     QB__TRY(decide_center(m));
     QB__TRY(decide_prior(m));
-    QB__TRY(decide_grid(m, env, decision));
+    QB__TRY(decide_grid(m, env, json, decision));
     QB__TRY(decide_weights(m));
     QB__TRY(decide_start(m, env));
     QB__TRY(qb__mbir_images_decide(m));
@@ -255,7 +275,7 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     if (isnan(m->center))
         decision->begin_seconds = qb__center_seconds(m->info, m->options->center, task->threads);
     decision->more = m->info->views * (sizeof(double) * 4 + sizeof(float) * 4);
-    if (!isnan(m->center)) cJSON_AddNumberToObject(json, "column", m->center);
+    if (!isnan(m->center) && !m->options->geometry) cJSON_AddNumberToObject(json, "column", m->center);
 out:
     return status;
 }
@@ -274,6 +294,7 @@ void qb__mbir_release(void *plan) {
     qb__system_matrix_destroy(&m->matrix);
     qb__mbir_coarse_release(m);
     qb__filter_destroy(m->filter);
+    qb__mbir_fan_release(m);
     qb_geometry_destroy(&m->geometry);
     qb__free(m->theta);
     m->filter = NULL;

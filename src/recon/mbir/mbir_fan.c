@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* A fan beam's geometry, and the image that its descent begins with. */
+#include "recon/mbir/mbir_fan.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "cpu/bp_cone/bp_cone.h"
+#include "geometry/check.h"
+#include "geometry/fan_plane.h"
+#include "geometry/grid.h"
+#include "planner/choose.h"
+#include "recon/mbir/mbir_coarse.h"
+
+enum { LINE = 16, BRICK = 16 }; /* floats of a cache line; voxel rows of a task */
+
+/* ---- what there is ---- */
+
+qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env) {
+    const qb_geometry *g = m->options->geometry;
+    const qb_scan_info *info = m->info;
+    qb_geometry_info about = {.struct_size = sizeof about};
+    char text[256];
+    qb_status status;
+    QB__TRY(qb__geometry_check(g));
+    if (g->beam != QB_BEAM_CONE)
+        return qb__fail(QB_BAD_ARGUMENT, "the geometry is a parallel beam's: leave it out, the scan's angles and --center say it all");
+    if (info->beam == QB_BEAM_PARALLEL)
+        return qb__fail(QB_BAD_INPUT, "%s states that its beam is parallel: leave the geometry of a cone out", info->path);
+    if (g->views != info->views || g->rows != info->rows || g->columns != info->columns)
+        return qb__fail(QB_BAD_INPUT, "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu", g->views, g->rows,
+                        g->columns, info->path, info->views, info->rows, info->columns);
+    if (strcmp(m->options->center, "auto") != 0)
+        return qb__fail(QB_BAD_ARGUMENT, "--center %s: of a fan beam the geometry says where the axis is; move it by --detector-offset", m->options->center);
+    QB__TRY(qb_geometry_describe(g, &about));
+    qb_grid_default(g, &m->grid);
+    m->pixel = m->grid.voxel[0];
+    const bool chosen = m->options->size.count || m->options->voxel > 0;
+    if (!chosen && qb__grid_narrow(&about, &m->grid, text, sizeof text)) qb__warn(env, "%s", text);
+out:
+    return status;
+}
+
+/* How far from the axis voxels that may change are, mm. */
+static double reach_of(const qb__mbir *m) {
+    return m->grid.voxel[0] * fmin(m->settings.radius, hypot((double)m->grid.n[0], (double)m->grid.n[1]) / 2);
+}
+
+qb_status qb__mbir_fan_rows(qb__mbir *m, const qb_env *env, cJSON *json) {
+    qb_grid *grid = &m->grid;
+    const size_t row1 = m->first_row + grid->n[2];
+    qb__fan_plane plane;
+    char *text = NULL;
+    qb_status status = qb__fan_plane_create(m->options->geometry, m->first_row, row1, reach_of(m), &plane);
+    if (status != QB_OK) goto out;
+    m->geometry = plane.flat;
+    plane.flat = (qb_geometry){0};
+    grid->voxel[2] = plane.step;
+    grid->offset[2] = plane.z + ((double)grid->n[2] - 1) / 2 * plane.step;
+    const qb_grid slice = {.n = {grid->n[0], grid->n[1], 1}, .voxel = {grid->voxel[0], grid->voxel[1], grid->voxel[2]}};
+    QB__TRY(qb_geometry_check_grid(&m->geometry, &slice));
+    QB__TRY(qb_geometry_report(m->options->geometry, grid, &text));
+    cJSON *report = cJSON_Parse(text);
+    cJSON_DeleteItemFromObject(report, "volume");
+    cJSON_AddItemToObject(json, "geometry", report);
+    qb__info(env, "fan beam: %s, rows %zu to %zu, a slice each", m->info->path, m->first_row, row1 - 1);
+out:
+    cJSON_free(text);
+    qb__fan_plane_destroy(&plane);
+    return status;
+}
+
+/* Parts of the turn that were not measured make a poorer beginning, no more. */
+qb_status qb__mbir_fan_filter(qb__mbir *m, const qb_env *env) {
+    static const double degrees = 57.29577951308232;
+    qb_status status = qb__cone_weights_create(&m->geometry, reach_of(m), &m->fan);
+    if (status != QB_OK) return status;
+    if (m->fan.missing > 1e-6)
+        qb__info(env, "views cover %.4g degrees, %.4g fewer than all directions take", m->fan.span * degrees, m->fan.missing * degrees);
+    return qb__filter_create("hann", QB_PAD_EDGE, m->fan.before + m->geometry.columns + m->fan.after, m->fan.pitch, &m->filter);
+}
+
+void qb__mbir_fan_release(qb__mbir *m) { qb__cone_weights_destroy(&m->fan); }
+
+/* ---- filtered back-projection ---- */
+
+typedef struct projecting {
+    const qb__mbir *m;
+    const float *lines; /* of a slice in view 0 */
+    size_t apart;       /* from view to view */
+    qb__bp_cone_problem problem;
+    const qb__bp_cone_variant *variant;
+    size_t view_bytes;
+    char *packed;
+    char **scratch; /* [thread] */
+    float *image;   /* of the slice */
+} projecting;
+
+static const qb__bp_cone_window only_row = {0, 1};
+
+static size_t row_floats(size_t columns) { return qb__round_up(columns, LINE); }
+
+static void filter_view(void *context, size_t view, int worker) {
+    const projecting *p = context;
+    const qb__mbir *m = p->m;
+    const size_t width = p->problem.columns, columns = m->geometry.columns;
+    float *row = (float *)(void *)p->scratch[worker], *weight = row + row_floats(width), *middle = row + m->fan.before;
+    const float *line = p->lines + view * p->apart;
+    memset(row, 0, width * sizeof *row);
+    qb__cone_pixel_weights(&m->geometry, &m->fan, view, 0, 1, weight);
+    for (size_t c = 0; c < columns; c++) middle[c] = line[c] * weight[c];
+    qb__filter_rows(m->filter, row, 1, width, (float)m->fan.view[view], weight + row_floats(columns));
+    p->variant->pack(&p->problem, view, only_row, row, width, p->packed + view * p->view_bytes);
+}
+
+static void back_project(void *context, size_t task, int worker) {
+    const projecting *p = context;
+    const size_t nx = p->problem.nx, y0 = task * BRICK;
+    const qb__bp_cone_brick brick = {0, nx, y0, qb__smaller(y0 + BRICK, p->problem.ny), 0, 1};
+    p->variant->run(&p->problem, 0, p->problem.views, p->packed, only_row, brick, p->image, nx * p->problem.ny, nx, false, p->scratch[worker]);
+}
+
+/* Filtered rows begin `before` columns to the left of the detector. */
+static void place(const qb__mbir *m, const qb__matrix *from, double (*to)[12]) {
+    for (size_t v = 0; v < m->geometry.views; v++)
+        for (int j = 0; j < 4; j++) {
+            to[v][j] = from[v].m[0][j] + (double)m->fan.before * from[v].m[2][j];
+            to[v][4 + j] = from[v].m[1][j];
+            to[v][8 + j] = from[v].m[2][j];
+        }
+}
+
+/* Of a single plane: kernels for circles take vectors of slices, and would be twenty times as slow. */
+static qb_status choose(projecting *p) {
+    const qb__question question = {.operation = QB__BP_CONE, .problem = &p->problem, .slices = 1, .accuracy = QB_ACCURACY_HIGH,
+                                   .family = "bp_cone_matrix."};
+    qb__choice choice;
+    qb_status status = qb__choose(&question, &choice);
+    if (status != QB_OK) return status;
+    p->variant = (const qb__bp_cone_variant *)choice.variant;
+    p->view_bytes = p->variant->view_bytes(&p->problem, only_row);
+    return QB_OK;
+}
+
+static size_t scratch_bytes(const projecting *p) {
+    const qb__mbir *m = p->m;
+    const size_t rows = (row_floats(p->problem.columns) + row_floats(m->geometry.columns)) * sizeof(float);
+    return qb__larger(rows + qb__filter_scratch(m->filter), p->variant->scratch_bytes(&p->problem));
+}
+
+size_t qb__mbir_fan_bytes(const qb__mbir *m, size_t slices) {
+    const qb_grid grid = qb__mbir_grid_of(m, m->levels);
+    return m->options->geometry && m->filter ? slices * grid.n[0] * grid.n[1] * sizeof(float) : 0;
+}
+
+qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const float *lines, qb__pool *pool, float **images) {
+    const size_t views = m->geometry.views, columns = m->geometry.columns, threads = (size_t)qb__pool_threads(pool);
+    qb_grid grid = qb__mbir_grid_of(m, m->levels);
+    projecting p = {.m = m, .apart = slices * columns};
+    qb__matrix *matrices = NULL;
+    double(*matrix)[12] = NULL;
+    qb_status status;
+    grid.n[2] = 1, grid.offset[2] = 0;
+    *images = NULL;
+    QB__TRY(qb__alloc(views, sizeof *matrices, &matrices));
+    QB__TRY(qb__alloc(views, sizeof *matrix, &matrix));
+    QB__TRY(qb__matrices_on_grid(&m->geometry, &grid, matrices));
+    place(m, matrices, matrix);
+    p.problem = (qb__bp_cone_problem){.views = views, .columns = m->fan.before + columns + m->fan.after, .rows = 1, .nx = grid.n[0],
+                                      .ny = grid.n[1], .nz = 1, .matrix = (const double(*)[12])matrix};
+    QB__TRY(choose(&p));
+    QB__TRY(qb__alloc(views, p.view_bytes, &p.packed));
+    QB__TRY(qb__alloc(threads, sizeof *p.scratch, &p.scratch));
+    for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(scratch_bytes(&p), 1, &p.scratch[i]));
+    QB__TRY(qb__alloc(slices * grid.n[0] * grid.n[1], sizeof(float), images));
+    for (size_t s = 0; s < slices; s++) {
+        p.lines = lines + s * columns;
+        p.image = *images + s * grid.n[0] * grid.n[1];
+        qb__pool_for(pool, views, filter_view, &p);
+        qb__pool_for(pool, qb__ceil_div(grid.n[1], BRICK), back_project, &p);
+    }
+out:
+    for (size_t i = 0; p.scratch && i < threads; i++) qb__free(p.scratch[i]);
+    qb__free(p.scratch);
+    qb__free(p.packed);
+    qb__free(matrix);
+    qb__free(matrices);
+    return status;
+}

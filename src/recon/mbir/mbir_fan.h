@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_MBIR_FAN_H
+#define QB_RECON_MBIR_FAN_H
+
+#include "recon/mbir/mbir.h"
+
+/* qb mbir of a fan beam: the detector row, or the few rows, whose rays stay within a slice each of a cone-beam geometry
+ * (geometry/fan_plane.h). Voxels, weights, prior and descent are those of a parallel beam; shadows are a fan's
+ * (cpu/icd/icd.h), and what it begins with is the middle plane's Feldkamp, Davis and Kress. On the CPU. */
+
+/* The scan and the geometry that came with the options belong together; the grid of all its rows. */
+qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env);
+/* Once it is known which rows, and how far voxels reach: m->geometry, and where slices lie. */
+qb_status qb__mbir_fan_rows(qb__mbir *m, const qb_env *env, cJSON *json);
+/* To begin with filtered back-projection: weights, filter. */
+qb_status qb__mbir_fan_filter(qb__mbir *m, const qb_env *env);
+void qb__mbir_fan_release(qb__mbir *m);
+
+/* Bytes beside a descent that begins so. */
+size_t qb__mbir_fan_bytes(const qb__mbir *m, size_t slices);
+/* Filtered and back-projected, on the coarsest voxels; *images: qb__free it. */
+qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const float *lines, qb__pool *pool, float **images);
+
+#endif

@@ -47,7 +47,7 @@ const qb_param qb_bench_params[] = {
 
 typedef qb_status (*run_bench)(const qb_bench_options *options, const qb_env *env, cJSON *result);
 
-static qb_status bench_filter(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+qb_status qb__bench_filter_anywhere(const qb_bench_options *options, const qb_env *env, cJSON *result) {
     qb__device_set set;
     qb_status status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;
@@ -80,14 +80,14 @@ static const struct {
      {qb__bench_backproject, true, true, {FLAT}},
      {qb__bench_backproject_cone, true, false, {CUBE}},
      NULL},
-    {"filter", {bench_filter, true, true, {FLAT}}, {bench_filter, false, false, {CUBE}}, NULL},
+    {"filter", {qb__bench_filter_anywhere, true, true, {FLAT}}, {qb__bench_filter_anywhere, false, false, {CUBE}}, NULL},
     {"fbp", {qb__bench_fbp, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, NULL},
     {"fdk", {qb__bench_fdk, true, false, {CUBE}}, {qb__bench_fdk, true, false, {CUBE}}, NULL},
     {"resident", {qb__bench_resident, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, NULL},
     {"mbir", {qb__bench_mbir, true, false, {3, {512, 512, 16}}}, {NULL, false, false, {CUBE}}, NULL},
     {"io", {qb__bench_io, false, true, {FLAT}}, {qb__bench_io, false, false, {CUBE}}, NULL},
     {"ifdk", {qb__bench_ifdk, true, false, {1, {1024}}}, {qb__bench_ifdk, true, false, {1, {1024}}}, NULL},
-    {"mpi", {qb__bench_mpi, false, false, {3, {256, 256, 256}}}, {qb__bench_mpi, false, false, {3, {256, 256, 256}}}, NULL},
+    {"mpi", {qb__bench_mpi, true, false, {3, {256, 256, 256}}}, {qb__bench_mpi, true, false, {3, {256, 256, 256}}}, NULL},
     {"rabbitct",
      {NULL, true, false, {1, {256}}},
      {NULL, true, false, {1, {256}}},

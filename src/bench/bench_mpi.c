@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "bench/bench_backproject.h"
 #include "bench/bench_io.h"
+#include "bench/bench_link.h"
 #include "bench/bench_parts.h"
 #include "geometry/partition.h"
 #include "io/source.h"
@@ -34,6 +35,7 @@ typedef struct bench {
     qb__comm_part *out, *in; /* [count] */
     double *each;        /* [count] */
     qb__bench_folder folder;
+    qb__bench_link link;
     cJSON *result, *rates;
 } bench;
 
@@ -68,6 +70,13 @@ static qb_status reduce(bench *b) {
     }
     return status;
 }
+
+/* The same where a device has the part. */
+static qb_status reduce_there(bench *b) { return qb__device_sum_run(b->link.sum, b->link.there, b->slices, b->slice / sizeof(float)); }
+
+static qb_status upload(bench *b) { return qb__bench_link_up(&b->link, TURNS); }
+
+static qb_status download(bench *b) { return qb__bench_link_down(&b->link, TURNS); }
 
 /* Until it is on the disk. */
 static qb_status write_part(bench *b) {
@@ -131,7 +140,7 @@ static qb_status timed(bench *b, const char *name, qb_status (*run)(bench *), do
     cJSON_AddNumberToObject(row, "bytes", bytes);
     cJSON_AddNumberToObject(row, "seconds_median", median);
     cJSON_AddNumberToObject(row, "gigabytes_per_second", *found * 1e-9);
-    cJSON_AddNumberToObject(b->rates, rate, *found);
+    if (rate) cJSON_AddNumberToObject(b->rates, rate, *found);
     return QB_OK;
 }
 
@@ -145,19 +154,53 @@ static qb_status at_once(bench *b, const char *name, const qb_bench_options *opt
     return tell_all(b, status, 1e9 * qb__bench_number(row, number));
 }
 
+/* Of a device: the links of a machine, while all its ranks use theirs, by the slower way. */
+static qb_status measure_links(bench *b) {
+    const double all = (double)b->part * b->count * TURNS, here = b->comm ? b->comm->here : 1;
+    double up, down;
+    qb_status status;
+    QB__TRY(timed(b, "upload", upload, all, NULL, &up));
+    QB__TRY(timed(b, "download", download, all, NULL, &down));
+    QB__TRY(tell_all(b, QB_OK, fmin(up, down) / b->count * here / b->link.devices));
+    cJSON_AddNumberToObject(b->rates, "link_bytes_per_second", least(b));
+    QB__TRY(tell_all(b, QB_OK, b->link.devices));
+    cJSON_AddNumberToObject(b->rates, "links_per_node", least(b));
+out:
+    return status;
+}
+
+static qb_status measure_sums(bench *b) {
+    char words[256];
+    double found;
+    qb_status status = timed(b, "reduce", b->link.sum ? reduce_there : reduce, (double)b->part, "reduce_bytes_per_second", &found);
+    if (!b->link.sum) return status;
+    status = qb__device_sum_leave(b->link.sum, status);
+    qb__device_sum_tell(b->link.sum, words);
+    cJSON_AddStringToObject(b->result, "sums_by", words);
+    return status;
+}
+
+/* Of a device its own memory, else a share of the machine's. */
+static qb_status measure_room(bench *b) {
+    double room = 0.75 * (double)qb__available_bytes() / (b->comm ? b->comm->here : 1);
+    const qb_status status = b->link.set.count ? qb__bench_link_room(&b->link, &room) : QB_OK;
+    return tell_all(b, status, room);
+}
+
 static qb_status measure(bench *b, const qb_bench_options *options) {
     double found;
     qb_status status;
     const double views = (double)b->view * b->count * TURNS, parts = (double)b->part * b->count;
     QB__TRY(timed(b, "allgather", allgather, views, "allgather_bytes_per_second", &found));
-    QB__TRY(timed(b, "reduce", reduce, (double)b->part, "reduce_bytes_per_second", &found));
+    QB__TRY(measure_sums(b));
     QB__TRY(timed(b, "write", write_part, parts, "write_bytes_per_second", &found));
     QB__TRY(timed(b, "read", read_part, parts, "read_bytes_per_second", &found));
-    QB__TRY(at_once(b, "filter", options, "giga_samples_per_second", qb__bench_filter));
+    if (b->link.set.count) QB__TRY(measure_links(b));
+    QB__TRY(at_once(b, "filter", options, "giga_samples_per_second", qb__bench_filter_anywhere));
     cJSON_AddNumberToObject(b->rates, "filter_values_per_second", sum(b) / b->hosts);
     QB__TRY(at_once(b, "backproject", options, "giga_updates_per_second", qb__bench_backproject_cone));
     cJSON_AddNumberToObject(b->rates, "backproject_updates_per_second", least(b));
-    QB__TRY(tell_all(b, QB_OK, 0.75 * (double)qb__available_bytes() / (b->comm ? b->comm->here : 1)));
+    QB__TRY(measure_room(b));
     cJSON_AddNumberToObject(b->rates, "rank_memory_bytes", least(b));
 out:
     return status;
@@ -198,6 +241,7 @@ static void describe(const bench *b, const qb_env *env) {
     cJSON_AddNumberToObject(b->result, "ranks", b->count);
     cJSON_AddNumberToObject(b->result, "hosts", b->hosts);
     cJSON_AddStringToObject(b->result, "folder", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    if (b->link.set.count) cJSON_AddStringToObject(b->result, "device", qb__device_info_of(b->link.set.device[0])->name);
     if (b->count == 1) qb__warn(env, "one process alone exchanges nothing: mpirun -n N qb bench mpi");
 }
 
@@ -212,7 +256,9 @@ qb_status qb__bench_mpi(const qb_bench_options *options, const qb_env *env, cJSO
     if (status == QB_OK) status = take_room(&b, options);
     if (status == QB_OK) status = qb__bench_folder_create(&b.folder);
     folder = status == QB_OK;
+    if (status == QB_OK) status = qb__bench_link_open(env, b.part, &b.link);
     QB__TRY(qb__agree(b.comm, status));
+    QB__TRY(qb__bench_link_join(&b.link, b.comm));
     QB__TRY(count_hosts(&b));
     describe(&b, env);
     b.rates = cJSON_CreateObject();
@@ -220,6 +266,7 @@ qb_status qb__bench_mpi(const qb_bench_options *options, const qb_env *env, cJSO
     cJSON_AddItemToObject(result, "rates", b.rates);
 out:
     if (folder) qb__bench_folder_remove(&b.folder);
+    qb__bench_link_close(&b.link);
     qb__free(b.mine);
     qb__free(b.all);
     qb__free(b.out);

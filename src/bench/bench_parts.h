@@ -8,6 +8,8 @@
 
 /* Preparing and filtering rows, beside the bare transforms that filtering contains. */
 qb_status qb__bench_filter(const qb_bench_options *options, const qb_env *env, cJSON *result);
+/* On the device that env names, else that. */
+qb_status qb__bench_filter_anywhere(const qb_bench_options *options, const qb_env *env, cJSON *result);
 /* The same on a device, by each method it has, beside a copy of its memory. */
 qb_status qb__bench_filter_device(const qb_bench_options *options, qb__device *device,
                                   const qb_env *env, cJSON *result);

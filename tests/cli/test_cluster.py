@@ -5,15 +5,15 @@ import subprocess
 
 import pytest
 
-from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, RANKS_ENV, ROOT, fails, machine, qb, qb_json, storage
+from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, RANKS_ENV, ROOT, Shim, fails, machine, opencl, qb, qb_json, storage  # noqa: F401 (a fixture)
 
 ABCI = ROOT / "bench" / "clusters" / "abci-v100.json"
 CIRCLE = ["--sod", 400, "--sdd", 700, "--pixel-size", 0.8]
 
 
-def launched(n, *args, code=0):
+def launched(n, *args, code=0, env=None):
     done = subprocess.run([MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(n), QB, *map(str, args)], capture_output=True,
-                          text=True, env=RANKS_ENV, timeout=PATIENCE)
+                          text=True, env={**RANKS_ENV, **(env or {})}, timeout=PATIENCE)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
@@ -68,6 +68,25 @@ def test_what_is_measured_feeds_the_model(plan, tmp_path):
     check_terms(found)
     other = launched(2, "bench", "io", code=3)
     assert "qb bench io is no work for 2 processes" in other.stderr
+
+
+@pytest.mark.skipif(bool(NO_RANKS), reason=str(NO_RANKS))
+def test_devices_are_measured_with_their_links(opencl, plan, tmp_path):
+    """Two ranks that share a device: one link for both; kernels, filter and sums are the device's."""
+    shim = Shim(tmp_path)
+    done = launched(2, "bench", "mpi", "--size", "48,48,32", "--views", 16, "--detector", "48,32", "--repeat", 3, "--json", "--device", "opencl:0",
+                    env=shim.env)
+    b = json.loads(done.stdout)
+    part, rates = 48 * 48 * 32 * 4, b["rates"]
+    ways = [b["upload"], b["download"]]
+    assert all(way["bytes"] == 8 * 2 * part for way in ways) and rates["links_per_node"] == 1
+    assert rates["link_bytes_per_second"] == pytest.approx(min(way["bytes"] / way["seconds_median"] for way in ways))
+    assert b["reduce"]["bytes"] == part and b["sums_by"] == "the hosts' memory: NCCL is for CUDA devices"
+    assert b["filter"]["kernel"] == "filter.device" and b["backproject"]["device"] == b["device"]
+    (tmp_path / "here.json").write_text(done.stdout)
+    found = plan("--cluster", tmp_path / "here.json", "--nodes", 2, "--gpus-per-node", 2)["cluster"]
+    assert found["terms"]["from_device"] == pytest.approx(48 * 48 * 32 * 4 * 2 / rates["link_bytes_per_second"] / found["grid"][0])
+    check_terms(found)
 
 
 def test_a_plan_on_paper(plan):

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -104,25 +105,103 @@ out:
     return status;
 }
 
+/* What would go wrong in the end does so now. */
+static qb_status check_folder(const char *folder, size_t count) {
+    struct stat about;
+    const bool there = stat(folder, &about) == 0;
+    if (there && !S_ISDIR(about.st_mode)) return qb__fail(QB_BAD_ARGUMENT, "%s is there and is no folder", folder);
+    if (there && access(folder, W_OK | X_OK) != 0) return qb__fail_errno(errno, "putting files into", folder);
+    return check_older(folder, count);
+}
+
+static qb_status no_name(const qb_writer *writer) { return qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path); }
+
+/* Names and room for numbers, before there is any file; *folder is what it will be, to release with qb__free. */
+static qb_status prepare(qb_writer *writer, qb__h5_parts *parts, char **folder) {
+    qb_status status;
+    const size_t count = qb__smaller(writer->stack.parts, writer->stack.shape[0]);
+    char *hidden = NULL;
+    QB__TRY(qb__parts_folder(writer->path, folder));
+    QB__TRY(check_folder(*folder, count));
+    QB__TRY(allocate(parts, count));
+    const char *slash = strrchr(*folder, '/');
+    parts->folder = qb__strdup(slash ? slash + 1 : *folder);
+    if (!parts->folder) status = no_name(writer);
+    if (status != QB_OK || !qb__parts_near(writer->path)) goto out;
+    hidden = qb__folder_of(writer->part);
+    parts->fresh = hidden ? qb__join(hidden, "parts") : NULL;
+    parts->staged = true;
+    if (!parts->fresh) status = no_name(writer);
+out:
+    qb__free(hidden);
+    return status;
+}
+
+static qb_status make_folder(qb_writer *writer, qb__h5_parts *parts, const char *folder) {
+    const char *fresh;
+    if (parts->staged) return mkdir(parts->fresh, 0777) == 0 ? QB_OK : qb__fail_errno(errno, "creating", parts->fresh);
+    const qb_status status = qb__publication_folder(writer->set, folder, NULL, &fresh);
+    if (status != QB_OK) return status;
+    return (parts->fresh = qb__strdup(fresh)) ? QB_OK : no_name(writer);
+}
+
 qb_status qb__h5_parts_begin(qb_writer *writer, qb__h5_parts *parts) {
     char *folder = NULL;
     qb_status status;
-    const size_t count = qb__smaller(writer->stack.parts, writer->stack.shape[0]);
-    QB__TRY(qb__parts_folder(writer->path, &folder));
-    QB__TRY(check_older(folder, count));
-    QB__TRY(allocate(parts, count));
-    const char *slash = strrchr(folder, '/');
-    parts->folder = qb__strdup(slash ? slash + 1 : folder);
-    if (!parts->folder) {
-        status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", writer->path);
-        goto out;
-    }
-    QB__TRY(qb__publication_folder(writer->set, folder, NULL, &parts->fresh));
-    for (size_t i = 0; i < count; i++) QB__TRY(begin_part(writer, parts->fresh, parts, i));
+    QB__TRY(prepare(writer, parts, &folder));
+    QB__TRY(make_folder(writer, parts, folder));
+    for (size_t i = 0; i < parts->count; i++) QB__TRY(begin_part(writer, parts->fresh, parts, i));
 out:
     qb__free(folder);
     return status;
 }
+
+/* ---- going on ---- */
+
+/* As it was made: where its images go; HADDR_UNDEF: it is another one, or was cut short, as HDF5 finds. With the lock. */
+static haddr_t find_images(const qb_writer *writer, const char *path, size_t images) {
+    hsize_t n[3] = {0};
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t set = file < 0 ? H5I_INVALID_HID : H5Dopen2(file, "/data", H5P_DEFAULT);
+    hid_t space = set < 0 ? H5I_INVALID_HID : H5Dget_space(set), type = set < 0 ? H5I_INVALID_HID : H5Dget_type(set);
+    const bool good = space >= 0 && H5Sget_simple_extent_ndims(space) == 3 && H5Sget_simple_extent_dims(space, n, NULL) == 3 &&
+                      n[0] == images && n[1] == writer->stack.shape[1] && n[2] == writer->stack.shape[2] &&
+                      H5Tget_size(type) == qb_dtype_size(writer->stack.dtype);
+    const haddr_t offset = good ? H5Dget_offset(set) : HADDR_UNDEF;
+    if (type >= 0) H5Tclose(type);
+    if (space >= 0) H5Sclose(space);
+    if (set >= 0) H5Dclose(set);
+    if (file >= 0) H5Fclose(file);
+    return offset;
+}
+
+static qb_status take_up_part(const qb_writer *writer, qb__h5_parts *parts, size_t part) {
+    char name[NAME];
+    name_of(part, name);
+    char *path = qb__join(parts->fresh, name);
+    if (!path) return no_name(writer);
+    qb__h5_enter();
+    const haddr_t offset = find_images(writer, path, images_in(&writer->stack, parts->count, part));
+    qb__h5_leave();
+    parts->offset[part] = offset;
+    parts->fd[part] = offset == HADDR_UNDEF ? -1 : open(path, O_RDWR | O_CLOEXEC);
+    const bool good = parts->fd[part] >= 0;
+    qb__free(path);
+    if (good) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s of what is kept is no whole part of such a volume: remove %.*s to start anew", name,
+                    (int)(strrchr(parts->fresh, '/') - parts->fresh), parts->fresh);
+}
+
+qb_status qb__h5_parts_take_up(qb_writer *writer, qb__h5_parts *parts) {
+    char *folder = NULL;
+    qb_status status = prepare(writer, parts, &folder);
+    if (status == QB_OK && !parts->staged) status = qb__fail(QB_BAD_INPUT, "%s is on another disk than what is kept of it", folder);
+    for (size_t i = 0; status == QB_OK && i < parts->count; i++) status = take_up_part(writer, parts, i);
+    qb__free(folder);
+    return status;
+}
+
+/* ---- ranks ---- */
 
 void qb__h5_parts_place(const qb__h5_parts *parts, qb__place *place) {
     place->files = parts->count;
@@ -238,12 +317,37 @@ qb_status qb__h5_parts_finish(qb_writer *writer, qb__h5_parts *parts) {
     return qb__share(writer->threads, parts->count, flush_part, &s);
 }
 
+static qb_status move_part(const qb__h5_parts *parts, const char *to, size_t part) {
+    char name[NAME];
+    name_of(part, name);
+    char *old = qb__join(parts->fresh, name), *fresh = qb__join(to, name);
+    qb_status status = old && fresh ? QB_OK : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", parts->folder);
+    if (status == QB_OK && rename(old, fresh) != 0) status = qb__fail_errno(errno, "giving its name to", fresh);
+    qb__free(old);
+    qb__free(fresh);
+    return status;
+}
+
+qb_status qb__h5_parts_move(qb_writer *writer, qb__h5_parts *parts) {
+    char *folder = NULL;
+    const char *to;
+    qb_status status;
+    if (!parts->staged) return QB_OK;
+    QB__TRY(qb__parts_folder(writer->path, &folder));
+    QB__TRY(qb__publication_folder(writer->set, folder, NULL, &to));
+    for (size_t i = 0; i < parts->count; i++) QB__TRY(move_part(parts, to, i));
+out:
+    qb__free(folder);
+    return status;
+}
+
 void qb__h5_parts_release(qb__h5_parts *parts) {
     for (size_t i = 0; parts->fd && i < parts->count; i++)
         if (parts->fd[i] >= 0) close(parts->fd[i]);
     qb__free(parts->fd);
     qb__free(parts->offset);
     qb__free(parts->folder);
+    qb__free(parts->fresh);
     *parts = (qb__h5_parts){0};
 }
 #else

@@ -16,7 +16,9 @@ typedef struct qb__h5_parts {
     int *fd;          /* [count] */
     uint64_t *offset; /* [count] of the images in each file */
     char *folder;     /* NAME.h5.parts as NAME.h5 has to call it: without what is before the last / */
-    const char *fresh; /* the folder until then; the set's */
+    char *fresh;      /* the folder until then: `parts` in the hidden folder of the file (hidden.h), which can be gone on with as one;
+                         another one of the set's where that is on another disk */
+    bool staged;      /* the former */
 } qb__h5_parts;
 
 /* The folder, as one of the writer's set, and its files; no images yet. QB_BAD_ARGUMENT when it is there
@@ -27,8 +29,12 @@ void qb__h5_parts_place(const qb__h5_parts *parts, qb__place *place);
 qb_status qb__h5_parts_join(qb__h5_parts *parts, const qb__place *place);
 qb_status qb__h5_parts_write(const qb_writer *writer, const qb__h5_parts *parts, size_t first,
                              size_t end, const void *data);
+/* Those of a run that is over, in their place: QB_BAD_INPUT where they are not those of such a stack. */
+qb_status qb__h5_parts_take_up(qb_writer *writer, qb__h5_parts *parts);
 /* On the disk, and closed. */
 qb_status qb__h5_parts_finish(qb_writer *writer, qb__h5_parts *parts);
+/* Into the folder that gets its name with the set. */
+qb_status qb__h5_parts_move(qb_writer *writer, qb__h5_parts *parts);
 void qb__h5_parts_release(qb__h5_parts *parts);
 /* What makes a dataset of the stack's shape one of those files; with the lock. Close it. */
 hid_t qb__h5_parts_layout(const qb__h5_parts *parts, const qb_stack *stack, hid_t type);

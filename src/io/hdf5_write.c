@@ -211,7 +211,8 @@ static qb__h5_parts *new_parts(qb_writer *writer) {
 
 static qb_status begin_parts(qb_writer *writer) {
     qb__h5_parts *parts = new_parts(writer);
-    return parts ? qb__h5_parts_begin(writer, parts) : QB_NO_MEMORY;
+    if (!parts) return QB_NO_MEMORY;
+    return writer->taken_up ? qb__h5_parts_take_up(writer, parts) : qb__h5_parts_begin(writer, parts);
 }
 
 /* As HDF5 has closed it: where the data go. */
@@ -225,7 +226,7 @@ static qb_status find_data(qb_writer *writer) {
     bool good = space >= 0 && H5Sget_simple_extent_ndims(space) == 3 && H5Sget_simple_extent_dims(space, n, NULL) == 3 &&
                 n[0] == shape[0] && n[1] == shape[1] && n[2] == shape[2] &&
                 H5Tget_size(type) == qb_dtype_size(writer->stack.dtype);
-    const haddr_t offset = good ? H5Dget_offset(set) : HADDR_UNDEF;
+    const haddr_t offset = !good ? HADDR_UNDEF : writer->own ? 0 : H5Dget_offset(set);
     if (type >= 0) H5Tclose(type);
     if (space >= 0) H5Sclose(space);
     if (set >= 0) H5Dclose(set);
@@ -242,10 +243,10 @@ static qb_status begin_hdf5(qb_writer *writer) {
     const qb_stack *stack = &writer->stack;
     double *degrees = NULL;
     const bool spread = stack->parts > 1 && stack->shape[0] > 1 && writer->set;
-    if (writer->taken_up) return find_data(writer);
     uint64_t images = spread ? 0 : (uint64_t)stack->shape[0] * writer->image_bytes;
     uint64_t fields = bytes_of(stack->flats) + bytes_of(stack->darks);
     qb_status status = spread ? begin_parts(writer) : QB_OK;
+    if (writer->taken_up) return status == QB_OK ? find_data(writer) : status;
     if (status == QB_OK)
         status = qb__h5_reserve(writer->fd, writer->path, images, fields + overhead_hdf5(writer));
     if (status != QB_OK) return status;
@@ -260,8 +261,10 @@ static qb_status begin_hdf5(qb_writer *writer) {
 
 static qb_status finish_hdf5(qb_writer *writer, const char *provenance) {
     qb_status status = writer->own ? qb__h5_parts_finish(writer, writer->own) : QB_OK;
-    if (status != QB_OK || !*provenance) return status;
+    if (status != QB_OK) return status;
     qb__hidden_forget(writer->part); /* who is killed while HDF5 changes the file leaves one that nobody can trust */
+    if (writer->own) status = qb__h5_parts_move(writer, writer->own);
+    if (status != QB_OK || !*provenance) return status;
     status = qb__h5_reserve(writer->fd, writer->path, 0, 65536 + strlen(provenance));
     if (status != QB_OK) return status;
     qb__h5_enter();
@@ -290,6 +293,12 @@ static qb_status join_hdf5(qb_writer *writer, const qb__place *place) {
     return parts ? qb__h5_parts_join(parts, place) : QB_NO_MEMORY;
 }
 
+/* Parts that are cut short were not taken up. */
+static bool has_hdf5(const qb_writer *writer, const unsigned char *images) {
+    (void)writer, (void)images;
+    return true;
+}
+
 static void release_hdf5(qb_writer *writer) {
     if (writer->own) qb__h5_parts_release(writer->own);
     qb__free(writer->own);
@@ -302,6 +311,7 @@ const qb__writer_kind qb__hdf5_writer = {.begin = begin_hdf5,
                                          .place = place_hdf5,
                                          .join = join_hdf5,
                                          .overhead = overhead_hdf5,
+                                         .has = has_hdf5,
                                          .keeps_fields = true,
                                          .parts = true,
                                          .resumes = true,

@@ -32,6 +32,8 @@ bool qb__has_number(const char *path);
  * the name of part `part` in it. */
 qb_status qb__parts_folder(const char *path, char **folder);
 qb_status qb__part_name(const char *path, size_t part, char *name, size_t room);
+/* Whether files beside PATH can be moved into that folder by their names alone: it is not on another disk. */
+bool qb__parts_near(const char *path);
 /* What tells the hidden folders of one run from those of another: PID-CLOCK. */
 void qb__part_tag(char *tag, size_t room);
 /* "." when there is none; release with qb__free, NULL when memory is out. */

@@ -65,8 +65,8 @@ static bool finish_first(const char *folder, const qb_env *env) {
     return good;
 }
 
-static double bytes_in(const char *folder) {
-    char *fresh = qb__join(folder, "new");
+static double bytes_of(const char *folder, const char *name) {
+    char *fresh = qb__join(folder, name);
     struct stat about;
     double bytes = 0;
     DIR *list = fresh ? opendir(fresh) : NULL;
@@ -79,6 +79,8 @@ static double bytes_in(const char *folder) {
     qb__free(fresh);
     return bytes;
 }
+
+static double bytes_in(const char *folder) { return bytes_of(folder, "new") + bytes_of(folder, "parts"); }
 
 /* Somebody may want to go on with it: it goes with the next run that writes the same. */
 static void tell_kept(const char *folder, const qb_env *env) {

@@ -113,6 +113,31 @@ qb_status qb__parts_folder(const char *path, char **folder) {
     return status;
 }
 
+static bool device_of(const char *path, dev_t *device) {
+    struct stat about;
+    char *above = NULL;
+    int failed = stat(path, &about);
+    if (failed && errno == ENOENT && (above = qb__folder_of(path))) failed = stat(above, &about);
+    qb__free(above);
+    *device = about.st_dev;
+    return !failed;
+}
+
+bool qb__parts_near(const char *path) {
+    char *folder = NULL, *target = NULL, *file = NULL, *beside = NULL;
+    dev_t a, b;
+    qb_status status = qb__parts_folder(path, &folder);
+    if (status == QB_OK) status = qb__target_of(folder, &target);
+    if (status == QB_OK) status = qb__target_of(path, &file);
+    if (status == QB_OK) beside = qb__folder_of(file);
+    const bool near = beside && device_of(target, &a) && device_of(beside, &b) && a == b;
+    qb__free(folder);
+    qb__free(target);
+    qb__free(file);
+    qb__free(beside);
+    return near;
+}
+
 qb_status qb__part_name(const char *path, size_t part, char *name, size_t room) {
     char *folder;
     qb_status status = qb__parts_folder(path, &folder);

@@ -256,8 +256,12 @@ const char *qb__writer_for_good(const char *path, const qb_stack *stack) {
     const qb__format *format;
     if (qb__format_to_write(path, &format) != QB_OK || !format->writer->resumes)
         return "files of that kind cannot be gone on with: give .h5, .npy, .raw, .mha, .tif or a folder";
-    return stack->parts > 1 ? "HDF5 in parts cannot be gone on with: give --parts 1, also to the run that begins it" : NULL;
+    return stack->parts > 1 && !qb__parts_near(path) ? "its folder of parts is on another disk than the file: give --parts 1, also to the run that begins it"
+                                                     : NULL;
 }
+
+/* Over files of a folder. */
+static bool is_spread(const qb_writer *writer) { return writer->fd < 0 || (writer->stack.parts > 1 && writer->own); }
 
 static bool is_long_enough(const qb_writer *writer, const unsigned char *images) {
     struct stat about;
@@ -267,7 +271,7 @@ static bool is_long_enough(const qb_writer *writer, const unsigned char *images)
 }
 
 qb_status qb__writer_has(const qb_writer *writer, const unsigned char *images) {
-    if (writer->kind->has && writer->fd < 0 ? writer->kind->has(writer, images) : is_long_enough(writer, images)) return QB_OK;
+    if (writer->kind->has && is_spread(writer) ? writer->kind->has(writer, images) : is_long_enough(writer, images)) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "%s is kept and ends too early: remove it to start anew", writer->part ? writer->part : writer->path);
 }
 
@@ -337,11 +341,12 @@ qb_status qb__writer_flush(qb_writer *writer) {
 static const char *fresh_of(const qb_writer *writer) {
     qb__place place;
     if (writer->joined) return writer->joined->fresh;
-    return writer->fd >= 0 ? writer->part : writer->kind->place(writer, &place);
+    const char *fresh = is_spread(writer) && writer->kind->place ? writer->kind->place(writer, &place) : NULL;
+    return fresh ? fresh : writer->part;
 }
 
 qb_status qb__writer_sync(const qb_writer *writer) {
-    if (writer->fd < 0) return flush_folder(writer, fresh_of(writer));
+    if (is_spread(writer)) return flush_folder(writer, fresh_of(writer));
     return fdatasync(writer->fd) == 0 ? QB_OK : qb__fail_errno(errno, "writing", writer->path);
 }
 

@@ -34,7 +34,8 @@ typedef struct qb__writer_kind {
     const char *(*place)(const qb_writer *writer, qb__place *place);
     qb_status (*join)(qb_writer *writer, const qb__place *place);
     size_t (*overhead)(const qb_writer *writer); /* bytes besides the images, at most */
-    /* Whether those images, a bit each, are there whole; NULL: they are in writer->fd, which is as long as that takes. */
+    /* Whether those images, a bit each, are there whole, where there are several files; NULL: they are in writer->fd, which is as long as
+     * that takes. */
     bool (*has)(const qb_writer *writer, const unsigned char *images);
     bool resumes;                    /* an output of one file, or of a series, can be gone on with */
     bool keeps_fields, keeps_angles; /* of projections; others are left out of the file */

@@ -105,6 +105,7 @@ static void add_output(cJSON *json, const qb__reconstruction *r) {
     cJSON_AddNumberToObject(json, "size_y", (double)s->shape[1]);
     cJSON_AddNumberToObject(json, "size_x", (double)s->shape[2]);
     cJSON_AddNumberToObject(json, "voxel_mm", s->voxel[0]);
+    cJSON_AddNumberToObject(json, "parts", (double)s->parts);
 }
 
 /* Where rays and voxels are, as a hash; what users know by its number besides, for a refusal to name it. */

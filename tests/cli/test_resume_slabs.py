@@ -77,6 +77,34 @@ def test_killed_at_any_moment(scan, want, tmp_path, name):
     assert took >= 1 and same(final, want) and not hidden(tmp_path)
 
 
+def test_parts_go_on(scan, want, tmp_path):
+    """HDF5 in parts lies in one hidden folder with its file until both are whole; beside an older volume, which stays until then."""
+    out, folder = tmp_path / "v.h5", tmp_path / "v.h5.parts"
+    job = ["fbp", scan, *FBP, *NOTE, "-o", out, "--parts", 3]
+    qb(*job, "--filter", "hann")
+    old = qb_json("compare", out, want)["max_abs"]
+    dice = random.Random("parts")
+    assert killed(*job, at=dice.randint(66, 86))
+    (kept,) = hidden(tmp_path)
+    assert qb_json("compare", out, want)["max_abs"] == old > 0
+    fails(2, *job[:-1], 2, "--resume", says=["parts was 3 and is 2"])
+    part = kept / "parts" / "01.h5"
+    whole = part.read_bytes()
+    no_part = f"01.h5 of what is kept is no whole part of such a volume: remove {kept} "
+    part.write_bytes(whole[:-3000])
+    fails(3, *job, "--resume", says=[no_part])
+    part.unlink()
+    fails(3, *job, "--resume", says=[no_part])
+    part.write_bytes(whole)
+    killed(*job, "--resume", at=dice.randint(44, 66))
+    assert go_on(*job) >= 1 and same(out, want) and not hidden(tmp_path)
+    assert sorted(os.listdir(folder)) == ["00.h5", "01.h5", "02.h5"] and len(list(tmp_path.iterdir())) == 2
+    shutil.rmtree(folder)
+    out.unlink()
+    assert killed(*job, at=70)
+    assert go_on(*job) >= 1 and same(out, want)
+
+
 def test_every_note_counts(scan, want, tmp_path):
     """Killed before each write: never fewer slabs than were noted, and no more than were written."""
     out, job = tmp_path / "v.npy", ["fbp", scan, *FBP, *NOTE, "-o", tmp_path / "v.npy"]
@@ -244,7 +272,6 @@ def test_a_full_disk(scan, want, tmp_path, checkpoint):
 
 def test_what_cannot_go_on(scan, tmp_path):
     job = ["fbp", scan, *FBP, "--resume", "-o"]
-    fails(2, *job, tmp_path / "v.h5", "--parts", 2, says=["--resume", "--parts 1"])
     fails(2, *job, tmp_path / "v.npy", "--preview", tmp_path / "p.png", says=["--resume", "--preview"])
     fails(2, *job, tmp_path / "sweep", "--center", "14:16:1", says=["--resume", "trial"])
     fails(2, *job, tmp_path / "v_%04d.2Dimgdata", says=["--resume", "cannot be gone on with"])
@@ -318,11 +345,11 @@ def test_a_device_that_has_no_room_any_more(opencl, cone, tmp_path, monkeypatch)
 
 
 @memory_is_ours
-def test_a_large_file_stays_one(cone, tmp_path):
-    """HDF5 in parts cannot be gone on with: who says --resume at once gets none."""
+def test_a_large_file_goes_on_as_it_was(cone, tmp_path):
+    """--resume makes no other file than the run that it goes on with: as many parts."""
     big = ["plan", "fdk", cone, *FDK[:4], "--size", "1300,1300,1300", "--voxel", 0.02, "--allow-limited", "--device", "cpu", "--max-ram", "500M", "-o", tmp_path / "v.h5"]
-    assert "output_parts" in qb_json(*big, "--threads", 2) or len(os.sched_getaffinity(0)) < 2
-    assert "output_parts" not in qb_json(*big, "--resume")
+    parts = [qb_json(*big, "--threads", 2, *more).get("output_parts") for more in ([], ["--resume"])]
+    assert parts == [2, 2] or len(os.sched_getaffinity(0)) < 2
 
 
 # ---- ranks ----
@@ -367,6 +394,18 @@ def test_ranks(scan, want, tmp_path):
             shutil.move(tmp_path / "copy", kept)
         assert taken(ranks(n, *job, "--resume", "--json")) >= 1 if n > 1 else go_on(*job) >= 1
         assert same(out, want) and not hidden(tmp_path)
+
+
+@pytest.mark.skipif(bool(NO_RANKS), reason=str(NO_RANKS))
+def test_ranks_and_parts(scan, want, tmp_path):
+    """Each rank writes into all parts; others go on with what all of them had."""
+    out = tmp_path / "v.h5"
+    job = ["fbp", scan, *FBP, *NOTE, "-o", out, "--parts", 4]
+    shim = {k: v for k, v in fault("pwrite", "/parts/", 30, -9).items() if k in ("LD_PRELOAD", "QB_FILES")}
+    done = ranks(3, *job, env={**shim, "ASAN_OPTIONS": RANKS_ENV.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"})
+    assert done.returncode != 0 and not out.exists() and len(hidden(tmp_path)) == 1, done.stderr
+    assert taken(ranks(2, *job, "--resume", "--json")) >= 1
+    assert same(out, want) and not hidden(tmp_path) and len(list((tmp_path / "v.h5.parts").iterdir())) == 4
 
 
 @memory_is_ours

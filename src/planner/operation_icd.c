@@ -23,7 +23,7 @@ static qb_status usual(void **problem) {
     return status;
 }
 
-/* Two slices that are neighbours, with weights. */
+/* Two slices, neighbours where they may be, with weights. */
 static qb_status plan(qb__device *device, const qb__variant *row, const void *problem, const int *values) {
     enum { VIEWS = 48, SIDE = 64, ROW = SIDE + 2 };
     (void)problem; /* says how large it is, not what */
@@ -43,7 +43,7 @@ static qb_status plan(qb__device *device, const qb__variant *row, const void *pr
     const qb__icd_problem slice = {
         .shadows = {VIEWS, VIEWS, SIDE, 3, line, line + VIEWS, line + 2 * VIEWS, shape, shape, shape, shape, 1},
         .nx = SIDE, .ny = SIDE, .inside = inside, .prior = {1.2, 2, 1, 1, 0.1, 0.1, 0.1}};
-    const qb__icd_ask ask = {.problem = &slice, .slices = 2, .all = 2, .joined = true, .weighted = true};
+    const qb__icd_ask ask = {.problem = &slice, .slices = 2, .all = 2, .joined = !qb__icd_device_of(row)->alone, .weighted = true};
     status = qb__icd_device_of(row)->create(device, &ask, values, &made);
     qb__icd_device_of(row)->destroy(made);
 out:

@@ -286,11 +286,19 @@ def test_on_a_device(tmp_path):
     base = [scan, "--center", "11.5", "--neighbours", "1,0.7,0", "--no-zero-skip", "--snr-db", 25, "--equits", 40, "--stop", "0"]
     for name, *more in ["cpu"], ["one", "--device", "opencl"], ["two", "--device", "opencl", "--threads", 1]:
         report = qb_json("mbir", *base, "-o", tmp_path / f"{name}.npy", *more)
-    assert report["kernel"] == "icd_supervoxel.tiles"
-    slab, = report["convergence"]["slabs"]
-    assert all(b <= a * 1.000001 for a, b in zip(slab["cost"], slab["cost"][1:]))
-    cpu, one, two = (np.load(tmp_path / f"{n}.npy") for n in ("cpu", "one", "two"))
-    assert np.sqrt(((one - cpu) ** 2).mean()) < 2e-5 and (one == two).all()  # 1 HU of water's 0.02/mm
+    assert report["kernel"] == "icd_supervoxel.local"  # for three slices that know nothing of each other
+    for name in "tiles", "global":
+        report = qb_json("mbir", *base, "-o", tmp_path / f"{name}.npy", "--device", "opencl", "--kernel", f"icd_supervoxel.{name}")
+        assert report["kernel"] == f"icd_supervoxel.{name}"
+        slab, = report["convergence"]["slabs"]
+        assert all(b <= a * 1.0001 for a, b in zip(slab["cost"], slab["cost"][1:]))
+    cpu, one, two, tiles, eight_bits = (np.load(tmp_path / f"{n}.npy") for n in ("cpu", "one", "two", "tiles", "global"))
+    assert (one == two).all()
+    assert all(np.sqrt(((image - cpu) ** 2).mean()) < 2e-5 for image in (one, tiles, eight_bits))  # 1 HU of water's 0.02/mm
+    joined = qb_json("plan", "mbir", scan, "--center", "11.5", "-o", tmp_path / "no.npy", "--device", "opencl", "--why")
+    assert joined["kernel"] == "icd_supervoxel.tiles"
+    whys = {row["kernel"]: row["verdict"] for row in joined["why"]}
+    assert all("know of each other" in whys[f"icd_supervoxel.{name}"] for name in ("local", "global"))
     out = tmp_path / "no.npy"
     fails(2, "mbir", *base, "-o", out, "--device", "opencl", "--matrix", "bytes", says=["--matrix"])
     fails(2, "mbir", *base, "-o", out, "--device", "opencl", "--start", tmp_path / "cpu.npy", says=["--device opencl", "begin with"])

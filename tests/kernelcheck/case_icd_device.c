@@ -74,16 +74,27 @@ static void make_data(trial *t, rng *r) {
     }
 }
 
+/* The usual ones; where compiling takes no time, any, but how many SuperVoxels move at a time: too many and nothing converges. */
+static void choose_values(trial *t, rng *r, bool any) {
+    const qb__variant *row = &t->variant->head;
+    qb__parameter_combination(row, 0, t->values);
+    for (int i = 0; any && i < qb__parameter_count(row); i++)
+        if (strcmp(row->parameters[i].name, "BATCH"))
+            t->values[i] = row->parameters[i].values[rng_below(r, (uint64_t)row->parameters[i].count)];
+}
+
 static bool trial_new(trial *t, const qb__variant *row, const qb__device_info *info, rng *r) {
     *t = (trial){.variant = qb__icd_device_of(row), .turns = info->is_cpu ? FEWER : TURNS};
+    const bool alone = t->variant->alone;
     if (!make_geometry(t, r, info->is_cpu)) return false;
-    qb__parameter_combination(&t->variant->head, 0, t->values);
+    choose_values(t, r, !info->is_cpu && rng_below(r, 2));
+    if (t->variant->turns) t->turns *= (int)t->variant->turns(t->values);
     t->ask = (qb__icd_ask){.problem = &t->problem, .joined = rng_below(r, 2), .weighted = rng_below(r, 3) > 0, .seed = 3};
     /* Compiling for a processor takes seconds: two programs must do there. */
     if (info->is_cpu) t->ask.weighted = t->ask.joined;
-    const size_t more = info->is_cpu ? t->ask.joined : rng_below(r, 4) == 0;
+    const size_t more = alone ? 0 : info->is_cpu ? t->ask.joined : rng_below(r, 4) == 0;
     t->ask.slices = t->ask.all = 1 + rng_below(r, 2) * (1 + rng_below(r, 4)) + 66 * more;
-    t->ask.joined &= t->ask.slices > 1;
+    t->ask.joined &= t->ask.slices > 1 && !alone;
     t->problem = (qb__icd_problem){.shadows = t->matrix.shadows, .nx = t->matrix.nx, .ny = t->matrix.ny,
                                    .positive = rng_below(r, 2)};
     t->problem.prior = (qb__icd_prior){.p = rng_uniform(r, 1.1, 1.6), .q = rng_below(r, 2) ? 2 : 1.9, .t = rng_uniform(r, 0.5, 2),
@@ -201,6 +212,7 @@ static qb_status check_state(trial *t, qb__icd_on_device *stack, kept *k, const 
     QB__TRY(t->variant->state(stack, true, give, k));
     QB__TRY(turn_from(t, stack, t->turns - AFTER, t->turns));
     QB__TRY(take_images(t, stack, image));
+    if (t->variant->chance) return QB_OK; /* that it is where it was, left_to_do() has said */
     const bool same = k->at == k->bytes && memcmp(want, t->x, t->ask.slices * t->image * sizeof *want) == 0;
     if (!same && *ok) snprintf(o->why.s, sizeof o->why.s, "from a state that was kept turns give other bits");
     *ok = *ok && same;
@@ -212,6 +224,7 @@ static qb_status descend(trial *t, qb__icd_on_device *stack, float *image, bool 
     double cost[GROUPS_MAX], sum = 0;
     const size_t groups = qb__icd_device_groups(&t->ask, t->variant->lanes(&t->ask, t->values));
     const size_t bytes = t->ask.slices * t->image * sizeof *t->x;
+    const double bound = qb__accuracy_bound(t->variant->head.accuracy);
     double *end = some(bytes, 1);
     kept state = {0};
     qb_status status;
@@ -228,8 +241,8 @@ static qb_status descend(trial *t, qb__icd_on_device *stack, float *image, bool 
     qb__icd_reference_subtract(&t->oracle);
     for (size_t g = 0; g < groups; g++) sum += cost[g];
     const double want = qb__icd_reference_cost(&t->oracle);
-    *ok = *ok && within(fabs(sum - want), 1e-4 * want, "the cost", o);
-    *ok = *ok && within(left_to_do(t), 4 * qb__accuracy_bound(QB_ACCURACY_HIGH), "x", o);
+    *ok = *ok && within(fabs(sum - want), 2 * bound * want, "the cost", o);
+    *ok = *ok && within(left_to_do(t), 4 * bound, "x", o);
     status = check_state(t, stack, &state, end, image, ok, o);
 out:
     free(end);

@@ -176,6 +176,7 @@ typedef struct qb__icd_variant {
 /* As the planner sees it. */
 typedef struct qb__icd_size {
     size_t views, columns, pixels, taps;
+    bool joined; /* slices know of each other */
 } qb__icd_size;
 
 /* All variants built in, fastest first; a row whose features the CPU lacks is listed too. */

@@ -32,7 +32,10 @@ typedef qb_status (*qb__icd_piece)(void *self, void *data, size_t bytes);
 
 typedef struct qb__icd_device_variant {
     qb__variant head; /* unusable() and cost() take a qb__icd_size */
+    bool alone;       /* only slices that know nothing of each other */
+    bool chance;      /* last bits are left to chance: which group comes first is seen */
 
+    size_t (*turns)(const int *values); /* that make an equit; NULL: each is one */
     size_t (*lanes)(const qb__icd_ask *ask, const int *values); /* slices of a group */
     /* Of the device's memory. */
     size_t (*bytes)(const qb__icd_ask *ask, const int *values);
@@ -44,7 +47,7 @@ typedef struct qb__icd_device_variant {
     /* error = lines - A x. rule: qb__icd_weighting's number; given weights, and the prior, are multiplied by
      * `scale`, so that halves hold them. */
     qb_status (*begin)(qb__icd_on_device *stack, const float *lines, int rule, const float *weights, float scale);
-    /* Every tile once, those of groups that are `still` not at all; turned[group]. */
+    /* All voxels once, or as many as make a turn, those of groups that are `still` not at all; turned[group]. */
     qb_status (*turn)(qb__icd_on_device *stack, int turn, bool skip, const bool *still, qb__icd_turned *turned);
     /* cost[group], weights as they are. */
     qb_status (*cost)(qb__icd_on_device *stack, double *cost);

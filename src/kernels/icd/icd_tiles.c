@@ -3,24 +3,15 @@
 #include "kernels/icd/icd_tiles.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "kernels/macros.h"
-#include "kernels/rows_table.h"
 
 enum { PER, WIDE, HIGH, WARPS, VALUES };
 enum { LANES = 32, CHUNKS = 4, MOST_COLUMNS = 64 };
 
 /* ---- sizes ---- */
-
-static size_t span_of(const qb__footprints *s, const int *values) {
-    double widest = 0;
-    for (size_t v = 0; v < s->views; v++)
-        widest = fmax(widest, values[WIDE] * fabs(s->ax[v]) + values[HIGH] * fabs(s->ay[v]));
-    return (size_t)ceil(widest + 1 - 1e-9);
-}
 
 /* Slices of an item: no more than leave a group with half its lanes empty. */
 static int per_of(const qb__icd_ask *ask, const int *values) {
@@ -30,7 +21,7 @@ static int per_of(const qb__icd_ask *ask, const int *values) {
     return per;
 }
 
-static size_t lanes_of(const qb__icd_ask *ask, const int *values) {
+size_t qb__tiles_lanes(const qb__icd_ask *ask, const int *values) {
     return (size_t)(LANES * per_of(ask, values));
 }
 
@@ -42,8 +33,8 @@ static qb__tiles_sizes sizes_of(const qb__icd_ask *ask, const int *values) {
                .nx = (int32_t)p->nx,
                .ny = (int32_t)p->ny,
                .slices = (int32_t)ask->slices,
-               .lanes = lanes_of(ask, values),
-               .span = span_of(&p->shadows, values),
+               .lanes = qb__tiles_lanes(ask, values),
+               .span = qb__icd_span(&p->shadows, (size_t)values[WIDE], (size_t)values[HIGH]),
                .voxels = (size_t)(values[WIDE] * values[HIGH]),
                .pixels = (p->nx + 2) * (p->ny + 2)};
     n.row = n.columns + 2 * (int32_t)n.span;
@@ -69,7 +60,7 @@ static size_t partial_of(const qb__tiles_sizes *n) {
     return qb__tiles_spots(n) * (size_t)n->chunks * n->voxels * n->lanes * sizeof(float);
 }
 
-static size_t bytes(const qb__icd_ask *ask, const int *values) {
+size_t qb__tiles_bytes(const qb__icd_ask *ask, const int *values) {
     qb__tiles_sizes n = sizes_of(ask, values);
     const size_t tiles = qb__ceil_div(ask->problem->nx, (size_t)values[WIDE]) *
                          qb__ceil_div(ask->problem->ny, (size_t)values[HIGH]);
@@ -82,7 +73,7 @@ static size_t bytes(const qb__icd_ask *ask, const int *values) {
 
 /* ---- what the planner asks ---- */
 
-static const char *unusable(const qb__device_info *device, const void *of, const int *values) {
+const char *qb__tiles_unusable(const qb__device_info *device, const void *of, const int *values) {
     const qb__icd_size *p = of;
     if (p->columns > 30000 || p->pixels > (size_t)1 << 30) return "more columns or voxels than its indices hold";
     if ((size_t)values[WIDE] * (p->taps > 1 ? p->taps - 1 : 1) + 1 > MOST_COLUMNS)
@@ -91,7 +82,7 @@ static const char *unusable(const qb__device_info *device, const void *of, const
 }
 
 /* An entry and a slice. The tile's columns are multiplied with all its voxels: dense, and from registers. */
-static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
+void qb__tiles_kernel_cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     const qb__icd_size *p = of;
     (void)slices;
     const double taps = (double)p->taps, span = values[WIDE] * (taps - 1) + 1;
@@ -121,33 +112,6 @@ static qb_status build(qb__icd_on_device *s, const qb__icd_ask *ask, const int *
     for (int i = 0; i < K_ALL; i++)
         QB__TRY(qb__kernel_get(i < K_LOAD ? s->turns : s->start, names[i], &s->kernel[i]));
 out:
-    return status;
-}
-
-/* Columns in fixed point, 32 bits after the point: the same on every device. */
-static qb_status upload_beam(qb__icd_on_device *s, const qb__footprints *f) {
-    const size_t stride = f->stride;
-    int64_t *rays = NULL;
-    float *shapes = NULL;
-    qb_status status;
-    QB__TRY(qb__alloc(4 * stride, sizeof *rays, &rays));
-    QB__TRY(qb__alloc(4 * stride, sizeof *shapes, &shapes));
-    for (size_t v = 0; v < f->views; v++) {
-        rays[v] = llrint(ldexp(f->ax[v], 32));
-        rays[stride + v] = llrint(ldexp(f->ay[v], 32));
-        rays[2 * stride + v] = llrint(ldexp(f->h0[v], 32));
-        rays[3 * stride + v] = llrint(ldexp((fabs(f->ax[v]) + fabs(f->ay[v])) / 2, 32));
-    }
-    const float *const parts[] = {f->half, f->flat, f->rise, f->bend};
-    for (size_t i = 0; i < 4; i++) memcpy(shapes + i * stride, parts[i], stride * sizeof *shapes);
-    QB__TRY(qb__memory_create(s->device, 4 * stride * sizeof *rays, &s->rays));
-    QB__TRY(qb__memory_create(s->device, 4 * stride * sizeof *shapes, &s->shapes));
-    QB__TRY(qb__memory_upload(s->queue, s->rays, 0, rays, 4 * stride * sizeof *rays));
-    QB__TRY(qb__memory_upload(s->queue, s->shapes, 0, shapes, 4 * stride * sizeof *shapes));
-    QB__TRY(qb__queue_finish(s->queue));
-out:
-    qb__free(rays);
-    qb__free(shapes);
     return status;
 }
 
@@ -188,23 +152,7 @@ out:
     return status;
 }
 
-/* As cpu/icd has it; `offset` keeps rho continuous at `least`. */
-static qb__tiles_bending bending_of(const qb__icd_prior *o) {
-    const double u = 1e-3, least = u * o->sigma, bent = qb__icd_bend_reference(o, least);
-    const double r = pow(u / o->t, o->q - o->p);
-    return (qb__tiles_bending){.scale = (float)(1 / (o->p * o->sigma * o->sigma * pow(o->t, o->q - o->p))),
-                     .least = (float)u,
-                     .per_sigma = (float)(1 / o->sigma),
-                     .log_t = (float)log2(o->t),
-                     .power = (float)(o->q - o->p),
-                     .pole = (float)(o->q - 2),
-                     .p = (float)o->p,
-                     .q = (float)o->q,
-                     .close = (float)(bent * o->sigma * o->sigma),
-                     .offset = (float)(0.5 * bent * least * least - pow(u, o->p) / o->p * r / (1 + r))};
-}
-
-static void destroy(qb__icd_on_device *s) {
+void qb__tiles_destroy(qb__icd_on_device *s) {
     if (!s) return;
     if (s->queue) qb__queue_finish(s->queue);
     qb__memory *const all[] = {s->rays,  s->shapes, s->inside,  s->corner, s->picked, s->error, s->root, s->x,
@@ -220,7 +168,7 @@ static void destroy(qb__icd_on_device *s) {
     qb__free(s);
 }
 
-static qb_status create(qb__device *device, const qb__icd_ask *ask, const int *values, qb__icd_on_device **out) {
+qb_status qb__tiles_create(qb__device *device, const qb__icd_ask *ask, const int *values, qb__icd_on_device **out) {
     const qb__icd_problem *p = ask->problem;
     qb__icd_on_device *s;
     qb_status status = qb__alloc(1, sizeof *s, &s);
@@ -235,29 +183,15 @@ static qb_status create(qb__device *device, const qb__icd_ask *ask, const int *v
                              .seed = ask->seed,
                              .area = p->shadows.area,
                              .neighbours = {p->prior.nearest, p->prior.diagonal, p->prior.interslice},
-                             .bending = bending_of(&p->prior)};
+                             .bending = qb__icd_bending_of(&p->prior)};
     QB__TRY(qb__icd_schedule_create(p, (size_t)values[WIDE], (size_t)values[HIGH], &s->schedule));
     add_tiles(&s->n, s->schedule.tiles, s->schedule.places);
     QB__TRY(qb__queue_create(device, &s->queue));
     QB__TRY(build(s, ask, values));
-    QB__TRY(upload_beam(s, &p->shadows));
+    QB__TRY(qb__icd_upload_beam(device, s->queue, &p->shadows, &s->rays, &s->shapes));
     QB__TRY(take_memory(s, p));
     *out = s;
 out:
-    if (status != QB_OK) destroy(s);
+    if (status != QB_OK) qb__tiles_destroy(s);
     return status;
-}
-
-static const qb__icd_device_variant rows[] = {
-    {HEAD(QB__ICD, "icd_supervoxel.tiles", QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, QB_ACCURACY_HIGH,
-          "slices side by side, scattered tiles of voxels in three steps", 32, 0, unusable, cost,
-          P("PER", 2, 1), P("WIDE", 4), P("HIGH", 4), P("WARPS", 8, 4)),
-     .lanes = lanes_of, .bytes = bytes, .create = create, .back = qb__tiles_back, .fill = qb__tiles_fill,
-     .begin = qb__tiles_begin, .turn = qb__tiles_turn, .cost = qb__tiles_cost, .image = qb__tiles_image,
-     .state = qb__tiles_state, .destroy = destroy},
-};
-
-const qb__icd_device_variant *qb__icd_device_variants(size_t *count) {
-    *count = sizeof rows / sizeof *rows;
-    return rows;
 }

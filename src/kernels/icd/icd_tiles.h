@@ -3,17 +3,14 @@
 #define QB_KERNELS_ICD_TILES_H
 
 #include "base/memory.h"
-#include "kernels/icd/icd_device.h"
+#include "kernels/icd/icd_bending.h"
+#include "kernels/icd/icd_rows.h"
 #include "kernels/icd/icd_schedule.h"
 
 /* Many slices side by side, tiles of voxels in turn: what the host keeps of it (icd_tiles.c makes it, icd_tiles_run.c
  * runs its kernels). */
 enum { QB__TILES_STAGING = 64 << 20 };
 enum { K_THETA, K_SOLVE, K_APPLY, K_LOAD, K_MEAN, K_SHARE, K_COLLECT, K_LIFT, K_FILL, K_IMAGE, K_MISFIT, K_ROUGH, K_ALL };
-
-typedef struct qb__tiles_bending { /* qb_bending of the kernels */
-    float scale, least, per_sigma, log_t, power, pole, p, q, close, offset;
-} qb__tiles_bending;
 
 /* The same for all slices, in the kernels' types. */
 typedef struct qb__tiles_sizes {
@@ -33,7 +30,7 @@ struct qb__icd_on_device {
     uint64_t seed;
     float area, b[3];      /* b: of neighbours, ... */
     double neighbours[3]; /* ... before weights are scaled */
-    qb__tiles_bending bending;
+    qb__icd_bending bending;
     qb__memory *rays, *shapes, *inside, *corner, *picked, *error, *root, *x, *curve, *share, *partial, *steps,
         *moved, *stats, *sums, *staging;
     int32_t *host_picked;
@@ -59,15 +56,5 @@ static inline size_t qb__tiles_staging(const qb__tiles_sizes *n) {
 static inline size_t qb__tiles_sums(const qb__tiles_sizes *n) {
     return (size_t)n->groups * qb__larger((size_t)n->views, (size_t)n->tiles) * sizeof(float);
 }
-
-/* ---- rows of the variant's table (icd_device.h) ---- */
-
-qb_status qb__tiles_back(qb__icd_on_device *stack, const float *lines);
-qb_status qb__tiles_fill(qb__icd_on_device *stack, float value);
-qb_status qb__tiles_begin(qb__icd_on_device *stack, const float *lines, int rule, const float *weights, float scale);
-qb_status qb__tiles_turn(qb__icd_on_device *stack, int turn, bool skip, const bool *still, qb__icd_turned *turned);
-qb_status qb__tiles_cost(qb__icd_on_device *stack, double *cost);
-qb_status qb__tiles_image(qb__icd_on_device *stack, size_t slice, float scale, float *image);
-qb_status qb__tiles_state(qb__icd_on_device *stack, bool into, qb__icd_piece piece, void *self);
 
 #endif

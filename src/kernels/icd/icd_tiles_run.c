@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "kernels/icd/icd_state.h"
 #include "kernels/icd/icd_tiles.h"
 
 enum { THETA, CURVE, BACK }; /* icd_theta's modes */
@@ -231,25 +232,8 @@ out:
     return status;
 }
 
-/* Errors and voxels, through the host a part at a time. */
 qb_status qb__tiles_state(qb__icd_on_device *s, bool into, qb__icd_piece piece, void *self) {
-    const struct {
-        qb__memory *memory;
-        size_t bytes;
-    } kept[] = {{s->error, qb__tiles_data(&s->n) * sizeof(float)}, {s->x, qb__tiles_images(&s->n) * sizeof(float)}};
-    const size_t most = qb__smaller(kept[0].bytes, QB__TILES_STAGING / 4);
-    char *part;
-    qb_status status = qb__alloc(most, 1, &part);
-    for (size_t i = 0; i < 2 && status == QB_OK; i++)
-        for (size_t at = 0; at < kept[i].bytes && status == QB_OK; at += most) {
-            const size_t bytes = qb__smaller(most, kept[i].bytes - at);
-            if (!into) QB__TRY(qb__memory_download(s->queue, kept[i].memory, at, part, bytes));
-            if (!into) QB__TRY(qb__queue_finish(s->queue));
-            QB__TRY(piece(self, part, bytes));
-            if (into) QB__TRY(qb__memory_upload(s->queue, kept[i].memory, at, part, bytes));
-            if (into) QB__TRY(qb__queue_finish(s->queue));
-        }
-out:
-    qb__free(part);
-    return status;
+    const qb__icd_state_part parts[] = {{s->error, qb__tiles_data(&s->n) * sizeof(float)},
+                                        {s->x, qb__tiles_images(&s->n) * sizeof(float)}};
+    return qb__icd_pass_state(s->queue, parts, 2, QB__TILES_STAGING / 4, into, piece, self);
 }

@@ -113,7 +113,8 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     qb_status status = qb__alloc(1, sizeof *gpu, &gpu);
     if (status != QB_OK) return status;
     gpu->descent = (qb__mbir_descent){.m = plan, .threads = task->threads, .stack = stack_of, .engine = "device"};
-    gpu->size = (qb__icd_size){m->info->views, m->info->columns, qb__mbir_voxels(m), m->matrix.shadows.taps};
+    gpu->size = (qb__icd_size){m->info->views, m->info->columns, qb__mbir_voxels(m), m->matrix.shadows.taps,
+                               m->settings.prior.interslice > 0 && m->grid.n[2] > 1};
     status = qb__device_pick_open(&gpu->pick, env, &offer->named);
     if (!gpu->pick.device) {
         qb__free(gpu);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_KERNELS_ICD_ICD_BENDING_H
+#define QB_KERNELS_ICD_ICD_BENDING_H
+
+#include "cpu/icd/icd.h"
+#include "device/device.h"
+
+/* What all kernels of a descent are told: qb_bending of icd_prior.clh, and qb_beam of icd_shadow.clh. */
+typedef struct qb__icd_bending {
+    float scale, least, per_sigma, log_t, power, pole, p, q, close, offset;
+} qb__icd_bending;
+
+qb__icd_bending qb__icd_bending_of(const qb__icd_prior *prior);
+/* Rays in fixed point, 32 bits after the point, and shapes; the queue has passed. */
+qb_status qb__icd_upload_beam(qb__device *device, qb__queue *queue, const qb__footprints *shadows, qb__memory **rays,
+                              qb__memory **shapes);
+/* Columns that wide x high voxels cast their shadows on in a view, at most. */
+size_t qb__icd_span(const qb__footprints *shadows, size_t wide, size_t high);
+
+#endif

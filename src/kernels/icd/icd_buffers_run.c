@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* Single slices, SuperVoxel by SuperVoxel: kernels, launched. */
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "kernels/icd/icd_buffers.h"
+#include "kernels/icd/icd_state.h"
+
+enum { GIVEN = 4, ITEMS = 128, RETURNED = 256 };
+
+#define LAUNCH QB__BUFFERS_LAUNCH
+#define BEAM QB__BUFFERS_BEAM
+
+/* ---- the start ---- */
+
+/* Block of views by block. */
+static qb_status load(qb__icd_on_device *s, const float *lines, int32_t rule, float scale) {
+    const qb__buffers_sizes *n = &s->n;
+    const size_t view_floats = (size_t)n->slices * (size_t)n->columns;
+    const size_t block = qb__larger(1, qb__buffers_staging(n) / (view_floats * sizeof(float)));
+    qb_status status = QB_OK;
+    for (size_t v = 0; status == QB_OK && v < (size_t)n->views; v += block) {
+        const size_t views = qb__smaller(block, (size_t)n->views - v);
+        const int32_t view0 = (int32_t)v;
+        QB__TRY(qb__memory_upload(s->queue, s->staging, 0, lines + v * view_floats, views * view_floats * sizeof(float)));
+        QB__TRY(LAUNCH(B_LOAD, qb__ceil_div((size_t)n->columns, ITEMS), views, n->slices, ITEMS, QB__MEMORY(s->staging),
+                       QB__VALUE(view0), QB__VALUE(n->views), QB__VALUE(n->slices), QB__VALUE(n->columns), QB__VALUE(rule),
+                       QB__VALUE(scale), QB__MEMORY(s->error), QB__MEMORY(s->root)));
+    }
+out:
+    return status;
+}
+
+static qb_status clear(qb__icd_on_device *s) {
+    qb_status status;
+    QB__TRY(qb__memory_fill(s->queue, s->error, 0, 0, qb__buffers_data(&s->n) * sizeof(float)));
+    QB__TRY(qb__memory_fill(s->queue, s->root, 0, 0, qb__buffers_data(&s->n) * 2));
+out:
+    return status;
+}
+
+static qb_status gather(qb__icd_on_device *s, int32_t squares, float least, qb__memory *out) {
+    const qb__buffers_sizes *n = &s->n;
+    enum { FEW = 64 };
+    return LAUNCH(B_GATHER, qb__ceil_div((size_t)n->nx, FEW), n->ny, n->slices, FEW, BEAM, QB__MEMORY(s->error),
+                  QB__MEMORY(s->root), QB__MEMORY(s->inside), QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(squares),
+                  QB__VALUE(least), QB__MEMORY(out));
+}
+
+qb_status qb__buffers_back(qb__icd_on_device *s, const float *lines) {
+    qb_status status;
+    QB__TRY(clear(s));
+    QB__TRY(qb__memory_fill(s->queue, s->x, 0, 0, qb__buffers_images(&s->n) * sizeof(float)));
+    QB__TRY(load(s, lines, 0, 1));
+    QB__TRY(gather(s, 0, s->positive ? 0 : -INFINITY, s->x));
+    QB__TRY(qb__queue_finish(s->queue));
+out:
+    return status;
+}
+
+qb_status qb__buffers_fill(qb__icd_on_device *s, float value) {
+    const int32_t pixels = (int32_t)s->n.pixels;
+    qb_status status = LAUNCH(B_FILL, qb__ceil_div(s->n.pixels, ITEMS), s->n.slices, 1, ITEMS, QB__MEMORY(s->x),
+                              QB__MEMORY(s->inside), QB__VALUE(pixels), QB__VALUE(value));
+    return status == QB_OK ? qb__queue_finish(s->queue) : status;
+}
+
+qb_status qb__buffers_begin(qb__icd_on_device *s, const float *lines, int rule, const float *weights, float scale) {
+    const qb__buffers_sizes *n = &s->n;
+    qb_status status;
+    s->summed = false;
+    for (int i = 0; i < 2; i++) s->b[i] = (float)(s->neighbours[i] * (double)(weights ? scale : 1));
+    for (size_t i = 0; i < (size_t)n->slices * s->list.count; i++) s->list.amount[i] = 0;
+    QB__TRY(clear(s));
+    QB__TRY(load(s, lines, weights ? 0 : rule, 1));
+    if (weights) QB__TRY(load(s, weights, GIVEN, scale));
+    QB__TRY(gather(s, 1, 0, s->curve));
+    QB__TRY(LAUNCH(B_SUBTRACT, qb__ceil_div((size_t)n->columns, ITEMS), n->views, n->slices, ITEMS, BEAM, QB__MEMORY(s->x),
+                   QB__VALUE(n->nx), QB__VALUE(n->ny), QB__MEMORY(s->error)));
+    QB__TRY(qb__queue_finish(s->queue));
+out:
+    return status;
+}
+
+/* ---- turns ---- */
+
+static qb_status run_batch(qb__icd_on_device *s, size_t batch, int32_t skip) {
+    const qb__buffers_sizes *n = &s->n;
+    const int32_t at = (int32_t)s->list.batch_at[batch], places = s->list.batch_places[batch];
+    const size_t all = s->list.slices * s->list.count;
+    qb_status status;
+    QB__TRY(s->update(s, at, places, skip, batch < s->list.second ? 0 : (int32_t)all));
+    QB__TRY(LAUNCH(B_RETURN, n->views, n->slices, 1, RETURNED, BEAM, QB__MEMORY(s->picked), QB__VALUE(at), QB__VALUE(places),
+                   QB__MEMORY(s->corner), QB__MEMORY(s->moved), QB__MEMORY(s->left), QB__MEMORY(s->error),
+                   QB__LOCAL(qb__round_up((size_t)places, 32) * sizeof(int32_t))));
+out:
+    return status;
+}
+
+static void add_up(qb__icd_on_device *s, qb__icd_turned *turned) {
+    const size_t all = s->list.slices * s->list.count;
+    for (size_t g = 0; g < s->list.slices; g++) turned[g] = (qb__icd_turned){0};
+    for (size_t i = 0; i < 2 * all; i++) {
+        const float *of = s->host_stats[i];
+        qb__icd_turned *sum = &turned[i % all / s->list.count];
+        if (!s->list.visited[i]) continue;
+        s->list.amount[i % all] = (double)of[0];
+        sum->change += (double)of[0];
+        sum->size += (double)of[1];
+        sum->updates += (double)of[2];
+    }
+}
+
+/* The parts of the cost, on their way to the host. */
+static qb_status sum_up(qb__icd_on_device *s) {
+    const qb__buffers_sizes *n = &s->n;
+    const int32_t behind = n->slices * n->views;
+    qb_status status;
+    QB__TRY(LAUNCH(B_MISFIT, n->views, n->slices, 1, ITEMS, QB__MEMORY(s->error), QB__MEMORY(s->root), QB__VALUE(n->views),
+                   QB__VALUE(n->columns), QB__MEMORY(s->sums)));
+    QB__TRY(LAUNCH(B_ROUGH, n->ny, n->slices, 1, ITEMS, QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__VALUE(n->nx),
+                   QB__VALUE(n->ny), QB__VALUE(s->bending), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]), QB__MEMORY(s->sums),
+                   QB__VALUE(behind)));
+    QB__TRY(qb__memory_download(s->queue, s->sums, 0, s->host_sums, qb__buffers_sums(n)));
+out:
+    return status;
+}
+
+/* All of it waits for the device once, the cost's parts included. */
+qb_status qb__buffers_turn(qb__icd_on_device *s, int number, bool skip, const bool *still, qb__icd_turned *turned) {
+    const size_t stats = 2 * s->list.slices * s->list.count * sizeof *s->host_stats;
+    qb_status status;
+    qb__supervoxels_turn(&s->list, s->seed, number, still);
+    QB__TRY(qb__memory_upload(s->queue, s->picked, 0, s->list.picked, qb__supervoxels_picked(&s->list) * sizeof(int32_t)));
+    for (size_t b = 0; b < s->list.batches; b++) QB__TRY(run_batch(s, b, skip));
+    QB__TRY(qb__memory_download(s->queue, s->stats, 0, s->host_stats, stats));
+    QB__TRY(sum_up(s));
+    QB__TRY(qb__queue_finish(s->queue));
+    s->summed = true;
+    add_up(s, turned);
+out:
+    return status;
+}
+
+/* ---- what comes of it ---- */
+
+qb_status qb__buffers_cost(qb__icd_on_device *s, double *cost) {
+    const size_t views = (size_t)s->n.views, ny = (size_t)s->n.ny, slices = (size_t)s->n.slices;
+    qb_status status = QB_OK;
+    if (!s->summed) {
+        QB__TRY(sum_up(s));
+        QB__TRY(qb__queue_finish(s->queue));
+        s->summed = true;
+    }
+    for (size_t g = 0; g < slices; g++) {
+        cost[g] = 0;
+        for (size_t i = 0; i < views; i++) cost[g] += 0.5 * (double)s->host_sums[g * views + i];
+        for (size_t i = 0; i < ny; i++) cost[g] += (double)s->host_sums[slices * views + g * ny + i];
+    }
+out:
+    return status;
+}
+
+qb_status qb__buffers_image(qb__icd_on_device *s, size_t slice, float scale, float *out) {
+    const qb__buffers_sizes *n = &s->n;
+    const int32_t which = (int32_t)slice;
+    qb_status status;
+    QB__TRY(LAUNCH(B_IMAGE, qb__ceil_div((size_t)n->nx, ITEMS), n->ny, 1, ITEMS, QB__MEMORY(s->x), QB__VALUE(n->nx),
+                   QB__VALUE(n->ny), QB__VALUE(which), QB__VALUE(scale), QB__MEMORY(s->staging)));
+    QB__TRY(qb__memory_download(s->queue, s->staging, 0, out, (size_t)n->nx * (size_t)n->ny * sizeof(float)));
+    QB__TRY(qb__queue_finish(s->queue));
+out:
+    return status;
+}
+
+qb_status qb__buffers_state(qb__icd_on_device *s, bool into, qb__icd_piece piece, void *self) {
+    const qb__icd_state_part parts[] = {{s->error, qb__buffers_data(&s->n) * sizeof(float)},
+                                        {s->x, qb__buffers_images(&s->n) * sizeof(float)}};
+    qb_status status = qb__icd_pass_state(s->queue, parts, 2, QB__BUFFERS_STAGING / 4, into, piece, self);
+    if (into) s->summed = false;
+    if (status == QB_OK) status = piece(self, s->list.amount, s->list.slices * s->list.count * sizeof *s->list.amount);
+    return status;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* What descents by SuperVoxels need before and after their turns: data, images, the cost. */
+#include "icd_buffers.clh"
+
+#define SUMMED 128 /* items of a group that sums */
+
+enum { TRANSMISSION = 1, TRANSMISSION_ROOT, EMISSION, GIVEN }; /* qb__icd_weighting */
+
+#if QB_CUDA
+#define EXP(a) expf(a)
+#else
+#define EXP(a) exp(a)
+#endif
+
+FUNCTION float weigh(float y, int rule, float scale) {
+    if (rule == TRANSMISSION) return EXP(-y);
+    if (rule == TRANSMISSION_ROOT) return EXP(-0.5f * y);
+    if (rule == EMISSION) return 1.0f / ((y < 0.0f ? -y : y) + 0.1f);
+    return rule == GIVEN ? y * scale : 1.0f;
+}
+
+/* lines[view][slice][column] of views from view0 on -> error and the roots of their weights; GIVEN: weights over
+ * the largest -> roots. */
+KERNEL void icd_load(GLOBAL const float *RESTRICT lines, int view0, int views, int slices, int columns, int rule, float scale,
+                     GLOBAL float *RESTRICT error, GLOBAL half_bits *RESTRICT root) {
+    int column = (int)global_id(0), view = (int)group_id(1), slice = (int)group_id(2);
+    if (column >= columns) return;
+    float y = lines[((size_t)view * (size_t)slices + (size_t)slice) * (size_t)columns + (size_t)column];
+    size_t to = ((size_t)slice * (size_t)views + (size_t)(view0 + view)) * (size_t)(columns + 2 * WIDTH) + (size_t)(WIDTH + column);
+    if (rule != GIVEN) error[to] = y;
+    STORE_HALF(SQRT(weigh(y, rule, scale)), to, root);
+}
+
+/* out = A' error, none below `least`, or, squares, (A^2)' w: an item a voxel. */
+KERNEL void icd_gather(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views,
+                       int stride, int columns, GLOBAL const float *RESTRICT error, GLOBAL const half_bits *RESTRICT root,
+                       GLOBAL const uchar *RESTRICT inside, int nx, int ny, int squares, float least, GLOBAL float *RESTRICT out) {
+    int ix = (int)global_id(0), iy = (int)group_id(1), slice = (int)group_id(2), rows = columns + 2 * WIDTH;
+    qb_beam beam = {rays, shapes, stride, columns, area};
+    size_t pixel = (size_t)(iy + 1) * (size_t)(nx + 2) + (size_t)(ix + 1);
+    if (ix >= nx || !inside[pixel]) return;
+    float sum = 0.0f;
+    for (int v = 0; v < views; v++) {
+        float tap[TAPS];
+        qb_look look = look_at(beam, v);
+        size_t from = ((size_t)slice * (size_t)views + (size_t)v) * (size_t)rows +
+                      (size_t)(WIDTH + shadow_on_detector(beam, look, v, ix, iy, tap));
+        UNROLL
+        for (int t = 0; t < TAPS; t++) {
+            float w = squares ? LOAD_HALF(from + (size_t)t, root) : 0.0f;
+            sum = squares ? FMA(tap[t] * w, tap[t] * w, sum) : FMA(tap[t], error[from + (size_t)t], sum);
+        }
+    }
+    out[(size_t)slice * (size_t)(nx + 2) * (size_t)(ny + 2) + pixel] = largest(sum, least);
+}
+
+/* error -= A x: an item a ray, which goes along the axis that it is the nearer to, past the voxels whose shadows
+ * reach its column. */
+KERNEL void icd_subtract(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views,
+                         int stride, int columns, GLOBAL const float *RESTRICT x, int nx, int ny, GLOBAL float *RESTRICT error) {
+    int column = (int)global_id(0), view = (int)group_id(1), slice = (int)group_id(2), rows = columns + 2 * WIDTH;
+    if (column >= columns) return;
+    LONG ax = rays[view], ay = rays[stride + view], q = rays[2 * stride + view] - (LONG)column * ((LONG)1 << 32);
+    int tall = (ax < 0 ? -ax : ax) >= (ay < 0 ? -ay : ay), across = tall ? nx : ny, along = tall ? ny : nx;
+    LONG a = tall ? ax : ay, step = tall ? ay : ax;
+    int stride_a = tall ? 1 : nx + 2, stride_b = tall ? nx + 2 : 1;
+    float wide = shapes[view], flat = shapes[stride + view], rise = shapes[2 * stride + view], bend = shapes[3 * stride + view];
+    float per = 4294967296.0f / (float)a, reach = (wide + 0.5f) * (per < 0.0f ? -per : per) + 1.0f, sum = 0.0f;
+    GLOBAL const float *image = x + (size_t)slice * (size_t)(nx + 2) * (size_t)(ny + 2) + (size_t)(nx + 3);
+    for (int j = 0; j < along; j++, q += step) {
+        float middle = -(float)q * (1.0f / 4294967296.0f) * per;
+        if (!(middle > -reach && middle < (float)across + reach)) continue;
+        int from = (int)FLOOR(middle - reach), to = (int)FLOOR(middle + reach) + 1;
+        from = from < 0 ? 0 : from;
+        to = to > across - 1 ? across - 1 : to;
+        for (int i = from; i <= to; i++) {
+            float h = (float)(q + a * i) * (1.0f / 4294967296.0f);
+            if (h > wide + 0.5f || h < -wide - 0.5f) continue;
+            float entry = share_before(0.5f - h, wide, flat, rise, bend) - share_before(-0.5f - h, wide, flat, rise, bend);
+            sum = FMA(entry, image[(size_t)i * (size_t)stride_a + (size_t)j * (size_t)stride_b], sum);
+        }
+    }
+    error[((size_t)slice * (size_t)views + (size_t)view) * (size_t)rows + (size_t)(WIDTH + column)] -= area * sum;
+}
+
+/* x = value, inside. */
+KERNEL void icd_fill(GLOBAL float *RESTRICT x, GLOBAL const uchar *RESTRICT inside, int pixels, float value) {
+    int pixel = (int)global_id(0);
+    if (pixel < pixels) x[(size_t)group_id(1) * (size_t)pixels + (size_t)pixel] = inside[pixel] ? value : 0.0f;
+}
+
+/* image[y][x] of a slice. */
+KERNEL void icd_image(GLOBAL const float *RESTRICT x, int nx, int ny, int slice, float scale, GLOBAL float *RESTRICT image) {
+    int ix = (int)global_id(0), iy = (int)group_id(1);
+    if (ix >= nx) return;
+    size_t pixel = ((size_t)slice * (size_t)(ny + 2) + (size_t)(iy + 1)) * (size_t)(nx + 2) + (size_t)(ix + 1);
+    image[(size_t)iy * (size_t)nx + (size_t)ix] = scale * x[pixel];
+}
+
+/* ---- cost ---- */
+
+FUNCTION void leave_sum(LOCAL_POINTER float *all, float value, GLOBAL float *to) {
+    int item = (int)local_id(0);
+    all[item] = value;
+    for (int n = SUMMED / 2; n > 0; n /= 2) {
+        BARRIER();
+        if (item < n) all[item] += all[item + n];
+    }
+    if (item == 0) *to = all[0];
+}
+
+/* sums[slice][view] = sum w e^2. */
+KERNEL GROUPS_OF(SUMMED, 1) void
+    icd_misfit(GLOBAL const float *RESTRICT error, GLOBAL const half_bits *RESTRICT root, int views, int columns,
+               GLOBAL float *RESTRICT sums) {
+    LOCAL float all[SUMMED];
+    size_t line = (size_t)group_id(1) * (size_t)views + (size_t)group_id(0);
+    size_t from = line * (size_t)(columns + 2 * WIDTH) + WIDTH;
+    float sum = 0.0f;
+    for (int i = (int)local_id(0); i < columns; i += SUMMED) {
+        float e = error[from + (size_t)i] * LOAD_HALF(from + (size_t)i, root);
+        sum = FMA(e, e, sum);
+    }
+    leave_sum(all, sum, sums + line);
+}
+
+/* sums[sums_at + ...][slice][iy]: the prior's cost of pairs of a row's voxels with those at the right and below. */
+KERNEL GROUPS_OF(SUMMED, 1) void
+    icd_rough(GLOBAL const float *RESTRICT x, GLOBAL const uchar *RESTRICT inside, int nx, int ny, qb_bending b,
+              float nearest, float diagonal, GLOBAL float *RESTRICT sums, int sums_at) {
+    LOCAL float all[SUMMED];
+    int iy = (int)group_id(0), slice = (int)group_id(1), row = nx + 2;
+    int step[4] = {1, row, row + 1, row - 1};
+    GLOBAL const float *image = x + (size_t)slice * (size_t)row * (size_t)(ny + 2);
+    float sum = 0.0f;
+    for (int ix = (int)local_id(0); ix < nx; ix += SUMMED) {
+        size_t pixel = (size_t)(iy + 1) * (size_t)row + (size_t)(ix + 1);
+        for (int n = 0; n < 4 && inside[pixel]; n++) {
+            size_t other = pixel + (size_t)step[n];
+            if (inside[other]) sum += (n & 2 ? diagonal : nearest) * rho_of(b, image[pixel] - image[other]);
+        }
+    }
+    leave_sum(all, sum, sums + (size_t)sums_at + (size_t)slice * (size_t)ny + (size_t)iy);
+}

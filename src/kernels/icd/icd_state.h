@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_KERNELS_ICD_ICD_STATE_H
+#define QB_KERNELS_ICD_ICD_STATE_H
+
+#include "kernels/icd/icd_device.h"
+
+/* Memory of a device, through the host a block at a time: of a state, to be kept or to be filled. */
+typedef struct qb__icd_state_part {
+    qb__memory *memory;
+    size_t bytes;
+} qb__icd_state_part;
+qb_status qb__icd_pass_state(qb__queue *queue, const qb__icd_state_part *parts, size_t count, size_t block, bool into,
+                             qb__icd_piece piece, void *self);
+
+#endif

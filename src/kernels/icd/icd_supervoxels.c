@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/icd/icd_supervoxels.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/status.h"
+
+enum { COLOURS = 4, PASSES = 2 };
+
+size_t qb__supervoxels_most(const qb__icd_problem *p, size_t side) {
+    return qb__ceil_div(p->nx, side) * qb__ceil_div(p->ny, side);
+}
+
+/* How hard SuperVoxels pull together, for one that pulls by itself, grows with how many lie on a ray. */
+size_t qb__supervoxels_places(const qb__icd_problem *p, const qb__supervoxels_how *how) {
+    const size_t along = qb__ceil_div(qb__larger(p->nx, p->ny), how->side);
+    const size_t places = along * (size_t)how->batch / 100;
+    return qb__smaller(qb__larger(1, places), qb__supervoxels_most(p, how->side));
+}
+
+size_t qb__supervoxels_picked(const qb__supervoxels *s) {
+    return PASSES * (s->count + COLOURS * s->places) * s->slices;
+}
+
+static bool any_inside(const qb__icd_problem *p, size_t x0, size_t y0, size_t side) {
+    for (size_t y = y0; y < qb__smaller(y0 + side, p->ny); y++)
+        for (size_t x = x0; x < qb__smaller(x0 + side, p->nx); x++)
+            if (p->inside[(y + 1) * (p->nx + 2) + x + 1]) return true;
+    return false;
+}
+
+static void list_all(const qb__icd_problem *p, qb__supervoxels *s) {
+    for (size_t y = 0; y < p->ny; y += s->side)
+        for (size_t x = 0; x < p->nx; x += s->side) {
+            if (!any_inside(p, x, y, s->side)) continue;
+            s->corner[s->count] = (int32_t)(x | y << 16);
+            s->colour[s->count++] = (uint8_t)(x / s->side % 2 + y / s->side % 2 * 2);
+        }
+}
+
+qb_status qb__supervoxels_create(const qb__icd_problem *p, const qb__supervoxels_how *how, qb__supervoxels *s) {
+    const size_t most = qb__supervoxels_most(p, how->side);
+    qb_status status;
+    *s = (qb__supervoxels){.side = how->side, .slices = how->slices, .places = qb__supervoxels_places(p, how),
+                           .share = how->share, .least = how->least};
+    QB__TRY(qb__alloc(most, sizeof *s->corner, &s->corner));
+    QB__TRY(qb__alloc(most, sizeof *s->colour, &s->colour));
+    list_all(p, s);
+    QB__TRY(qb__alloc(s->count * s->slices, sizeof *s->amount, &s->amount));
+    QB__TRY(qb__alloc(PASSES * s->count * s->slices, sizeof *s->visited, &s->visited));
+    QB__TRY(qb__alloc(qb__supervoxels_picked(s), sizeof *s->picked, &s->picked));
+    QB__TRY(qb__alloc(PASSES * (s->count + COLOURS), sizeof *s->batch_at, &s->batch_at));
+    QB__TRY(qb__alloc(PASSES * (s->count + COLOURS), sizeof *s->batch_places, &s->batch_places));
+    QB__TRY(qb__alloc(s->count * s->slices, sizeof *s->order, &s->order));
+    QB__TRY(qb__alloc(s->count, sizeof *s->ranked, &s->ranked));
+    QB__TRY(qb__alloc(s->slices, sizeof *s->counts, &s->counts));
+out:
+    return status;
+}
+
+/* ---- which of them ---- */
+
+static void shuffle(size_t *order, size_t count, qb__random *random) {
+    for (size_t i = 0; i < count; i++) order[i] = i;
+    for (size_t i = count; i-- > 1;) {
+        const size_t other = qb__random_bits(random) % (i + 1), kept = order[i];
+        order[i] = order[other];
+        order[other] = kept;
+    }
+}
+
+/* Those that moved most first; of equals the first. */
+static bool is_before(const qb__ranked *a, const qb__ranked *b) {
+    return a->amount != b->amount ? a->amount > b->amount : a->index < b->index;
+}
+
+/* The one that `nth` others of count are before (Hoare's way: parts around one, and on in the part that it is in). */
+static qb__ranked nth_of(qb__ranked *list, size_t count, size_t nth) {
+    for (size_t low = 0, high = count - 1; low < high;) {
+        const qb__ranked middle = list[low + (high - low) / 2];
+        size_t i = low, j = high;
+        for (;; i++, j--) {
+            while (is_before(&list[i], &middle)) i++;
+            while (is_before(&middle, &list[j])) j--;
+            if (i >= j) break;
+            const qb__ranked kept = list[i];
+            list[i] = list[j];
+            list[j] = kept;
+        }
+        if (nth <= j) high = j;
+        else low = j + 1;
+    }
+    return list[nth];
+}
+
+/* order[] of a slice's, and how many of it a pass takes. The largest keep the order drawn among themselves. */
+static size_t draw(qb__supervoxels *s, size_t slice, uint64_t seed, int turn, size_t pass) {
+    qb__random random = qb__random_stream(seed, (uint64_t)turn * PASSES + pass);
+    size_t *order = s->order + slice * s->count, some = qb__ceil_div(s->count * (size_t)s->share, 100), kept = 0;
+    shuffle(order, s->count, &random);
+    if (turn == 0 || some >= s->count) return pass ? 0 : s->count;
+    if (pass) return some;
+    const double *amount = s->amount + slice * s->count;
+    for (size_t i = 0; i < s->count; i++) s->ranked[i] = (qb__ranked){amount[i], i};
+    const qb__ranked last = nth_of(s->ranked, s->count, some - 1);
+    for (size_t i = 0; i < s->count; i++) {
+        const qb__ranked one = {amount[order[i]], order[i]};
+        if (!is_before(&last, &one)) order[kept++] = order[i];
+    }
+    return some;
+}
+
+/* ---- batches ---- */
+
+/* The n-th of a slice's SuperVoxels of a colour; slices' batches of a colour run side by side. */
+static void add_colour(qb__supervoxels *s, uint8_t colour, size_t first, size_t batches, bool *visited) {
+    for (size_t slice = 0; slice < s->slices; slice++) {
+        const size_t *order = s->order + slice * s->count, take = s->counts[slice];
+        size_t n = 0;
+        for (size_t i = 0; i < take; i++) {
+            const size_t one = order[i], batch = first + n / s->places;
+            if (s->colour[one] != colour) continue;
+            if (batch - first >= batches) break;
+            s->picked[s->batch_at[batch] + slice * (size_t)s->batch_places[batch] + n++ % s->places] = (int32_t)one;
+            visited[slice * s->count + one] = true;
+        }
+    }
+}
+
+static size_t most_of(const qb__supervoxels *s, uint8_t colour) {
+    size_t most = 0;
+    for (size_t slice = 0; slice < s->slices; slice++) {
+        const size_t *order = s->order + slice * s->count, take = s->counts[slice];
+        size_t n = 0;
+        for (size_t i = 0; i < take; i++) n += s->colour[order[i]] == colour;
+        most = qb__larger(most, n);
+    }
+    return most;
+}
+
+/* Places of a colour's batches; what is left of it behind others, if it is too little, is left out. */
+static size_t cut_colour(qb__supervoxels *s, size_t all, size_t *end) {
+    size_t batches = 0;
+    for (size_t done = 0; done < all; done += s->places, batches++) {
+        const size_t places = qb__smaller(s->places, all - done), batch = s->batches + batches;
+        if (done && places * 100 < s->places * (size_t)s->least) break;
+        s->batch_at[batch] = *end;
+        s->batch_places[batch] = (int32_t)places;
+        *end += places * s->slices;
+    }
+    return batches;
+}
+
+void qb__supervoxels_turn(qb__supervoxels *s, uint64_t seed, int turn, const bool *still) {
+    const size_t all = s->count * s->slices;
+    size_t end = 0;
+    s->batches = 0;
+    for (size_t i = 0; i < qb__supervoxels_picked(s); i++) s->picked[i] = -1;
+    memset(s->visited, 0, PASSES * all * sizeof *s->visited);
+    for (size_t pass = 0; pass < PASSES; pass++) {
+        s->second = s->batches;
+        for (size_t slice = 0; slice < s->slices; slice++)
+            s->counts[slice] = still[slice] ? 0 : draw(s, slice, seed, turn, pass);
+        for (uint8_t colour = 0; colour < COLOURS; colour++) {
+            const size_t batches = cut_colour(s, most_of(s, colour), &end);
+            add_colour(s, colour, s->batches, batches, s->visited + pass * all);
+            s->batches += batches;
+        }
+    }
+}
+
+void qb__supervoxels_destroy(qb__supervoxels *s) {
+    qb__free(s->corner);
+    qb__free(s->colour);
+    qb__free(s->amount);
+    qb__free(s->visited);
+    qb__free(s->picked);
+    qb__free(s->batch_at);
+    qb__free(s->batch_places);
+    qb__free(s->order);
+    qb__free(s->ranked);
+    qb__free(s->counts);
+    *s = (qb__supervoxels){0};
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_KERNELS_ICD_ICD_SUPERVOXELS_H
+#define QB_KERNELS_ICD_ICD_SUPERVOXELS_H
+
+#include "kernels/icd/icd_device.h"
+
+typedef struct qb__ranked {
+    double amount;
+    size_t index;
+} qb__ranked;
+
+/* SuperVoxels of a slice, which of them a turn takes, and in what batches: Algorithm 3 of Wang et al. (PPoPP 2017). The
+ * first turn takes all; each one after it the share that moved most when they were last visited, and then as many
+ * drawn at random: its two passes. Batches are of one colour of a checkerboard of four, so that none is another's
+ * neighbour. */
+typedef struct qb__supervoxels {
+    size_t count, side, slices;
+    int32_t *corner;  /* [count] x | y << 16 of the first voxel */
+    uint8_t *colour;  /* [count] */
+    double *amount;   /* [slice][count] by which each moved when it was last visited */
+    bool *visited;    /* [pass][slice][count] in the turn at hand */
+    size_t places;    /* of a batch, at most */
+    int share, least; /* percent of all that a turn takes; percent of `places` below which the end of a colour is left out */
+    /* the turn at hand, as devices want it: picked[batch_at[b] + slice * batch_places[b] + place], -1 = none */
+    size_t batches, second; /* second: the first batch of the second pass */
+    int32_t *picked;
+    size_t *batch_at;
+    int32_t *batch_places;
+    /* while it is drawn */
+    size_t *order, *counts; /* [slice][count]; [slice] of these that the turn takes */
+    qb__ranked *ranked;     /* [count] */
+} qb__supervoxels;
+
+typedef struct qb__supervoxels_how {
+    size_t side, slices;
+    int batch; /* SuperVoxels at a time, in percent of how many lie along the longer side */
+    int share, least;
+} qb__supervoxels_how;
+
+/* Of a batch, at most; and of them all. */
+size_t qb__supervoxels_places(const qb__icd_problem *problem, const qb__supervoxels_how *how);
+size_t qb__supervoxels_most(const qb__icd_problem *problem, size_t side);
+/* Of all that have a voxel inside. Release with destroy, also on failure. */
+qb_status qb__supervoxels_create(const qb__icd_problem *problem, const qb__supervoxels_how *how, qb__supervoxels *s);
+/* Numbers of picked, at most. */
+size_t qb__supervoxels_picked(const qb__supervoxels *s);
+void qb__supervoxels_turn(qb__supervoxels *s, uint64_t seed, int turn, const bool *still);
+void qb__supervoxels_destroy(qb__supervoxels *s);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Which SuperVoxels a turn takes, and in what batches: no two that could write the same voxel are ever together. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "kernels/icd/icd_supervoxels.h"
+
+enum { NX = 90, NY = 75, SIDE = 8, SLICES = 2, MOST = 12 * 10 };
+
+static uint8_t inside[(NX + 2) * (NY + 2)];
+
+static qb__supervoxels made(int share, int least) {
+    const qb__icd_problem problem = {.nx = NX, .ny = NY, .inside = inside};
+    const qb__supervoxels_how how = {SIDE, SLICES, 50, share, least};
+    qb__supervoxels s;
+    memset(inside, 0, sizeof inside);
+    for (size_t y = 0; y < NY; y++)
+        for (size_t x = 0; x < NX; x++)
+            inside[(y + 1) * (NX + 2) + x + 1] = hypot((double)x - NX / 2.0, (double)y - NY / 2.0) < NY / 2.0;
+    assert_int_equal(qb__supervoxels_create(&problem, &how, &s), QB_OK);
+    assert_true(s.count > 60 && s.count < MOST && s.places == 6);
+    return s;
+}
+
+static int place_of(const qb__supervoxels *s, int32_t which, int y) { return s->corner[which] >> (y ? 16 : 0) & 0xffff; }
+
+/* Two of a batch are two squares apart at least; those picked in a pass, of a slice, in taken[]. */
+static void check_batch(const qb__supervoxels *s, size_t batch, size_t slice, int *taken) {
+    const int32_t *list = s->picked + s->batch_at[batch] + slice * (size_t)s->batch_places[batch];
+    assert_in_range(s->batch_places[batch], 1, s->places);
+    for (int32_t i = 0; i < s->batch_places[batch]; i++) {
+        if (list[i] < 0) continue;
+        assert_true((size_t)list[i] < s->count);
+        taken[list[i]]++;
+        for (int32_t j = 0; j < i; j++) {
+            if (list[j] < 0) continue;
+            const int x = abs(place_of(s, list[i], 0) - place_of(s, list[j], 0));
+            const int y = abs(place_of(s, list[i], 1) - place_of(s, list[j], 1));
+            assert_true(x >= 2 * SIDE || y >= 2 * SIDE);
+        }
+    }
+}
+
+static void count_pass(const qb__supervoxels *s, size_t pass, size_t slice, int *taken) {
+    memset(taken, 0, MOST * sizeof *taken);
+    for (size_t b = pass ? s->second : 0; b < (pass ? s->batches : s->second); b++) check_batch(s, b, slice, taken);
+    for (size_t i = 0; i < s->count; i++) {
+        assert_true(taken[i] <= 1);
+        assert_int_equal(taken[i], s->visited[(pass * SLICES + slice) * s->count + i]);
+    }
+}
+
+static size_t sum_of(const int *taken) {
+    size_t sum = 0;
+    for (size_t i = 0; i < MOST; i++) sum += (size_t)taken[i];
+    return sum;
+}
+
+static void test_turns(void **state) {
+    (void)state;
+    const bool still[SLICES] = {false};
+    qb__supervoxels s = made(25, 0);
+    int taken[MOST];
+    qb__supervoxels_turn(&s, 7, 0, still);
+    for (size_t slice = 0; slice < SLICES; slice++) {
+        count_pass(&s, 0, slice, taken);
+        assert_int_equal(sum_of(taken), s.count);
+        count_pass(&s, 1, slice, taken);
+        assert_int_equal(sum_of(taken), 0);
+    }
+    const size_t some = (s.count + 3) / 4;
+    for (int turn = 1; turn < 40; turn++) {
+        for (size_t i = 0; i < SLICES * s.count; i++) s.amount[i] = (double)(rand() % 9); /* many are equal */
+        qb__supervoxels_turn(&s, 7, turn, still);
+        for (size_t slice = 0; slice < SLICES; slice++) {
+            const double *amount = s.amount + slice * s.count;
+            double least = 9, most = 0;
+            count_pass(&s, 0, slice, taken);
+            assert_int_equal(sum_of(taken), some);
+            for (size_t i = 0; i < s.count; i++) {
+                if (taken[i]) least = fmin(least, amount[i]);
+                else most = fmax(most, amount[i]);
+            }
+            assert_true(least >= most); /* those that moved most */
+            count_pass(&s, 1, slice, taken);
+            assert_int_equal(sum_of(taken), some);
+        }
+    }
+    qb__supervoxels_destroy(&s);
+}
+
+/* A slice that has stopped is left alone; of two random numbers the same lists come. */
+static void test_still(void **state) {
+    (void)state;
+    const bool still[SLICES] = {true, false};
+    qb__supervoxels s = made(25, 0), again = made(25, 0);
+    int taken[MOST];
+    for (int turn = 0; turn < 3; turn++) {
+        qb__supervoxels_turn(&s, 3, turn, still);
+        qb__supervoxels_turn(&again, 3, turn, still);
+        assert_memory_equal(s.picked, again.picked, qb__supervoxels_picked(&s) * sizeof *s.picked);
+        count_pass(&s, 0, 0, taken);
+        assert_int_equal(sum_of(taken), 0);
+        count_pass(&s, 0, 1, taken);
+        assert_true(sum_of(taken) > 0);
+    }
+    qb__supervoxels_destroy(&s);
+    qb__supervoxels_destroy(&again);
+}
+
+/* With a threshold the end of a colour waits for another turn, but its first batch never does. */
+static void test_threshold(void **state) {
+    (void)state;
+    const bool still[SLICES] = {false};
+    qb__supervoxels s = made(25, 100);
+    qb__supervoxels_turn(&s, 1, 0, still);
+    int taken[MOST];
+    count_pass(&s, 0, 0, taken);
+    assert_true(sum_of(taken) < s.count && sum_of(taken) % s.places == 0);
+    qb__supervoxels_turn(&s, 1, 1, still);
+    count_pass(&s, 0, 0, taken);
+    assert_true(sum_of(taken) > 0);
+    qb__supervoxels_destroy(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_turns), cmocka_unit_test(test_still),
+                                       cmocka_unit_test(test_threshold)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

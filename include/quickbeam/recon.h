@@ -183,7 +183,7 @@ typedef struct qb_mbir_options {
      * job; the result's array may be one of them. */
     const qb_tensor *prox_array, *start_array;
     int coarse;          /* levels of coarser voxels to begin with, each of twice the side; 0 = none. On the CPU */
-    /* A fan beam's: a cone's with a flat detector, of the scan's views, rows and columns, of whose rows the slices that are
+    /* A fan beam's: a cone's with a detector that is flat, or bent about the source, of the scan's views, rows and columns, of whose rows the slices that are
      * asked for stay in their planes; NULL = a parallel beam of the scan's own angles. On the CPU. The caller's; it outlives
      * the job. */
     const qb_geometry *geometry;

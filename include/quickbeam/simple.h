@@ -33,7 +33,7 @@ QB_API qb_status qb_fdk(const qb_tensor *projections, const qb_geometry *geometr
 
 /* Model-based reconstruction of line integrals [view][row][column] into volume [z][y][x], float32 or float16, as qb_fbp
  * otherwise; with options->prox_array one call is the proximal map of the data, for plug and play: both arrays of the
- * options may be the volume's. */
+ * options may be the volume's. With options->geometry the rays are that fan's: angles may be NULL, pixel_size counts for nothing. */
 QB_API qb_status qb_mbir(const qb_tensor *projections, const double *angles, double pixel_size,
                          const qb_tensor *volume, const qb_mbir_options *options, const qb_env *env);
 

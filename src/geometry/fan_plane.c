@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "geometry/bend.h"
 #include "geometry/check.h"
 #include "geometry/circle.h"
 #include "geometry/vector.h"
@@ -18,10 +19,11 @@ typedef struct passing {
     double distance, z, climb; /* where it passes the axis; mm upward for each along */
 } passing;
 
-static passing pass(const qb_view *view, double column, double row) {
+static passing pass(const qb_geometry *g, size_t number, double column, double row) {
+    const qb_view *view = &g->view[number];
     double along[3];
-    for (int j = 0; j < 3; j++)
-        along[j] = view->detector[j] + column * view->u[j] + row * view->v[j] - view->source[j];
+    qb__pixel_place(g, number, column, row, along);
+    for (int j = 0; j < 3; j++) along[j] -= view->source[j];
     const double level = along[0] * along[0] + along[1] * along[1];
     const double to = -(view->source[0] * along[0] + view->source[1] * along[1]) / level;
     const double across = view->source[0] * along[1] - view->source[1] * along[0];
@@ -33,7 +35,7 @@ static double column_at(const qb_geometry *g, int look) { return (double)(g->col
 /* Of all views, where the middle of a row passes the axis. */
 static double height_of(const qb_geometry *g, double row) {
     double sum = 0;
-    for (size_t v = 0; v < g->views; v++) sum += pass(&g->view[v], (double)(g->columns - 1) / 2, row).z;
+    for (size_t v = 0; v < g->views; v++) sum += pass(g, v, (double)(g->columns - 1) / 2, row).z;
     return sum / (double)g->views;
 }
 
@@ -41,7 +43,7 @@ static double height_of(const qb_geometry *g, double row) {
 static double strays(const qb_geometry *g, size_t view, double row, double middle, double radius) {
     double most = 0;
     for (int i = 0; i < LOOKS; i++) {
-        const passing p = pass(&g->view[view], column_at(g, i), row);
+        const passing p = pass(g, view, column_at(g, i), row);
         if (p.distance >= radius) continue;
         const double half = sqrt(radius * radius - p.distance * p.distance);
         most = fmax(most, fabs(p.z - middle) + fabs(p.climb) * half);
@@ -104,6 +106,20 @@ static qb_status check_rows(const qb_geometry *g, size_t row0, size_t row1, doub
     return QB_OK;
 }
 
+/* Bent about the source, in every view. */
+static qb_status check_bend(const qb_geometry *g) {
+    static const double aside = 0.01, deep = 1e-4; /* columns; of the radius */
+    for (size_t v = 0; g->radius > 0 && v < g->views; v++) {
+        const qb__bend bend = qb__bend_of_view(g, v);
+        const bool even = fabs(bend.pitch / qb__norm(g->view[0].u) - 1) < 1e-6;
+        if (even && fabs(bend.x) <= aside * bend.pitch && fabs(bend.depth - g->radius) <= deep * g->radius) continue;
+        return qb__fail(QB_UNSUPPORTED,
+                        "view %zu: a detector bent to a radius of %g mm, %.6g mm from the source: qb mbir takes flat ones and those bent about "
+                        "the source; use qb fdk, sirt or cgls", v, g->radius, bend.depth);
+    }
+    return QB_OK;
+}
+
 static qb_status flatten(const qb_geometry *g, double row, qb_geometry *flat) {
     qb_status status = qb__geometry_create(QB_BEAM_CONE, g->views, 1, g->columns, flat);
     for (size_t v = 0; status == QB_OK && v < g->views; v++) {
@@ -122,15 +138,15 @@ qb_status qb__fan_plane_create(const qb_geometry *g, size_t row0, size_t row1, d
     qb_status status;
     *plane = (qb__fan_plane){0};
     if (g->beam != QB_BEAM_CONE) return qb__fail(QB_UNSUPPORTED, "parallel rays are no fan");
-    if (g->radius > 0)
-        return qb__fail(QB_UNSUPPORTED, "a detector bent to a radius of %g mm: qb mbir takes flat ones; use qb fdk, sirt or cgls", g->radius);
     QB__TRY(qb__circle_fit(g, &circle));
     plane->z = height_of(g, (double)row0);
     plane->step = circle.pixel_v * circle.sod / circle.sdd;
     QB__TRY(check_lean(g, row0, row1));
     QB__TRY(check_rows(g, row0, row1, radius, plane));
     QB__TRY(flatten(g, (double)(row0 + row1 - 1) / 2, &plane->flat));
-    status = qb__geometry_check(&plane->flat);
+    plane->flat.radius = g->radius;
+    QB__TRY(qb__geometry_check(&plane->flat));
+    status = check_bend(&plane->flat);
 out:
     return status;
 }

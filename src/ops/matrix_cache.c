@@ -44,6 +44,7 @@ static void parts_of(const qb__system_matrix *m, size_t count, part pieces[PARTS
 static uint64_t key_of(const qb__system_matrix *m, const uint32_t *pixels, size_t count) {
     const uint64_t sizes[] = {m->shadows.views, m->shadows.stride, m->shadows.columns, m->shadows.taps, m->nx, m->ny, m->kind};
     uint64_t key = qb__hash(sizes, sizeof sizes, 1);
+    if (m->shadows.c0) key = qb__hash(&m->shadows.per_radian, sizeof m->shadows.per_radian, key);
     key = qb__hash(&m->shadows.area, sizeof m->shadows.area, key);
     key = qb__hash(m->rays, qb__system_matrix_rays(m) * m->shadows.stride * sizeof *m->rays, key);
     return qb__hash(pixels, count * sizeof *pixels, key);

@@ -6,8 +6,10 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "geometry/bend.h"
 #include "geometry/matrix.h"
 #include "geometry/parallel.h"
+#include "geometry/vector.h"
 
 enum { SHAPES = 4, PADDING = 16 };
 
@@ -39,7 +41,19 @@ static void shape(qb__system_matrix *m) {
 
 enum { ROUND = 64, AROUND = QB__ICD_SIDE };
 
-size_t qb__system_matrix_rays(const qb__system_matrix *m) { return m->shadows.wx ? 6 : 3; }
+size_t qb__system_matrix_rays(const qb__system_matrix *m) { return m->shadows.c0 ? 7 : m->shadows.wx ? 6 : 3; }
+
+/* Tangents from column c0, about which the detector is bent, in the place of columns of the plane that it touches there. */
+static void bend_view(const qb_geometry *geometry, size_t v, qb__system_matrix *m) {
+    const size_t stride = m->shadows.stride;
+    const qb__bend bend = qb__bend_of_view(geometry, v);
+    double *h = m->rays + v, *w = h + 3 * stride;
+    for (size_t j = 0; j < 3; j++) {
+        h[j * stride] -= bend.touch * w[j * stride];
+        w[j * stride] *= m->shadows.per_radian;
+    }
+    m->rays[6 * stride + v] = bend.touch;
+}
 
 /* Views behind the last see everything at column 0: their shadows have no width, and no area. */
 static qb_status place_fan(const qb_geometry *geometry, const qb_grid *grid, qb__system_matrix *m) {
@@ -50,6 +64,10 @@ static qb_status place_fan(const qb_geometry *geometry, const qb_grid *grid, qb_
     m->shadows.wx = m->rays + 3 * stride;
     m->shadows.wy = m->rays + 4 * stride;
     m->shadows.w0 = m->rays + 5 * stride;
+    if (geometry->radius > 0) {
+        m->shadows.per_radian = geometry->radius / qb__norm(geometry->view[0].u);
+        m->shadows.c0 = m->rays + 6 * stride;
+    }
     for (size_t v = 0; v < stride; v++) {
         qb__matrix world, on_grid = {{{0}, {0}, {0, 0, 0, 1}}};
         if (v < geometry->views) {
@@ -64,6 +82,7 @@ static qb_status place_fan(const qb_geometry *geometry, const qb_grid *grid, qb_
             to[stride] = from[1];
             to[2 * stride] = from[3];
         }
+        if (m->shadows.c0 && v < geometry->views) bend_view(geometry, v, m);
     }
     m->shadows.area = (float)grid->voxel[0];
     return QB_OK;
@@ -79,7 +98,8 @@ static double steepest_of(const qb__system_matrix *m, size_t v, double radius) {
     for (int i = 0; i < ROUND; i++) {
         const double ix = x + radius * cos(2 * M_PI * i / ROUND), iy = y + radius * sin(2 * M_PI * i / ROUND);
         const double w = s->wx[v] * ix + s->wy[v] * iy + s->w0[v], h = (s->ax[v] * ix + s->ay[v] * iy + s->h0[v]) / w;
-        most = fmax(most, (fabs(s->ax[v] - h * s->wx[v]) + fabs(s->ay[v] - h * s->wy[v])) / w);
+        const double steep = s->per_radian > 0 ? s->per_radian / (1 + h * h) : 1;
+        most = fmax(most, steep * (fabs(s->ax[v] - h * s->wx[v]) + fabs(s->ay[v] - h * s->wy[v])) / w);
     }
     return 1.01 * most;
 }
@@ -119,7 +139,7 @@ qb_status qb__system_matrix_create(const qb_geometry *geometry, const qb_grid *g
     if (fabs(grid->voxel[0] - grid->voxel[1]) > 1e-9 * grid->voxel[0])
         return qb__fail(QB_UNSUPPORTED, "voxels of %g x %g mm: the system matrix needs square ones",
                         grid->voxel[0], grid->voxel[1]);
-    QB__TRY(qb__alloc((fan ? 6 : 3) * stride, sizeof(double), &matrix->rays));
+    QB__TRY(qb__alloc((fan ? 7 : 3) * stride, sizeof(double), &matrix->rays));
     matrix->shadows.ax = matrix->rays;
     matrix->shadows.ay = matrix->rays + stride;
     matrix->shadows.h0 = matrix->rays + 2 * stride;

@@ -67,7 +67,8 @@ static qb_status reconstruct(const method *m, const qb_tensor *projections, cons
     if (status == QB_OK) status = qb__params_view(m->params, given, &options);
     if (status != QB_OK) return status;
     take_size(m, size, &options);
-    if (m->parallel && !angles) return qb__fail(QB_BAD_ARGUMENT, "there are no angles");
+    const bool fan = m->params == qb_mbir_params && options.mbir.geometry;
+    if (m->parallel && !fan && !angles) return qb__fail(QB_BAD_ARGUMENT, "there are no angles");
     status = qb_scan_from_tensor(projections, angles, NULL, NULL, &about, env, &scan);
     if (status == QB_OK) status = m->plan(scan, geometry, &options, &output, env, &job);
     status = run(status, job, env);

@@ -104,21 +104,35 @@ def test_short_scans_and_detectors_to_one_side(tmp_path):
         assert any("--size" in w for w in report["warnings"]) == (number == 1)
 
 
-def test_values_of_lines_that_owe_us_nothing(tmp_path):
-    """A disc off the axis by exact line integrals: its place, its attenuation; by a file of vectors the same bits."""
-    circle = Circle(100, 180, 80, 1, 0.9, offset=(3, 0))
+@pytest.mark.parametrize("radius", [0, 180])
+def test_values_of_lines_that_owe_us_nothing(tmp_path, radius):
+    """A disc off the axis by exact line integrals onto a flat detector and an equiangular one: its place, its attenuation;
+    begun with an image of it; by a file the same bits."""
+    circle = Circle(100, 180, 80, 1, 0.9, offset=(3, 0), radius=radius)
     angles = np.arange(90) * 4.0
     np.save(tmp_path / "l.npy", circle.project([(0.02, (6, -3, 0), (9, 7, 500))], angles))
     words = ["--quantity", "line_integral", "--pixel-size", 0.9, "--snr-db", 40]
-    flat = ["--sod", 100, "--sdd", 180, "--detector-offset", "3,0"]
-    qb("mbir", tmp_path / "l.npy", "-o", tmp_path / "v.npy", *words, *flat, "--angles", "0:360")
-    v = np.load(tmp_path / "v.npy")[0]
+    where = ["--sod", 100, "--sdd", 180, "--detector-offset", "3,0", "--detector-radius", radius]
     y, x = (np.mgrid[:80, :80] - 39.5) * 0.5
     inside = ((x - 6) / 9) ** 2 + ((y + 3) / 7) ** 2
-    assert abs(v[inside < 0.8].mean() - 0.02) < 1.5e-4 and v[inside < 0.8].std() < 8e-4 and v[inside > 1.4].max() < 2e-3
-    assert v.sum() * 0.25 == pytest.approx(0.02 * np.pi * 9 * 7, rel=2e-3)
+
+    def disc(name, *more):
+        qb("mbir", tmp_path / "l.npy", "-o", tmp_path / name, *words, *more)
+        v = np.load(tmp_path / name)[0]
+        assert abs(v[inside < 0.8].mean() - 0.02) < 1.5e-4 and v[inside > 1.4].max() < 2e-3
+        assert v.sum() * 0.25 == pytest.approx(0.02 * np.pi * 9 * 7, rel=2e-3)
+        return v
+    v = disc("v.npy", *where, "--angles", "0:360")
+    assert v[inside < 0.8].std() < 8e-4
+    vectors = disc("m.npy", *where, "--angles", "0:360", "--matrix", "floats")
+    assert 0 < rmse(v, vectors) < 2e-4
+    begun = []
+    for start in ("fbp", "0.002"):
+        qb("mbir", tmp_path / "l.npy", "-o", tmp_path / "f.npy", *words, *where, "--angles", "0:360", "--start", start, "--equits", 1)
+        begun.append(rmse(np.load(tmp_path / "f.npy")[0], v))
+    assert begun[0] < 0.6 * begun[1]
     (tmp_path / "g.json").write_text(json.dumps({"quickbeam_geometry": 1, "units": "mm", "beam": "cone", "rows": 1, "columns": 80, "sod": 100, "sdd": 180,
-                                                 "pixel_size": [0.9, 0.9], "offset": [3, 0], "angles_degrees": {"from": 0, "to": 360, "count": 90}}))
+                                                 "pixel_size": [0.9, 0.9], "offset": [3, 0], "radius": radius, "angles_degrees": {"from": 0, "to": 360, "count": 90}}))
     qb("mbir", tmp_path / "l.npy", "-o", tmp_path / "w.npy", *words, "-g", tmp_path / "g.json")
     assert (np.load(tmp_path / "w.npy")[0] == v).all()
 
@@ -157,7 +171,7 @@ def test_refusals(fan, tmp_path):
     fails(3, *base, *CIRCLE, "--size", 900, says=["volume", "source"])
     fails(3, *base, *CIRCLE, "--size", 700, "--roi", 1000, says=["source"])
     fails(2, *base, *CIRCLE, "--center", "40", says=["--center 40", "--detector-offset"])
-    fails(3, *base, *CIRCLE, "--detector-radius", 500, says=["bent", "500", "qb fdk, sirt or cgls"])
+    fails(3, *base, *CIRCLE, "--detector-radius", 400, says=["bent", "400", "about the source", "qb fdk, sirt or cgls"])
     fails(3, *base, *CIRCLE, "--tilt", "5,0,0", says=["rays of row 0", "no fan beam"])
     fails(2, *base, *CIRCLE, "--device", "opencl", says=["--device opencl", "fan beams are the CPU's", "--device cpu"])
     fails(2, *base, "-g", "parallel", "--detector-offset", "1,0", says=["--detector-offset", "--sod and --sdd"])

@@ -118,9 +118,16 @@ static void what_is_no_fan_is_refused(void **state) {
     for (int v = 0; v < VIEWS; v++) g.view[v].source[2] += 0.2 * v, g.view[v].detector[2] += 0.2 * v;
     assert_int_equal(qb__fan_plane_create(&g, 1, 2, 8, &plane), QB_UNSUPPORTED);
     assert_non_null(strstr(qb_detail(), "rays of row 1"));
-    g.radius = 900;
-    assert_int_equal(qb__fan_plane_create(&g, 1, 2, 8, &plane), QB_UNSUPPORTED);
+    qb_geometry_destroy(&g);
+    assert_int_equal(qb_geometry_cone(VIEWS, angles, 1, 40, 0.5, 0.5, 500, 900, 3, 0, &g), QB_OK);
+    g.radius = 900; /* about the source, wherever its middle is */
+    assert_int_equal(qb__fan_plane_create(&g, 0, 1, 8, &plane), QB_OK);
+    assert_true(plane.flat.radius == 900);
+    qb__fan_plane_destroy(&plane);
+    g.radius = 901;
+    assert_int_equal(qb__fan_plane_create(&g, 0, 1, 8, &plane), QB_UNSUPPORTED);
     assert_non_null(strstr(qb_detail(), "bent"));
+    qb__fan_plane_destroy(&plane);
     qb_geometry_destroy(&g);
     assert_int_equal(qb_geometry_parallel(VIEWS, angles, 1, 40, 1, 19.5, &g), QB_OK);
     assert_int_equal(qb__fan_plane_create(&g, 0, 1, 8, &plane), QB_UNSUPPORTED);

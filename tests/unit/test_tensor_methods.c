@@ -102,6 +102,35 @@ static void coarser_voxels_in_one_call(void **state) {
     free(begun);
 }
 
+/* A fan needs no angles: its geometry says it all. */
+static void a_fan_in_one_call(void **state) {
+    (void)state;
+    enum { N = 48, TURN = 60 };
+    double around[TURN];
+    float *disc = calloc(N * N, sizeof *disc), *sums = calloc(TURN * N, sizeof *sums), *x = calloc(N * N, sizeof *x);
+    const qb_tensor from = dense(disc, QB_F32, 1, N, N), rays = dense(sums, QB_F32, TURN, 1, N), to = dense(x, QB_F32, 1, N, N);
+    qb_geometry fan;
+    qb_mbir_options options;
+    assert_true(disc && sums && x);
+    for (int i = 0; i < N * N; i++) disc[i] = hypot(i % N - 30.0, i / N - 20.0) < 9 ? 0.02f : 0;
+    for (int v = 0; v < TURN; v++) around[v] = 2 * M_PI * v / TURN;
+    assert_ok(qb_geometry_cone(TURN, around, 1, N, 1, 1, 100, 160, 0, 0, &fan));
+    assert_ok(qb_project(&from, NULL, &fan, &rays, NULL, NULL));
+    assert_ok(qb_params_init(qb_mbir_params, &options));
+    assert_status(qb_mbir(&rays, NULL, 0, &to, &options, NULL), QB_BAD_ARGUMENT); /* a parallel beam's are missing */
+    options.geometry = &fan;
+    assert_ok(qb_mbir(&rays, NULL, 0, &to, &options, NULL));
+    assert_close(x[20 * N + 30], 0.02, 0.001);
+    assert_close(x[20 * N + 14], 0, 0.001);
+    fan.views--;
+    assert_status(qb_mbir(&rays, NULL, 0, &to, &options, NULL), QB_BAD_INPUT);
+    assert_non_null(strstr(qb_detail(), "59 views"));
+    fan.views++;
+    qb_params_clear(qb_mbir_params, &options);
+    qb_geometry_destroy(&fan);
+    free(disc), free(sums), free(x);
+}
+
 /* FDK to float16 in [x][y][z], against the dense float32 volume. */
 static void fdk_writes_strides(void **state) {
     (void)state;
@@ -169,6 +198,7 @@ int main(void) {
         cmocka_unit_test(a_volume_goes_there_and_back),
         cmocka_unit_test(a_proximal_map_in_one_call),
         cmocka_unit_test(coarser_voxels_in_one_call),
+        cmocka_unit_test(a_fan_in_one_call),
         cmocka_unit_test(fdk_writes_strides),
         cmocka_unit_test(dlpack_arrays_pass),
     };

@@ -41,6 +41,10 @@ typedef struct qb__footprints {
      * footprints (Long, Fessler, Balter, IEEE Trans. Med. Imaging 29 (2010) 1839) to the first order of a voxel's side over
      * its distance from the source; a tenth of that share of the largest entry is what entries are off by, at most. */
     const double *wx, *wy, *w0;
+    /* Of a detector that is bent about the source, unless 0: columns a radian. What is above is then the tangent of a
+     * ray's angle from that to column c0[view], and the middle c0 + per_radian atan(...). */
+    double per_radian;
+    const double *c0; /* [stride] */
 } qb__footprints;
 
 /* A voxel's column of A: tap[k * stride + view] belongs to detector column first[view] + k - taps,
@@ -107,7 +111,8 @@ typedef struct qb__icd_bands {
 typedef struct qb__icd_band {
     double x, y;         /* its middle, in voxels */
     const float *at;     /* [stride] */
-    /* Of a fan, else NULL: [stride] dx over and dy down of the middle is (at + ax dx + ay dy) / (1 + wx dx + wy dy). */
+    /* Of a fan, else NULL: [stride] dx over and dy down of the middle is (at + ax dx + ay dy) / (1 + wx dx + wy dy), of a
+     * bent detector at + per_radian atan((ax dx + ay dy) / (1 + wx dx + wy dy)). */
     const float *ax, *ay, *wx, *wy;
     float *error;        /* w (y - A x); of back(): lines; of subtract(): gets - A x */
     const float *weight; /* w */

@@ -57,8 +57,12 @@ LANES_INLINE shape band_shape_in_fan(const qb__icd_bands *b, const qb__icd_band 
     const lanes ax = lanes_at(band->ax + view), ay = lanes_at(band->ay + view);
     const lanes wx = lanes_at(band->wx + view), wy = lanes_at(band->wy + view);
     const lanes near = 1.0f / (1.0f + (wx * dx + wy * dy));
-    const lanes c = (lanes_at(band->at + view) + (ax * dx + ay * dy)) * near;
-    shape is = shape_in_fan(lanes_size((ax - c * wx) * near), lanes_size((ay - c * wy) * near), b->shadows->area);
+    const float radian = (float)b->shadows->per_radian;
+    const lanes at = lanes_at(band->at + view), over = ax * dx + ay * dy;
+    const lanes plane = (radian > 0 ? over : at + over) * near;
+    const lanes steep = radian > 0 ? near * (radian / (1.0f + plane * plane)) : near;
+    const lanes c = radian > 0 ? at + radian * lanes_atan(plane) : plane;
+    shape is = shape_in_fan(lanes_size((ax - plane * wx) * steep), lanes_size((ay - plane * wy) * steep), b->shadows->area);
     is.rise *= is.area;
     is.bend *= is.area;
     *middle = c;

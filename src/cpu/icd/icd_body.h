@@ -48,13 +48,23 @@ typedef struct moving {
     _Alignas(64) float middle[LANES], begin[LANES], a[LANES], b[LANES];
 } moving;
 
+/* On a detector that is bent about the source: the angle in the place of its tangent. */
+static void bend_around(const qb__footprints *s, size_t view, double *h, double *a, double *b) {
+    const double steep = s->per_radian / (1 + *h * *h);
+    *h = s->c0[view] + s->per_radian * atan(*h);
+    *a *= steep;
+    *b *= steep;
+}
+
 static void place_in_fan(const qb__footprints *s, size_t view, double ix, double iy, int32_t *first, moving *m) {
     const double *ax = s->ax + view, *ay = s->ay + view, *h0 = s->h0 + view;
     const double *wx = s->wx + view, *wy = s->wy + view, *w0 = s->w0 + view;
     const double least = -(double)s->taps, most = (double)s->columns;
     for (int i = 0; i < LANES; i++) {
-        const double w = 1 / (wx[i] * ix + wy[i] * iy + w0[i]), h = (ax[i] * ix + ay[i] * iy + h0[i]) * w;
-        const double a = fabs((ax[i] - h * wx[i]) * w), b = fabs((ay[i] - h * wy[i]) * w);
+        const double w = 1 / (wx[i] * ix + wy[i] * iy + w0[i]);
+        double h = (ax[i] * ix + ay[i] * iy + h0[i]) * w;
+        double a = fabs((ax[i] - h * wx[i]) * w), b = fabs((ay[i] - h * wy[i]) * w);
+        if (s->per_radian > 0) bend_around(s, view + (size_t)i, &h, &a, &b);
         const double from = h - (a + b) / 2 + 0.5;
         double at = from < least ? least : from;
         at = at > most ? most : at;

@@ -87,6 +87,13 @@ LANES_INLINE lanes lanes_root(lanes v) {
 }
 #endif
 
+/* Up to 1, to 2e-8 beside the rounding (Abramowitz and Stegun, 4.4.49). */
+LANES_INLINE lanes lanes_atan(lanes v) {
+    const lanes v2 = v * v;
+    const lanes far = 0.1065626393f + v2 * (-0.0752896400f + v2 * (0.0429096138f + v2 * (-0.0161657367f + v2 * 0.0028662257f)));
+    return v * (1.0f + v2 * (-0.3333314528f + v2 * (0.1999355085f + v2 * (-0.1420889944f + v2 * far))));
+}
+
 LANES_INLINE float lanes_sum(lanes v) {
     float sum[4];
     for (int i = 0; i < 4; i++) sum[i] = (v[i] + v[i + 4]) + (v[i + 8] + v[i + 12]);

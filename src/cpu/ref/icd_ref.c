@@ -24,7 +24,9 @@ static shadow shadow_of(const qb__footprints *s, size_t view, double ix, double 
     if (!s->wx) return (shadow){h, s->ax[view], s->ay[view], (double)s->area};
     const double w = s->wx[view] * ix + s->wy[view] * iy + s->w0[view];
     const double a = (s->ax[view] * w - h * s->wx[view]) / (w * w), b = (s->ay[view] * w - h * s->wy[view]) / (w * w);
-    return (shadow){h / w, a, b, (double)s->area * hypot(a, b)};
+    if (!(s->per_radian > 0)) return (shadow){h / w, a, b, (double)s->area * hypot(a, b)};
+    const double steep = s->per_radian / (1 + h / w * (h / w));
+    return (shadow){s->c0[view] + s->per_radian * atan(h / w), a * steep, b * steep, (double)s->area * steep * hypot(a, b)};
 }
 
 double qb__footprint_reference(const qb__footprints *s, size_t view, double ix, double iy,

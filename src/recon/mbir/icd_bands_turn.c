@@ -20,7 +20,8 @@ static void place(const qb__icd_few *s, const qb__icd_supervoxel *v, qb__icd_slo
     const double width = (double)s->bands.width, middle = (double)(s->bands.width / 2);
     for (size_t view = 0; view < f->views; view++) {
         const double w = f->wx ? f->wx[view] * v->x + f->wy[view] * v->y + f->w0[view] : 1;
-        const double h = (f->ax[view] * v->x + f->ay[view] * v->y + f->h0[view]) / w;
+        const double plane = (f->ax[view] * v->x + f->ay[view] * v->y + f->h0[view]) / w;
+        const double h = f->c0 ? f->c0[view] + f->per_radian * atan(plane) : plane;
         const double start = fmin(fmax(floor(h) - middle, -width), (double)f->columns);
         slot->start[view] = (int32_t)(start + width);
         slot->at[view] = (float)(h - (start + middle));
@@ -39,6 +40,21 @@ static void place_in_fan(const qb__icd_few *s, const qb__icd_supervoxel *v, qb__
         to[stride] = (float)((f->ay[view] - middle * f->wy[view]) / w);
         to[2 * stride] = (float)(f->wx[view] / w);
         to[3 * stride] = (float)(f->wy[view] / w);
+    }
+}
+
+/* Of a bent detector, tangents from the ray through the middle. */
+static void place_around(const qb__icd_few *s, const qb__icd_supervoxel *v, qb__icd_slot *slot) {
+    const qb__footprints *f = &s->matrix->shadows;
+    const size_t stride = f->stride;
+    for (size_t view = 0; view < f->views; view++) {
+        const double w = f->wx[view] * v->x + f->wy[view] * v->y + f->w0[view];
+        const double middle = (f->ax[view] * v->x + f->ay[view] * v->y + f->h0[view]) / w, along = w * (1 + middle * middle);
+        float *to = slot->fan + view;
+        to[0] = (float)((f->ax[view] - middle * f->wx[view]) / along);
+        to[stride] = (float)((f->ay[view] - middle * f->wy[view]) / along);
+        to[2 * stride] = (float)((f->wx[view] + middle * f->ax[view]) / along);
+        to[3 * stride] = (float)((f->wy[view] + middle * f->ay[view]) / along);
     }
 }
 
@@ -78,7 +94,7 @@ static void visit(void *context, size_t task, int worker) {
     char *scratch = s->scratch[worker];
     slot->moved = (qb__icd_band_moved){0};
     place(s, v, slot);
-    if (slot->fan) place_in_fan(s, v, slot);
+    if (slot->fan) (s->matrix->shadows.c0 ? place_around : place_in_fan)(s, v, slot);
     if (s->pass == QB__BANDS_SUBTRACT) {
         memset(slot->error, 0, s->matrix->shadows.stride * s->bands.width * sizeof *slot->error);
         kernel->subtract(&s->problem, &s->bands, &band, image, pixels, v->count, scratch);

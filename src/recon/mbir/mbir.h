@@ -47,7 +47,10 @@ typedef struct qb__mbir {
     size_t first_row;      /* of slice 0 */
     qb_geometry geometry;  /* of a fan that of its plane */
     double *theta;         /* [view] radians that it stands for; of a fan, ... */
-    qb__cone_weights fan;  /* ... these */
+    qb__cone_weights fan;  /* ... these, of: */
+    qb_geometry screen;    /* a flat detector of a fan, which the start is filtered on: a copy of the geometry,
+                              or that which touches a bent one, at column `left` */
+    size_t left;
     qb__filter *filter;    /* of the start; NULL = a constant, ... */
     double constant;       /* ... this, ... */
     bool start_is_number;

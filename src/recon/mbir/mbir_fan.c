@@ -9,13 +9,16 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/bp_cone/bp_cone.h"
+#include "geometry/bend.h"
 #include "geometry/check.h"
 #include "geometry/fan_plane.h"
 #include "geometry/grid.h"
+#include "geometry/vector.h"
 #include "planner/choose.h"
 #include "recon/mbir/mbir_coarse.h"
 
 enum { LINE = 16, BRICK = 16 }; /* floats of a cache line; voxel rows of a task */
+static const double degrees = 57.29577951308232;
 
 /* ---- what there is ---- */
 
@@ -73,17 +76,44 @@ out:
     return status;
 }
 
+/* As wide as what the bent one sees of it. */
+static qb_status unbend(qb__mbir *m) {
+    const qb_geometry *g = &m->geometry;
+    const double steepest = 1.3; /* radians from the middle, at which columns are fourteen times as far apart */
+    double low = 0, high = 0;
+    for (size_t v = 0; v < g->views; v++) {
+        const qb__bend bend = qb__bend_of_view(g, v);
+        low = fmax(low, bend.touch * bend.pitch / bend.radius);
+        high = fmax(high, ((double)g->columns - 1 - bend.touch) * bend.pitch / bend.radius);
+    }
+    if (fmax(low, high) > steepest)
+        return qb__fail(QB_UNSUPPORTED, "the fan opens by %.4g degrees to a side, too far for filtered back-projection: give --start 0",
+                        fmax(low, high) * degrees);
+    const double per_radian = g->radius / qb__norm(g->view[0].u);
+    m->left = (size_t)ceil(per_radian * tan(low));
+    qb_status status = qb__geometry_create(QB_BEAM_CONE, g->views, 1, m->left + (size_t)ceil(per_radian * tan(high)) + 1, &m->screen);
+    for (size_t v = 0; status == QB_OK && v < g->views; v++) {
+        const double touch = qb__bend_of_view(g, v).touch;
+        m->screen.view[v] = g->view[v];
+        for (int j = 0; j < 3; j++) m->screen.view[v].detector[j] += (touch - (double)m->left) * g->view[v].u[j];
+    }
+    return status;
+}
+
 /* Parts of the turn that were not measured make a poorer beginning, no more. */
 qb_status qb__mbir_fan_filter(qb__mbir *m, const qb_env *env) {
-    static const double degrees = 57.29577951308232;
-    qb_status status = qb__cone_weights_create(&m->geometry, reach_of(m), &m->fan);
+    qb_status status = m->geometry.radius > 0 ? unbend(m) : qb__geometry_copy(&m->geometry, &m->screen);
+    if (status == QB_OK) status = qb__cone_weights_create(&m->screen, reach_of(m), &m->fan);
     if (status != QB_OK) return status;
     if (m->fan.missing > 1e-6)
         qb__info(env, "views cover %.4g degrees, %.4g fewer than all directions take", m->fan.span * degrees, m->fan.missing * degrees);
-    return qb__filter_create("hann", QB_PAD_EDGE, m->fan.before + m->geometry.columns + m->fan.after, m->fan.pitch, &m->filter);
+    return qb__filter_create("hann", QB_PAD_EDGE, m->fan.before + m->screen.columns + m->fan.after, m->fan.pitch, &m->filter);
 }
 
-void qb__mbir_fan_release(qb__mbir *m) { qb__cone_weights_destroy(&m->fan); }
+void qb__mbir_fan_release(qb__mbir *m) {
+    qb__cone_weights_destroy(&m->fan);
+    qb_geometry_destroy(&m->screen);
+}
 
 /* ---- filtered back-projection ---- */
 
@@ -103,15 +133,31 @@ static const qb__bp_cone_window only_row = {0, 1};
 
 static size_t row_floats(size_t columns) { return qb__round_up(columns, LINE); }
 
+/* A view's line as the screen sees it: between columns of a bent detector, nothing beyond. */
+static void screen_line(const qb__mbir *m, size_t view, const float *line, float *to) {
+    if (!(m->geometry.radius > 0)) {
+        memcpy(to, line, m->screen.columns * sizeof *to);
+        return;
+    }
+    const qb__bend bend = qb__bend_of_view(&m->geometry, view);
+    const double per_radian = bend.radius / bend.pitch, last = (double)m->geometry.columns - 1;
+    for (size_t c = 0; c < m->screen.columns; c++) {
+        const double at = bend.touch + per_radian * atan(((double)c - (double)m->left) / per_radian);
+        const size_t before = (size_t)fmin(fmax(at, 0), fmax(last - 1, 0)), after = qb__smaller(before + 1, m->geometry.columns - 1);
+        const float share = (float)(at - (double)before);
+        to[c] = at >= 0 && at <= last ? line[before] + share * (line[after] - line[before]) : 0;
+    }
+}
+
 static void filter_view(void *context, size_t view, int worker) {
     const projecting *p = context;
     const qb__mbir *m = p->m;
-    const size_t width = p->problem.columns, columns = m->geometry.columns;
+    const size_t width = p->problem.columns, columns = m->screen.columns;
     float *row = (float *)(void *)p->scratch[worker], *weight = row + row_floats(width), *middle = row + m->fan.before;
-    const float *line = p->lines + view * p->apart;
     memset(row, 0, width * sizeof *row);
-    qb__cone_pixel_weights(&m->geometry, &m->fan, view, 0, 1, weight);
-    for (size_t c = 0; c < columns; c++) middle[c] = line[c] * weight[c];
+    screen_line(m, view, p->lines + view * p->apart, middle);
+    qb__cone_pixel_weights(&m->screen, &m->fan, view, 0, 1, weight);
+    for (size_t c = 0; c < columns; c++) middle[c] *= weight[c];
     qb__filter_rows(m->filter, row, 1, width, (float)m->fan.view[view], weight + row_floats(columns));
     p->variant->pack(&p->problem, view, only_row, row, width, p->packed + view * p->view_bytes);
 }
@@ -147,7 +193,7 @@ static qb_status choose(projecting *p) {
 
 static size_t scratch_bytes(const projecting *p) {
     const qb__mbir *m = p->m;
-    const size_t rows = (row_floats(p->problem.columns) + row_floats(m->geometry.columns)) * sizeof(float);
+    const size_t rows = (row_floats(p->problem.columns) + row_floats(m->screen.columns)) * sizeof(float);
     return qb__larger(rows + qb__filter_scratch(m->filter), p->variant->scratch_bytes(&p->problem));
 }
 
@@ -167,9 +213,9 @@ qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const float *line
     *images = NULL;
     QB__TRY(qb__alloc(views, sizeof *matrices, &matrices));
     QB__TRY(qb__alloc(views, sizeof *matrix, &matrix));
-    QB__TRY(qb__matrices_on_grid(&m->geometry, &grid, matrices));
+    QB__TRY(qb__matrices_on_grid(&m->screen, &grid, matrices));
     place(m, matrices, matrix);
-    p.problem = (qb__bp_cone_problem){.views = views, .columns = m->fan.before + columns + m->fan.after, .rows = 1, .nx = grid.n[0],
+    p.problem = (qb__bp_cone_problem){.views = views, .columns = m->fan.before + m->screen.columns + m->fan.after, .rows = 1, .nx = grid.n[0],
                                       .ny = grid.n[1], .nz = 1, .matrix = (const double(*)[12])matrix};
     QB__TRY(choose(&p));
     QB__TRY(qb__alloc(views, p.view_bytes, &p.packed));

@@ -106,7 +106,7 @@ static void add_views(const work *k, size_t first, size_t end, const float *pack
 }
 
 /* Moves the wanted voxels between the volume and the sums, whose voxels along z are neighbours. */
-static void exchange(const work *k, float *out, size_t stride_z, size_t stride_y, bool store) {
+static void exchange(const work *k, float *out, size_t stride_z, size_t stride_y, ptrdiff_t ahead, bool store) {
     scratch *s = k->scratch;
     for (unsigned h = 0; h < 2; h++) {
         for (int64_t i = k->begin[h]; i < k->finish[h]; i++) {
@@ -115,6 +115,7 @@ static void exchange(const work *k, float *out, size_t stride_z, size_t stride_y
                 float *line =
                     (float *)((uintptr_t)out + ((size_t)z * stride_z + y * stride_y + k->x0) * 4);
                 float *sums = s->sums[y - k->y0][0][h] + (i - k->chunk);
+                if (ahead) __builtin_prefetch((void *)((uintptr_t)line + (uintptr_t)ahead), 1, 2);
                 for (size_t x = 0; x < k->x1 - k->x0; x++) {
                     if (store)
                         line[x] = sums[x * 2 * CHUNK];
@@ -124,6 +125,13 @@ static void exchange(const work *k, float *out, size_t stride_z, size_t stride_y
             }
         }
     }
+}
+
+/* Bytes from a tile's lines of voxels to those of the next one of the brick, which lie in as many pages as there are lines: they are
+ * fetched while this one is made. 0: it is the last. */
+static ptrdiff_t tile_ahead(const work *k, const qb__bp_cone_brick *b, size_t stride_y) {
+    if (k->x1 < b->x1) return TILE_X * (ptrdiff_t)sizeof(float);
+    return k->y1 < b->y1 ? (TILE_Y * (ptrdiff_t)stride_y - (ptrdiff_t)(k->x0 - b->x0)) * (ptrdiff_t)sizeof(float) : 0;
 }
 
 /* The voxels of half h that lie in planes z0 <= z < z1; the plane of symmetry is the first half's.
@@ -171,9 +179,9 @@ static void circular_run(const qb__bp_cone_problem *p, size_t first, size_t end,
             for (k.x0 = b.x0; k.x0 < b.x1; k.x0 = k.x1) {
                 k.x1 = b.x1 - k.x0 < TILE_X ? b.x1 : k.x0 + TILE_X;
                 memset(k.scratch->sums, 0, sizeof k.scratch->sums);
-                if (accumulate) exchange(&k, out, stride_z, stride_y, false);
+                if (accumulate) exchange(&k, out, stride_z, stride_y, tile_ahead(&k, &b, stride_y), false);
                 add_views(&k, first, end, packed);
-                exchange(&k, out, stride_z, stride_y, true);
+                exchange(&k, out, stride_z, stride_y, 0, true);
             }
         }
     }

@@ -138,7 +138,9 @@ def test_a_cone_beam(tmp_path, way):
     out, alone, way = tmp_path / "out.h5", tmp_path / "alone.h5", way.split()
     qb("fdk", scan, "-g", circle, "-o", alone, *way, "--quiet")
     for n in [3] if QUICK else [6]:
-        report = json.loads(ranks(n, "fdk", scan, "-g", circle, "-o", out, *way, "--json").stdout)
+        done = ranks(n, "fdk", scan, "-g", circle, "-o", out, *way, "--json")
+        report = json.loads(done.stdout)
+        assert done.stderr.count(f"--grid 1x{n} leaves both to each") == (0 if "--slices" in way else 1)
         assert report["grid"] == [n, 1] and (numbers(out) == numbers(alone)).all()
         assert report["preparation"] == provenance(alone)["run"]["report"]["preparation"]
 

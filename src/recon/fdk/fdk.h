@@ -113,6 +113,8 @@ void qb__fdk_warn_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
  * covers. */
 void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options,
                          const qb_grid *grid, const qb_env *env);
+/* Of several ranks that --grid auto makes rows, where columns would be faster. */
+void qb__fdk_tell_rows(const qb__fdk *fdk, const qb_env *env);
 /* How much of the volume not all views see, and rays that are far off the plane of the circle. */
 void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, const qb_env *env,
                           cJSON *plan);

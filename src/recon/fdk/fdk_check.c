@@ -2,7 +2,9 @@
 /* What makes a cone-beam reconstruction worthless though every number of it could be computed. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/comm.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "geometry/grid.h"
@@ -93,6 +95,18 @@ void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, cons
             100 * share, info->field_radius, seen->low[QB__SEEN_RADII - 1],
             seen->high[QB__SEEN_RADII - 1], seen->low[0], seen->high[0],
             fdk->mask.used ? ", and masked" : "; --outside zero or nan marks them");
+}
+
+/* Rows keep the bits of one process, so they are the default; who would rather have the time is told how. */
+void qb__fdk_tell_rows(const qb__fdk *fdk, const qb_env *env) {
+    const size_t ranks = (size_t)qb__comm_count(qb__comm_of(env));
+    const bool chosen = fdk->options->grid && strcmp(fdk->options->grid, "auto") != 0;
+    const bool both = fdk->problem.circle && fdk->problem.circle->mirrored && (fdk->alone || fdk->variant->layers);
+    if (ranks < 2 || chosen || !both || fdk->problem.views < ranks || fdk->problem.nz < 2) return;
+    qb__info(env,
+             "each rank makes slices of one side of the mirror alone, which takes longer: --grid 1x%zu leaves both to each, and makes sums "
+             "that differ in their last bits",
+             ranks);
 }
 
 void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options,

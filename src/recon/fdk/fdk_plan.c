@@ -227,6 +227,7 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     QB__TRY(decide_weights(fdk, env, json));
     QB__TRY(decide_matrices(fdk));
     QB__TRY(decide_kernel(fdk, json));
+    qb__fdk_tell_rows(fdk, env);
     describe_angles(fdk, json);
     QB__TRY(describe_geometry(fdk, json));
     QB__TRY(qb__fdk_cluster(fdk, json));

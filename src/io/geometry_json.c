@@ -222,8 +222,10 @@ qb_status qb__geometry_json(const qb__text *text, cJSON **object) {
 
 qb_status qb__geometry_of_json(const cJSON *object, qb_geometry *geometry) {
     const cJSON *inner = cJSON_GetObjectItemCaseSensitive(object, "geometry");
-    const bool simulated = cJSON_GetObjectItemCaseSensitive(object, QB__SIMULATED_SCAN) && cJSON_IsObject(inner);
-    return read_root(simulated ? inner : object, geometry);
+    if (!cJSON_GetObjectItemCaseSensitive(object, QB__SIMULATED_SCAN)) return read_root(object, geometry);
+    if (cJSON_IsObject(inner)) return read_root(inner, geometry);
+    return qb__fail(QB_BAD_INPUT, "a simulated scan without 'geometry', which says where source and detector of each view are: qb simulate -o NAME.sim "
+                                  "writes one");
 }
 
 qb_status qb__geometry_from_json(const qb__text *text, qb_geometry *geometry) {

@@ -186,6 +186,15 @@ static qb_status check_unusable(qb_scan *scan) {
     return QB_OK;
 }
 
+/* Fields that were given are there to be used; a file's own may lie beside line integrals. */
+static void judge_given(qb_scan *scan, const qb_scan_options *options) {
+    const char *const given[] = {options->flats, options->darks}, *const names[] = {"flats", "darks"};
+    for (int i = 0; i < 2; i++)
+        if (given[i] && scan->info.quantity != QB_COUNTS)
+            qb__note_of(&scan->parts.notes, QB_PROBLEM_FIELDS, "--%s has no effect on values of %s (%s): give --quantity counts if that is what they are",
+                        names[i], qb_quantity_name(scan->info.quantity), scan->quantity_from);
+}
+
 static void judge_fields(qb_scan *scan) {
     const qb_scan_info *info = &scan->info;
     qb__notes *notes = &scan->parts.notes;
@@ -217,6 +226,7 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     set_pixel(scan, options);
     QB__TRY(check_unusable(scan));
     QB__TRY(qb__scan_fields_load(scan, options, env));
+    judge_given(scan, options);
     judge_fields(scan);
     qb__scan_judge_angles(scan);
     scan->info.problems = scan->parts.notes.count;

@@ -80,6 +80,11 @@ static qb_status number(const cJSON *object, const char *key, double least, doub
     return qb__fail(QB_BAD_INPUT, "'%s' is %g, not %g to %g", key, *out, least, most);
 }
 
+/* One that no digit of would be lost without a word. */
+static qb_status whole(const char *key, double value) {
+    return value == floor(value) ? QB_OK : qb__fail(QB_BAD_INPUT, "'%s' holds %.10g: give a whole number", key, value);
+}
+
 static qb_status three(const cJSON *object, const char *key, double least, double most, double out[3]) {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, key);
     if (cJSON_IsArray(list) && cJSON_GetArraySize(list) == 3) {
@@ -105,17 +110,36 @@ static qb_status read_phantom(const cJSON *object, qb__phantom *phantom) {
     QB__TRY(number(object, "seed", INT32_MIN, INT32_MAX, &seed));
     QB__TRY(three(object, "size", 1, QB__GEOMETRY_MOST_PIXELS, sides));
     QB__TRY(three(object, "voxel", 1e-9, 1e9, grid.voxel));
-    for (int i = 0; i < 3; i++) grid.n[i] = (size_t)sides[i];
+    QB__TRY(whole("seed", seed));
+    for (int i = 0; i < 3; i++) {
+        QB__TRY(whole("size", sides[i]));
+        grid.n[i] = (size_t)sides[i];
+    }
     status = qb__phantom_create(name, &grid, attenuation, (uint64_t)(int)seed, phantom);
     if (status == QB_BAD_ARGUMENT) status = QB_BAD_INPUT;
 out:
     return status;
 }
 
+/* What is written otherwise than it is meant would be passed over. */
+static qb_status check_keys(const cJSON *object) {
+    static const char *const keys[] = {QB__SIMULATED_SCAN, "comment", "phantom", "attenuation", "seed", "size", "voxel", "geometry"};
+    const size_t n = sizeof keys / sizeof keys[0];
+    for (const cJSON *item = object->child; item; item = item->next) {
+        size_t i = 0;
+        while (i < n && strcmp(item->string, keys[i]) != 0) i++;
+        if (i == n) return qb__fail(QB_BAD_INPUT, "the key '%.60s' means nothing in a simulated scan", item->string);
+        if (cJSON_GetObjectItemCaseSensitive(object, item->string) != item)
+            return qb__fail(QB_BAD_INPUT, "the key '%s' is there twice", item->string);
+    }
+    return QB_OK;
+}
+
 static qb_status read_object(const cJSON *object, simulated *s) {
     double version;
     qb_status status;
     QB__TRY(number(object, QB__SIMULATED_SCAN, 1, 1, &version));
+    QB__TRY(check_keys(object));
     QB__TRY(qb__geometry_of_json(object, &s->geometry));
     QB__TRY(qb__geometry_check(&s->geometry));
     QB__TRY(qb__geometry_check_units(&s->geometry));

@@ -83,6 +83,17 @@ def test_raw_data_without_readable_companion(folder):
 # ---- flats, darks, angles ----
 
 
+def test_fields_that_have_no_effect_are_named(folder):
+    """Transmissions are divided by nothing: who gives flats may mean counts."""
+    np.save(folder / "flat.npy", np.full((2, 4, 32), 2, np.float32))
+    for option in "--flats", "--darks":
+        assert f"{option} has no effect on values of transmission" in qb(*fbp("p.npy", option, "flat.npy"), cwd=folder).stderr
+        told, = [p for p in qb_json("info", "p.npy", option, "flat.npy", cwd=folder)["problems"] if option in p]
+        assert "--quantity counts" in told
+    assert "no effect" not in qb(*fbp("p.npy", "--flats", "flat.npy", "--quantity", "counts"), cwd=folder).stderr
+    assert "no effect" not in qb(*fbp("c.h5"), "--quantity", "line_integral", cwd=folder).stderr  # the file's own
+
+
 def edit(path, name, value=None, link=None):
     with h5py.File(path, "a") as f:
         del f[name]

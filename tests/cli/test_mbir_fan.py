@@ -133,7 +133,11 @@ def test_values_of_lines_that_owe_us_nothing(tmp_path, radius):
     assert begun[0] < 0.6 * begun[1]
     (tmp_path / "g.json").write_text(json.dumps({"quickbeam_geometry": 1, "units": "mm", "beam": "cone", "rows": 1, "columns": 80, "sod": 100, "sdd": 180,
                                                  "pixel_size": [0.9, 0.9], "offset": [3, 0], "radius": radius, "angles_degrees": {"from": 0, "to": 360, "count": 90}}))
-    qb("mbir", tmp_path / "l.npy", "-o", tmp_path / "w.npy", *words, "-g", tmp_path / "g.json")
+    report = qb_json("mbir", tmp_path / "l.npy", "-o", tmp_path / "w.npy", *words, "-g", tmp_path / "g.json")
+    assert not any("angles" in warning for warning in report["warnings"])  # the file has them
+    (tmp_path / "g.npy").write_bytes((tmp_path / "g.json").read_bytes())
+    fails(2, "mbir", tmp_path / "l.npy", "-o", tmp_path / "g.npy", *words, "-g", tmp_path / "g.npy", says=["g.npy"])
+    assert (tmp_path / "g.npy").read_bytes() == (tmp_path / "g.json").read_bytes()
     assert (np.load(tmp_path / "w.npy")[0] == v).all()
 
 

@@ -203,9 +203,14 @@ def test_what_has_no_numbers_cannot_have(tmp_path):
     good = sim.read_text()
     fails(2, "fdk", sim, "-o", tmp_path / "v.sim", says=["v.sim", "holds no numbers"])
     for wrong, right, says in (('"spheres"', '"nothing"', "nothing"), ('"seed": 0', '"seed": "x"', "'seed' is not a number"),
+                               ('"seed": 0', '"seed": 1.5', "'seed' holds 1.5"), ('"seed": 0', '"seed": 0, "sead": 1', "the key 'sead'"),
+                               ("[48, 48, 32]", "[48.5, 48, 32]", "'size' holds 48.5: give a whole number"),
+                               ('"geometry": {', '"geometry": 0, "comment": {', "without 'geometry'"),
                                ("[48, 48, 32]", "[48, 48]", "'size' is not three numbers"), ("-300", "-3", "would run through the phantom"),
                                ('"quickbeam_simulated_scan": 1', '"quickbeam_simulated_scan": 2', "quickbeam_simulated_scan"),
                                ("}\n}", "}", "not JSON")):
         assert wrong in good
         sim.write_text(good.replace(wrong, right, 1))
         fails(3, "info", sim, says=[str(sim), says])
+    sim.write_text(good.replace('"geometry"', '"comment"'))
+    fails(3, "info", "-g", sim, says=[str(sim), "without 'geometry'"])

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* qb mbir: its row, and who can compute it. */
+#include "base/params.h"
 #include "base/status.h"
 #include "recon/mbir/mbir.h"
 
@@ -28,7 +29,15 @@ qb_status qb_mbir_plan(qb_scan *scan, const qb_prep_options *prep, const qb_mbir
                        qb_job **job) {
     QB__NEED(scan);
     QB__NEED(job);
-    const qb__request request = {
-        .scan = scan, .prep = prep, .options = options, .output = output, .command = command};
+    qb_mbir_options seen; /* of whatever size */
+    qb_status status = qb__params_view(qb_mbir_params, options, &seen);
+    if (status != QB_OK) return status;
+    const qb__request request = {.scan = scan,
+                                 .more = seen.geometry,
+                                 .read = seen.geometry ? seen.geometry->read_from : NULL,
+                                 .prep = prep,
+                                 .options = options,
+                                 .output = output,
+                                 .command = command};
     return qb__reconstruction_plan(&method, &request, env, job);
 }

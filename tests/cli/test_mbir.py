@@ -260,9 +260,39 @@ def test_coarser_voxels_and_everything_else(sparse, disc, tmp_path):
     fails(2, *base, *out, "--start", image, says=["--coarse", "--start"])
     fails(2, "mbir", disc, *out, "--coarse", 3, says=["--coarse 3", "48 x 48"])
     fails(2, *base, *out, "--coarse", 5, says=["--coarse"])
-    if any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
-        fails(2, *base, *out, "--device", "opencl", says=["--device opencl", "--coarse"])
     assert not (tmp_path / "no.npy").exists()
+
+
+def test_on_a_device_from_images(tmp_path):
+    """To begin with an image, on coarser voxels, pulled toward an image: as on the CPU."""
+    if not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
+        pytest.skip("there is no OpenCL device")
+    scan, begun = tmp_path / "s.h5", tmp_path / "begun.npy"
+    qb("simulate", "foam", "-o", scan, "--views", 60, "--detector", "40,3", "--photons", 20000)
+    base = ["mbir", scan, "--center", "19.5", "--weights", "transmission", "--snr-db", 20, "--no-zero-skip", "--stop", 0]
+    apart = ["--neighbours", "1,0.7,0"]
+    qb(*base, *apart, "-o", begun, "--equits", 4)
+
+    def both(name, *more):
+        reports, images = [], []
+        for device in "cpu", "opencl":
+            out = tmp_path / f"{name}-{device}.npy"
+            reports.append(qb_json(*base, "-o", out, *more, "--device", device))
+            images.append(np.load(out))
+        assert np.sqrt(((images[0] - images[1]) ** 2).mean()) < 2e-5, name
+        return reports[1], images[1]
+    report, _ = both("start", *apart, "--start", begun, "--equits", 40)
+    assert report["kernel"] == "icd_supervoxel.local"
+    assert both("joined", "--start", begun, "--equits", 40)[0]["kernel"] == "icd_supervoxel.tiles"
+    report, _ = both("coarse", *apart, "--coarse", 2, "--equits", 40)
+    assert len(report["convergence"]["slabs"][0]["coarse"]) == 2
+    report, pulled = both("prox", "--prox", begun, "--start", "prox", "--equits", 40)
+    assert report["kernel"] == "icd_supervoxel.local"
+    near = both("near", "--prox", begun, "--start", "prox", "--equits", 30, "--sigma-p", "1e-6")[1]
+    want = np.load(begun)
+    assert np.abs(near - want).max() < 1e-4 < np.abs(pulled - want).max()  # a strong pull leaves nothing else
+    plan = qb_json("plan", *base, "-o", tmp_path / "v.npy", "--prox", begun, "--device", "opencl", "--why")
+    assert all("pulled" in row["verdict"] for row in plan["why"] if row["kernel"] != "icd_supervoxel.local")
 
 
 def test_bench():
@@ -301,8 +331,6 @@ def test_on_a_device(tmp_path):
     assert all("know of each other" in whys[f"icd_supervoxel.{name}"] for name in ("local", "global"))
     out = tmp_path / "no.npy"
     fails(2, "mbir", *base, "-o", out, "--device", "opencl", "--matrix", "bytes", says=["--matrix"])
-    fails(2, "mbir", *base, "-o", out, "--device", "opencl", "--start", tmp_path / "cpu.npy", says=["--device opencl", "begin with"])
-    fails(2, "mbir", *base[:3], "-o", out, "--device", "opencl", "--prox", tmp_path / "cpu.npy", says=["--device opencl", "proximal"])
     fails(2, "mbir", *base, "-o", out, "--device", "cpu", "--kernel", "icd_supervoxel.tiles", says=["devices only"])
     fails(2, "mbir", *base, "-o", out, "--device", "opencl", "--kernel", "icd_supervoxel.avx2", says=["CPU only"])
     assert not out.exists()

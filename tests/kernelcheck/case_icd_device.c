@@ -35,16 +35,18 @@ static void *some(size_t number, size_t size) {
     return block;
 }
 
+/* Some are even: voxels' edges lie on columns' edges, and on the axis. */
 static bool make_geometry(trial *t, rng *r, bool slow) {
     static const double voxels[] = {1, 0.7, 2};
-    const double voxel = voxels[slow ? 0 : rng_below(r, 3)];
-    const size_t views = 9 + rng_below(r, slow ? 12 : 40), nx = 5 + rng_below(r, slow ? 12 : 30),
-                 ny = 5 + rng_below(r, slow ? 12 : 30);
-    const size_t columns = 4 + (size_t)(voxel * (double)(nx > ny ? nx : ny) * rng_uniform(r, 0.9, 1.4));
+    const bool even = rng_below(r, 2);
+    const double voxel = voxels[slow || even ? 0 : rng_below(r, 3)], off = even ? 0 : 1;
+    const size_t views = 9 + rng_below(r, slow ? 12 : 40), nx = even ? 16 : 5 + rng_below(r, slow ? 12 : 30),
+                 ny = even ? 16 : 5 + rng_below(r, slow ? 12 : 30);
+    const size_t columns = even ? nx : 4 + (size_t)(voxel * (double)(nx > ny ? nx : ny) * rng_uniform(r, 0.9, 1.4));
     double *angles = some(views, sizeof *angles);
-    for (size_t v = 0; v < views; v++) angles[v] = M_PI * (double)v / (double)views + (v ? rng_uniform(r, 0, 0.02) : 0);
-    t->grid = (qb_grid){{nx, ny, 1}, {voxel, voxel, 1}, {rng_uniform(r, -1, 1), rng_uniform(r, -1, 1), 0}};
-    bool ok = qb_geometry_parallel(views, angles, 1, columns, 1, (double)(columns - 1) / 2 + rng_uniform(r, -1, 1),
+    for (size_t v = 0; v < views; v++) angles[v] = M_PI * (double)v / (double)views + (v ? off * rng_uniform(r, 0, 0.02) : 0);
+    t->grid = (qb_grid){{nx, ny, 1}, {voxel, voxel, 1}, {off * rng_uniform(r, -1, 1), off * rng_uniform(r, -1, 1), 0}};
+    bool ok = qb_geometry_parallel(views, angles, 1, columns, 1, (double)(columns - 1) / 2 + off * rng_uniform(r, -1, 1),
                                    &t->geometry) == QB_OK;
     size_t rows;
     const qb__icd_variant *cpu = qb__icd_variants(&rows) + rows - 1;

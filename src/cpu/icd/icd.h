@@ -182,6 +182,7 @@ typedef struct qb__icd_variant {
 typedef struct qb__icd_size {
     size_t views, columns, pixels, taps;
     bool joined; /* slices know of each other */
+    bool pulled; /* voxels are pulled toward an image */
 } qb__icd_size;
 
 /* All variants built in, fastest first; a row whose features the CPU lacks is listed too. */

@@ -37,7 +37,7 @@ static size_t left_of(const qb__buffers_sizes *n, size_t places) {
 
 size_t qb__buffers_room(const qb__buffers_sizes *n, const qb__icd_ask *ask, const qb__supervoxels_how *how) {
     const size_t most = qb__supervoxels_most(ask->problem, how->side);
-    return qb__buffers_data(n) * 6 + 2 * qb__buffers_images(n) * sizeof(float) +
+    return qb__buffers_data(n) * 6 + (ask->pull > 0 ? 3 : 2) * qb__buffers_images(n) * sizeof(float) +
            left_of(n, qb__supervoxels_places(ask->problem, how)) + qb__buffers_staging(n) + qb__buffers_sums(n) +
            128 * most * (ask->slices + 1) + (size_t)n->stride * 48 + n->pixels;
 }
@@ -62,6 +62,7 @@ static qb_status take_memory(qb__icd_on_device *s, const qb__icd_problem *p) {
         {&s->root, qb__buffers_data(n) * 2},
         {&s->x, qb__buffers_images(n) * sizeof(float)},
         {&s->curve, qb__buffers_images(n) * sizeof(float)},
+        {&s->toward, s->neighbours[2] > 0 ? qb__buffers_images(n) * sizeof(float) : 4},
         {&s->left, left_of(n, s->list.places)},
         {&s->moved, spots * sizeof(int32_t)},
         {&s->stats, 2 * all * 4 * sizeof(float)},
@@ -85,7 +86,7 @@ void qb__buffers_destroy(qb__icd_on_device *s) {
     if (!s) return;
     if (s->queue) qb__queue_finish(s->queue);
     qb__memory *const all[] = {s->rays,  s->shapes, s->inside, s->corner, s->picked, s->error, s->root,
-                               s->x,     s->curve,  s->left,   s->moved,  s->stats,  s->sums,  s->staging,
+                               s->x,     s->curve,  s->toward, s->left,   s->moved,  s->stats,  s->sums,  s->staging,
                                s->matrix, s->scales, s->starts, s->weights, s->next,  s->part};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) qb__memory_destroy(all[i]);
     for (size_t i = 0; i < sizeof s->programs / sizeof *s->programs; i++) qb__program_release(s->programs[i]);
@@ -108,7 +109,7 @@ qb_status qb__buffers_new(qb__device *device, const qb__icd_ask *ask, const qb__
                              .positive = p->positive,
                              .seed = ask->seed,
                              .area = p->shadows.area,
-                             .neighbours = {p->prior.nearest, p->prior.diagonal},
+                             .neighbours = {p->prior.nearest, p->prior.diagonal, ask->pull},
                              .bending = qb__icd_bending_of(&p->prior)};
     QB__TRY(qb__supervoxels_create(p, how, &s->list));
     QB__TRY(qb__queue_create(device, &s->queue));
@@ -128,11 +129,12 @@ static qb_status get_kernels(qb__program *program, const char *const *names, int
 
 qb_status qb__buffers_build(qb__icd_on_device *s, qb__buffers_program which, const qb__macros *macros) {
     static const struct {
-        const char *source, *names[8];
+        const char *source, *names[9];
         int first, count;
     } all[] = {[QB__BUFFERS_START] = {"icd_buffers_start.cl",
-                                      {"icd_load", "icd_gather", "icd_subtract", "icd_fill", "icd_image", "icd_misfit", "icd_rough"},
-                                      B_LOAD, 7},
+                                      {"icd_load", "icd_gather", "icd_subtract", "icd_fill", "icd_put", "icd_settle",
+                                       "icd_image", "icd_misfit", "icd_rough"},
+                                      B_LOAD, 9},
                [QB__BUFFERS_RETURN] = {"icd_return.cl", {"icd_return"}, B_RETURN, 1},
                [QB__BUFFERS_LOCAL] = {"icd_local.cl", {"icd_update"}, B_UPDATE, 1},
                [QB__BUFFERS_GLOBAL] = {"icd_global.cl", {"icd_update", "icd_gain"}, B_UPDATE, 2},
@@ -146,4 +148,5 @@ void qb__buffers_shape(const qb__icd_on_device *s, const qb__icd_ask *ask, qb__m
     qb__macros_add(macros, "SIDE", (long long)s->list.side);
     qb__macros_add(macros, "WIDTH", (long long)s->n.width);
     qb__macros_add(macros, "TAPS", (long long)ask->problem->shadows.taps);
+    qb__macros_add(macros, "PULLED", ask->pull > 0);
 }

@@ -11,7 +11,7 @@
 /* Single slices, SuperVoxel by SuperVoxel: what the host keeps (icd_buffers.c makes it, icd_buffers_run.c runs its
  * kernels). */
 enum { QB__BUFFERS_STAGING = 64 << 20 };
-enum { B_UPDATE, B_GAIN, B_RETURN, B_LOAD, B_GATHER, B_SUBTRACT, B_FILL, B_IMAGE, B_MISFIT, B_ROUGH, B_MATRIX, B_BUILD, B_ALL };
+enum { B_UPDATE, B_GAIN, B_RETURN, B_LOAD, B_GATHER, B_SUBTRACT, B_FILL, B_PUT, B_SETTLE, B_IMAGE, B_MISFIT, B_ROUGH, B_MATRIX, B_BUILD, B_ALL };
 /* Parameters that all rows begin with. */
 enum { QB__BUFFERS_SIDE, QB__BUFFERS_BATCH, QB__BUFFERS_SHARE, QB__BUFFERS_OWN };
 typedef enum qb__buffers_program {
@@ -35,10 +35,10 @@ struct qb__icd_on_device {
     qb__buffers_sizes n;
     bool positive, summed; /* summed: host_sums are of what is there */
     uint64_t seed;
-    float area, b[2];     /* b: of neighbours, diagonal ones */
-    double neighbours[2]; /* ... before weights are scaled */
+    float area, b[3];     /* b: of neighbours, diagonal ones, an image that voxels are pulled toward, ... */
+    double neighbours[3]; /* ... before weights are scaled */
     qb__icd_bending bending;
-    qb__memory *rays, *shapes, *inside, *corner, *picked, *error, *root, *x, *curve, *left, *moved, *stats, *sums, *staging;
+    qb__memory *rays, *shapes, *inside, *corner, *picked, *error, *root, *x, *curve, *toward, *left, *moved, *stats, *sums, *staging;
     qb__memory *matrix, *scales, *starts, *weights, *next, *part; /* Algorithm 3's */
     /* Updates a batch of SuperVoxels: icd_update, and what it takes before and after; errors are brought up to date behind it. */
     qb_status (*update)(qb__icd_on_device *stack, int32_t picked_at, int32_t places, int32_t skip, int32_t stats_at);

@@ -66,16 +66,40 @@ qb_status qb__buffers_fill(qb__icd_on_device *s, float value) {
     return status == QB_OK ? qb__queue_finish(s->queue) : status;
 }
 
+qb_status qb__buffers_put(qb__icd_on_device *s, bool toward, const float *images) {
+    const qb__buffers_sizes *n = &s->n;
+    const size_t image = (size_t)n->nx * (size_t)n->ny;
+    const float least = s->positive && !toward ? 0 : -INFINITY;
+    qb__memory *to = toward ? s->toward : s->x;
+    qb_status status = qb__memory_fill(s->queue, to, 0, 0, qb__buffers_images(n) * sizeof(float));
+    for (int32_t slice = 0; slice < n->slices && status == QB_OK; slice++) {
+        QB__TRY(qb__memory_upload(s->queue, s->staging, 0, images + (size_t)slice * image, image * sizeof *images));
+        QB__TRY(LAUNCH(B_PUT, qb__ceil_div((size_t)n->nx, ITEMS), n->ny, 1, ITEMS, QB__MEMORY(s->staging), QB__MEMORY(s->inside),
+                       QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(slice), QB__VALUE(least), QB__MEMORY(to)));
+    }
+out:
+    return status == QB_OK ? qb__queue_finish(s->queue) : status;
+}
+
+static qb_status settle(qb__icd_on_device *s) {
+    const int32_t pixels = (int32_t)s->n.pixels;
+    const float least = s->positive ? 0 : -INFINITY;
+    if (!(s->neighbours[2] > 0)) return QB_OK;
+    return LAUNCH(B_SETTLE, qb__ceil_div(s->n.pixels, ITEMS), s->n.slices, 1, ITEMS, QB__MEMORY(s->curve), QB__MEMORY(s->toward),
+                  QB__MEMORY(s->inside), QB__VALUE(pixels), QB__VALUE(least), QB__MEMORY(s->x));
+}
+
 qb_status qb__buffers_begin(qb__icd_on_device *s, const float *lines, int rule, const float *weights, float scale) {
     const qb__buffers_sizes *n = &s->n;
     qb_status status;
     s->summed = false;
-    for (int i = 0; i < 2; i++) s->b[i] = (float)(s->neighbours[i] * (double)(weights ? scale : 1));
+    for (int i = 0; i < 3; i++) s->b[i] = (float)(s->neighbours[i] * (double)(weights ? scale : 1));
     for (size_t i = 0; i < (size_t)n->slices * s->list.count; i++) s->list.amount[i] = 0;
     QB__TRY(clear(s));
     QB__TRY(load(s, lines, weights ? 0 : rule, 1));
     if (weights) QB__TRY(load(s, weights, GIVEN, scale));
     QB__TRY(gather(s, 1, 0, s->curve));
+    QB__TRY(settle(s));
     QB__TRY(LAUNCH(B_SUBTRACT, qb__ceil_div((size_t)n->columns, ITEMS), n->views, n->slices, ITEMS, BEAM, QB__MEMORY(s->x),
                    QB__VALUE(n->nx), QB__VALUE(n->ny), QB__MEMORY(s->error)));
     QB__TRY(qb__queue_finish(s->queue));
@@ -120,8 +144,8 @@ static qb_status sum_up(qb__icd_on_device *s) {
     QB__TRY(LAUNCH(B_MISFIT, n->views, n->slices, 1, ITEMS, QB__MEMORY(s->error), QB__MEMORY(s->root), QB__VALUE(n->views),
                    QB__VALUE(n->columns), QB__MEMORY(s->sums)));
     QB__TRY(LAUNCH(B_ROUGH, n->ny, n->slices, 1, ITEMS, QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__VALUE(n->nx),
-                   QB__VALUE(n->ny), QB__VALUE(s->bending), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]), QB__MEMORY(s->sums),
-                   QB__VALUE(behind)));
+                   QB__VALUE(n->ny), QB__VALUE(s->bending), QB__VALUE(s->b[0]), QB__VALUE(s->b[1]), QB__MEMORY(s->toward),
+                   QB__VALUE(s->b[2]), QB__MEMORY(s->sums), QB__VALUE(behind)));
     QB__TRY(qb__memory_download(s->queue, s->sums, 0, s->host_sums, qb__buffers_sums(n)));
 out:
     return status;

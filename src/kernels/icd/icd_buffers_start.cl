@@ -2,6 +2,9 @@
 /* What descents by SuperVoxels need before and after their turns: data, images, the cost. */
 #include "icd_buffers.clh"
 
+#ifndef PULLED
+#define PULLED 0 /* voxels are pulled toward an image */
+#endif
 #define SUMMED 128 /* items of a group that sums */
 
 enum { TRANSMISSION = 1, TRANSMISSION_ROOT, EMISSION, GIVEN }; /* qb__icd_weighting */
@@ -89,6 +92,23 @@ KERNEL void icd_fill(GLOBAL float *RESTRICT x, GLOBAL const uchar *RESTRICT insi
     if (pixel < pixels) x[(size_t)group_id(1) * (size_t)pixels + (size_t)pixel] = inside[pixel] ? value : 0.0f;
 }
 
+/* x of a slice = image[y][x], none below `least`, inside. */
+KERNEL void icd_put(GLOBAL const float *RESTRICT image, GLOBAL const uchar *RESTRICT inside, int nx, int ny, int slice, float least,
+                    GLOBAL float *RESTRICT x) {
+    int ix = (int)global_id(0), iy = (int)group_id(1);
+    if (ix >= nx) return;
+    size_t pixel = (size_t)(iy + 1) * (size_t)(nx + 2) + (size_t)(ix + 1), base = (size_t)slice * (size_t)(nx + 2) * (size_t)(ny + 2);
+    x[base + pixel] = inside[pixel] ? largest(image[(size_t)iy * (size_t)nx + (size_t)ix], least) : 0.0f;
+}
+
+/* Where no data are the pull alone decides, and no update comes by: x = toward. */
+KERNEL void icd_settle(GLOBAL const float *RESTRICT curve, GLOBAL const float *RESTRICT toward, GLOBAL const uchar *RESTRICT inside,
+                       int pixels, float least, GLOBAL float *RESTRICT x) {
+    int pixel = (int)global_id(0);
+    size_t at = (size_t)group_id(1) * (size_t)pixels + (size_t)pixel;
+    if (pixel < pixels && inside[pixel] && !(curve[at] > 0.0f)) x[at] = largest(toward[at], least);
+}
+
 /* image[y][x] of a slice. */
 KERNEL void icd_image(GLOBAL const float *RESTRICT x, int nx, int ny, int slice, float scale, GLOBAL float *RESTRICT image) {
     int ix = (int)global_id(0), iy = (int)group_id(1);
@@ -124,10 +144,11 @@ KERNEL GROUPS_OF(SUMMED, 1) void
     leave_sum(all, sum, sums + line);
 }
 
-/* sums[sums_at + ...][slice][iy]: the prior's cost of pairs of a row's voxels with those at the right and below. */
+/* sums[sums_at + ...][slice][iy]: the prior's cost of pairs of a row's voxels with those at the right and below, and with
+ * what they are pulled toward by `pull`. */
 KERNEL GROUPS_OF(SUMMED, 1) void
     icd_rough(GLOBAL const float *RESTRICT x, GLOBAL const uchar *RESTRICT inside, int nx, int ny, qb_bending b,
-              float nearest, float diagonal, GLOBAL float *RESTRICT sums, int sums_at) {
+              float nearest, float diagonal, GLOBAL const float *RESTRICT toward, float pull, GLOBAL float *RESTRICT sums, int sums_at) {
     LOCAL float all[SUMMED];
     int iy = (int)group_id(0), slice = (int)group_id(1), row = nx + 2;
     int step[4] = {1, row, row + 1, row - 1};
@@ -139,6 +160,10 @@ KERNEL GROUPS_OF(SUMMED, 1) void
             size_t other = pixel + (size_t)step[n];
             if (inside[other]) sum += (n & 2 ? diagonal : nearest) * rho_of(b, image[pixel] - image[other]);
         }
+#if PULLED
+        if (inside[pixel])
+            sum += pull * rho_of(b, image[pixel] - toward[(size_t)slice * (size_t)row * (size_t)(ny + 2) + pixel]);
+#endif
     }
     leave_sum(all, sum, sums + (size_t)sums_at + (size_t)slice * (size_t)ny + (size_t)iy);
 }

@@ -16,6 +16,7 @@ typedef struct qb__icd_ask {
     const qb__icd_problem *problem; /* its fetch is not used */
     size_t slices;                  /* of this stack */
     size_t all;                     /* of the whole job: how slices are grouped follows from it */
+    double pull;                    /* b of an image that each voxel is pulled toward; 0 = none */
     bool joined;                    /* slices know of each other */
     bool weighted;
     uint64_t seed;                  /* of the order of tiles */
@@ -33,6 +34,7 @@ typedef qb_status (*qb__icd_piece)(void *self, void *data, size_t bytes);
 typedef struct qb__icd_device_variant {
     qb__variant head; /* unusable() and cost() take a qb__icd_size */
     bool alone;       /* only slices that know nothing of each other */
+    bool pulls;       /* has room for an image that voxels are pulled toward */
     bool chance;      /* last bits are left to chance: which group comes first is seen */
 
     size_t (*turns)(const int *values); /* that make an equit; NULL: each is one */
@@ -44,6 +46,8 @@ typedef struct qb__icd_device_variant {
      * host's. */
     qb_status (*back)(qb__icd_on_device *stack, const float *lines);
     qb_status (*fill)(qb__icd_on_device *stack, float value);
+    /* x, or what voxels are pulled toward, = images[slice][iy][ix]; x none below zero where the problem says so. */
+    qb_status (*put)(qb__icd_on_device *stack, bool toward, const float *images);
     /* error = lines - A x. rule: qb__icd_weighting's number; given weights, and the prior, are multiplied by
      * `scale`, so that halves hold them. */
     qb_status (*begin)(qb__icd_on_device *stack, const float *lines, int rule, const float *weights, float scale);

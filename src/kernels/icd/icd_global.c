@@ -86,6 +86,7 @@ const char *qb__global_unusable(const qb__device_info *device, const void *of, c
     const qb__icd_size *p = of;
     const char *refuses = qb__buffers_refuses(device, p);
     if (refuses) return refuses;
+    if (p->pulled) return "voxels that are pulled toward an image";
     return device->group_size < (size_t)values[ITEMS] ? "needs larger groups of items" : NULL;
 }
 

@@ -93,7 +93,7 @@ static qb_status update(qb__icd_on_device *s, int32_t at, int32_t places, int32_
                               QB__MEMORY(s->root), QB__MEMORY(s->picked), QB__VALUE(at), QB__MEMORY(s->corner),
                               QB__VALUE(count), QB__MEMORY(s->x), QB__MEMORY(s->inside), QB__MEMORY(s->curve),
                               QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(s->bending), QB__VALUE(s->b[0]),
-                              QB__VALUE(s->b[1]), QB__VALUE(positive), QB__VALUE(skip), QB__MEMORY(s->left),
+                              QB__VALUE(s->b[1]), QB__MEMORY(s->toward), QB__VALUE(s->b[2]), QB__VALUE(positive), QB__VALUE(skip), QB__MEMORY(s->left),
                               QB__MEMORY(s->moved), QB__MEMORY(s->stats), QB__VALUE(stats_at), QB__LOCAL(n->local_bytes));
 }
 

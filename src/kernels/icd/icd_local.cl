@@ -21,6 +21,9 @@
 #ifndef AT_ONCE
 #define AT_ONCE 1
 #endif
+#ifndef PULLED
+#define PULLED 0 /* voxels are pulled toward an image */
+#endif
 #ifndef AHEAD
 #define AHEAD 1 /* the next voxel's entries are computed while the step is awaited */
 #endif
@@ -85,24 +88,37 @@ FUNCTION float sum_of_warp(float value) {
 }
 #endif
 
+#if PULLED
+FUNCTION float2 pull_toward(qb_bending b, float weight, float d) {
+    float c = weight * bend_of(b, d);
+    return FLOAT2(c * d, c);
+}
+#endif
+
 /* What is known of a voxel before theta1 is: it goes to old + (theta1 - slope) * per. */
 typedef struct qb_wish {
     float old, slope, per;
     int awake;
 } qb_wish;
 
-/* By 32 items; on CUDA all of them know it, else the first. */
+/* By 32 items; on CUDA all of them know it, else the first. Pulled by pull_b to `toward`, where PULLED. */
 FUNCTION qb_wish wish_of(LOCAL_POINTER const float *near, LOCAL_POINTER const int *may, qb_bending b, float nearest,
-                         float diagonal, int skip, float theta2, int spot, int lane) {
+                         float diagonal, float pull_b, float toward, int skip, float theta2, int spot, int lane) {
     qb_wish w;
     float2 pull = FLOAT2(0.0f, 0.0f);
 #if QB_CUDA
     int n = lane < 9 ? lane : 4, zero = near[spot + (n / 3 - 1) * (SIDE + 2) + n % 3 - 1] == 0.0f;
     pull = pull_of(near, may, b, nearest, diagonal, spot, n);
+#if PULLED
+    if (lane == 9) pull = pull_toward(b, pull_b, near[spot] - toward);
+#endif
     pull = FLOAT2(sum_of_warp(pull.x), sum_of_warp(pull.y));
     w.awake = may[spot] && !(skip && __all_sync(0xffffffffu, zero));
 #else
     for (int n = 0; n < 9 && lane == 0; n++) pull += pull_of(near, may, b, nearest, diagonal, spot, n);
+#if PULLED
+    pull += pull_toward(b, pull_b, near[spot] - toward);
+#endif
     w.awake = awake_at(near, may, skip, spot);
 #endif
     w.awake = w.awake && theta2 > 0.0f;
@@ -118,10 +134,12 @@ KERNEL GROUPS_OF(ITEMS, 1) void
                int columns, GLOBAL const float *RESTRICT error, GLOBAL const half_bits *RESTRICT root,
                GLOBAL const int *RESTRICT picked, int picked_at, GLOBAL const int *RESTRICT corner, int supervoxels,
                GLOBAL float *x, GLOBAL const uchar *RESTRICT inside, GLOBAL const float *RESTRICT curve, int nx, int ny,
-               qb_bending b, float nearest, float diagonal, int positive, int skip, GLOBAL float *RESTRICT left,
+               qb_bending b, float nearest, float diagonal, GLOBAL const float *RESTRICT toward, float pull, int positive,
+               int skip, GLOBAL float *RESTRICT left,
                GLOBAL int *RESTRICT moved, GLOBAL float4 *RESTRICT stats, int stats_at LOCAL_DYNAMIC_ARGUMENT(float2, buffer)) {
     LOCAL_DYNAMIC(float2, buffer); /* errors and weights */
     LOCAL float near[AROUND], curves[SIDE * SIDE], steps[AT_ONCE], sums[AT_ONCE * OWNERS], all[3 * AT_ONCE];
+    LOCAL float goals[PULLED ? SIDE * SIDE : 1];
     LOCAL int may[AROUND], listed;
     LOCAL ushort list[ROUNDS];
     LOCAL uchar flags[ROUNDS];
@@ -143,6 +161,9 @@ KERNEL GROUPS_OF(ITEMS, 1) void
     }
     for (int i = item; i < SIDE * SIDE; i += ITEMS) {
         int ix = x0 + i % SIDE, iy = y0 + i / SIDE, there = ix < nx && iy < ny;
+#if PULLED
+        goals[i] = there ? toward[image + (size_t)(iy + 1) * (size_t)(nx + 2) + (size_t)(ix + 1)] : 0.0f;
+#endif
         curves[i] = there ? curve[image + (size_t)(iy + 1) * (size_t)(nx + 2) + (size_t)(ix + 1)] : 0.0f;
     }
     BARRIER();
@@ -233,7 +254,8 @@ KERNEL GROUPS_OF(ITEMS, 1) void
                 sums[m * OWNERS + item] = sum;
             }
         } else {
-            wish = wish_of(near, may, b, nearest, diagonal, skip, curves[voxel_of(round, k)], here, lane);
+            wish = wish_of(near, may, b, nearest, diagonal, pull, PULLED ? goals[voxel_of(round, k)] : 0.0f, skip,
+                           curves[voxel_of(round, k)], here, lane);
         }
         BARRIER();
 #if !QB_CUDA

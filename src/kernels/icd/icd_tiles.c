@@ -75,6 +75,7 @@ size_t qb__tiles_bytes(const qb__icd_ask *ask, const int *values) {
 
 const char *qb__tiles_unusable(const qb__device_info *device, const void *of, const int *values) {
     const qb__icd_size *p = of;
+    if (p->pulled) return "voxels that are pulled toward an image";
     if (p->columns > 30000 || p->pixels > (size_t)1 << 30) return "more columns or voxels than its indices hold";
     if ((size_t)values[WIDE] * (p->taps > 1 ? p->taps - 1 : 1) + 1 > MOST_COLUMNS)
         return "voxels that are many detector columns wide";
@@ -97,7 +98,7 @@ void qb__tiles_kernel_cost(const void *of, unsigned slices, const int *values, q
 
 static qb_status build(qb__icd_on_device *s, const qb__icd_ask *ask, const int *values) {
     static const char *const names[K_ALL] = {"icd_theta", "icd_solve", "icd_apply", "icd_load", "icd_mean", "icd_share",
-                                               "icd_collect", "icd_lift", "icd_fill", "icd_image", "icd_misfit", "icd_rough"};
+                                               "icd_collect", "icd_lift", "icd_fill", "icd_put", "icd_image", "icd_misfit", "icd_rough"};
     qb__macros macros = {.count = 0};
     qb_status status;
     qb__macros_add(&macros, "PER", per_of(ask, values));

@@ -10,7 +10,7 @@
 /* Many slices side by side, tiles of voxels in turn: what the host keeps of it (icd_tiles.c makes it, icd_tiles_run.c
  * runs its kernels). */
 enum { QB__TILES_STAGING = 64 << 20 };
-enum { K_THETA, K_SOLVE, K_APPLY, K_LOAD, K_MEAN, K_SHARE, K_COLLECT, K_LIFT, K_FILL, K_IMAGE, K_MISFIT, K_ROUGH, K_ALL };
+enum { K_THETA, K_SOLVE, K_APPLY, K_LOAD, K_MEAN, K_SHARE, K_COLLECT, K_LIFT, K_FILL, K_PUT, K_IMAGE, K_MISFIT, K_ROUGH, K_ALL };
 
 /* The same for all slices, in the kernels' types. */
 typedef struct qb__tiles_sizes {

@@ -218,12 +218,35 @@ out:
     return status;
 }
 
+/* Where a slice lies. */
+static void find_slice(const qb__icd_on_device *s, size_t slice, int32_t *group, int32_t *lane) {
+    const size_t groups = (size_t)s->n.groups;
+    *group = (int32_t)(s->joined ? slice % groups : slice / s->n.lanes);
+    *lane = (int32_t)(s->joined ? slice / groups : slice % s->n.lanes);
+}
+
+qb_status qb__tiles_put(qb__icd_on_device *s, bool toward, const float *images) {
+    const qb__tiles_sizes *n = &s->n;
+    const size_t image = (size_t)n->nx * (size_t)n->ny;
+    const float least = s->positive ? 0 : -INFINITY;
+    if (toward) return qb__fail(QB_INTERNAL, "tiles are not pulled toward an image");
+    qb_status status = qb__tiles_fill(s, 0);
+    for (size_t slice = 0; slice < (size_t)n->slices && status == QB_OK; slice++) {
+        int32_t group, lane;
+        find_slice(s, slice, &group, &lane);
+        QB__TRY(qb__memory_upload(s->queue, s->staging, 0, images + slice * image, image * sizeof *images));
+        QB__TRY(LAUNCH(K_PUT, qb__ceil_div((size_t)n->nx, 128), n->ny, 1, 128, QB__MEMORY(s->staging), QB__MEMORY(s->inside),
+                       QB__VALUE(n->nx), QB__VALUE(n->ny), QB__VALUE(group), QB__VALUE(lane), QB__VALUE(least), QB__MEMORY(s->x)));
+    }
+out:
+    return status == QB_OK ? qb__queue_finish(s->queue) : status;
+}
+
 qb_status qb__tiles_image(qb__icd_on_device *s, size_t slice, float scale, float *out) {
     const qb__tiles_sizes *n = &s->n;
-    const size_t groups = (size_t)n->groups;
-    const int32_t group = (int32_t)(s->joined ? slice % groups : slice / n->lanes);
-    const int32_t lane = (int32_t)(s->joined ? slice / groups : slice % n->lanes);
+    int32_t group, lane;
     qb_status status;
+    find_slice(s, slice, &group, &lane);
     QB__TRY(LAUNCH(K_IMAGE, qb__ceil_div((size_t)n->nx, 128), n->ny, 1, 128, QB__MEMORY(s->x), QB__VALUE(n->nx),
                    QB__VALUE(n->ny), QB__VALUE(group), QB__VALUE(lane), QB__VALUE(scale), QB__MEMORY(s->staging)));
     QB__TRY(qb__memory_download(s->queue, s->staging, 0, out, (size_t)n->nx * (size_t)n->ny * sizeof(float)));

@@ -161,6 +161,15 @@ KERNEL void icd_fill(GLOBAL float *RESTRICT x, GLOBAL const uchar *RESTRICT insi
         inside[pixel] && slice < slices ? value : 0.0f;
 }
 
+/* x of one slice = image[y][x], none below `least`, inside. */
+KERNEL void icd_put(GLOBAL const float *RESTRICT image, GLOBAL const uchar *RESTRICT inside, int nx, int ny, int group, int lane,
+                    float least, GLOBAL float *RESTRICT x) {
+    int ix = (int)global_id(0), iy = (int)group_id(1);
+    if (ix >= nx) return;
+    size_t pixel = (size_t)(iy + 1) * (size_t)(nx + 2) + (size_t)(ix + 1), base = (size_t)group * (size_t)(nx + 2) * (size_t)(ny + 2);
+    if (inside[pixel]) x[(base + pixel) * SLICES + (size_t)lane] = largest(image[(size_t)iy * (size_t)nx + (size_t)ix], least);
+}
+
 /* image[y][x] of one slice. */
 KERNEL void icd_image(GLOBAL const float *RESTRICT x, int nx, int ny, int group, int lane, float scale,
                       GLOBAL float *RESTRICT image) {

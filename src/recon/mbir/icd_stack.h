@@ -27,7 +27,7 @@ float qb__icd_weigh(qb__icd_weighting weighting, float y);
 
 typedef struct qb__icd_settings {
     qb__icd_prior prior;    /* interslice 0: slices know nothing of each other */
-    double pull;            /* b of an image that each voxel is pulled toward, in the place of neighbours'; 0 = none. On the CPU */
+    double pull;            /* b of an image that each voxel is pulled toward, in the place of neighbours'; 0 = none */
     qb__icd_weighting weighting;
     double sigma_y;         /* weights are divided by its square */
     bool positive, skip;    /* no voxel below zero; zeros among zeros are left out, after the first time */
@@ -86,7 +86,7 @@ typedef struct qb__icd_given {
     const float *lines, *weights; /* [(view * slices + slice) * columns + column]; weights NULL unless given */
     const float *toward;          /* images, with settings.pull */
     /* x at first: images, or, these being NULL, filtered back-projection by `filter` and theta[view], or a constant */
-    const float *images;          /* on the CPU */
+    const float *images;
     const qb__filter *filter;
     const double *theta;
     double constant;

@@ -77,6 +77,11 @@ out:
     return status;
 }
 
+static qb_status begin_image(device_stack *s, looking *t, const qb__icd_given *given) {
+    if (given->images) return s->variant->put(s->stack, false, given->images);
+    return t->filter ? filter_start(s, t) : s->variant->fill(s->stack, (float)given->constant);
+}
+
 static qb_status start(void *self, const qb__icd_given *given) {
     device_stack *s = self;
     const float *lines = given->lines, *weights = given->weights;
@@ -88,7 +93,8 @@ static qb_status start(void *self, const qb__icd_given *given) {
     qb__pool_for(s->pool, views, look_view, &t);
     for (size_t v = 0; v < views; v++) largest = fmaxf(largest, t.largest[v]);
     QB__TRY(qb__icd_check(lines, weights, atomic_load(&t.bad), largest > 0, s->slices, s->matrix->shadows.columns));
-    QB__TRY(t.filter ? filter_start(s, &t) : s->variant->fill(s->stack, (float)given->constant));
+    if (given->toward) QB__TRY(s->variant->put(s->stack, true, given->toward));
+    QB__TRY(begin_image(s, &t, given));
     /* Weights up to one, since halves hold their roots. */
     QB__TRY(s->variant->begin(s->stack, lines, (int)s->settings.weighting, weights, 1 / largest));
     s->scale = (double)largest / (s->settings.sigma_y * s->settings.sigma_y);
@@ -139,11 +145,13 @@ static const qb__icd_worker on_device = {
 
 static qb__icd_ask ask_of(const qb__icd_problem *problem, const qb__icd_settings *settings, size_t slices,
                           size_t all) {
+    const double sigma_y = settings->sigma_y;
     return (qb__icd_ask){.problem = problem,
                          .slices = slices,
                          .all = all,
                          .joined = settings->prior.interslice > 0 && all > 1,
                          .weighted = settings->weighting != QB__WEIGH_NONE,
+                         .pull = settings->pull * (sigma_y > 0 ? sigma_y * sigma_y : 1), /* a plan does not know it yet */
                          .seed = settings->seed};
 }
 

@@ -130,7 +130,7 @@ static qb_status descend(qb__mbir_level *l, size_t level, qb__mbir_coarse *c, co
     env.progress = NULL;
     settings.prior.sigma = c->settings->prior.sigma;
     settings.sigma_y = c->settings->sigma_y * sqrt(ldexp(1, (int)level));
-    QB__TRY(qb__icd_stack_create(&l->matrix, QB_MATRIX_FLY, &settings, c->slices, c->pool, &stack));
+    QB__TRY(c->stack(c->self, &l->matrix, &settings, c->slices, &stack));
     QB__TRY(qb__icd_stack_start(stack, given));
     QB__TRY(qb__icd_stack_run(stack, &env, NULL, c->trace, &turns, &came->stopped));
     for (size_t s = 0; s < c->slices; s++) QB__TRY(qb__icd_stack_image(stack, s, 1, image + s * voxels));

@@ -7,7 +7,7 @@
 /* --coarse N: a slab first descends on voxels of 2^N times the side, until they change little, then on ones of half that
  * side, begun with its image, and so on to the volume's own (svmbir's max_resolutions). What few views leave open over
  * long distances is settled where an equit costs a fourth or less. Slices, views and columns are the volume's; sigma_y
- * grows by sqrt 2 a level, as by voxels that are given as large. On the CPU. */
+ * grows by sqrt 2 a level, as by voxels that are given as large. */
 
 /* The grid of a level; 0 = the volume's own. */
 qb_grid qb__mbir_grid_of(const qb__mbir *m, size_t level);
@@ -24,6 +24,9 @@ typedef struct qb__mbir_came_to {
 } qb__mbir_came_to;
 
 typedef struct qb__mbir_coarse {
+    /* Room for slices on a level's voxels, from whoever descends on the volume's. */
+    qb_status (*stack)(void *self, qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices, qb__icd_stack **stack);
+    void *self;
     const qb__icd_settings *settings; /* the volume's, with sigma_x and sigma_y */
     const qb_env *env;
     qb__pool *pool;

@@ -8,9 +8,10 @@
 #include "recon/mbir/mbir_cost.h"
 #include "recon/mbir/mbir_descent.h"
 
-static qb_status stack_of(qb__mbir_descent *d, size_t slices, qb__icd_stack **stack) {
-    qb__system_matrix *matrix = &d->m->matrix;
-    qb_status status = qb__icd_stack_create(matrix, d->m->kind, &d->settings, slices, d->run->pool, stack);
+static qb_status stack_of(qb__mbir_descent *d, qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
+                          qb__icd_stack **stack) {
+    const qb_mbir_matrix kind = matrix == &d->m->matrix ? d->m->kind : QB_MATRIX_FLY;
+    qb_status status = qb__icd_stack_create(matrix, kind, settings, slices, d->run->pool, stack);
     if (matrix->cache_told[0]) qb__warn(d->run->env, "%s", matrix->cache_told);
     matrix->cache_told[0] = '\0'; /* once */
     return status;

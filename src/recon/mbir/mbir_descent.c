@@ -190,11 +190,17 @@ static qb_status begin_in_fan(const qb__mbir_descent *d, const qb__checkpoint_sl
     return status;
 }
 
+static qb_status stack_of_level(void *self, qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
+                                qb__icd_stack **stack) {
+    qb__mbir_descent *d = self;
+    return d->stack(d, matrix, settings, slices, stack);
+}
+
 /* What coarser voxels come to is what it begins with. */
 static qb_status begin_coarsely(qb__mbir_descent *d, const qb__checkpoint_slab *slab, qb__icd_given *given, float **image) {
     d->coarsely = d->m->levels > 0;
     if (!d->coarsely) return QB_OK;
-    d->coarse = (qb__mbir_coarse){.settings = &d->settings, .env = &d->env, .pool = d->run->pool, .slices = slab->slices, .trace = d->trace};
+    d->coarse = (qb__mbir_coarse){.self = d, .stack = stack_of_level, .settings = &d->settings, .env = &d->env, .pool = d->run->pool, .slices = slab->slices, .trace = d->trace};
     const qb_status status = qb__mbir_coarse_run(d->m, &d->coarse, given, image);
     given->images = *image;
     given->filter = NULL;
@@ -218,7 +224,7 @@ static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool re
     qb_status status;
     if (!resumed) QB__TRY(begin_in_fan(d, slab, &given, &fan));
     if (!resumed) QB__TRY(begin_coarsely(d, slab, &given, &begun));
-    QB__TRY(d->stack(d, slab->slices, &slab->stack));
+    QB__TRY(d->stack(d, &m->matrix, &d->settings, slab->slices, &slab->stack));
     QB__TRY(qb__icd_stack_start(slab->stack, &given));
     qb__free(begun);
     qb__free(fan);

@@ -8,8 +8,9 @@
 typedef struct qb__mbir_descent {
     qb__mbir *m;
     int threads;
-    /* The engine's: room for so many slices; who computes, and with what. */
-    qb_status (*stack)(struct qb__mbir_descent *descent, size_t slices, qb__icd_stack **stack);
+    /* The engine's: room for so many slices on the volume's voxels or a level's; who computes, and with what. */
+    qb_status (*stack)(struct qb__mbir_descent *descent, qb__system_matrix *matrix, const qb__icd_settings *settings,
+                       size_t slices, qb__icd_stack **stack);
     const char *engine, *kernel;
     /* while running */
     const qb__running *run;

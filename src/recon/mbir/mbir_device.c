@@ -21,10 +21,28 @@ static const qb__icd_device_variant *variant_of(const on_device *gpu) {
     return qb__icd_device_of(gpu->pick.choice.variant);
 }
 
-static qb_status stack_of(qb__mbir_descent *d, size_t slices, qb__icd_stack **stack) {
+static qb__icd_size size_of(const qb__mbir *m, const qb__system_matrix *matrix, const qb__icd_settings *settings) {
+    return (qb__icd_size){m->info->views,
+                          m->info->columns,
+                          qb__icd_pixels(matrix->nx, matrix->ny, settings->radius),
+                          matrix->shadows.taps,
+                          settings->prior.interslice > 0 && m->grid.n[2] > 1,
+                          m->proximal};
+}
+
+/* Coarser voxels that the kernel cannot have are the CPU's. */
+static bool is_for_device(const on_device *gpu, const qb__system_matrix *matrix, const qb__icd_settings *settings) {
+    const qb__icd_size size = size_of(gpu->descent.m, matrix, settings);
+    return !variant_of(gpu)->head.unusable(qb__device_info_of(gpu->pick.device), &size, gpu->pick.choice.values);
+}
+
+static qb_status stack_of(qb__mbir_descent *d, qb__system_matrix *matrix, const qb__icd_settings *settings, size_t slices,
+                          qb__icd_stack **stack) {
     const on_device *gpu = (const on_device *)d;
-    return qb__icd_stack_create_on(gpu->pick.device, variant_of(gpu), gpu->pick.choice.values, &d->m->matrix,
-                                   &d->settings, slices, d->m->grid.n[2], d->run->pool, stack);
+    if (!is_for_device(gpu, matrix, settings))
+        return qb__icd_stack_create(matrix, QB_MATRIX_FLY, settings, slices, d->run->pool, stack);
+    return qb__icd_stack_create_on(gpu->pick.device, variant_of(gpu), gpu->pick.choice.values, matrix, settings, slices,
+                                   d->m->grid.n[2], d->run->pool, stack);
 }
 
 /* ---- what it costs ---- */
@@ -35,14 +53,35 @@ static qb__icd_room room_of(const on_device *gpu, const qb__cut *cut) {
                               m->grid.n[2]);
 }
 
+/* One after another. */
+static qb__icd_room with_levels(const on_device *gpu, const qb__cut *cut, qb__icd_room most) {
+    const qb__mbir *m = gpu->descent.m;
+    for (size_t i = 0; i < m->levels; i++) {
+        const qb__mbir_level *l = &m->coarse[i];
+        qb__icd_room room = {0, qb__icd_stack_bytes(&l->matrix, &l->settings, cut->slices, gpu->descent.threads)};
+        if (is_for_device(gpu, &l->matrix, &l->settings))
+            room = qb__icd_stack_room(variant_of(gpu), gpu->pick.choice.values, &l->matrix, &l->settings, cut->slices, m->grid.n[2]);
+        most = (qb__icd_room){qb__larger(most.device, room.device), qb__larger(most.host, room.host)};
+    }
+    return most;
+}
+
 static qb__room memory(void *state, const qb__cut *cut) {
     const on_device *gpu = state;
     const qb__mbir *m = gpu->descent.m;
-    const qb__icd_room stack = room_of(gpu, cut);
+    const qb__icd_room stack = with_levels(gpu, cut, room_of(gpu, cut));
     const size_t filters = (size_t)gpu->descent.threads * (m->filter ? qb__filter_scratch(m->filter) : 0);
     qb__room room = {.host = qb__mbir_descent_bytes(m, cut, stack.host + filters), .device = stack.device};
     room.host += qb__device_pick_host_bytes(&gpu->pick, room.device);
     return room;
+}
+
+/* Equits of the volume's own voxels that those before come to, and their starts. */
+static double equits_of_levels(const qb__mbir *m) {
+    enum { FIRST = 8, LATER = 4 };
+    double sum = 0;
+    for (size_t i = 0; i < m->levels; i++) sum += ldexp((i + 1 == m->levels ? FIRST : LATER) + 1.5, -2 * (int)(i + 1));
+    return sum;
 }
 
 /* Lines go up twice, filtered and as they are. */
@@ -52,7 +91,7 @@ static double seconds(void *state, const qb__cut *cut) {
     const double lines = (double)m->info->views * (double)m->info->columns * (double)m->grid.n[2];
     const double images = (double)m->grid.n[0] * (double)m->grid.n[1] * (double)m->grid.n[2];
     (void)cut;
-    return gpu->pick.choice.seconds * (qb__mbir_equits(m) + 1.5) + 8 * lines / gpu->pick.costs.up +
+    return gpu->pick.choice.seconds * (qb__mbir_equits(m) + 1.5 + equits_of_levels(m)) + 8 * lines / gpu->pick.costs.up +
            4 * images / gpu->pick.costs.down + 1e-8 * lines / gpu->descent.threads;
 }
 
@@ -101,9 +140,6 @@ static const char *not_for_devices(const on_device *gpu) {
         return "a device computes the matrix as it goes: leave --matrix out";
     if (m->options->matrix_cache) return "a device computes the matrix as it goes: leave --matrix-cache out";
     if (m->options->geometry) return "fan beams are the CPU's";
-    if (m->proximal) return "proximal maps are the CPU's";
-    if (m->begins_with) return "volumes to begin with are the CPU's";
-    if (m->levels) return "to begin with coarser voxels is the CPU's: leave --coarse out";
     return qb__device_pick_several(&gpu->pick);
 }
 
@@ -113,8 +149,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     qb_status status = qb__alloc(1, sizeof *gpu, &gpu);
     if (status != QB_OK) return status;
     gpu->descent = (qb__mbir_descent){.m = plan, .threads = task->threads, .stack = stack_of, .engine = "device"};
-    gpu->size = (qb__icd_size){m->info->views, m->info->columns, qb__mbir_voxels(m), m->matrix.shadows.taps,
-                               m->settings.prior.interslice > 0 && m->grid.n[2] > 1};
+    gpu->size = size_of(m, &m->matrix, &m->settings);
     status = qb__device_pick_open(&gpu->pick, env, &offer->named);
     if (!gpu->pick.device) {
         qb__free(gpu);

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "io/exchange.h"
 #include "io/publication.h"
+#include "io/tiff_write.h"
 #include "io/writer.h"
 
 /* Nothing new in place: everything older comes back. Else the rest of the new gets its names; all
@@ -139,13 +140,23 @@ void qb__recover_for(const char *folder, const char *prefix, bool spare, bool te
     recover(folder, true, prefix, spare ? SPARE : REMOVE, tell ? SPARE_AND_TELL : SPARE, env);
 }
 
+/* In a folder that there is: only volumes leave something that is done. */
+static qb_status recover_members(const char *path, const char *target, const qb_env *env) {
+    char label[QB__NAME_ROOM], *prefix = NULL;
+    qb_status status = qb__series_label(path, "slice_", label);
+    if (status == QB_OK) status = qb__hidden_prefix(QB__HIDDEN_MEMBERS, target, label, &prefix);
+    if (status == QB_OK) qb__recover_for(target, prefix, false, true, env);
+    qb__free(prefix);
+    return status;
+}
+
 /* Of a file, or of a folder that there will be; and in a folder that there is. */
 static qb_status recover_output(const char *path, const qb_env *env) {
     char *name = qb__has_number(path) && !qb__is_folder(path) ? qb__folder_of(path) : qb__strdup(path);
     char *target = NULL, *folder = NULL, *prefix = NULL;
     for (size_t n = name ? strlen(name) : 0; n > 1 && name[n - 1] == '/';) name[--n] = 0;
     qb_status status = name ? qb__target_of(name, &target) : qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
-    if (status == QB_OK && qb__is_folder(target)) qb__recover(target, true, env);
+    if (status == QB_OK && qb__is_folder(target)) status = recover_members(path, target, env);
     if (status == QB_OK && !(folder = qb__folder_of(target))) status = qb__fail(QB_NO_MEMORY, "%s: no memory for its name", path);
     if (status == QB_OK) status = qb__hidden_prefix(QB__HIDDEN_FILE, target, NULL, &prefix);
     if (status == QB_OK) qb__recover_for(folder, prefix, false, true, env);

@@ -173,6 +173,18 @@ qb_status qb__series_meet(const char *a, const char *word_a, const char *b, cons
     return status;
 }
 
+static void label_of(const qb__series *series, char label[QB__NAME_ROOM]) {
+    snprintf(label, QB__NAME_ROOM, "%s%%d%s", series->prefix, series->suffix);
+}
+
+qb_status qb__series_label(const char *path, const char *word, char label[QB__NAME_ROOM]) {
+    qb__series series = {0};
+    const qb_status status = split(path, word, &series);
+    if (status == QB_OK) label_of(&series, label);
+    qb__series_release(&series);
+    return status;
+}
+
 qb_status qb__series_begin(const char *path, const char *word, size_t first, size_t count,
                            qb__publication *set, qb__series *series) {
     bool pattern = qb__has_number(path) && !qb__is_folder(path);
@@ -181,7 +193,7 @@ qb_status qb__series_begin(const char *path, const char *word, size_t first, siz
     if (strlen(path) > QB__NAME_ROOM - 512)
         return qb__fail(QB_BAD_ARGUMENT, "%s is too long a name", path);
     char label[QB__NAME_ROOM];
-    snprintf(label, sizeof label, "%s%%d%s", series->prefix, series->suffix);
+    label_of(series, label);
     bool there = access(series->folder, F_OK) == 0;
     if (there && !pattern) status = check_folder(series);
     if (there && status == QB_OK) status = check_older(series, first, count);

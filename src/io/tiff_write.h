@@ -32,6 +32,8 @@ enum { QB__NAME_ROOM = 4096 };
 /* As the same series in another process, which writes into `part`. */
 qb_status qb__series_join(const char *path, const char *word, const char *part, qb__series *series);
 /* The name of image `number` until it has its own. */
+/* Whose hidden folders are in a folder that is there (hidden.h). */
+qb_status qb__series_label(const char *path, const char *word, char label[QB__NAME_ROOM]);
 void qb__series_name(const qb__series *series, size_t number, char name[QB__NAME_ROOM]);
 void qb__series_release(qb__series *series);
 

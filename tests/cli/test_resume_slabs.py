@@ -259,6 +259,22 @@ def test_what_is_kept_makes_room_for_its_own(scan, want, tmp_path, name, room):
     assert "removing" in told and kept.name in told and same(tmp_path / name, want) and not hidden(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["s_%03d.tif", ""])
+def test_what_a_series_has_kept_in_a_folder_makes_room_for_its_own(scan, want, tmp_path, name):
+    """Where it lies among the images of others, too; theirs are told of it."""
+    folder = tmp_path / "old"
+    folder.mkdir()
+    job = ["fbp", scan, *FBP, *NOTE, "-o"]
+    assert killed(*job, folder / name, at=150)
+    (kept,) = hidden(folder)
+    small = {**fault("", "", 1, 1), "QB_DISK": f"{tmp_path}:950000"}
+    del small["QB_FILES"]
+    told = fails(1, *job, folder / "t_%03d.tif", env=small, says=["needs 0.7 MB", "is kept of a run that was killed"])
+    assert kept.name in told and kept.exists()
+    told = qb(*job, folder / name, env=small).stderr
+    assert "removing" in told and kept.name in told and same(folder / name, want) and not hidden(folder)
+
+
 @pytest.mark.parametrize("checkpoint", [NOTE, ["--checkpoint", 0]])
 def test_a_full_disk(scan, want, tmp_path, checkpoint):
     out, job = tmp_path / "v.npy", ["fbp", scan, *FBP, *checkpoint, "-o", tmp_path / "v.npy"]

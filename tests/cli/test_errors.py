@@ -98,6 +98,10 @@ def test_output_missing(scan):
     fails(2, "fbp", scan, says=["-o"])
 
 
+def test_output_missing_of_a_plan(scan):
+    fails(2, "plan", "fbp", scan, "--center", 3, says=["where to", "-o OUTPUT"])
+
+
 def test_too_many_arguments(scan):
     fails(2, "fbp", scan, "other.h5", "-o", "x.h5", says=["other.h5"])
 

@@ -126,4 +126,7 @@ def test_refusals(measured, tmp_path):
     fails(2, "cgls", scan, *base, "--relaxation", "1", says=["relaxation"])
     fails(2, "cgls", scan, *base, "--center", "8.5", "--size", "2000,2000,1", "--max-ram", "40M", says=["40.0 MiB", "need"])
     fails(3, "cgls", scan, "--quantity", "line_integral", "-o", out, says=["no angles"])
+    for fault in (["--tilt", "3"], ["--detector-offset", "1,0"], ["--detector-radius", "9"], ["--jitter", "1,0"]):  # of a cone, that is not said
+        fails(2, "sirt", scan, *base, "--center", "8.5", *fault, says=[fault[0], "parallel beam"])
+        fails(2, "cgls", scan, *base, "--center", "8.5", "-g", "parallel", *fault, says=[fault[0], "parallel beam"])
     assert not out.exists()

@@ -182,7 +182,7 @@ def test_refusals(fan, tmp_path):
     parallel = tmp_path / "p.h5"
     qb("simulate", "disc", "-o", parallel, "--views", 20, "--detector", "32,1")
     fails(3, "mbir", parallel, "-o", out, *CIRCLE, says=["states that its beam is parallel"])
-    fails(2, "mbir", parallel, "-o", out, "--tilt", "3", says=["--tilt", "fan"])
+    fails(2, "mbir", parallel, "-o", out, "--tilt", "3", says=["--tilt", "parallel beam"])
     qb("mbir", parallel, "-o", out, "-g", "parallel", "--center", 15.5)
     geometry = tmp_path / "g.json"
     geometry.write_text(json.dumps({"quickbeam_geometry": 1, "units": "mm", "beam": "cone", "rows": 1, "columns": 96, "sod": 300, "sdd": 500,

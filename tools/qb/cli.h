@@ -172,6 +172,8 @@ qb_status cmd_sirt(cli *c);
 qb_status cmd_cgls(cli *c);
 qb_status cmd_mbir(cli *c);
 qb_status cmd_project(cli *c);
+/* cmd_iterative.c: none of the faults that only a fan's or cone's detector has here. */
+qb_status check_parallel(const qb_geometry_options *given);
 /* What fbp, fdk and project do once the job is planned: print the plan, or run it and print the report. */
 qb_status finish_job(cli *c, qb_job *job);
 /* The scan in c->argument[0], its problems told. */

@@ -9,6 +9,11 @@ static bool is_parallel(const qb_geometry_options *given, const qb_scan_info *in
     return !(given->sod > 0 || given->sdd > 0) && info->beam != QB_BEAM_CONE;
 }
 
+qb_status check_parallel(const qb_geometry_options *given) {
+    if (!(given->offset || given->radius > 0 || given->tilt.count || given->jitter.count)) return QB_OK;
+    return complain(QB_BAD_ARGUMENT, "--detector-offset, --detector-radius, --tilt and --jitter are not of a parallel beam: give -g FILE, or --sod and --sdd");
+}
+
 typedef qb_status planner(qb_scan *, const qb_geometry *, const qb_prep_options *,
                           const qb_iterative_options *, const qb_output_options *, const char *,
                           const qb_env *, qb_job **);
@@ -25,7 +30,9 @@ static qb_status run(cli *c, planner *plan) {
                                   .columns = info->columns,
                                   .pixel_u = info->pixel_size,
                                   .pixel_v = info->pixel_size};
-    if (!parallel)
+    if (parallel)
+        status = check_parallel(&c->options.geometry);
+    else
         status = qb_scan_geometry(info, &c->options.geometry, &detector, &c->env, &geometry);
     if (status == QB_OK)
         status = plan(scan, parallel ? NULL : &geometry, &c->options.prep, &c->options.iterative,

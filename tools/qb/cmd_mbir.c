@@ -9,13 +9,8 @@ static qb_status make_geometry(cli *c, const qb_scan_info *info, qb_geometry *ge
     const qb_detector detector = {
         .rows = info->rows, .columns = info->columns, .pixel_u = info->pixel_size, .pixel_v = info->pixel_size};
     const bool parallel = given->geometry && strcmp(given->geometry, "parallel") == 0;
-    if (!parallel && (given->geometry || given->sod > 0 || given->sdd > 0))
-        return qb_scan_geometry(info, given, &detector, &c->env, geometry);
-    if (given->offset || given->radius > 0 || given->tilt.count || given->jitter.count)
-        return complain(QB_BAD_ARGUMENT, "--detector-offset, --detector-radius, --tilt and --jitter are of a fan beam: give -g FILE, or --sod and --sdd");
-    if (!parallel && info->beam == QB_BEAM_CONE && info->geometry_from)
-        return qb_scan_geometry(info, given, &detector, &c->env, geometry);
-    return QB_OK;
+    const bool said = given->geometry || given->sod > 0 || given->sdd > 0 || (info->beam == QB_BEAM_CONE && info->geometry_from);
+    return said && !parallel ? qb_scan_geometry(info, given, &detector, &c->env, geometry) : check_parallel(given);
 }
 
 qb_status cmd_mbir(cli *c) {

@@ -86,7 +86,7 @@ static qb_status run_verb(cli *c) {
         c->env.log(NULL, QB_LOG_INFO, "--max-vram has no effect: the CPU computes");
     if (status == QB_OK && c->options.run.dry_run && !is_silent()) {
         const char *const paths[] = {c->argument[0], c->options.output.output};
-        status = qb_machine_measure(paths, 2, &c->env);
+        status = qb_machine_measure(paths, paths[1] ? 2 : 1, &c->env); /* the verb says that there is no output */
     }
     if (status == QB_OK) status = open_ranks(c);
     if (status == QB_OK) status = c->verb->run(c);

@@ -206,16 +206,16 @@ static void make_regular(cone_scan *s, cone_setup *setup) {
     setup->offset[0] = setup->offset[1] = 0;
 }
 
-/* Random ones that serve, if a few attempts find any. Compiling for a CPU takes seconds: few sets of parameters
- * have to do in quick runs, the first that serve from the beginning or the middle on. */
-static void choose_values(trial *t, bool few, rng *r) {
+/* Random ones that serve, if a few attempts find any. A CPU takes few of them, so there all are looked at from a random
+ * one on; since compiling takes seconds, in quick runs from the beginning or the middle on. */
+static void choose_values(trial *t, bool slow, bool quick, rng *r) {
     const qb__variant *head = &t->variant->head;
     const size_t all_of_them = qb__parameter_combinations(head);
     const bool packed = t->variant->turns; /* packings are variety enough */
-    const size_t start = few && packed ? 0 : rng_below(r, 2) * (all_of_them / 2);
-    const size_t attempts = few ? all_of_them : 24;
+    const size_t start = !quick ? rng_below(r, all_of_them) : packed ? 0 : rng_below(r, 2) * (all_of_them / 2);
+    const size_t attempts = slow ? all_of_them : 24;
     for (size_t i = 0; i < attempts; i++) {
-        qb__parameter_combination(head, few ? (start + i) % all_of_them : rng_below(r, all_of_them), t->values);
+        qb__parameter_combination(head, slow ? (start + i) % all_of_them : rng_below(r, all_of_them), t->values);
         if (!head->unusable(qb__device_info_of(t->device), &t->scan.problem, t->values)) return;
     }
 }
@@ -230,7 +230,7 @@ static bool check(const qb__variant *row, qb__device *device, uint64_t seed, boo
     if (circular && rng_below(&r, 8)) make_regular(&t.scan, &setup);
     cone_scan_place(&t.scan, &setup, &r);
     cone_scan_fill(&t.scan, &r);
-    choose_values(&t, quick && slow, &r);
+    choose_values(&t, slow, quick, &r);
     t.turns = qb__bp_cone_turns(t.variant, t.values);
     t.scan.alike = t.turns > 1 ? 2 * t.turns : 1; /* turned, and mirrored */
     bool ok = true;

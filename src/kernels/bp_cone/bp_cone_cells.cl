@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows as they were filtered -> the cells of bp_cone_circular.cl: TURNS views and, with MIRROR, the rows that mirror
- * theirs, side by side; PAD zeros on all sides. TRANSPOSED: neighbours in a column are neighbours in memory. Groups of
- * TILE x TILE cells. */
+ * theirs, side by side; PAD zeros on all sides. TRANSPOSED: neighbours in a column are neighbours in memory; SPLIT:
+ * the detector's even rows first, and then the odd ones. Groups of TILE x TILE cells. */
 #ifndef TRANSPOSED
 #define TRANSPOSED 1
+#endif
+#ifndef SPLIT
+#define SPLIT 0
 #endif
 #ifndef HALF
 #define HALF 0
@@ -32,7 +35,13 @@ KERNEL GROUPS_OF(TILE *TILE, 1) void bp_cone_cells(GLOBAL const float *RESTRICT 
     const int i = (int)local_id(0) % TILE, j = (int)local_id(0) / TILE;
     const int along = (int)group_id(0) * TILE, down = (int)group_id(1) * TILE;
     const int base = (int)group_id(2);
-    const int column = (TRANSPOSED ? down : along) + i - PAD, row = r0 + (TRANSPOSED ? along : down) + j - PAD;
+    const int column = (TRANSPOSED ? down : along) + i - PAD, place = (TRANSPOSED ? along : down) + j;
+#if SPLIT
+    const int half_pitch = pitch / 2, odd = place >= half_pitch;
+    const int row = r0 - (r0 & 1) - PAD + 2 * (place - odd * half_pitch) + odd;
+#else
+    const int row = r0 + place - PAD;
+#endif
     const float share = HALF ? 1.0f / scale[base0 + base] : 1.0f;
     float cell[VALUES];
     UNROLL for (int n = 0; n < VALUES; n++) {

@@ -5,18 +5,14 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "kernels/bp_cone/bp_cone_circular_sizes.h"
 #include "kernels/bp_cone/bp_cone_device.h"
 #include "kernels/bp_cone/bp_cone_parts.h"
 #include "kernels/bp_cone/bp_cone_turns.h"
 #include "kernels/macros.h"
 #include "kernels/rows_table.h"
 
-enum { TEXTURED, HALF, PACKING, STEPS, COLUMNS, PATCH, GROUPS };
-enum { ITEMS = 256, PAD = 2, PITCH = 8, PACK_TILE = 16, LAYERS = 512, MOST_IN_TEXTURE = 4 };
-
-static unsigned turns(const int *values) { return (unsigned)values[PACKING] / 10; }
-static bool mirror(const int *values) { return values[PACKING] % 10; }
-static size_t voxels(const int *values) { return turns(values) * (mirror(values) ? 2u : 1u); }
+enum { PAD = 2, PITCH = 8, PACK_TILE = 16, LAYERS = 512, MOST_IN_TEXTURE = 4 };
 
 struct qb__bp_cone_plan {
     qb__device *device;
@@ -24,30 +20,26 @@ struct qb__bp_cone_plan {
     qb__cone_turns symmetry;
     bool mirror;
     size_t turns;
-    int32_t pitch, height; /* of an image, with its zeros */
-    size_t tile[3];
+    int32_t pitch, height;              /* of an image, with its zeros */
+    size_t tile[3], items, local_bytes; /* of boxes; 0 = there are none */
+    float unit;                         /* of weights in half precision */
     qb__program *pack_program, *program;
     qb__kernel *pack_kernel, *kernel;
     qb__memory *matrix, *scale;
     qb__texture *texture; /* of a block; NULL = read from memory */
 };
 
-/* Voxels of a group's tile. */
-static void tile_of(const int *values, size_t tile[3]) {
-    const size_t columns = (size_t)values[COLUMNS], steps = (size_t)values[STEPS];
-    tile[0] = values[TEXTURED] ? 16 : columns == 4 ? 8 : 4;
-    tile[1] = values[TEXTURED] ? 16 : 8 * columns / tile[0];
-    tile[2] = values[TEXTURED] ? steps : 32 * steps;
-}
-
 /* Rows from the mirror on may be one or two more than a window's. */
 static size_t rows_most(qb__bp_cone_most most, const int *values) {
-    return most.rows + (mirror(values) ? 2 : 0);
+    return most.rows + (qb__circular_mirror(values) ? 2 : 0);
 }
 
 /* Images in memory are transposed. */
 static size_t pitch_of(const qb__bp_cone_problem *p, qb__bp_cone_most most, const int *values) {
-    return qb__round_up((values[TEXTURED] ? p->columns : rows_most(most, values)) + 2 * PAD, PITCH);
+    const size_t split =
+        qb__circular_copies(values) ? 2 : 0; /* the first row of a window may be an odd one */
+    return qb__round_up((values[TEXTURED] ? p->columns : rows_most(most, values) + split) + 2 * PAD,
+                        PITCH);
 }
 
 static size_t height_of(const qb__bp_cone_problem *p, qb__bp_cone_most most, const int *values) {
@@ -55,7 +47,7 @@ static size_t height_of(const qb__bp_cone_problem *p, qb__bp_cone_most most, con
 }
 
 static size_t bases_of(qb__bp_cone_most most, const int *values) {
-    return qb__ceil_div(most.views, turns(values));
+    return qb__ceil_div(most.views, qb__circular_turns(values));
 }
 
 static qb__texture_shape shape_of(const qb__bp_cone_problem *p, qb__bp_cone_most most,
@@ -63,7 +55,7 @@ static qb__texture_shape shape_of(const qb__bp_cone_problem *p, qb__bp_cone_most
     return (qb__texture_shape){.width = pitch_of(p, most, values),
                                .height = height_of(p, most, values),
                                .layers = bases_of(most, values),
-                               .channels = (unsigned)voxels(values),
+                               .channels = (unsigned)qb__circular_voxels(values),
                                .half = true,
                                .linear = true};
 }
@@ -76,67 +68,54 @@ static const char *unusable(const qb__device_info *device, const void *of, const
     const qb__bp_cone_most all = {1, p->rows};
     qb__cone_turns symmetry;
     if (p->views > most || p->nx > most || p->ny > most || p->nz > most || p->columns > most ||
-        p->rows > most ||
-        pitch_of(p, all, values) * height_of(p, all, values) > INT32_MAX)
+        p->rows > most || pitch_of(p, all, values) * height_of(p, all, values) > INT32_MAX)
         return "more pixels or voxels a side than 32-bit indices hold";
     if (!(qb__bp_cone_nearest(p) > 0)) return "the grid reaches to the source or behind it";
-    if (device->group_size < ITEMS) return "needs groups of 256 items";
+    if (device->group_size < qb__circular_items(values)) return "needs larger groups";
+    if (qb__circular_copies(values)) {
+        if (qb__circular_boxes_bytes(p, values) + qb__circular_ahead_bytes(values) >
+            device->local_bytes)
+            return "local memory does not hold what a tile sees of a view";
+        if (values[WARPS] * values[COLUMNS] % 8) return "tiles are eight voxels wide";
+        if (values[BULK] && qb__circular_cell_bytes(values) < 16)
+            return "copies in bulk are of sixteen bytes at least";
+        if (values[BULK] && (device->api != QB__API_CUDA || device->arch < 90))
+            return "copies in bulk need CUDA and compute capability 9.0";
+    }
     if (values[HALF] && !p->largest) return "half precision needs to know the largest values";
     if (values[TEXTURED]) {
-        if (voxels(values) > MOST_IN_TEXTURE) return "textures hold four values a pixel";
+        if (qb__circular_voxels(values) > MOST_IN_TEXTURE)
+            return "textures hold four values a pixel";
         if (!device->images) return "needs textures with linear filtering";
         if (pitch_of(p, all, values) > device->image_width ||
             height_of(p, all, values) > device->image_height)
             return "more pixels than a texture holds";
         if (device->image_layers < LAYERS) return "needs textures of 512 layers";
     }
-    const char *why = qb__cone_turns_of(p, (int)turns(values), mirror(values), &symmetry);
+    const char *why = qb__cone_turns_of(p, (int)qb__circular_turns(values),
+                                        qb__circular_mirror(values), &symmetry);
     if (why) return why;
     return device->is_cpu && values[STEPS] * values[COLUMNS] > (values[TEXTURED] ? 4 : 1)
                ? "for GPUs: processors would compile it for minutes"
                : NULL;
 }
 
-static double share_used(size_t n, size_t tile) { return (double)qb__round_up(n, tile) / (double)n; }
-
-/* Instructions of a cell and of what STEPS share. The level-1 memory passes half of its bandwidth, and the texture
- * engine three quarters, where neighbours' cells are not aligned; a detector that is finer than the voxels spreads them
- * further (H200; docs/performance-cone.md). */
-static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
-    (void)slices;
-    const qb__bp_cone_problem *p = of;
-    const double views = p->views < 128 ? (double)p->views : 128, n = (double)voxels(values);
-    const size_t quarter = turns(values) == 4 ? 2 : 1, half = turns(values) > 1 ? 2 : 1;
-    size_t tile[3];
-    tile_of(values, tile);
-    const double waste = share_used(qb__ceil_div(p->nx, quarter), tile[0]) *
-                         share_used(qb__ceil_div(p->ny, half), tile[1]) *
-                         share_used(qb__ceil_div(p->nz, mirror(values) ? 2 : 1), tile[2]);
-    const double apart = waste * sqrt(fmax(1, (double)p->columns / (double)p->nx));
-    const double shared = 30.0 / values[STEPS], bytes = values[HALF] ? 2 : 4;
-    const double each = values[TEXTURED] ? 1 : 5, cell = values[TEXTURED] ? 8 : 25;
-    *cost = (qb__kernel_cost){.arithmetic = waste * (each + (cell + shared) / n),
-                              .texels = values[TEXTURED] ? 1.3 * apart / n : 0,
-                              .local_bytes = values[TEXTURED] ? 0 : apart * 4 * bytes * (values[HALF] ? 2 : 1.6),
-                              .memory_bytes = 8 / views,
-                              .launches = (double)p->views / views};
-}
-
 static size_t layer(const int *values) {
     size_t tile[3];
-    tile_of(values, tile);
+    qb__circular_tile(values, tile);
     return tile[2];
 }
 
 static size_t packed_bytes(const qb__bp_cone_problem *p, qb__bp_cone_most most, const int *values) {
     return pitch_of(p, most, values) * height_of(p, most, values) * bases_of(most, values) *
-           voxels(values) * (values[HALF] ? 2 : 4);
+           qb__circular_cell_bytes(values);
 }
 
-static size_t plan_bytes(const qb__device *device, const qb__bp_cone_problem *p, qb__bp_cone_most most,
-                         const int *values) {
+static size_t plan_bytes(const qb__device *device, const qb__bp_cone_problem *p,
+                         qb__bp_cone_most most, const int *values) {
     const qb__texture_shape shape = shape_of(p, most, values);
-    return qb__cone_matrices_bytes(p->views) + p->views / turns(values) * sizeof(float) +
+    return qb__cone_matrices_bytes(p->views) +
+           p->views / qb__circular_turns(values) * sizeof(float) +
            (values[TEXTURED] ? qb__texture_bytes(device, &shape) : 0);
 }
 
@@ -149,7 +128,9 @@ static int first_slice(const qb__bp_cone_plan *plan) {
     return plan->symmetry.falling ? twice / 2 : (twice + 1) / 2;
 }
 
-static int way(const qb__bp_cone_plan *plan) { return plan->symmetry.falling ? -1 : 1; }
+static int way(const qb__bp_cone_plan *plan) {
+    return plan->symmetry.falling ? -1 : 1;
+}
 
 /* Of x, y and the height above the first slice. */
 static qb_status upload_matrices(qb__bp_cone_plan *plan) {
@@ -164,7 +145,8 @@ static qb_status upload_matrices(qb__bp_cone_plan *plan) {
             matrix[v][i + 2] = way(plan) * m[2];
             matrix[v][i + 3] = m[3] + first_slice(plan) * m[2];
         }
-    status = qb__cone_matrices_upload(plan->device, (const double(*)[12])matrix, views, &plan->matrix);
+    status =
+        qb__cone_matrices_upload(plan->device, (const double(*)[12])matrix, views, &plan->matrix);
     qb__free(matrix);
     return status;
 }
@@ -180,7 +162,8 @@ static qb_status upload_scale(qb__bp_cone_plan *plan, bool halves) {
     for (size_t b = 0; b < bases; b++) {
         float most = 0;
         int exponent;
-        for (size_t t = 0; halves && t < plan->turns; t++) most = fmaxf(most, p->largest[b + t * bases]);
+        for (size_t t = 0; halves && t < plan->turns; t++)
+            most = fmaxf(most, p->largest[b + t * bases]);
         frexpf(most, &exponent);
         scale[b] = most > 0 && most < INFINITY ? ldexpf(1, (int)fmax(exponent - TOP, -100)) : 1;
     }
@@ -190,15 +173,25 @@ static qb_status upload_scale(qb__bp_cone_plan *plan, bool halves) {
 }
 
 static qb_status build(qb__bp_cone_plan *plan, const int *values) {
-    static const char *const names[] = {"TEXTURED", "HALF", "PACKING", "STEPS", "COLUMNS", "PATCH", "GROUPS"};
+    static const char *const names[] = {"TEXTURED", "HALF",  "PACKING", "STEPS",
+                                        "COLUMNS",  "PATCH", "GROUPS",  "STAGES",
+                                        "WARPS",    "AHEAD", "BULK"};
+    const qb__circular_box box = qb__circular_box_of(&plan->problem, plan->tile);
     qb__macros macros = {.count = 0}, packing = {.count = 0};
     qb_status status;
-    for (int i = 0; i <= GROUPS; i++) qb__macros_add(&macros, names[i], values[i]);
+    for (int i = 0; i <= BULK; i++) qb__macros_add(&macros, names[i], values[i]);
+    if (qb__circular_copies(values))
+        qb__macros_add(&macros, "BOX", (int)box.columns),
+            qb__macros_add(&macros, "ROWS", (int)box.rows);
     qb__macros_add(&packing, "TRANSPOSED", !values[TEXTURED]);
     qb__macros_add(&packing, "HALF", values[HALF]);
     qb__macros_add(&packing, "PACKING", values[PACKING]);
-    QB__TRY(qb__cone_build(plan->device, "bp_cone_cells", &packing, &plan->pack_program, &plan->pack_kernel));
-    QB__TRY(qb__cone_build(plan->device, "bp_cone_circular", &macros, &plan->program, &plan->kernel));
+    qb__macros_add(&packing, "SPLIT", qb__circular_copies(values));
+    QB__TRY(qb__cone_build(plan->device, "bp_cone_cells", &packing, &plan->pack_program,
+                           &plan->pack_kernel));
+    QB__TRY(qb__cone_build(
+        plan->device, qb__circular_copies(values) ? "bp_cone_circular_local" : "bp_cone_circular",
+        &macros, &plan->program, &plan->kernel));
 out:
     return status;
 }
@@ -222,12 +215,17 @@ static qb_status make_plan(qb__device *device, const qb__bp_cone_problem *proble
     if (status != QB_OK) return status;
     *plan = (qb__bp_cone_plan){.device = device,
                                .problem = *problem,
-                               .mirror = mirror(values),
-                               .turns = turns(values),
+                               .mirror = qb__circular_mirror(values),
+                               .turns = qb__circular_turns(values),
                                .pitch = (int32_t)pitch_of(problem, most, values),
                                .height = (int32_t)height_of(problem, most, values)};
-    const char *why = qb__cone_turns_of(problem, (int)turns(values), mirror(values), &plan->symmetry);
-    tile_of(values, plan->tile);
+    const char *why = qb__cone_turns_of(problem, (int)qb__circular_turns(values),
+                                        qb__circular_mirror(values), &plan->symmetry);
+    qb__circular_tile(values, plan->tile);
+    plan->items = qb__circular_items(values);
+    plan->local_bytes = qb__circular_boxes_bytes(problem, values);
+    plan->unit = (float)(qb__bp_cone_nearest(problem) * qb__bp_cone_nearest(problem) /
+                         (double)qb__circular_turns(values));
     QB__TRY(why ? qb__fail(QB_UNSUPPORTED, "%s", why) : QB_OK);
     QB__TRY(build(plan, values));
     QB__TRY(upload_matrices(plan));
@@ -252,7 +250,9 @@ static void widen(range *r, int from, int to) {
     if (to > r->to) r->to = to;
 }
 
-static int larger(int a, int b) { return a > b ? a : b; }
+static int larger(int a, int b) {
+    return a > b ? a : b;
+}
 
 /* Rows that are packed of a window's: with a mirror those on the side where rows rise, and what the others are there. */
 static range rows_of(const qb__bp_cone_plan *plan, qb__bp_cone_window window) {
@@ -270,7 +270,8 @@ static range heights_of(const qb__bp_cone_plan *plan, size_t z0, size_t z1) {
     const int first = first_slice(plan), step = way(plan), a = (int)z0, b = (int)z1 - 1;
     const int twice = plan->symmetry.twice_z;
     range r = {0};
-    const int k0 = step * ((step > 0 ? a : b) - first), k1 = step * ((step > 0 ? b : a) - first) + 1;
+    const int k0 = step * ((step > 0 ? a : b) - first),
+              k1 = step * ((step > 0 ? b : a) - first) + 1;
     widen(&r, larger(k0, 0), k1);
     if (!plan->mirror) return r;
     const int m0 = step * ((step > 0 ? twice - b : twice - a) - first);
@@ -279,19 +280,20 @@ static range heights_of(const qb__bp_cone_plan *plan, size_t z0, size_t z1) {
     return r;
 }
 
-static qb_status pack(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows, size_t offset,
-                      size_t view_stride, size_t row_stride, size_t view0, size_t view1,
-                      qb__bp_cone_window window, qb__memory *packed) {
+static qb_status pack(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows,
+                      size_t offset, size_t view_stride, size_t row_stride, size_t view0,
+                      size_t view1, qb__bp_cone_window window, qb__memory *packed) {
     const uint64_t rows_at = offset / sizeof(float), stride = view_stride;
     const range kept = rows_of(plan, window);
     const int32_t row = (int32_t)row_stride, columns = (int32_t)plan->problem.columns;
     const int32_t bases = (int32_t)(view1 - view0), base0 = (int32_t)view0;
-    const int32_t w0 = (int32_t)window.r0, w1 = (int32_t)window.r1, twice = plan->symmetry.twice_row;
+    const int32_t w0 = (int32_t)window.r0, w1 = (int32_t)window.r1,
+                  twice = plan->symmetry.twice_row;
     const qb__arg args[] = {
-        QB__MEMORY(rows),        QB__VALUE(rows_at), QB__VALUE(stride),    QB__VALUE(row),
-        QB__VALUE(bases),        QB__VALUE(columns), QB__VALUE(w0),        QB__VALUE(w1),
-        QB__VALUE(twice),        QB__VALUE(kept.from), QB__VALUE(kept.to), QB__MEMORY(plan->scale),
-        QB__VALUE(base0),        QB__MEMORY(packed), QB__VALUE(plan->pitch), QB__VALUE(plan->height),
+        QB__MEMORY(rows), QB__VALUE(rows_at),   QB__VALUE(stride),      QB__VALUE(row),
+        QB__VALUE(bases), QB__VALUE(columns),   QB__VALUE(w0),          QB__VALUE(w1),
+        QB__VALUE(twice), QB__VALUE(kept.from), QB__VALUE(kept.to),     QB__MEMORY(plan->scale),
+        QB__VALUE(base0), QB__MEMORY(packed),   QB__VALUE(plan->pitch), QB__VALUE(plan->height),
     };
     const size_t groups[3] = {qb__ceil_div((size_t)plan->pitch, PACK_TILE),
                               qb__ceil_div((size_t)plan->height, PACK_TILE), view1 - view0};
@@ -302,12 +304,13 @@ static qb_status pack(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory
     return qb__texture_load(queue, plan->texture, packed, 0);
 }
 
-static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0,
-                     size_t view1, qb__bp_cone_window window, size_t z0, size_t z1, qb__memory *out,
-                     size_t offset, bool more) {
+static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed,
+                     size_t view0, size_t view1, qb__bp_cone_window window, size_t z0, size_t z1,
+                     qb__memory *out, size_t offset, bool more) {
     const qb__bp_cone_problem *p = &plan->problem;
     const range kept = rows_of(plan, window), heights = heights_of(plan, z0, z1);
-    const int32_t base0 = (int32_t)view0, bases = (int32_t)(view1 - view0), columns = (int32_t)p->columns;
+    const int32_t base0 = (int32_t)view0, bases = (int32_t)(view1 - view0),
+                  columns = (int32_t)p->columns;
     const int32_t apart = (int32_t)(p->views / plan->turns), from = (int32_t)z0, to = (int32_t)z1;
     const int32_t nx = (int32_t)p->nx, ny = (int32_t)p->ny, add = more;
     const int32_t first = first_slice(plan), step = way(plan), twice = plan->symmetry.twice_z;
@@ -315,42 +318,79 @@ static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory 
     const uint64_t out_at = offset / sizeof(float);
     const qb__arg args[] = {
         plan->texture ? QB__TEXTURE(plan->texture) : QB__MEMORY(packed),
-        QB__MEMORY(plan->matrix), QB__MEMORY(plan->scale), QB__VALUE(base0), QB__VALUE(bases),
-        QB__VALUE(apart), QB__VALUE(columns), QB__VALUE(kept.from), QB__VALUE(kept.to),
-        QB__VALUE(plan->pitch), QB__VALUE(plan->height), QB__MEMORY(out), QB__VALUE(out_at),
-        QB__VALUE(nx), QB__VALUE(ny), QB__VALUE(from), QB__VALUE(to), QB__VALUE(first),
-        QB__VALUE(step), QB__VALUE(twice), QB__VALUE(back), QB__VALUE(heights.from),
-        QB__VALUE(heights.to), QB__VALUE(add),
+        QB__MEMORY(plan->matrix),
+        QB__MEMORY(plan->scale),
+        QB__VALUE(base0),
+        QB__VALUE(bases),
+        QB__VALUE(apart),
+        QB__VALUE(columns),
+        QB__VALUE(kept.from),
+        QB__VALUE(kept.to),
+        QB__VALUE(plan->pitch),
+        QB__VALUE(plan->height),
+        QB__MEMORY(out),
+        QB__VALUE(out_at),
+        QB__VALUE(nx),
+        QB__VALUE(ny),
+        QB__VALUE(from),
+        QB__VALUE(to),
+        QB__VALUE(first),
+        QB__VALUE(step),
+        QB__VALUE(twice),
+        QB__VALUE(back),
+        QB__VALUE(heights.from),
+        QB__VALUE(heights.to),
+        QB__VALUE(add),
+        QB__VALUE(plan->unit),
+        QB__LOCAL(plan->local_bytes),
     };
     const size_t x = plan->turns == 4 ? qb__ceil_div(p->nx, 2) : p->nx;
     const size_t y = plan->turns > 1 ? qb__ceil_div(p->ny, 2) : p->ny, z = plan->tile[2];
     const size_t groups[3] = {qb__ceil_div(x, plan->tile[0]), qb__ceil_div(y, plan->tile[1]),
                               qb__ceil_div((size_t)heights.to, z) - (size_t)heights.from / z};
-    const size_t items[3] = {ITEMS, 1, 1};
-    return qb__kernel_launch(plan->kernel, queue, groups, items, args, sizeof args / sizeof *args);
+    const size_t items[3] = {plan->items, 1, 1};
+    const size_t count = sizeof args / sizeof *args - (plan->local_bytes ? 0 : 2);
+    return qb__kernel_launch(plan->kernel, queue, groups, items, args, count);
 }
 
 #define ROW(name, class, how, ...)                                                                 \
     {                                                                                              \
         HEAD(QB__BP_CONE, name, QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, class, how, 0, 0, \
-             unusable, cost, __VA_ARGS__),                                                         \
-            .layer = layer, .turns = turns, .mirrored = mirror, .packed_bytes = packed_bytes,       \
-            .plan_bytes = plan_bytes, .plan = make_plan, .pack = pack, .run = run, .destroy = destroy                        \
+             unusable, qb__circular_cost, __VA_ARGS__),                                            \
+            .layer = layer, .turns = qb__circular_turns, .mirrored = qb__circular_mirror,          \
+            .packed_bytes = packed_bytes, .plan_bytes = plan_bytes, .plan = make_plan,             \
+            .pack = pack, .run = run, .destroy = destroy                                           \
     }
 
 static const qb__bp_cone_device_variant rows[] = {
     ROW("bp_cone_circular.texture", QB_ACCURACY_FAST,
-        "circular: the texture engine interpolates turned views and mirrored rows together, in half precision",
-        P("TEXTURED", 1), P("HALF", 1), P("PACKING", 40, 21, 20, 11, 10), P("STEPS", 4, 8, 16), P("COLUMNS", 1),
-        P("PATCH", 8, 16, 4), P("GROUPS", 4, 3, 2)),
+        "circular: the texture engine interpolates turned views and mirrored rows together, in "
+        "half precision",
+        P("TEXTURED", 1), P("HALF", 1), P("PACKING", 40, 21, 20, 11, 10), P("STEPS", 4, 8, 16),
+        P("COLUMNS", 1), P("PATCH", 8, 16, 4), P("GROUPS", 4, 3, 2), P("STAGES", 0), P("WARPS", 8),
+        P("AHEAD", 0), P("BULK", 0)),
     ROW("bp_cone_circular.half", QB_ACCURACY_NORMAL,
         "circular: turned views and mirrored rows read and blended together, in half precision",
         P("TEXTURED", 0), P("HALF", 1), P("PACKING", 41, 40, 21, 20, 11, 10), P("STEPS", 1, 2, 4),
-        P("COLUMNS", 2, 1, 4), P("PATCH", 8), P("GROUPS", 4, 3, 2, 1)),
+        P("COLUMNS", 2, 1, 4), P("PATCH", 8), P("GROUPS", 4, 3, 2, 1), P("STAGES", 0),
+        P("WARPS", 8), P("AHEAD", 0), P("BULK", 0)),
     ROW("bp_cone_circular.float", QB_ACCURACY_HIGH,
-        "circular: turned views and mirrored rows read and blended together",
-        P("TEXTURED", 0), P("HALF", 0), P("PACKING", 40, 21, 41, 20, 11, 10), P("STEPS", 2, 1, 4),
-        P("COLUMNS", 4, 2, 1), P("PATCH", 8), P("GROUPS", 2, 3, 4, 1)),
+        "circular: turned views and mirrored rows read and blended together", P("TEXTURED", 0),
+        P("HALF", 0), P("PACKING", 40, 21, 41, 20, 11, 10), P("STEPS", 2, 1, 4),
+        P("COLUMNS", 4, 2, 1), P("PATCH", 8), P("GROUPS", 2, 3, 4, 1), P("STAGES", 0),
+        P("WARPS", 8), P("AHEAD", 0), P("BULK", 0)),
+    ROW("bp_cone_circular.half-local", QB_ACCURACY_NORMAL,
+        "circular: what a tile sees copied to local memory; turned views and mirrored rows "
+        "together, in half precision",
+        P("TEXTURED", 0), P("HALF", 1), P("PACKING", 41, 21, 11), P("STEPS", 1, 2, 4),
+        P("COLUMNS", 4, 8, 2, 1), P("PATCH", 8), P("GROUPS", 2, 1, 3), P("STAGES", 4, 3, 2),
+        P("WARPS", 12, 8), P("AHEAD", 2, 1), P("BULK", 1, 0)),
+    ROW("bp_cone_circular.float-local", QB_ACCURACY_HIGH,
+        "circular: what a tile sees copied to local memory; turned views and mirrored rows "
+        "together",
+        P("TEXTURED", 0), P("HALF", 0), P("PACKING", 40, 21, 41, 20), P("STEPS", 2, 1, 4),
+        P("COLUMNS", 4, 8, 2, 1), P("PATCH", 8), P("GROUPS", 2, 1, 3), P("STAGES", 2, 3, 4),
+        P("WARPS", 8, 12), P("AHEAD", 2, 1), P("BULK", 1, 0)),
 };
 
 const qb__bp_cone_family qb__bp_cone_circular_rows = {rows, sizeof rows / sizeof *rows};

@@ -21,26 +21,11 @@
 #ifndef TEXTURED
 #define TEXTURED 0
 #endif
-#ifndef HALF
-#define HALF 0 /* cells of halves, else of floats */
-#endif
-#ifndef STEPS
-#define STEPS 4
-#endif
-#ifndef COLUMNS
-#define COLUMNS 1
-#endif
 #ifndef PATCH
 #define PATCH 8
 #endif
-#ifndef GROUPS
-#define GROUPS 2 /* that a multiprocessor should hold */
-#endif
-#define VIEWS 32 /* whose constants are made at a time */
-#include "bp_cone_packing.clh"
-#include "bp_cone_tile.clh"
+#include "bp_cone_circular.clh"
 
-#define ITEMS 256
 #if TEXTURED
 #define TILE_X 16
 #define TILE_Y 16
@@ -53,69 +38,10 @@
 #define STEP_Z 32
 #endif
 
-/* ---- cells ---- */
-
 #if TEXTURED
 #define IMAGES TEXTURE_LAYERED(images)
-#elif HALF
-#define CELL JOIN(HALVES_, VALUES)
-#define UNPACK JOIN(UNPACK_HALVES_, VALUES)
+#else
 #define IMAGES GLOBAL const CELL *RESTRICT images
-#else
-#define CELL JOIN(FLOATS_, VALUES)
-#define UNPACK JOIN(UNPACK_FLOATS_, VALUES)
-#define IMAGES GLOBAL const CELL *RESTRICT images
-#endif
-/* Two values a word, blended in half precision and added up in single. */
-#define BY_WORDS (HALF && !TEXTURED && HAS_HALF_ARITHMETIC && VALUES > 1)
-
-/* Which of an item's voxels value `c` of a cell is for that was found with view `turn` of its views. */
-#define VOXEL(c, turn) ((((c) / SIDES + TURNS - (turn)) % TURNS) * SIDES + (c) % SIDES)
-
-#if BY_WORDS
-#define WORDS (VALUES / 2)
-FUNCTION void words_of(CELL e, uint *w) {
-#if VALUES == 8
-    w[0] = e.x, w[1] = e.y, w[2] = e.z, w[3] = e.w;
-#elif VALUES == 4
-    w[0] = e.x, w[1] = e.y;
-#else
-    w[0] = e;
-#endif
-}
-#endif
-
-#if !TEXTURED
-/* One place of a view; fu, fv: fractions of the pixel; weight: of the blend. */
-FUNCTION void add_cell(GLOBAL const CELL *RESTRICT image, uint at, int pitch, float fu, float fv, float weight,
-                       int turn, float *sum) {
-    GLOBAL const CELL *first = image + at, *second = first + pitch;
-    const float gu = 1.0f - fu, gv = 1.0f - fv;
-#if BY_WORDS
-    uint a[WORDS], b[WORDS], c[WORDS], d[WORDS];
-    words_of(first[0], a), words_of(first[1], b), words_of(second[0], c), words_of(second[1], d);
-    const uint ga = HALF2_TWICE(MUL(gu, gv)), gb = HALF2_TWICE(MUL(gu, fv));
-    const uint gc = HALF2_TWICE(MUL(fu, gv)), gd = HALF2_TWICE(MUL(fu, fv));
-    UNROLL for (int i = 0; i < WORDS; i++) {
-        const uint s = HALF2_FMA(gd, d[i], HALF2_FMA(gc, c[i], HALF2_FMA(gb, b[i], HALF2_FMA(ga, a[i], 0))));
-        float two[2];
-        UNPACK_HALVES_2(two, s);
-        UNROLL for (int n = 0; n < 2; n++) {
-            const int to = VOXEL(2 * i + n, turn);
-            sum[to] = FMA(weight, two[n], sum[to]);
-        }
-    }
-#else
-    float a[VALUES], b[VALUES], c[VALUES], d[VALUES];
-    UNPACK(a, first[0]), UNPACK(b, first[1]), UNPACK(c, second[0]), UNPACK(d, second[1]);
-    const float wu = MUL(weight, fu), wg = MUL(weight, gu);
-    const float ga = MUL(wg, gv), gb = MUL(wg, fv), gc = MUL(wu, gv), gd = MUL(wu, fv);
-    UNROLL for (int i = 0; i < VALUES; i++) {
-        const int to = VOXEL(i, turn);
-        sum[to] = FMA(gd, d[i], FMA(gc, c[i], FMA(gb, b[i], FMA(ga, a[i], sum[to]))));
-    }
-#endif
-}
 #endif
 
 #if TEXTURED
@@ -155,39 +81,10 @@ FUNCTION void add_line(IMAGES, LOCAL_POINTER const qb_tile_view *t, int base, in
         }
 #else
         const float tv = at_v + ROUND, fv = at_v - (tv - ROUND) + 0.5f;
-        add_cell(images, column + (uint)AS_INT(tv), pitch, fu, fv, weight, turn, sum[i]);
+        GLOBAL const CELL *one = images + (column + (uint)AS_INT(tv)), *next = one + pitch;
+        add_cells(one[0], one[1], next[0], next[1], fu, 1.0f - fv, fv, weight, turn, sum[i]);
 #endif
     }
-}
-
-/* ---- voxels ---- */
-
-/* Of the slab and the grid; `first`: the slice at k = 0, from which they go `way`, 1 or -1; `twice`: the sum of
- * two slices that mirror each other; `back`: views turn the other way. */
-typedef struct qb_slab {
-    int nx, ny, z0, z1, first, way, twice, back;
-} qb_slab;
-
-/* Where a voxel of an item, turned and mirrored, lies in the slab; -1: it is none of it, or another's. */
-FUNCTION LONG place_of(qb_slab s, int x, int y, int k, int voxel) {
-    const int lead = s.first + s.way * k, z = voxel % SIDES ? s.twice - lead : lead;
-    int turn = voxel / SIDES, qx = x, qy = y;
-    if (z < s.z0 || z >= s.z1 || (voxel % SIDES && z == lead)) return -1;
-#if TURNS == 1
-    if (x >= s.nx || y >= s.ny) return -1;
-#elif TURNS == 2
-    if (x >= s.nx || y >= (s.ny + 1) / 2) return -1;
-    if (y == s.ny / 2 && x >= (turn ? s.nx / 2 : (s.nx + 1) / 2)) return -1;
-    if (turn) qx = s.nx - 1 - x, qy = s.ny - 1 - y;
-#else
-    const int middle = s.nx / 2;
-    if (x >= (s.nx + 1) / 2 || (y >= middle && !(x == y && x == middle && s.nx % 2 && turn == 0))) return -1;
-    if (s.back) turn = (4 - turn) % 4;
-    if (turn == 1) qx = s.nx - 1 - y, qy = x;
-    if (turn == 2) qx = s.nx - 1 - x, qy = s.nx - 1 - y;
-    if (turn == 3) qx = y, qy = s.nx - 1 - x;
-#endif
-    return ((LONG)(z - s.z0) * s.ny + qy) * s.nx + qx;
 }
 
 /* images: cells [base view of the block][height][pitch], PAD zeros on all sides, rows r0 to r1; matrix: [view of
@@ -202,16 +99,8 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void bp_cone_circular(IMAGES, GLOBAL const float
     LOCAL qb_tile_view batch[VIEWS];
     const int item = (int)local_id(0), lane = item % 32, warp = item / 32;
     const int x0 = (int)group_id(0) * TILE_X, y0 = (int)group_id(1) * TILE_Y;
-    const int own_x = TURNS == 4 ? (nx + 1) / 2 : nx, own_y = TURNS > 1 ? (ny + 1) / 2 : ny;
-    qb_slab slab;
-    slab.nx = nx, slab.ny = ny, slab.z0 = z0, slab.z1 = z1;
-    slab.first = first, slab.way = way, slab.twice = twice, slab.back = back;
-    qb_box box;
-    box.tile_z = (k0 / TILE_Z + (int)group_id(2)) * TILE_Z;
-    box.x0 = x0, box.x1 = x0 + TILE_X < own_x ? x0 + TILE_X : own_x;
-    box.y0 = y0, box.y1 = y0 + TILE_Y < own_y ? y0 + TILE_Y : own_y;
-    box.z0 = box.tile_z > k0 ? box.tile_z : k0;
-    box.z1 = box.tile_z + TILE_Z < k1 ? box.tile_z + TILE_Z : k1;
+    const qb_slab slab = slab_of(nx, ny, z0, z1, first, way, twice, back);
+    const qb_box box = box_of(nx, ny, x0, y0, TILE_X, TILE_Y, TILE_Z, k0, k1);
     const bool whole = box.x1 - x0 == TILE_X && box.y1 - y0 == TILE_Y && box.z1 - box.z0 == TILE_Z;
     int dx[COLUMNS], dy[COLUMNS];
 #if TEXTURED

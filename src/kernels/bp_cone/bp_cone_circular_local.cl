@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* Cone-beam back-projection for exactly circular orbits, as bp_cone_circular.cl: what a tile of voxels sees of a view
+ * is copied to local memory first, where no read begins in the middle of a cache line.
+ *
+ * A group owns a tile of TILE_X x TILE_Y lines of 32 * STEPS voxels, lanes above each other: WARPS warps of it. AHEAD
+ * more go ahead by up to STAGES views, in turns: they have the box of cells copied that the tile's voxels read, and note
+ * what the voxels of a line have in common. In the images and in a box the even rows of a column lie side by side, and then the
+ * odd ones: a voxel reads one of each, and lanes that are up to two rows apart meet in no
+ * bank. On CUDA from compute capability 8.0 on each side waits for the other stage by stage, and from 9.0 on, with BULK,
+ * the hardware copies columns; elsewhere all meet once a view, and one goes ahead.
+ *
+ * Halves are blended and added up over the TURNS of a base view two at a time, before they become floats: with
+ * mirrored rows the two of a word belong together in each turn.
+ *
+ * ROWS, BOX: rows and columns that a box has at most (bp_cone_circular_sizes.c); half of ROWS is 4 more than a multiple
+ * of 8, so that even and odd rows are written to different banks. */
+#ifndef STAGES
+#define STAGES 3
+#endif
+#ifndef WARPS
+#define WARPS 8 /* with voxels */
+#endif
+#ifndef AHEAD
+#define AHEAD 2 /* that go ahead */
+#endif
+#ifndef BULK
+#define BULK 0
+#endif
+#ifndef ROWS
+#define ROWS 56
+#endif
+#ifndef BOX
+#define BOX 16
+#endif
+#include "bp_cone_circular.clh"
+
+#define TILE_X (WARPS * COLUMNS == 16 ? 4 : 8)
+#define TILE_Y (WARPS * COLUMNS / TILE_X)
+#define TILE_Z (32 * STEPS)
+#define LINES (TILE_X * TILE_Y)
+#define ODD (ROWS / 2) /* where the odd rows of a column begin */
+#define ADD_WORDS (BY_WORDS && SIDES == 2)
+
+/* ---- copies, and who waits for them ---- */
+
+#if QB_CUDA && __CUDA_ARCH__ >= 800
+#define STAGED 1
+#if BULK
+#define TRY "try_wait"
+#define FULL_COUNT 1
+#else
+#define TRY "test_wait"
+#define FULL_COUNT 64
+#endif
+
+FUNCTION uint local_address(const void *p) { return (uint)__cvta_generic_to_shared(p); }
+
+FUNCTION void barrier_init(const ulong *barrier, uint count) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(local_address(barrier)), "r"(count) : "memory");
+}
+
+FUNCTION void barrier_arrive(const ulong *barrier) {
+    asm volatile("{\n.reg .b64 t;\nmbarrier.arrive.shared.b64 t, [%0];\n}" ::"r"(local_address(barrier)) : "memory");
+}
+
+FUNCTION void barrier_wait(const ulong *barrier, uint phase) {
+    uint done;
+    do {
+        asm volatile("{\n.reg .pred p;\n"
+                     "mbarrier." TRY ".parity.shared.b64 p, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, p;\n}"
+                     : "=r"(done)
+                     : "r"(local_address(barrier)), "r"(phase)
+                     : "memory");
+    } while (!done);
+}
+
+#if BULK
+FUNCTION void barrier_expect(const ulong *barrier, uint bytes) {
+    asm volatile("{\n.reg .b64 t;\nmbarrier.arrive.expect_tx.shared.b64 t, [%0], %1;\n}" ::"r"(local_address(barrier)), "r"(bytes)
+                 : "memory");
+}
+
+FUNCTION void copy_cells(CELL *to, const CELL *from, int count, const ulong *full) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(local_address(to)),
+                 "l"(from), "r"(count * (int)sizeof(CELL)), "r"(local_address(full))
+                 : "memory");
+}
+#else
+FUNCTION void copy_cell(CELL *to, const CELL *from) {
+    for (int i = 0; i < (int)sizeof(CELL); i += 16) {
+        if (sizeof(CELL) >= 16)
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(local_address(to) + i), "l"((const char *)from + i) : "memory");
+        else
+            asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(local_address(to)), "l"(from), "n"(sizeof(CELL) < 16 ? sizeof(CELL) : 4)
+                         : "memory");
+    }
+}
+FUNCTION void copies_arrive(const ulong *barrier) {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(local_address(barrier)) : "memory");
+    barrier_arrive(barrier);
+}
+#endif
+#else
+#define STAGED 0
+FUNCTION void copy_cell(LOCAL_POINTER CELL *to, GLOBAL const CELL *from) { *to = *from; }
+#endif
+
+/* ---- what a tile sees of a view ---- */
+
+/* The box of cells that a tile's voxels read of a view: its first column and row in the images, the row an even one of
+ * the detector, and how many. */
+typedef struct qb_view_box {
+    int column, row, columns, rows;
+    int first; /* row that is read */
+} qb_view_box;
+
+/* Where rounding puts a coordinate, counted from the base without the half. */
+FUNCTION int cell_below(float at) { return (int)FLOOR(at + 0.5f); }
+
+FUNCTION void frame(LOCAL_POINTER const qb_tile_view *t, qb_box box, int x0, int y0, int r0, LOCAL_POINTER qb_view_box *b) {
+    const qb_seen seen = seen_of(t, box, x0, y0);
+    const float far = 0.01f; /* more than rounding */
+    const int u0 = (int)t->x - 1, v0 = (int)t->y - 1; /* the base in the images */
+    const int u_last = u0 + cell_below(fmin(seen.u_most, t->u_high) + far) + 1;
+    const int v_first = v0 + cell_below(fmax(seen.v_least, t->v_low) - far);
+    const int v_last = v0 + cell_below(fmin(seen.v_most, t->v_high) + far) + 1;
+    b->column = u0 + cell_below(fmax(seen.u_least, t->u_low) - far), b->row = v_first - ((v_first + r0) & 1), b->first = v_first;
+    b->columns = t->kind == QB_BESIDE ? 0 : u_last - b->column + 1 < BOX ? u_last - b->column + 1 : BOX;
+    b->rows = v_last - b->row + 1 < ROWS ? v_last - b->row + 1 : ROWS;
+}
+
+/* By the lanes of a warp. What is read lies in the image, which has zeros around. */
+#if BULK
+FUNCTION void copy_box(const CELL *image, const qb_view_box *b, int r0, int pitch, int lane, CELL *cells, const ulong *full) {
+    const int count = (b->rows + 1) / 2, parts = 2 * b->columns;
+    const CELL *from = image + (size_t)b->column * (size_t)pitch + ((b->row + (r0 & 1)) >> 1);
+    if (lane == 0) barrier_expect(full, (uint)(parts * count) * (uint)sizeof(CELL));
+    __syncwarp();
+    for (int p = lane; p < parts; p += 32)
+        copy_cells(cells + p / 2 * ROWS + p % 2 * ODD, from + (size_t)(p / 2) * (size_t)pitch + p % 2 * (pitch / 2), count, full);
+}
+#else
+FUNCTION void copy_box(GLOBAL const CELL *RESTRICT image, LOCAL_POINTER const qb_view_box *b, int r0, int pitch, int lane,
+                       LOCAL_POINTER CELL *cells) {
+    const int count = (b->rows + 1) / 2, odd = lane / 16;
+    GLOBAL const CELL *from = image + (size_t)b->column * (size_t)pitch + ((b->row + (r0 & 1)) >> 1) + odd * (pitch / 2);
+    for (int c = 0; c < b->columns; c++)
+        for (int i = lane % 16; i < count; i += 16) copy_cell(cells + c * ROWS + odd * ODD + i, from + (size_t)c * (size_t)pitch + i);
+}
+#endif
+
+/* What the voxels of a line have in common in a view, in two times four numbers: where they are along a column, in pairs
+ * of rows from an even one near the tile's middle, v + k step, and the least and the largest place that the box has;
+ * the bits of that even row's cell in the box, less ROUND_BITS, the weights of the two columns, nothing. */
+FUNCTION void note_line(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const qb_view_box *b, float px, float py, int r0,
+                        float scale, LOCAL_POINTER float4 *line) {
+    const float r = RECIPROCAL(FMA(t->w[0], px, FMA(t->w[1], py, t->w[2])));
+    const float at_v = MUL(FMA(t->v[0], px, FMA(t->v[1], py, t->v[3])), r);
+    const float at_u = within(MUL(FMA(t->u[0], px, FMA(t->u[1], py, t->u[2])), r), t->u_low, t->u_high);
+    const float weight = MUL(MUL(r, r), scale), tu = at_u + ROUND, fu = at_u - (tu - ROUND) + 0.5f;
+    const int u0 = (int)t->x - 1, v0 = (int)t->y - 1, odd = (v0 + r0) & 1, base = v0 - odd;
+    const int beside = (int)((uint)AS_INT(tu) - ROUND_BITS) + u0 - b->column;
+    const int column = beside < 0 ? 0 : beside < BOX - 1 ? beside : BOX - 2;
+    const int cell = (int)((uint)(column * ROWS + (base - b->row) / 2) - ROUND_BITS);
+    float left = MUL(weight, 1.0f - fu), right = MUL(weight, fu);
+#if ADD_WORDS
+    left = AS_FLOAT((int)HALF2_TWICE(left)), right = AS_FLOAT((int)HALF2_TWICE(right));
+#endif
+    line[0] = FLOAT4(MUL(at_v + (0.5f + (float)odd), 0.5f), MUL(MUL(t->v[2], r), 0.5f), MUL((float)(b->first - base), 0.5f),
+                        MUL((float)(b->row + b->rows - 1 - base), 0.5f) - 0.00390625f);
+    line[1] = FLOAT4(AS_FLOAT(cell), left, right, 0.0f);
+}
+
+/* The lines of a tile, one an item. */
+FUNCTION void note_lines(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const qb_view_box *b, int r0, float scale, int lane,
+                         LOCAL_POINTER float4 *lines) {
+    for (int l = lane; l < LINES; l += 32)
+        note_line(t, b, (float)(l % TILE_X), (float)(l / TILE_X), r0, scale, lines + 2 * l);
+}
+
+#if ADD_WORDS
+#define SUM uint
+#else
+#define SUM float
+#endif
+
+/* What a voxel gets from one view. */
+FUNCTION void add_voxel(LOCAL_POINTER const CELL *cells, float4 p, float4 w, float k, int turn, SUM *sum) {
+    const float at = within(FMA(p.y, k, p.x), p.z, p.w);
+    const float up = at + ROUND, d = at - (up - ROUND); /* from the nearest even row, in pairs of rows */
+    const float odd = fabs(d) + fabs(d), even = 1.0f - odd;
+    LOCAL_POINTER const CELL *e = cells + (int)((uint)AS_INT(w.x) + (uint)AS_INT(up)), *o = e + ODD + (AS_INT(d) >> 31);
+#if ADD_WORDS
+    uint a[WORDS], b[WORDS], c[WORDS], f[WORDS];
+    words_of(e[0], a), words_of(o[0], b), words_of(e[ROWS], c), words_of(o[ROWS], f);
+    const uint two_even = HALF2_TWICE(even), two_odd = HALF2_TWICE(odd);
+    const uint left = (uint)AS_INT(w.y), right = (uint)AS_INT(w.z);
+    const uint ga = HALF2_FMA(left, two_even, 0), gb = HALF2_FMA(left, two_odd, 0);
+    const uint gc = HALF2_FMA(right, two_even, 0), gd = HALF2_FMA(right, two_odd, 0);
+    UNROLL for (int i = 0; i < WORDS; i++) {
+        const int to = VOXEL(2 * i, turn) / 2;
+        sum[to] = HALF2_FMA(gd, f[i], HALF2_FMA(gc, c[i], HALF2_FMA(gb, b[i], HALF2_FMA(ga, a[i], sum[to]))));
+    }
+#else
+    float a[VALUES], b[VALUES], c[VALUES], f[VALUES];
+    UNPACK(a, e[0]), UNPACK(b, o[0]), UNPACK(c, e[ROWS]), UNPACK(f, o[ROWS]);
+    const float ga = MUL(w.y, even), gb = MUL(w.y, odd), gc = MUL(w.z, even), gd = MUL(w.z, odd);
+    UNROLL for (int i = 0; i < VALUES; i++) {
+        const int to = VOXEL(i, turn);
+        sum[to] = FMA(gd, f[i], FMA(gc, c[i], FMA(gb, b[i], FMA(ga, a[i], sum[to]))));
+    }
+#endif
+}
+
+#define PARTS (STAGED ? AHEAD : 2) /* STAGED: of those who go ahead, else of views in turn */
+#if STAGED
+#define PART(view) ((view) % AHEAD)
+#define PLACE_IN_PART(view) ((view) / AHEAD % VIEWS)
+#define VIEW_STEP AHEAD
+#else
+#define PART(view) ((view) / VIEWS % PARTS)
+#define PLACE_IN_PART(view) ((view) % VIEWS)
+#define VIEW_STEP 1
+#endif
+/* What one warp does ahead of the others, and what they find. */
+typedef struct qb_ahead {
+    qb_tile_view views[PARTS][VIEWS];
+    qb_view_box boxes[PARTS][VIEWS];
+    float4 lines[STAGES][2 * LINES];
+    int columns[STAGES]; /* 0: the tile sees nothing of the view */
+#if STAGED
+    ulong full[STAGES], empty[STAGES];
+#endif
+} qb_ahead;
+
+#if STAGED
+#define WORKERS_BARRIER() asm volatile("bar.sync 1, %0;" ::"n"(32 * WARPS) : "memory")
+#else
+#define WORKERS_BARRIER() BARRIER()
+#endif
+
+/* Arguments as of bp_cone_circular; `unit`: with halves, what weights are multiplied by, that sums of a base view's
+ * turns are not above its largest value. */
+KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
+    bp_cone_circular_local(GLOBAL const CELL *RESTRICT images, GLOBAL const float *RESTRICT matrix,
+                           GLOBAL const float *RESTRICT scale, int base0, int bases, int apart, int columns, int r0, int r1,
+                           int pitch, int height, GLOBAL float *RESTRICT out, ulong out_at, int nx, int ny, int z0, int z1,
+                           int first, int way, int twice, int back, int k0, int k1, int more,
+                           float unit LOCAL_DYNAMIC_ARGUMENT(CELL, boxes)) {
+    LOCAL_DYNAMIC(CELL, boxes);
+    LOCAL_ALIGNED qb_ahead ahead;
+    const int item = (int)local_id(0), lane = item % 32, warp = item / 32, total = bases * TURNS;
+    const int x0 = (int)group_id(0) * TILE_X, y0 = (int)group_id(1) * TILE_Y;
+    const qb_slab slab = slab_of(nx, ny, z0, z1, first, way, twice, back);
+    const qb_box box = box_of(nx, ny, x0, y0, TILE_X, TILE_Y, TILE_Z, k0, k1);
+    const bool whole = box.x1 - x0 == TILE_X && box.y1 - y0 == TILE_Y && box.z1 - box.z0 == TILE_Z;
+
+#define VIEW_OF(view) (&ahead.views[PART(view)][PLACE_IN_PART(view)])
+#define BOX_OF(view) (&ahead.boxes[PART(view)][PLACE_IN_PART(view)])
+#define IMAGE_OF(view) (images + (ulong)((view) / TURNS) * (ulong)pitch * (ulong)height)
+/* The constants of VIEWS views, one a lane. */
+#define LOOK(view)                                                                                              \
+    if ((view) + lane * VIEW_STEP < total) {                                                                    \
+        const int at = (view) + lane * VIEW_STEP, of = base0 + at / TURNS + at % TURNS * apart;                 \
+        look(matrix + 24 * (ulong)of, box, x0, y0, whole, columns, r0, r1, pitch, &ahead.views[PART(view)][lane]); \
+        frame(&ahead.views[PART(view)][lane], box, x0, y0, r0, &ahead.boxes[PART(view)][lane]);                 \
+    }
+#define NOTE(view, stage)                                                                                       \
+    ahead.columns[stage] = BOX_OF(view)->columns;                                                               \
+    if (BOX_OF(view)->columns)                                                                                  \
+        note_lines(VIEW_OF(view), BOX_OF(view), r0, ADD_WORDS ? unit : scale[base0 + (view) / TURNS], lane, ahead.lines[stage])
+
+#if STAGED
+    if (item == 0)
+        for (int stage = 0; stage < STAGES; stage++)
+            barrier_init(&ahead.full[stage], FULL_COUNT), barrier_init(&ahead.empty[stage], WARPS);
+    BARRIER();
+    if (warp >= WARPS) {
+        for (int view = warp - WARPS; view < total; view += AHEAD) {
+            const int stage = view % STAGES;
+            if (PLACE_IN_PART(view) == 0) {
+                __syncwarp();
+                LOOK(view)
+                __syncwarp();
+            }
+            const qb_view_box *b = BOX_OF(view);
+            if (view >= STAGES) barrier_wait(&ahead.empty[stage], (uint)(view / STAGES + 1) & 1);
+            NOTE(view, stage);
+            __syncwarp();
+#if BULK
+            if (b->columns)
+                copy_box(IMAGE_OF(view), b, r0, pitch, lane, boxes + stage * (BOX * ROWS), &ahead.full[stage]);
+            else if (lane == 0)
+                barrier_arrive(&ahead.full[stage]);
+#else
+            if (b->columns) copy_box(IMAGE_OF(view), b, r0, pitch, lane, boxes + stage * (BOX * ROWS));
+            copies_arrive(&ahead.full[stage]);
+#endif
+        }
+        return;
+    }
+#endif
+
+    /* Lanes are voxels above each other, but neighbours in memory lie along x (turned by a quarter: along y). So sums are
+     * exchanged: one value of all voxels at a time, to and from lanes that lie beside each other. */
+    LOCAL float exchange[LINES][33];
+    out += out_at;
+    float sum[COLUMNS][STEPS][VALUES];
+#define EACH_SUM(i, n)                                                                                          \
+    UNROLL for (int i = 0; i < STEPS; i++)                                                                      \
+        UNROLL for (int n = 0; n < VALUES; n++)
+#define EACH_PLACE(e, i, n, line, z, at)                                                                        \
+    for (int e = item; e < 32 * LINES && warp < WARPS; e += 32 * WARPS) {                                       \
+        const int across = (n) / SIDES % 2, x = across ? e / TILE_Y % TILE_X : e % TILE_X, z = e / LINES;       \
+        const int y = across ? e % TILE_Y : e / TILE_X % TILE_Y, line = y * TILE_X + x;                         \
+        const LONG at = place_of(slab, x0 + x, y0 + y, box.tile_z + z + 32 * (i), n);
+    EACH_SUM(i, n) {
+        WORKERS_BARRIER();
+        EACH_PLACE(e, i, n, line, z, at)
+            exchange[line][z] = more && at >= 0 ? out[at] : 0.0f;
+        }
+        WORKERS_BARRIER();
+        UNROLL for (int c = 0; c < COLUMNS; c++)
+            sum[c][i][n] = warp < WARPS ? exchange[WARPS * c + warp][lane] : 0.0f;
+    }
+#if ADD_WORDS
+    uint words[COLUMNS][STEPS][WORDS];
+    UNROLL for (int c = 0; c < COLUMNS; c++)
+        UNROLL for (int i = 0; i < STEPS; i++)
+            UNROLL for (int n = 0; n < WORDS; n++) words[c][i][n] = 0;
+#define SUMS words
+#else
+#define SUMS sum
+#endif
+
+#if !STAGED
+#define FETCH(view)                                                                                             \
+    if (warp == WARPS && (view) < total) {                                                                 \
+        NOTE(view, (view) % STAGES);                                                                            \
+        copy_box(IMAGE_OF(view), BOX_OF(view), r0, pitch, lane, boxes + (view) % STAGES * (BOX * ROWS));        \
+    }
+    if (warp == WARPS) { LOOK(0) }
+    BARRIER();
+    for (int view = 0; view < STAGES - 1; view++) { FETCH(view) }
+#endif
+    int stage = 0, phase = 0;
+    for (int base = 0; base < bases; base++) {
+        UNROLL for (int turn = 0; turn < TURNS; turn++) {
+#if STAGED
+            barrier_wait(&ahead.full[stage], (uint)phase);
+#else
+            const int view = base * TURNS + turn;
+            BARRIER();
+            if (warp == WARPS && view % VIEWS == 0) { LOOK(view + VIEWS) }
+            FETCH(view + STAGES - 1)
+#endif
+            if (ahead.columns[stage] && warp < WARPS) {
+                LOCAL_POINTER const CELL *cells = boxes + stage * (BOX * ROWS);
+                UNROLL for (int c = 0; c < COLUMNS; c++) {
+                    LOCAL_POINTER const float4 *line = ahead.lines[stage] + 2 * (WARPS * c + warp);
+                    const float4 place = line[0], weights = line[1];
+                    UNROLL for (int i = 0; i < STEPS; i++)
+                        add_voxel(cells, place, weights, (float)lane + (float)(32 * i), turn, SUMS[c][i]);
+                }
+            }
+#if STAGED
+            __syncwarp();
+            if (lane == 0) barrier_arrive(&ahead.empty[stage]);
+#endif
+            if (++stage == STAGES) stage = 0, phase ^= 1;
+        }
+#if ADD_WORDS
+        const float share = scale[base0 + base] / unit;
+        UNROLL for (int c = 0; c < COLUMNS; c++)
+            UNROLL for (int i = 0; i < STEPS; i++)
+                UNROLL for (int n = 0; n < WORDS; n++) {
+                    float two[2];
+                    UNPACK_HALVES_2(two, words[c][i][n]);
+                    sum[c][i][2 * n] = FMA(share, two[0], sum[c][i][2 * n]);
+                    sum[c][i][2 * n + 1] = FMA(share, two[1], sum[c][i][2 * n + 1]);
+                    words[c][i][n] = 0;
+                }
+#endif
+    }
+    EACH_SUM(i, n) {
+        WORKERS_BARRIER();
+        UNROLL for (int c = 0; c < COLUMNS; c++)
+            if (warp < WARPS) exchange[WARPS * c + warp][lane] = sum[c][i][n];
+        WORKERS_BARRIER();
+        EACH_PLACE(e, i, n, line, z, at)
+            if (at >= 0) out[at] = exchange[line][z];
+        }
+    }
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/bp_cone/bp_cone_circular_sizes.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+
+enum { ITEMS = 256 };
+
+size_t qb__circular_items(const int *values) {
+    return qb__circular_copies(values) ? 32 * (size_t)(values[WARPS] + values[AHEAD]) : ITEMS;
+}
+
+void qb__circular_tile(const int *values, size_t tile[3]) {
+    const size_t columns = (size_t)values[COLUMNS], steps = (size_t)values[STEPS];
+    const size_t lines = (qb__circular_copies(values) ? (size_t)values[WARPS] : 8) * columns;
+    const bool wide = qb__circular_copies(values) ? lines != 16 : columns == 4;
+    tile[0] = values[TEXTURED] ? 16 : wide ? 8 : 4;
+    tile[1] = values[TEXTURED] ? 16 : lines / tile[0];
+    tile[2] = values[TEXTURED] ? steps : 32 * steps;
+}
+
+/* A coordinate of the detector, a / w, changes by (da - (a / w) dw) / w: most where w is least and at an end of the
+ * detector, by as much in every view of a circle. */
+static double slope(const double *m, const double *w, double at, double nearest) {
+    return hypot(m[0] - at * w[0], m[1] - at * w[1]) / nearest;
+}
+
+qb__circular_box qb__circular_box_of(const qb__bp_cone_problem *p, const size_t tile[3]) {
+    enum { ENDS = 4, PARITY = 1 }; /* pixels cut by both ends of a span, and rounding; an even row before */
+    const double *m = p->matrix[0], nearest = qb__bp_cone_nearest(p), outside = 1.5;
+    const double diagonal = hypot((double)tile[0] - 1, (double)tile[1] - 1);
+    const double last_u = (double)p->columns, last_v = (double)p->rows;
+    const double u =
+        fmax(slope(m, m + 8, -outside, nearest), slope(m, m + 8, last_u, nearest)) * diagonal;
+    const double v =
+        fmax(slope(m + 4, m + 8, -outside, nearest), slope(m + 4, m + 8, last_v, nearest)) *
+            diagonal +
+        fabs(m[6]) / nearest * ((double)tile[2] - 1);
+    const double most = 1e6; /* beyond any local memory; and what is no number */
+    const size_t columns = (size_t)(u < most ? ceil(u) : most) + ENDS;
+    const size_t rows = (size_t)(v < most ? ceil(v) : most) + ENDS + PARITY;
+    return (qb__circular_box){.columns = columns, .rows = (rows + 7) / 16 * 16 + 8};
+}
+
+size_t qb__circular_boxes_bytes(const qb__bp_cone_problem *p, const int *values) {
+    size_t tile[3];
+    qb__circular_tile(values, tile);
+    const qb__circular_box box = qb__circular_box_of(p, tile);
+    return box.columns * box.rows * qb__circular_cell_bytes(values) * (size_t)values[STAGES];
+}
+
+size_t qb__circular_ahead_bytes(const int *values) {
+    const size_t lines = (size_t)(values[WARPS] * values[COLUMNS]), views = 2 * 32;
+    return views * 112 + lines * (32 * (size_t)values[STAGES] + 33 * sizeof(float)) + 256;
+}
+
+static double share_used(size_t n, size_t tile) {
+    return (double)qb__round_up(n, tile) / (double)n;
+}
+
+/* Times that a byte is passed by the level-1 memory, where neighbours' cells are not aligned, or by local memory with what
+ * is copied there and noted; the detector's columns for a voxel are `fine` (H200; docs/performance-cone.md). What is copied
+ * without BULK is waited for longer. */
+static double passes(const int *values, double fine) {
+    if (qb__circular_copies(values)) return (values[BULK] ? 1.5 : 2.1) * fine;
+    return (values[HALF] ? 2 : 1.6) * sqrt(fine);
+}
+
+/* Instructions of a voxel, of a cell and of what STEPS share. */
+typedef struct instructions {
+    double voxel, cell, line;
+} instructions;
+
+static instructions instructions_of(const int *values) {
+    if (values[TEXTURED]) return (instructions){1, 8, 30};
+    if (!qb__circular_copies(values)) return (instructions){5, 25, 30};
+    if (!values[BULK]) return (instructions){6, 30, 30}; /* not measured: left to the tuner */
+    return (instructions){4, 20, 0};                     /* others have made what lines share */
+}
+
+/* Where neighbours' cells are not aligned, the texture engine passes three quarters of its bandwidth. */
+void qb__circular_cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
+    (void)slices;
+    const qb__bp_cone_problem *p = of;
+    const double views = p->views < 128 ? (double)p->views : 128, n = (double)qb__circular_voxels(values);
+    const size_t quarter = qb__circular_turns(values) == 4 ? 2 : 1, half = qb__circular_turns(values) > 1 ? 2 : 1;
+    size_t tile[3];
+    qb__circular_tile(values, tile);
+    const double waste = share_used(qb__ceil_div(p->nx, quarter), tile[0]) *
+                         share_used(qb__ceil_div(p->ny, half), tile[1]) *
+                         share_used(qb__ceil_div(p->nz, qb__circular_mirror(values) ? 2 : 1), tile[2]);
+    const double fine = fmax(1, (double)p->columns / (double)p->nx), bytes = values[HALF] ? 2 : 4;
+    const instructions count = instructions_of(values);
+    *cost = (qb__kernel_cost){.arithmetic = waste * (count.voxel + (count.cell + count.line / values[STEPS]) / n),
+                              .texels = values[TEXTURED] ? 1.3 * waste * sqrt(fine) / n : 0,
+                              .local_bytes = values[TEXTURED] ? 0 : waste * 4 * bytes * passes(values, fine),
+                              .memory_bytes = 8 / views,
+                              .launches = (double)p->views / views};
+}

@@ -174,6 +174,10 @@ def test_refusals(fan, tmp_path):
     base = ["mbir", fan, "-o", out]
     fails(3, *base, *CIRCLE, "--size", 900, says=["volume", "source"])
     fails(3, *base, *CIRCLE, "--size", 700, "--roi", 1000, says=["source"])
+    fails(3, *base, *CIRCLE, "--detector-offset", "80,0", says=["--start 0", "rotation axis"])
+    qb(*base, *CIRCLE, "--detector-offset", "80,0", "--start", 0, "--equits", 1)
+    out.unlink()
+    fails(3, *base, *CIRCLE, "--size", 490, "--roi", 200, "--coarse", 3, says=["--coarse 3", "source"])
     fails(2, *base, *CIRCLE, "--center", "40", says=["--center 40", "--detector-offset"])
     fails(3, *base, *CIRCLE, "--detector-radius", 400, says=["bent", "400", "about the source", "qb fdk, sirt or cgls"])
     fails(3, *base, *CIRCLE, "--tilt", "5,0,0", says=["rays of row 0", "no fan beam"])

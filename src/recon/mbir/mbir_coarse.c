@@ -33,7 +33,8 @@ static qb_status decide_level(qb__mbir *m, size_t level) {
     l->settings = m->settings;
     l->settings.radius = radius_of(m, level);
     l->settings.stop = fmax(m->settings.stop, loose);
-    return qb__system_matrix_create(&m->geometry, &grid, l->settings.radius, m->variant, &l->matrix);
+    const qb_status status = qb__system_matrix_create(&m->geometry, &grid, l->settings.radius, m->variant, &l->matrix);
+    return status == QB_OK ? QB_OK : qb__fail_in(status, "--coarse %zu", level);
 }
 
 qb_status qb__mbir_coarse_decide(qb__mbir *m) {

@@ -38,11 +38,10 @@ qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env) {
                         g->columns, info->path, info->views, info->rows, info->columns);
     if (strcmp(m->options->center, "auto") != 0)
         return qb__fail(QB_BAD_ARGUMENT, "--center %s: of a fan beam the geometry says where the axis is; move it by --detector-offset", m->options->center);
-    QB__TRY(qb_geometry_describe(g, &about));
     qb_grid_default(g, &m->grid);
     m->pixel = m->grid.voxel[0];
     const bool chosen = m->options->size.count || m->options->voxel > 0;
-    if (!chosen && qb__grid_narrow(&about, &m->grid, text, sizeof text)) qb__warn(env, "%s", text);
+    if (!chosen && qb_geometry_describe(g, &about) == QB_OK && qb__grid_narrow(&about, &m->grid, text, sizeof text)) qb__warn(env, "%s", text);
 out:
     return status;
 }
@@ -52,11 +51,22 @@ static double reach_of(const qb__mbir *m) {
     return m->grid.voxel[0] * fmin(m->settings.radius, hypot((double)m->grid.n[0], (double)m->grid.n[1]) / 2);
 }
 
+/* The geometry's numbers, for the provenance; of one that does not see the axis there are none. */
+static qb_status note_geometry(const qb__mbir *m, cJSON *json) {
+    char *text;
+    const qb_status status = qb_geometry_report(m->options->geometry, &m->grid, &text);
+    if (status != QB_OK) return status == QB_BAD_INPUT ? QB_OK : status;
+    cJSON *report = qb__json_kept(cJSON_Parse(text));
+    cJSON_free(text);
+    cJSON_DeleteItemFromObject(report, "volume");
+    cJSON_AddItemToObject(json, "geometry", report);
+    return QB_OK;
+}
+
 qb_status qb__mbir_fan_rows(qb__mbir *m, const qb_env *env, cJSON *json) {
     qb_grid *grid = &m->grid;
     const size_t row1 = m->first_row + grid->n[2];
     qb__fan_plane plane;
-    char *text = NULL;
     qb_status status = qb__fan_plane_create(m->options->geometry, m->first_row, row1, reach_of(m), &plane);
     if (status != QB_OK) goto out;
     m->geometry = plane.flat;
@@ -65,13 +75,9 @@ qb_status qb__mbir_fan_rows(qb__mbir *m, const qb_env *env, cJSON *json) {
     grid->offset[2] = plane.z + ((double)grid->n[2] - 1) / 2 * plane.step;
     const qb_grid slice = {.n = {grid->n[0], grid->n[1], 1}, .voxel = {grid->voxel[0], grid->voxel[1], grid->voxel[2]}};
     QB__TRY(qb_geometry_check_grid(&m->geometry, &slice));
-    QB__TRY(qb_geometry_report(m->options->geometry, grid, &text));
-    cJSON *report = cJSON_Parse(text);
-    cJSON_DeleteItemFromObject(report, "volume");
-    cJSON_AddItemToObject(json, "geometry", report);
+    QB__TRY(note_geometry(m, json));
     qb__info(env, "fan beam: %s, rows %zu to %zu, a slice each", m->info->path, m->first_row, row1 - 1);
 out:
-    cJSON_free(text);
     qb__fan_plane_destroy(&plane);
     return status;
 }
@@ -103,8 +109,9 @@ static qb_status unbend(qb__mbir *m) {
 /* Parts of the turn that were not measured make a poorer beginning, no more. */
 qb_status qb__mbir_fan_filter(qb__mbir *m, const qb_env *env) {
     qb_status status = m->geometry.radius > 0 ? unbend(m) : qb__geometry_copy(&m->geometry, &m->screen);
-    if (status == QB_OK) status = qb__cone_weights_create(&m->screen, reach_of(m), &m->fan);
     if (status != QB_OK) return status;
+    status = qb__cone_weights_create(&m->screen, reach_of(m), &m->fan);
+    if (status != QB_OK) return qb__fail_in(status, "--start fbp (--start 0 does without)");
     if (m->fan.missing > 1e-6)
         qb__info(env, "views cover %.4g degrees, %.4g fewer than all directions take", m->fan.span * degrees, m->fan.missing * degrees);
     return qb__filter_create("hann", QB_PAD_EDGE, m->fan.before + m->screen.columns + m->fan.after, m->fan.pitch, &m->filter);

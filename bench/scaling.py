@@ -80,7 +80,7 @@ class Bench:
                 "kernel_seconds": slowest.get("back-project") or slowest.get("reconstruct") or slowest.get("mbir"),
                 "longest": longest, "longest_seconds": slowest[longest], "longest_forecast_seconds": max(t[longest][0] or 0 for t in terms if longest in t) or None,
                 "wall_over_longest": wall / slowest[longest], "overlap": statistics.mean(r.get("overlap", 0) for r in every) or None,
-                "terms": {n: s for n, s in slowest.items()}}
+                "terms": {n: s for n, s in slowest.items()}, **({"sums_by": report["sums_by"]} if "sums_by" in report else {})}
 
 
 def terms_of(report, device):

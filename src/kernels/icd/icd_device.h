@@ -33,8 +33,8 @@ typedef qb_status (*qb__icd_piece)(void *self, void *data, size_t bytes);
 
 typedef struct qb__icd_device_variant {
     qb__variant head; /* unusable() and cost() take a qb__icd_size */
+    int programs;     /* that are compiled for it */
     bool alone;       /* only slices that know nothing of each other */
-    bool pulls;       /* has room for an image that voxels are pulled toward */
     bool chance;      /* last bits are left to chance: which group comes first is seen */
 
     size_t (*turns)(const int *values); /* that make an equit; NULL: each is one */

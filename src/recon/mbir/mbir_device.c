@@ -96,8 +96,8 @@ static double seconds(void *state, const qb__cut *cut) {
 }
 
 static double start(void *state) {
-    enum { PROGRAMS = 2 };
-    return qb__device_pick_start(&((on_device *)state)->pick, PROGRAMS);
+    on_device *gpu = state;
+    return qb__device_pick_start(&gpu->pick, variant_of(gpu)->programs);
 }
 
 static qb_status no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env) {

@@ -39,10 +39,11 @@ static size_t rows_of(const qb__icd_problem *p, size_t width, const int *values)
     return qb__smaller(width, (size_t)ceil(most) + 2 + p->shadows.taps);
 }
 
-/* Groups of a SuperVoxel: no more than its sixteenth voxel apart, or what they do to each other does not end. */
+/* Groups of a SuperVoxel: of its voxels, and of small images' sides, so few at a time that what they do to each other ends. */
 static size_t parts_of(const qb__icd_problem *p, const int *values) {
-    const size_t side = (size_t)values[SIDE], voxels = qb__smaller(side, p->nx) * qb__smaller(side, p->ny);
-    return qb__smaller((size_t)values[PARTS], qb__larger(1, voxels / 16));
+    const size_t side = (size_t)values[SIDE], least = qb__smaller(p->nx, p->ny);
+    const size_t most = qb__smaller(qb__smaller(side, p->nx) * qb__smaller(side, p->ny) / 16, least / 4);
+    return qb__smaller((size_t)values[PARTS], qb__larger(1, most));
 }
 
 static qb__buffers_sizes sizes_of(const qb__icd_ask *ask, const int *values) {

@@ -67,7 +67,7 @@ const char *qb__local_unusable(const qb__device_info *device, const void *of, co
 /* An entry and a slice. A group a SuperVoxel, alone on its multiprocessor: of a single slice not all of them work, and
  * from voxel to voxel they wait. */
 void qb__local_cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
-    enum { WAIT = 1000, REGISTERS = 118 };
+    enum { WAIT = 2000, REGISTERS = 118 };
     const qb__icd_size *p = of;
     const double taps = (double)p->taps, views = (double)p->views, side = values[SIDE], pixels = (double)p->pixels;
     const double along = sqrt(pixels) / side, places = fmax(1, along * values[BATCH] / 100);

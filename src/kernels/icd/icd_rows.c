@@ -19,7 +19,7 @@ static const qb__icd_device_variant rows[] = {
      .image = qb__tiles_image, .state = qb__tiles_state, .destroy = qb__tiles_destroy},
     {HEAD(QB__ICD, "icd_supervoxel.local", QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, QB_ACCURACY_HIGH,
           "single slices, SuperVoxels' buffers in local memory", 1, 0, qb__local_unusable, qb__local_cost,
-          P("SIDE", 8, 4, 6, 12, 16), P("BATCH", 100, 50, 150, 200, 400), P("SHARE", 25, 50, 100),
+          P("SIDE", 6, 4, 8, 12, 16), P("BATCH", 100, 50, 150, 200, 400), P("SHARE", 25, 50, 100),
           P("AT_ONCE", 1, 2, 4), P("OWNERS", 256, 128, 384, 512, 768), P("AHEAD", 1, 0)),
      BUFFERS, .programs = 3, .bytes = qb__local_bytes, .create = qb__local_create},
     {HEAD(QB__ICD, "icd_supervoxel.global", QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, QB_ACCURACY_NORMAL,

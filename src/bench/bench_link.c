@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/bench_link.h"
 
+#include <math.h>
+
 #include "base/status.h"
 
 qb_status qb__bench_link_open(const qb_env *env, size_t bytes, qb__bench_link *link) {
@@ -26,7 +28,7 @@ qb_status qb__bench_link_join(qb__bench_link *link, qb__comm *comm) {
     qb_status status = qb__comm_arrange(comm, QB_OK, 1, comm->count, &ranks);
     if (status != QB_OK) return status;
     status = qb__agree(comm, qb__device_sum_open(link->set.device[0], ranks, link->bytes, &link->sum));
-    return status == QB_OK ? qb__device_sum_begin(link->sum) : status;
+    return status == QB_OK ? qb__device_sum_begin(link->sum, INFINITY) : status;
 }
 
 void qb__bench_link_close(qb__bench_link *link) {

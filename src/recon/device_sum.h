@@ -15,8 +15,9 @@ typedef struct qb__device_sum qb__device_sum;
 size_t qb__device_sum_bytes(int columns, size_t slab);
 size_t qb__device_sum_host(int columns, size_t slab);
 qb_status qb__device_sum_open(qb__device *device, const qb__comm_grid *ranks, size_t slab, qb__device_sum **sum);
-/* All ranks of the row, once each has opened: they find out whether NCCL serves, and it begins to connect them. */
-qb_status qb__device_sum_begin(qb__device_sum *sum);
+/* All ranks of the row, once each has opened: they find out whether NCCL serves, and it begins to connect them; unless they have so little
+ * to pass, in bytes of a rank, that it is not worth that, and QB_LIBNCCL does not name it. */
+qb_status qb__device_sum_begin(qb__device_sum *sum, double bytes);
 /* A slab of `slices` of `values` floats each: all of the row, in step. Waits for the result. */
 qb_status qb__device_sum_run(qb__device_sum *sum, qb__memory *slab, size_t slices, size_t values);
 /* No more of them: a stage's leave(). */

@@ -13,6 +13,7 @@ typedef struct trial {
     int columns, devices;
     size_t slices, pieces_of; /* as if slabs had so many bytes */
     int slabs;
+    double bytes;      /* that they say they will pass */
     const char *fails; /* MOCK_NCCL_FAIL */
     char by[MOST][256];
     qb_status status;
@@ -70,7 +71,7 @@ static qb_status work_of(qb__comm *comm, void *context) {
     if (status == QB_OK) status = qb__device_sum_open(device, ranks, t->pieces_of, &sum);
     if (status == QB_OK) status = qb__memory_create(device, qb__larger(t->slices, 1) * VALUES * sizeof(float), &memory);
     QB__TRY(qb__agree(comm, status));
-    QB__TRY(qb__device_sum_begin(sum));
+    QB__TRY(qb__device_sum_begin(sum, t->bytes));
     status = sum_slabs(t, ranks, device, sum, memory);
     status = qb__device_sum_leave(sum, status);
     qb__device_sum_tell(sum, t->by[comm->rank]);
@@ -123,6 +124,17 @@ static const char *by_hosts(mock_cuda_state *mock) {
     return sums_by(mock, "the hosts' memory: left out by QB_LIBNCCL");
 }
 
+/* Where nobody names it it has to be worth its beginning. */
+static const char *too_little(mock_cuda_state *mock) {
+    mock->devices = 5;
+    unsetenv("QB_LIBNCCL");
+    trial t = trials[1];
+    run(&t);
+    EXPECT(t.status == QB_OK && !t.differs);
+    for (int k = 0; k < t.columns; k++) EXPECT_SAYS(t.by[k], "the hosts' memory: NCCL takes longer to begin");
+    return NULL;
+}
+
 static const char *an_old_library(mock_cuda_state *mock) {
     setenv("QB_LIBNCCL", mock_nccl_path(), 1);
     setenv("MOCK_NCCL_VERSION", "21300", 1);
@@ -172,6 +184,7 @@ static const char *one_cannot_send(mock_cuda_state *mock) {
 
 SCENARIO(by_nccl)
 SCENARIO(by_hosts)
+SCENARIO(too_little)
 SCENARIO(an_old_library)
 SCENARIO(another_library)
 SCENARIO(a_shared_device)
@@ -179,7 +192,7 @@ SCENARIO(one_does_not_join)
 SCENARIO(one_cannot_send)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {SCENARIO_ROW(by_nccl) SCENARIO_ROW(by_hosts) SCENARIO_ROW(an_old_library)
+    const struct CMUnitTest tests[] = {SCENARIO_ROW(by_nccl) SCENARIO_ROW(by_hosts) SCENARIO_ROW(too_little) SCENARIO_ROW(an_old_library)
                                            SCENARIO_ROW(another_library) SCENARIO_ROW(a_shared_device)
                                                SCENARIO_ROW(one_does_not_join) SCENARIO_ROW(one_cannot_send)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -256,7 +256,9 @@ out:
 
 static qb_status join_device(void *state) {
     qb__fdk_gpu *gpu = state;
-    return gpu->sum ? qb__device_sum_begin(gpu->sum) : QB_OK;
+    const qb__cut *cut = &gpu->fdk->cut;
+    const double volume = (double)cut->count * (double)(gpu->fdk->grid.n[0] * gpu->fdk->grid.n[1]) * sizeof(float);
+    return gpu->sum ? qb__device_sum_begin(gpu->sum, volume - volume / qb__fdk_gpu_columns(cut)) : QB_OK;
 }
 
 static void tell_sums(const qb__fdk_gpu *gpu, cJSON *report) {

@@ -13,7 +13,7 @@ CIRCLE = ["--sod", 400, "--sdd", 700, "--pixel-size", 0.8]
 
 def launched(n, *args, code=0, env=None):
     done = subprocess.run([MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(n), QB, *map(str, args)], capture_output=True,
-                          text=True, env={**RANKS_ENV, **(env or {})}, timeout=PATIENCE)
+                          text=True, env={**(env or {}), **RANKS_ENV}, timeout=PATIENCE)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 

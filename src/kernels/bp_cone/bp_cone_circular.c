@@ -77,10 +77,6 @@ static const char *unusable(const qb__device_info *device, const void *of, const
             device->local_bytes)
             return "local memory does not hold what a tile sees of a view";
         if (values[WARPS] * values[COLUMNS] % 8) return "tiles are eight voxels wide";
-        if (values[BULK] && qb__circular_cell_bytes(values) < 16)
-            return "copies in bulk are of sixteen bytes at least";
-        if (values[BULK] && (device->api != QB__API_CUDA || device->arch < 90))
-            return "copies in bulk need CUDA and compute capability 9.0";
     }
     if (values[HALF] && !p->largest) return "half precision needs to know the largest values";
     if (values[TEXTURED]) {
@@ -95,6 +91,10 @@ static const char *unusable(const qb__device_info *device, const void *of, const
     const char *why = qb__cone_turns_of(p, (int)qb__circular_turns(values),
                                         qb__circular_mirror(values), &symmetry);
     if (why) return why;
+    if (values[BULK] && qb__circular_cell_bytes(values) < 16)
+        return "copies in bulk are of sixteen bytes at least";
+    if (values[BULK] && (device->api != QB__API_CUDA || device->arch < 90))
+        return "copies in bulk need CUDA and compute capability 9.0";
     return device->is_cpu && values[STEPS] * values[COLUMNS] > (values[TEXTURED] ? 4 : 1)
                ? "for GPUs: processors would compile it for minutes"
                : NULL;
@@ -290,10 +290,10 @@ static qb_status pack(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory
     const int32_t w0 = (int32_t)window.r0, w1 = (int32_t)window.r1,
                   twice = plan->symmetry.twice_row;
     const qb__arg args[] = {
-        QB__MEMORY(rows), QB__VALUE(rows_at),   QB__VALUE(stride),      QB__VALUE(row),
-        QB__VALUE(bases), QB__VALUE(columns),   QB__VALUE(w0),          QB__VALUE(w1),
-        QB__VALUE(twice), QB__VALUE(kept.from), QB__VALUE(kept.to),     QB__MEMORY(plan->scale),
-        QB__VALUE(base0), QB__MEMORY(packed),   QB__VALUE(plan->pitch), QB__VALUE(plan->height),
+        QB__MEMORY(rows),        QB__VALUE(rows_at), QB__VALUE(stride),    QB__VALUE(row),
+        QB__VALUE(bases),        QB__VALUE(columns), QB__VALUE(w0),        QB__VALUE(w1),
+        QB__VALUE(twice),        QB__VALUE(kept.from), QB__VALUE(kept.to), QB__MEMORY(plan->scale),
+        QB__VALUE(base0),        QB__MEMORY(packed), QB__VALUE(plan->pitch), QB__VALUE(plan->height),
     };
     const size_t groups[3] = {qb__ceil_div((size_t)plan->pitch, PACK_TILE),
                               qb__ceil_div((size_t)plan->height, PACK_TILE), view1 - view0};
@@ -318,31 +318,12 @@ static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory 
     const uint64_t out_at = offset / sizeof(float);
     const qb__arg args[] = {
         plan->texture ? QB__TEXTURE(plan->texture) : QB__MEMORY(packed),
-        QB__MEMORY(plan->matrix),
-        QB__MEMORY(plan->scale),
-        QB__VALUE(base0),
-        QB__VALUE(bases),
-        QB__VALUE(apart),
-        QB__VALUE(columns),
-        QB__VALUE(kept.from),
-        QB__VALUE(kept.to),
-        QB__VALUE(plan->pitch),
-        QB__VALUE(plan->height),
-        QB__MEMORY(out),
-        QB__VALUE(out_at),
-        QB__VALUE(nx),
-        QB__VALUE(ny),
-        QB__VALUE(from),
-        QB__VALUE(to),
-        QB__VALUE(first),
-        QB__VALUE(step),
-        QB__VALUE(twice),
-        QB__VALUE(back),
-        QB__VALUE(heights.from),
-        QB__VALUE(heights.to),
-        QB__VALUE(add),
-        QB__VALUE(plan->unit),
-        QB__LOCAL(plan->local_bytes),
+        QB__MEMORY(plan->matrix), QB__MEMORY(plan->scale), QB__VALUE(base0), QB__VALUE(bases),
+        QB__VALUE(apart), QB__VALUE(columns), QB__VALUE(kept.from), QB__VALUE(kept.to),
+        QB__VALUE(plan->pitch), QB__VALUE(plan->height), QB__MEMORY(out), QB__VALUE(out_at),
+        QB__VALUE(nx), QB__VALUE(ny), QB__VALUE(from), QB__VALUE(to), QB__VALUE(first),
+        QB__VALUE(step), QB__VALUE(twice), QB__VALUE(back), QB__VALUE(heights.from),
+        QB__VALUE(heights.to), QB__VALUE(add), QB__VALUE(plan->unit), QB__LOCAL(plan->local_bytes),
     };
     const size_t x = plan->turns == 4 ? qb__ceil_div(p->nx, 2) : p->nx;
     const size_t y = plan->turns > 1 ? qb__ceil_div(p->ny, 2) : p->ny, z = plan->tile[2];

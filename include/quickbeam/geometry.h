@@ -34,6 +34,7 @@ typedef struct qb_geometry {
     double radius; /* mm: of a detector bent about a line along its rows' direction v, concave to the
                       source, its pixels measured along the arc; detector, u and v then describe the
                       plane that touches it where that is nearest to the origin. 0 = flat */
+    bool apart; /* each row has a source of its own, level with it: fans one above the other, for qb mbir alone */
     void *read_from; /* the library's list of the files it was read from, so that no output takes
                         their place; owned, NULL = none */
 } qb_geometry;
@@ -101,7 +102,7 @@ typedef struct qb_detector {
 
 /* Read a geometry: quickbeam JSON, RTK XML version 2 or 3, or a 3x4 matrix per view (text or CSV of 12
  * numbers a view, or NPY [view][3][4]) that takes mm to (column w, row w, w). The kind follows from
- * the content. `detector` may be NULL for JSON, and for files of our own, which say it in a comment; env tells what was left aside, may be NULL. *geometry
+ * the content; but NAME.sinoparams are sv-mbirct's, of fans. `detector` may be NULL for JSON, and for files of our own, which say it in a comment; env tells what was left aside, may be NULL. *geometry
  * owns memory only on success. QB_NOT_FOUND, QB_IO, QB_BAD_INPUT with the view and the number,
  * QB_UNSUPPORTED (also for XML without expat), QB_NO_MEMORY. Thread-safe. */
 QB_API qb_status qb_geometry_load(const char *path, const qb_detector *detector, const qb_env *env,

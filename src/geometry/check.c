@@ -45,7 +45,7 @@ static qb_status check_bend(const qb_geometry *geometry, const qb_view *view) {
                     geometry->columns, qb__norm(view->u));
 }
 
-qb_status qb__geometry_check(const qb_geometry *geometry) {
+qb_status qb__geometry_check_views(const qb_geometry *geometry) {
     qb_status status = check_shape(geometry->views, geometry->rows, geometry->columns);
     if (status == QB_OK && !(geometry->radius >= 0 && isfinite(geometry->radius)))
         status = qb__fail(QB_BAD_INPUT, "a detector bent to a radius of %g mm", geometry->radius);
@@ -61,6 +61,13 @@ qb_status qb__geometry_check(const qb_geometry *geometry) {
         if (status != QB_OK) return qb__fail_in(status, "view %zu", i);
     }
     return QB_OK;
+}
+
+qb_status qb__geometry_check(const qb_geometry *geometry) {
+    if (geometry->apart)
+        return qb__fail(QB_UNSUPPORTED, "the geometry's %zu rows are fans one above the other, each with a source of its own, and no cone beam: use qb mbir",
+                        geometry->rows);
+    return qb__geometry_check_views(geometry);
 }
 
 qb_status qb__geometry_create(qb_beam beam, size_t views, size_t rows, size_t columns,

@@ -133,16 +133,20 @@ static qb_status flatten(const qb_geometry *g, double row, qb_geometry *flat) {
     return status;
 }
 
-qb_status qb__fan_plane_create(const qb_geometry *g, size_t row0, size_t row1, double radius, qb__fan_plane *plane) {
+qb_status qb__fan_plane_create(const qb_geometry *given, size_t row0, size_t row1, double radius, qb__fan_plane *plane) {
+    qb_geometry seen = *given, *g = &seen;
     qb__circle circle;
     qb_status status;
     *plane = (qb__fan_plane){0};
+    g->apart = false;
     if (g->beam != QB_BEAM_CONE) return qb__fail(QB_UNSUPPORTED, "parallel rays are no fan");
     QB__TRY(qb__circle_fit(g, &circle));
     plane->z = height_of(g, (double)row0);
     plane->step = circle.pixel_v * circle.sod / circle.sdd;
-    QB__TRY(check_lean(g, row0, row1));
-    QB__TRY(check_rows(g, row0, row1, radius, plane));
+    if (!given->apart) {
+        QB__TRY(check_lean(g, row0, row1));
+        QB__TRY(check_rows(g, row0, row1, radius, plane));
+    }
     QB__TRY(flatten(g, (double)(row0 + row1 - 1) / 2, &plane->flat));
     plane->flat.radius = g->radius;
     QB__TRY(qb__geometry_check(&plane->flat));

@@ -98,7 +98,7 @@ const qb__format qb__formats[] = {
     {
         .name = "sv-mbirct",
         .extensions = " .sinoparams .imgparams .2dsinodata .2dweightdata .2dprojection .2dimgdata ",
-        .line = "sv-mbirct (.sinoparams .imgparams, slices beside them): reads parallel scans, weights and images; writes "
+        .line = "sv-mbirct (.sinoparams .imgparams, slices beside them): reads scans of parallel beams and fans, weights and images; writes "
                 "images, as BASE_slice%04d.2Dimgdata",
         .open = qb__mbirct_open,
         .scan = qb__mbirct_scan,

@@ -9,6 +9,7 @@
 #include "geometry/units.h"
 #include "geometry/vector.h"
 #include "io/geometry_file.h"
+#include "io/mbirct.h"
 
 static qb_status agree_on_pixels(double given, double stated) {
     if (!(given > 0 && stated > 0) || fabs(given / stated - 1) <= 0.01) return QB_OK;
@@ -46,6 +47,7 @@ static qb_status parse(const char *path, const qb__text *text, const qb_detector
     if (strncmp(at, "\xef\xbb\xbf", 3) == 0) at += 3;
     at += strspn(at, " \t\r\n");
     if (*at == '{') return qb__geometry_from_json(text, geometry);
+    if (qb__mbirct_is_scan(path)) return qb__geometry_from_mbirct(path, text->data, geometry);
     qb_detector known;
     qb_status status = find_detector(text, detector, &known);
     detector = &known;
@@ -75,7 +77,7 @@ static qb_status load(const char *path, const qb_detector *detector, const qb_en
     if (status != QB_OK) return status;
     status = parse(path, &text, detector, env, geometry);
     if (status == QB_OK) status = agree(detector, geometry);
-    if (status == QB_OK) status = qb__geometry_check(geometry);
+    if (status == QB_OK) status = qb__geometry_check_views(geometry);
     if (status != QB_OK) status = qb__fail_in(status, "%s", path);
     qb__text_clear(&text);
     return status;

@@ -17,9 +17,10 @@
 #include "base/status.h"
 #include "io/external.h"
 #include "io/formats.h"
+#include "io/mbirct.h"
 #include "io/source.h"
 
-enum { TEXT_MOST = 1 << 16, SIDE_MOST = 1 << 24, DIGITS_MOST = 4, NAME_ROOM = 4096, ANGLE_ROOM = 64 };
+enum { DIGITS_MOST = 4 };
 
 typedef struct kind {
     const char *extension, *parameters; /* of the data; of what says their shape */
@@ -34,63 +35,23 @@ static const kind kinds[] = {
 
 typedef struct mbirct {
     qb__source base;
-    char stem[NAME_ROOM]; /* BASE */
+    char stem[QB__MBIRCT_NAME]; /* BASE */
     const char *extension;
     size_t first;         /* FirstSliceNumber */
     int digits;
     bool of_rays;
 } mbirct;
 
-/* ---- parameters ---- */
-
-static bool is_name(const char *line, const char *name) {
-    for (; *name; name++, line++)
-        if (tolower((unsigned char)*line) != tolower((unsigned char)*name)) return false;
-    return true;
-}
-
-/* Behind `Name:` at the beginning of a line; NULL where there is no such. */
-static const char *find(const char *text, const char *name) {
-    for (const char *line = text; line && *line; line = strchr(line, '\n')) {
-        line += strspn(line, " \t\r\n");
-        if (!is_name(line, name)) continue;
-        const char *at = line + strlen(name);
-        at += strspn(at, " \t");
-        if (*at == ':') return at + 1 + strspn(at + 1, " \t");
-    }
-    return NULL;
-}
-
-/* Which must be there, and lie from low to high. */
-static qb_status number(const char *path, const char *text, const char *name, double low, double high, double *value) {
-    const char *at = find(text, name);
-    char *end;
-    if (!at) return qb__fail(QB_BAD_INPUT, "%s has no line `%s: ...`: are these parameters of sv-mbirct?", path, name);
-    *value = qb__strtod(at, &end);
-    const bool whole = end > at && (*end == 0 || isspace((unsigned char)*end));
-    if (whole && *value >= low && *value <= high) return QB_OK;
-    return qb__fail(QB_BAD_INPUT, "%s: %s is %.*s, which should be a number from %g to %g", path, name,
-                    (int)qb__smaller(strcspn(at, "\r\n"), 40), at, low, high);
-}
-
-static qb_status count(const char *path, const char *text, const char *name, size_t *value) {
-    double n = 0;
-    qb_status status = number(path, text, name, 1, 1e9, &n);
-    if (status == QB_OK && n != floor(n)) return qb__fail(QB_BAD_INPUT, "%s: %s is %g, which should be a whole number", path, name, n);
-    if (status == QB_OK) *value = (size_t)n;
-    return status;
-}
-
 /* ---- slices ---- */
 
 static bool name_slice(const mbirct *m, size_t slice, int digits, char *name) {
-    const int n = qb__print(name, NAME_ROOM, "%s_slice%0*zu%s", m->stem, digits, m->first + slice, m->extension);
-    return n > 0 && n < NAME_ROOM;
+    const int n = qb__print(name, QB__MBIRCT_NAME, "%s_slice%0*zu%s", m->stem, digits, m->first + slice, m->extension);
+    return n > 0 && n < QB__MBIRCT_NAME;
 }
 
 /* As many digits as the first file's name has. */
 static qb_status find_first(mbirct *m) {
-    char name[NAME_ROOM];
+    char name[QB__MBIRCT_NAME];
     for (m->digits = DIGITS_MOST; m->digits > 0; m->digits--)
         if (name_slice(m, 0, m->digits, name) && access(name, F_OK) == 0) return QB_OK;
     if (!name_slice(m, 0, DIGITS_MOST, name)) return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", m->stem);
@@ -99,7 +60,7 @@ static qb_status find_first(mbirct *m) {
 
 static qb_status check_files(const mbirct *m, const size_t lines) {
     const size_t slices = m->of_rays ? m->base.shape[1] : m->base.shape[0], columns = m->base.shape[2];
-    char name[NAME_ROOM];
+    char name[QB__MBIRCT_NAME];
     uint64_t bytes;
     size_t values;
     if (!qb__mul(lines, columns, sizeof(float), &values))
@@ -138,7 +99,7 @@ static qb_status read_slice(void *context, size_t slice, size_t worker) {
     (void)worker;
     const sweep *s = context;
     const qb__region *r = s->region;
-    char name[NAME_ROOM];
+    char name[QB__MBIRCT_NAME];
     name_slice(s->m, s->m->of_rays ? r->row0 + slice : r->first + slice * r->step, s->m->digits, name);
     const int fd = open(name, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return qb__fail_errno(errno, "opening", name);
@@ -159,13 +120,13 @@ static size_t before_slice(const char *path, size_t length) {
     size_t end = length;
     while (end > 0 && isdigit((unsigned char)path[end - 1])) end--;
     const size_t word = strlen("_slice");
-    return end > word && is_name(path + end - word, "_slice") ? end - word : length;
+    return end > word && qb__mbirct_is(path + end - word, "_slice") ? end - word : length;
 }
 
 static const kind *kind_of(const char *path, size_t *stem) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const size_t n = strlen(path), end = strlen(kinds[i].extension);
-        if (n <= end || strlen(path + n - end) != end || !is_name(path + n - end, kinds[i].extension)) continue;
+        if (n <= end || strlen(path + n - end) != end || !qb__mbirct_is(path + n - end, kinds[i].extension)) continue;
         *stem = n - end;
         if (strcmp(kinds[i].extension, kinds[i].parameters) != 0) *stem = before_slice(path, *stem);
         return &kinds[i];
@@ -177,12 +138,12 @@ static qb_status set_shape(mbirct *m, const char *path, const char *text, size_t
     size_t slices = 0, columns = 0;
     double first = 0, pixel = 0, high = 0;
     qb_status status;
-    QB__TRY(count(path, text, m->of_rays ? "NChannels" : "Nx", &columns));
-    QB__TRY(count(path, text, m->of_rays ? "NViews" : "Ny", lines));
-    QB__TRY(count(path, text, m->of_rays ? "NSlices" : "Nz", &slices));
-    QB__TRY(number(path, text, m->of_rays ? "DeltaChannel" : "Deltaxy", 1e-12, 1e12, &pixel));
-    QB__TRY(number(path, text, m->of_rays ? "DeltaSlice" : "DeltaZ", 1e-12, 1e12, &high));
-    if (find(text, "FirstSliceNumber")) QB__TRY(number(path, text, "FirstSliceNumber", 0, 1e9, &first));
+    QB__TRY(qb__mbirct_count(path, text, m->of_rays ? "NChannels" : "Nx", &columns));
+    QB__TRY(qb__mbirct_count(path, text, m->of_rays ? "NViews" : "Ny", lines));
+    QB__TRY(qb__mbirct_count(path, text, m->of_rays ? "NSlices" : "Nz", &slices));
+    QB__TRY(qb__mbirct_number(path, text, m->of_rays ? "DeltaChannel" : "Deltaxy", 1e-12, 1e12, &pixel));
+    QB__TRY(qb__mbirct_number(path, text, m->of_rays ? "DeltaSlice" : "DeltaZ", 1e-12, 1e12, &high));
+    if (qb__mbirct_find(text, "FirstSliceNumber")) QB__TRY(qb__mbirct_number(path, text, "FirstSliceNumber", 0, 1e9, &first));
     m->first = (size_t)first;
     m->base.shape[0] = m->of_rays ? *lines : slices;
     m->base.shape[1] = m->of_rays ? slices : *lines;
@@ -201,17 +162,17 @@ static qb_status open_kind(const char *path, mbirct **out, char *parameters, cha
     mbirct *m = NULL;
     qb_status status;
     *text = NULL;
-    if (!k || stem + 20 > NAME_ROOM) return qb__fail(QB_BAD_ARGUMENT, "%.60s is no name of sv-mbirct's", path);
+    if (!k || stem + 20 > QB__MBIRCT_NAME) return qb__fail(QB_BAD_ARGUMENT, "%.60s is no name of sv-mbirct's", path);
     QB__TRY(qb__source_create(sizeof *m, "sv-mbirct", path, &m));
     snprintf(m->stem, sizeof m->stem, "%.*s", (int)stem, path);
-    snprintf(parameters, NAME_ROOM, "%.*s%s", (int)stem, path, k->parameters);
+    snprintf(parameters, QB__MBIRCT_NAME, "%.*s%s", (int)stem, path, k->parameters);
     m->of_rays = k->of_rays;
     m->extension = strcmp(k->extension, k->parameters) != 0 ? k->extension : k->of_rays ? ".2Dsinodata" : ".2Dimgdata";
     m->base.dtype = QB_F32;
     m->base.read = read_slices;
     snprintf(m->base.quantity, sizeof m->base.quantity, "%s", k->of_rays ? "line_integral" : "attenuation");
     if (!k->of_rays) snprintf(m->base.units, sizeof m->base.units, "1/mm");
-    QB__TRY(qb__read_text(parameters, TEXT_MOST, text));
+    QB__TRY(qb__read_text(parameters, QB__MBIRCT_TEXT, text));
     QB__TRY(set_shape(m, parameters, *text, &lines));
     QB__TRY(find_first(m));
     QB__TRY(check_files(m, lines));
@@ -226,7 +187,7 @@ out:
 }
 
 qb_status qb__mbirct_open(const char *path, const char *how, qb__source **source) {
-    char parameters[NAME_ROOM], *text;
+    char parameters[QB__MBIRCT_NAME], *text;
     mbirct *m;
     (void)how;
     qb_status status = open_kind(path, &m, parameters, &text);
@@ -238,64 +199,43 @@ qb_status qb__mbirct_open(const char *path, const char *how, qb__source **source
 
 /* ---- scans ---- */
 
-/* One angle a line, beside the parameters unless its name is a whole one. Theirs are ours less a quarter turn: they
- * measure y cos - x sin. */
-static qb_status read_angles(const char *parameters, const char *text, qb__scan_parts *parts) {
-    const char *at = find(text, "ViewAngleList");
-    const size_t views = parts->data.source->shape[0], n = at ? strcspn(at, "\r\n") : 0;
-    char name[NAME_ROOM], path[2 * NAME_ROOM], *list = NULL;
-    qb_status status;
-    if (!n || n >= sizeof name) return qb__fail(QB_BAD_INPUT, "%s has no line `ViewAngleList: FILE`", parameters);
-    snprintf(name, sizeof name, "%.*s", (int)n, at);
-    for (size_t end = n; end > 0 && isspace((unsigned char)name[end - 1]);) name[--end] = 0;
-    const char *slash = strrchr(parameters, '/');
-    const int folder = slash && name[0] != '/' ? (int)(slash - parameters) + 1 : 0;
-    snprintf(path, sizeof path, "%.*s%s", folder, parameters, name);
-    QB__TRY(qb__external_check(parameters, path));
-    QB__TRY(qb__read_text(path, qb__smaller(SIDE_MOST, views * ANGLE_ROOM), &list));
-    QB__TRY(qb__alloc(views, sizeof(double), &parts->angles));
-    char *next = list;
-    for (; parts->angle_count < views; parts->angle_count++) {
-        char *end;
-        const double angle = qb__strtod(next, &end);
-        if (end == next) break;
-        parts->angles[parts->angle_count] = angle + M_PI / 2;
-        next = end;
-    }
-    next += strspn(next, " \t\r\n");
-    if (parts->angle_count != views || *next)
-        status = qb__fail(QB_BAD_INPUT, "%s: %zu numbers, then %.20s; %s says %zu views", path, parts->angle_count,
-                          *next ? next : "nothing", parameters, views);
-    snprintf(parts->angles_from, sizeof parts->angles_from, "%.150s", path);
-out:
-    qb__free(list);
-    return status;
+static qb_status take_angles(const char *parameters, const char *text, qb__scan_parts *parts) {
+    parts->angle_count = parts->data.source->shape[0];
+    qb_status status = qb__alloc(parts->angle_count, sizeof(double), &parts->angles);
+    if (status != QB_OK) return status;
+    return qb__mbirct_angles(parameters, text, parts->angle_count, parts->angles, parts->angles_from, sizeof parts->angles_from);
+}
+
+static void judge_slices(const mbirct *m, const char *parameters, qb__notes *notes) {
+    const double *voxel = m->base.voxel;
+    if (fabs(voxel[2] - voxel[0]) > 1e-6 * voxel[0])
+        qb__note(notes, "%s: slices are %g mm apart, channels %g mm: the volume's slices are taken to be as far apart as channels",
+                 parameters, voxel[2], voxel[0]);
 }
 
 static qb_status scan_of(mbirct *m, const char *parameters, const char *text, qb__scan_parts *parts) {
-    const char *geometry = find(text, "Geometry");
-    const size_t n = geometry ? strcspn(geometry, " \t\r\n") : 0;
-    double offset = 0;
+    qb__mbirct_beam beam;
     qb_status status;
     parts->data = (qb__frames){.source = &m->base, .count = m->base.shape[0]};
-    if (n && !is_name(geometry, "parallel") && !is_name(geometry, "3DPARALLEL"))
-        return qb__fail(QB_UNSUPPORTED, "%s: the geometry is %.*s; of these scans a parallel beam can be read", parameters,
-                        (int)qb__smaller(n, 40), geometry);
-    if (find(text, "CenterOffset")) QB__TRY(number(parameters, text, "CenterOffset", -1e9, 1e9, &offset));
+    QB__TRY(qb__mbirct_beam_of(parameters, text, &beam));
     parts->pixel_size = m->base.voxel[0];
     snprintf(parts->pixel_from, sizeof parts->pixel_from, "%.150s", parameters);
-    parts->center = ((double)m->base.shape[2] - 1) / 2 + offset;
     snprintf(parts->quantity, sizeof parts->quantity, "line_integral");
-    if (fabs(m->base.voxel[2] - m->base.voxel[0]) > 1e-6 * m->base.voxel[0])
-        qb__note(&parts->notes, "%s: slices are %g mm apart, channels %g mm: the volume's slices are taken to be as far apart as channels",
-                 parameters, m->base.voxel[2], m->base.voxel[0]);
-    status = read_angles(parameters, text, parts);
+    if (beam.kind == QB__MBIRCT_PARALLEL) {
+        parts->center = ((double)m->base.shape[2] - 1) / 2 + beam.offset;
+        judge_slices(m, parameters, &parts->notes);
+    } else {
+        m->base.beam = QB_BEAM_CONE;
+        parts->placed = qb__strdup(parameters);
+        if (!parts->placed) status = qb__fail(QB_NO_MEMORY, "no memory for a file's name");
+    }
+    if (status == QB_OK) status = take_angles(parameters, text, parts);
 out:
     return status;
 }
 
 qb_status qb__mbirct_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts) {
-    char parameters[NAME_ROOM], *text;
+    char parameters[QB__MBIRCT_NAME], *text;
     size_t stem;
     mbirct *m;
     const kind *k = kind_of(path, &stem);

@@ -45,7 +45,7 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     info->chunk_rows = source->chunk[scan->sinogram ? 0 : 1];
     if (info->chunk_rows > info->rows) info->chunk_rows = info->rows;
     info->format = scan->parts.format ? scan->parts.format : source->format;
-    info->geometry_from = scan->parts.placed ? scan->path : NULL;
+    info->geometry_from = scan->parts.placed;
     size_t end;
     qb_status status =
         qb_range_parse(options->views, "--views", scan->stored, &scan->first, &end, &scan->step);

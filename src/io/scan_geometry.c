@@ -80,6 +80,8 @@ qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *
     qb_status status = qb__params_view(qb_geometry_params, options, &seen);
     if (status != QB_OK) return status;
     if (!(seen.sod > 0 || seen.sdd > 0) && !seen.geometry) seen.geometry = (char *)scan->geometry_from;
+    else if (scan->geometry_from && !seen.geometry)
+        qb__warn(env, "--sod and --sdd count, not what %s states: leave them out to have its geometry", scan->geometry_from);
     options = &seen;
     const char *path = seen.geometry;
     if (!path && !scan->angles)

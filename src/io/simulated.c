@@ -208,8 +208,10 @@ qb_status qb__simulated_scan(const char *path, const qb_scan_options *options, q
     qb__view_angles(g, parts->angles);
     parts->angle_count = g->views;
     snprintf(parts->angles_from, sizeof parts->angles_from, "%.150s", path);
-    parts->placed = g->beam == QB_BEAM_CONE;
-    if (parts->placed) return QB_OK;
+    if (g->beam == QB_BEAM_CONE) {
+        parts->placed = qb__strdup(path);
+        return parts->placed ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for a file's name");
+    }
     QB__TRY(qb__circle_fit(g, &circle));
     parts->center = circle.column;
 out:

@@ -121,7 +121,7 @@ typedef struct qb__scan_parts {
     char pixel_from[160];
     double center;
     char quantity[24]; /* "" = not stated */
-    bool placed;        /* a cone beam's file that is a geometry file, too */
+    char *placed;       /* the file of a cone beam that says where its source is: a geometry file, too; NULL: none */
     char unusable[440]; /* why fields that are there cannot be used, which matters for counts; "" */
     qb__notes notes;
 } qb__scan_parts;

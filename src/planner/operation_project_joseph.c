@@ -28,7 +28,7 @@ static qb_status usual(void **problem) {
     qb_status status = qb__alloc(1, sizeof *u, &u);
     if (status != QB_OK) return status;
     u->view = (qb_view){.source = {0, 1, 0}, .detector = {-256, 0, -256}, .u = {1, 0, 0}, .v = {0, 0, 1}};
-    u->geometry = (qb_geometry){QB_BEAM_PARALLEL, 1, 512, 512, &u->view, 0, NULL};
+    u->geometry = (qb_geometry){QB_BEAM_PARALLEL, 1, 512, 512, &u->view, 0, false, NULL};
     u->grid = (qb_grid){.n = {512, 512, 512}, .voxel = {1, 1, 1}};
     u->problem = (qb__joseph_problem){1, 512, 512, 512, &u->geometry, &u->grid};
     *problem = u;

@@ -143,7 +143,10 @@ def test_images_go_out_and_come_back(lines, tmp_path):
     (dict(NChannels="40.5"), ["whole number"]), (dict(NSlices=9), ["slice0004", "9 slices"]), (dict(NSlices="nan"), ["NSlices is nan"]),
     (dict(NViews=10**9, NChannels=10**9), ["slice0001"]), (dict(DeltaChannel=0), ["DeltaChannel is 0"]), (dict(DeltaChannel="-1"), ["DeltaChannel is -1"]),
     (dict(FirstSliceNumber=2), ["slice0004", "not there"]), (dict(CenterOffset="x"), ["CenterOffset is x"]), (dict(ViewAngleList="none.txt"), ["none.txt"]),
-    (dict(Geometry="fan-curved"), ["fan-curved", "parallel"]),
+    (dict(Geometry="cone"), ["Geometry is cone", "fan-curved or fan-flat"]), (dict(Geometry="fan-curved"), ["shepp.sinoparams", "DistSourceDetector"]),
+    (dict(Geometry="fan-flat", DistSourceDetector=-3, Magnification=2), ["DistSourceDetector is -3"]),
+    (dict(Geometry="fan-flat", DistSourceDetector=300), ["Magnification"]),
+    (dict(Geometry="fan-flat", DistSourceDetector=300, Magnification="0.5"), ["Magnification is 0.5", "from 1 to"]),
 ])
 def test_what_does_not_fit(lines, tmp_path, changes, says):
     scan = write_scan(tmp_path, np.load(lines), **changes)
@@ -152,6 +155,62 @@ def test_what_does_not_fit(lines, tmp_path, changes, says):
         says = ["slice0002", "not there"]
     done = qb("info", scan, code=3)
     assert all(word in done.stderr for word in says), done.stderr
+
+
+SOD, SDD, WIDE = 60, 100, 0.9
+FAN = dict(DistSourceDetector=SDD, Magnification=SDD / SOD, DeltaChannel=WIDE, CenterOffset=OFFSET, DeltaSlice=0.54)
+
+
+def fan_lines(beam, views):
+    """A disc of 0.02 and radius 5 at (3, -2), in sv-mbirct's own words: the source at (cos, sin), the ray of a channel turned
+    by alpha, the other way round than ours."""
+    theta = np.arange(views)[:, None] * 2 * np.pi / views - np.pi / 2
+    t = (np.arange(COLUMNS) - (COLUMNS - 1) / 2 - OFFSET) * WIDE / SDD
+    way = theta + (t if beam == "fan-curved" else np.arctan(t))
+    x, y = 3 - SOD * np.cos(theta), -2 - SOD * np.sin(theta)
+    miss = np.sin(way) * x - np.cos(way) * y
+    return (0.02 * 2 * np.sqrt(np.maximum(25 - miss**2, 0)))[:, None].astype(np.float32)
+
+
+@pytest.mark.parametrize("beam", ["fan-flat", "fan-curved"])
+def test_fans(beam, tmp_path):
+    """The disc is where it is said to be; by the geometry in its words and in ours within rounding the same; fans one above the
+    other are each by itself."""
+    views, job = 72, ["--neighbours", "1,0.7,0", "--sigma-x", 0.002, "--sigma-y", 0.02, "--stop", 0.01, "--equits", 60]
+    one = fan_lines(beam, views)
+    (tmp_path / "one").mkdir()
+    scan = write_scan(tmp_path / "one", one, Geometry=beam, **FAN)
+    theta = np.arange(views) * 2 * np.pi / views - np.pi / 2
+    (tmp_path / "one" / "views.txt").write_text("".join(f"{t:.12f}\n" for t in theta))
+    assert qb_json("info", scan)["beam"] == "cone"
+    qb("mbir", scan, "-o", tmp_path / "v.npy", *job)
+    v = np.load(tmp_path / "v.npy")
+    y, x = (np.mgrid[:COLUMNS, :COLUMNS] - (COLUMNS - 1) / 2) * WIDE * SOD / SDD
+    away = np.hypot(x - 3, y + 2)
+    assert abs(v[0][away < 4].mean() - 0.02) < 2e-4 and v[0][(away > 6) & (np.hypot(x, y) < 9)].max() < 2e-3
+    np.save(tmp_path / "l.npy", one[:, :, ::-1])
+    ours = ["--quantity", "line_integral", "--angles", "0:360", "--sod", SOD, "--sdd", SDD, "--pixel-size", WIDE, "--detector-offset", f"{OFFSET},0px"]
+    qb("mbir", tmp_path / "l.npy", *ours, "--detector-radius", SDD if beam == "fan-curved" else 0, "-o", tmp_path / "w.npy", *job)
+    assert np.abs(v - np.load(tmp_path / "w.npy")).max() < 1e-5 * v.max()
+    qb("fdk", scan, "-o", tmp_path / "f.npy")  # one row is a cone's, too
+    assert abs(np.load(tmp_path / "f.npy")[0][away < 4].mean() - 0.02) < 1e-3
+    many = one * (1 + 0.1 * np.arange(9)[:, None]).astype(np.float32)
+    stack = write_scan(tmp_path, many, Geometry=beam, **FAN)
+    (tmp_path / "views.txt").write_bytes((tmp_path / "one" / "views.txt").read_bytes())
+    params = tmp_path / "r.reconparams"
+    write_params(params, PriorModel="QGGMRF", b_interslice=0, SigmaX=0.002, SigmaY=0.02)
+    qb("mbir", stack, "-o", tmp_path / "s.h5", *job)
+    s = read_h5(tmp_path / "s.h5")
+    assert s.shape == (9, COLUMNS, COLUMNS) and np.abs(s[0] - v[0]).max() < 5e-3 * v.max()
+    assert np.abs(s[8][away < 4].mean() - 0.036) < 4e-4 and "0.54 mm" in qb("info", tmp_path / "s.h5").stdout
+    qb("mbir", stack, "-o", tmp_path / "c.npy", "--config", params, "--slices", "8:9")
+    assert np.abs(np.load(tmp_path / "c.npy")[0][away < 4].mean() - 0.036) < 4e-4
+    assert "--sod and --sdd count" in qb("mbir", stack, "-o", tmp_path / "n.npy", *ours[4:8], "--slices", "4:5").stderr
+    for verb in ("fdk", "sirt"):
+        fails(3, verb, stack, "-o", tmp_path / "no.npy", says=["9 rows are fans", "qb mbir"])
+    fails(3, "fbp", stack, "-o", tmp_path / "no.npy", says=["shepp.sinoparams", "cone"])
+    fails(2, "mbir", stack, "-o", tmp_path / "no.npy", "--center", 20, says=["--center 20", "--detector-offset"])
+    assert not (tmp_path / "no.npy").exists()
 
 
 def test_what_is_cut_short(lines, tmp_path):

@@ -47,6 +47,8 @@ bool fuzz_seed(size_t index, const char *path) {
     static const char *const seeds[] = {
         "Geometry: parallel\nNChannels: 5\nNViews: 4\nNSlices: 2\nDeltaChannel: 0.5\nCenterOffset: 0.25\nDeltaSlice: 0.5\n"
         "FirstSliceNumber: 1\nViewAngleList: qb-fuzz-mbirct-angles.txt\n",
+        "Geometry: fan-flat\nDistSourceDetector: 9\nMagnification: 1.5\nNChannels: 5\nNViews: 4\nNSlices: 2\nDeltaChannel: 0.5\n"
+        "DeltaSlice: 0.5\nFirstSliceNumber: 1\nViewAngleList: qb-fuzz-mbirct-angles.txt\n",
         "Nx: 5\nNy: 4\nNz: 2\nFirstSliceNumber: 1\nDeltaxy: 0.5\nDeltaZ: 0.5\nROIRadius: 2\n",
     };
     return index < sizeof seeds / sizeof *seeds && fuzz_text_seed(seeds[index], path);

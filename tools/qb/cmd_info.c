@@ -55,7 +55,7 @@ static qb_status find_placing(const cli *c, const qb_scan_info *info, placing *p
 
 static void print_placing(const qb_scan_info *info, const placing *p) {
     if (info->geometry_from) {
-        printf("  source      of each view in %s, where qb fdk finds it\n", info->geometry_from);
+        printf("  source      of each view in %s, where qb fdk and mbir find it\n", info->geometry_from);
         return;
     }
     if (!(p->sod > 0)) {

@@ -22,8 +22,15 @@ static const double degrees = 57.29577951308232;
 
 /* ---- what there is ---- */
 
+/* Of fans one above the other those in the plane of the source, which are like all others. */
+static qb_geometry in_a_plane(const qb__mbir *m) {
+    qb_geometry g = *m->options->geometry;
+    g.apart = false;
+    return g;
+}
+
 qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env) {
-    const qb_geometry *g = m->options->geometry;
+    const qb_geometry seen = in_a_plane(m), *g = &seen;
     const qb_scan_info *info = m->info;
     qb_geometry_info about = {.struct_size = sizeof about};
     char text[256];
@@ -36,7 +43,7 @@ qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env) {
     if (g->views != info->views || g->rows != info->rows || g->columns != info->columns)
         return qb__fail(QB_BAD_INPUT, "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu", g->views, g->rows,
                         g->columns, info->path, info->views, info->rows, info->columns);
-    if (strcmp(m->options->center, "auto") != 0)
+    if (strcmp(m->options->center, "auto") != 0 && !(strcmp(m->options->center, "stated") == 0 && info->geometry_from))
         return qb__fail(QB_BAD_ARGUMENT, "--center %s: of a fan beam the geometry says where the axis is; move it by --detector-offset", m->options->center);
     qb_grid_default(g, &m->grid);
     m->pixel = m->grid.voxel[0];
@@ -53,8 +60,9 @@ static double reach_of(const qb__mbir *m) {
 
 /* The geometry's numbers, for the provenance; of one that does not see the axis there are none. */
 static qb_status note_geometry(const qb__mbir *m, cJSON *json) {
+    const qb_geometry seen = in_a_plane(m);
     char *text;
-    const qb_status status = qb_geometry_report(m->options->geometry, &m->grid, &text);
+    const qb_status status = qb_geometry_report(&seen, &m->grid, &text);
     if (status != QB_OK) return status == QB_BAD_INPUT ? QB_OK : status;
     cJSON *report = qb__json_kept(cJSON_Parse(text));
     cJSON_free(text);

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-enum { HELPERS_MOST = 63 };
+enum { HELPERS_MOST = QB__SHARE_THREADS_MOST - 1 };
 
 typedef struct shared {
     pthread_mutex_t lock;

@@ -18,7 +18,7 @@ qb_status qb__share(size_t threads, size_t count,
 
 /* As many as pay where nothing was measured: one per CPU of this process, QB__SHARE_MOST at most. */
 size_t qb__share_threads(void);
-enum { QB__SHARE_MOST = 16 };
+enum { QB__SHARE_MOST = 16, QB__SHARE_THREADS_MOST = 64 /* that qb__share ever runs on */ };
 
 /* Processor time of threads that have helped the calling thread so far, seconds. */
 double qb__share_seconds(void);

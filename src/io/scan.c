@@ -281,12 +281,12 @@ qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_
 
 void qb__scan_limit(qb_scan *scan, size_t threads) {
     qb__source *source = scan->parts.data.source;
-    source->threads = qb__smaller(source->threads, threads);
+    if (!source->computes) source->threads = qb__smaller(source->threads, threads);
 }
 
 double qb__scan_computed(const qb_scan *scan) {
-    const qb__source *source = scan->parts.data.source;
-    return source->computed * (double)source->threads;
+    qb__source *source = scan->parts.data.source;
+    return source->computes ? source->computes(source) : 0;
 }
 
 void qb_scan_close(qb_scan *scan) {

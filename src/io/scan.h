@@ -20,9 +20,9 @@ struct qb_scan {
     qb__inputs inputs; /* every file of it: data, fields, angles, notes beside them */
 };
 
-/* No more threads than that read it. */
+/* No more threads than that read it, where it is stored. */
 void qb__scan_limit(qb_scan *scan, size_t threads);
-/* Bytes a second of a scan that is computed when it is read; 0: it is stored. */
+/* Bytes a second of a scan that is computed when it is read, tried out the first time that somebody asks; 0: it is stored. */
 double qb__scan_computed(const qb_scan *scan);
 /* All that follows from parts that are open: shapes, angles, quantity, pixel, fields, problems. */
 qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const qb_env *env);

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/share.h"
 #include "base/status.h"
+#include "cpu/features.h"
 #include "geometry/check.h"
 #include "geometry/circle.h"
 #include "geometry/phantom.h"
@@ -25,43 +27,103 @@ typedef struct simulated {
     qb_geometry geometry;
     qb__phantom phantom;
     size_t band; /* rows */
+    double rate; /* bytes a second, once measured */
 } simulated;
 
 /* ---- reading ---- */
 
-typedef struct exposure {
-    const simulated *s;
-    const qb__region *region;
-    size_t bands; /* of a view */
-    float *out;
-} exposure;
+/* What the threads of a call work in, each in its own, made at its first piece: memory that were fetched for each
+ * piece would be cleared for each, and threads wait for each other there. */
+typedef struct benches {
+    double *of[QB__SHARE_THREADS_MOST];
+} benches;
 
 static size_t scratch_of(const simulated *s) {
     const size_t columns = s->geometry.columns;
     return s->band * columns * sizeof(double) + qb__phantom_scratch(&s->phantom, columns);
 }
 
-static qb_status expose(void *context, size_t piece, size_t worker) {
-    (void)worker;
-    const exposure *e = context;
-    const simulated *s = e->s;
-    const qb__region *r = e->region;
-    const size_t columns = s->geometry.columns, image = piece / e->bands;
-    const size_t row = r->row0 + piece % e->bands * s->band, end = qb__smaller(row + s->band, r->row1);
-    float *out = e->out + (image * (r->row1 - r->row0) + row - r->row0) * columns;
-    double *line;
-    qb_status status = qb__alloc(1, scratch_of(s), &line);
+static void clear(benches *b) {
+    for (size_t i = 0; i < QB__SHARE_THREADS_MOST; i++) qb__free(b->of[i]);
+}
+
+/* Rows of a view, no more than a band. */
+static qb_status expose(const simulated *s, benches *b, size_t worker, size_t view, size_t row, size_t end, float *out) {
+    const size_t columns = s->geometry.columns;
+    qb_status status = b->of[worker] ? QB_OK : qb__alloc(1, scratch_of(s), &b->of[worker]);
     if (status != QB_OK) return status;
-    qb__phantom_project(&s->phantom, &s->geometry, r->first + image * r->step, row, end, line, line + s->band * columns);
+    double *line = b->of[worker];
+    qb__phantom_project(&s->phantom, &s->geometry, view, row, end, line, line + s->band * columns);
     for (size_t i = 0; i < (end - row) * columns; i++) out[i] = line[i] != 0 ? (float)exp(-line[i]) : 1.0f;
-    qb__free(line);
     return QB_OK;
+}
+
+typedef struct exposure {
+    const simulated *s;
+    const qb__region *region;
+    size_t bands; /* of a view */
+    float *out;
+    benches benches;
+} exposure;
+
+static qb_status expose_band(void *context, size_t piece, size_t worker) {
+    exposure *e = context;
+    const qb__region *r = e->region;
+    const size_t image = piece / e->bands, row = r->row0 + piece % e->bands * e->s->band;
+    return expose(e->s, &e->benches, worker, r->first + image * r->step, row, qb__smaller(row + e->s->band, r->row1),
+                  e->out + (image * (r->row1 - r->row0) + row - r->row0) * e->s->geometry.columns);
 }
 
 static qb_status read_views(qb__source *source, const qb__region *region, void *out) {
     const simulated *s = (const simulated *)source;
-    exposure e = {s, region, qb__ceil_div(region->row1 - region->row0, s->band), out};
-    return qb__share(source->threads, region->count * e.bands, expose, &e);
+    exposure e = {s, region, qb__ceil_div(region->row1 - region->row0, s->band), out, {{NULL}}};
+    const qb_status status = qb__share(source->threads, region->count * e.bands, expose_band, &e);
+    clear(&e.benches);
+    return status;
+}
+
+/* ---- how fast ---- */
+
+enum { SAMPLES = 8 }; /* bands for each thread */
+
+/* Bands of views and rows all over the scan, as many at once as a call computes at once. */
+typedef struct trial {
+    const simulated *s;
+    size_t count;
+    float *out[QB__SHARE_THREADS_MOST];
+    double seconds[QB__SHARE_THREADS_MOST], pixels[QB__SHARE_THREADS_MOST];
+    benches benches;
+} trial;
+
+static qb_status try_band(void *context, size_t piece, size_t worker) {
+    trial *t = context;
+    const simulated *s = t->s;
+    const qb_geometry *g = &s->geometry;
+    const size_t bands = qb__ceil_div(g->rows, s->band), row = piece * 7 % SAMPLES * bands / SAMPLES * s->band;
+    const size_t view = piece * g->views / t->count, end = qb__smaller(row + s->band, g->rows);
+    const bool begun = t->out[worker] != NULL;
+    qb_status status = begun ? QB_OK : qb__alloc(s->band * g->columns, sizeof(float), &t->out[worker]);
+    if (status == QB_OK && !begun) status = expose(s, &t->benches, worker, view, row, end, t->out[worker]); /* memory comes here */
+    if (status != QB_OK) return status;
+    const double start = qb__now();
+    status = expose(s, &t->benches, worker, view, row, end, t->out[worker]);
+    t->seconds[worker] += qb__now() - start;
+    t->pixels[worker] += (double)((end - row) * g->columns);
+    return status;
+}
+
+static double measure(qb__source *source) {
+    simulated *s = (simulated *)source;
+    if (s->rate > 0) return s->rate;
+    trial t = {.s = s, .count = SAMPLES * source->threads};
+    const qb_status status = qb__share(source->threads, t.count, try_band, &t);
+    for (size_t i = 0; i < QB__SHARE_THREADS_MOST; i++) {
+        if (t.seconds[i] > 0) s->rate += t.pixels[i] / t.seconds[i] * sizeof(float);
+        qb__free(t.out[i]);
+    }
+    clear(&t.benches);
+    if (status != QB_OK || !(s->rate > 0)) s->rate = 0.5e9 * (double)source->threads; /* no memory, or no clock */
+    return s->rate;
 }
 
 static void release(qb__source *source) {
@@ -164,7 +226,8 @@ static qb_status describe(simulated *s) {
     s->band = qb__smaller(BAND_PIXELS / g->columns + 1, g->rows);
     s->base.cache = g->views * sizeof *g->view + s->phantom.count * sizeof *s->phantom.shape;
     s->base.cache_each = scratch_of(s);
-    s->base.computed = 0.5e9; /* 6 to 10 ns a pixel, 20 of foam */
+    s->base.threads = qb__smaller((size_t)qb__cpu_count(), QB__SHARE_THREADS_MOST); /* no storage that more would not serve */
+    s->base.computes = measure;
     s->base.read = read_views;
     return QB_OK;
 }

@@ -27,7 +27,8 @@ struct qb__source {
     size_t cache;      /* bytes that reading holds besides what it is asked for, ... */
     size_t cache_each; /* ... and as much again for each thread that unpacks */
     size_t threads;    /* that one read() may use; at first as many as the CPUs, 16 at most */
-    double computed;   /* bytes a second that a thread computes of what is stored nowhere; 0: it is stored */
+    /* Bytes a second that read() computes of what is stored nowhere, measured once; NULL: it is stored. */
+    double (*computes)(qb__source *source);
     double voxel[3];   /* mm along x, y, z; 0 = unknown */
     double offset[3];  /* mm: world position of a volume's centre; 0 where the file does not say */
     bool turned;       /* the file says that its axes are not x, y, z */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/share.h"
 #include "base/status.h"
 
 typedef struct station {
@@ -151,7 +152,7 @@ static void end(qb__pipeline *line, station *s) {
 static void run_task(station *s, size_t chunk, size_t task, int worker) {
     qb__pipeline *line = s->line;
     const void *in = s->index > 0 ? slot(&line->station[s->index - 1], chunk) : NULL;
-    double from = qb__now_thread(), entered = qb__now();
+    double from = qb__now_thread() + qb__share_seconds(), entered = qb__now();
     pthread_mutex_lock(&line->lock);
     bool stop = line->status != QB_OK;
     if (!stop && qb__cancelled(line->env)) {
@@ -162,7 +163,7 @@ static void run_task(station *s, size_t chunk, size_t task, int worker) {
     qb_status status = QB_OK;
     void *out = slot(s, chunk / gathered(s));
     if (!stop) status = s->stage.run(s->stage.self, number(s, chunk), task, worker, in, out);
-    double used = qb__now_thread() - from;
+    double used = qb__now_thread() + qb__share_seconds() - from; /* those who helped, too */
     const double spent = qb__now() - entered;
     pthread_mutex_lock(&line->lock);
     s->cpu += used;

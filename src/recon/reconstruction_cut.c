@@ -18,8 +18,9 @@ static size_t chunks_out(const qb__candidate *c, const qb__cut *cut) {
     return c->r->decision.of_views ? cut->blocks : cut->slabs;
 }
 
-/* Of this process' share of the scan's file; where its storage was not measured, a guess. */
-static double read_seconds(const qb__reconstruction *r, const qb__cut *cut) {
+/* Of this process' share of the scan's file, each number once unless the method says what it `reads`; where its storage
+ * was not measured, a guess. */
+static double read_seconds(const qb__reconstruction *r, const qb__cut *cut, double reads) {
     const qb_scan_info *info = r->task.info;
     const qb__decision *d = &r->decision;
     qb__storage storage = {.read = {1.5e9, 1.5e9, 1.5e9, 1.5e9, 1.5e9}};
@@ -31,7 +32,7 @@ static double read_seconds(const qb__reconstruction *r, const qb__cut *cut) {
     const double share = d->of_views || d->instead ? 1
                          : r->share.ranks                ? 1.0 / r->comm->count
                                                    : (double)cut->count / (double)d->stack.shape[0];
-    return share * bytes / (computed > 0 ? computed : qb__storage_rate(storage.read, (size_t)r->task.threads));
+    return (reads > 0 ? reads : share * bytes) / (computed > 0 ? computed : qb__storage_rate(storage.read, (size_t)r->task.threads));
 }
 
 int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *stages) {
@@ -47,7 +48,7 @@ int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *
     int more = c->engine->stages(c->offer.state, cut, &source, stages + n);
     stages[n - 1].maker = source;
     n += more;
-    if (!(stages[0].forecast > 0)) stages[0].forecast = read_seconds(r, cut) / (double)qb__candidate_chunks(c, cut);
+    if (!(stages[0].forecast > 0)) stages[0].forecast = read_seconds(r, cut, stages[0].reads) / (double)qb__candidate_chunks(c, cut);
     more = c->offer.sums ? 0 : qb__ranks_stages(r, cut, stages + n);
     if (more && stages[n].in_place && chunks > 1) stages[n - 1].slots++; /* one is summed and another written meanwhile */
     n += more;

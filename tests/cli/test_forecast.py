@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from qbtest import SANITIZED, machine, qb, qb_json
+from qbtest import SANITIZED, machine, qb, qb_json, storage
 
 
 @pytest.fixture(scope="module")
@@ -125,3 +125,23 @@ def test_a_descent_takes_its_equits_and_the_turns_of_its_groups(scan, tmp_path, 
     assert weighted - alone == pytest.approx(groups * 8 * entries * 16 / 1e10)
     stored = stage("--equits", 8, "--stop", 0, "--threads", 1, "--matrix", "bytes")[0]
     assert stored == pytest.approx(entries / 1e8 + groups * (start / 2 + 8 * (equit - entries * 16 / 4e9)))
+
+
+def test_reading_is_what_slabs_read(cone, tmp_path):
+    """Slabs one after the other read the rows that they share once more each."""
+    words = ["plan", "fdk", cone, "--sod", 30, "--sdd", 40, "--pixel-size", 0.1, "-o", tmp_path / "v.npy", "--size", "128,128,64", "--voxel", 0.04]
+    whole, cut = qb_json(*words), qb_json(*words, "--max-ram", "6M")
+    assert (whole["slices_per_chunk"], cut["slices_per_chunk"]) == (64, 16)
+    times = [cut["forecast"]["stages"][name] / whole["forecast"]["stages"][name] for name in ("read", "filter")]
+    assert times[0] == pytest.approx(times[1]) and times[0] > 1.1
+
+
+def test_views_that_are_computed_know_how_fast(tmp_path, monkeypatch):
+    """No storage holds them: what one was measured for says nothing of them, neither how long nor how many threads."""
+    scan, kept = tmp_path / "s.sim", tmp_path / "tuning.json"
+    qb("simulate", "ball", "-o", scan, "--geometry", "cone", "--views", 80, "--detector", "64,32", "--pixel-size", 0.1, "--sod", 30, "--sdd", 40)
+    slow = {**storage(tmp_path), "read_bytes_per_second": [1e5, 1e5, 1e5, 1e5, 1e5]}
+    kept.write_text(json.dumps([slow]))
+    monkeypatch.setenv("QB_TUNING", str(kept))
+    seconds = qb_json("plan", "fdk", scan, "-o", tmp_path / "v.npy")["forecast"]["stages"]["read"]
+    assert 0 < seconds < 80 * 64 * 32 * 4 / 1e5 / 4

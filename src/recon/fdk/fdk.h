@@ -50,7 +50,8 @@ typedef struct qb__fdk {
     size_t *edge;                /* of a row */
     size_t window_rows;          /* the most rows that are filtered for a slab, ... */
     size_t raw_rows;             /* ... and of the detector in one window, ... */
-    size_t read_rows;            /* ... in all that are read for a slab */
+    size_t read_rows;            /* ... in all that are read for a slab; ... */
+    size_t rows_read;            /* ... of all slabs together, which overlap */
     bool left;                   /* the engine takes the numbers where they are */
     bool alone;                  /* a rank filters what its own slabs need, as devices do: nothing is gathered */
 } qb__fdk;

@@ -110,6 +110,7 @@ void qb__fdk_slabs(void *plan, const qb__cut *cut, const size_t *edge) {
     const qb__cut_grid *grid = column_of(fdk, cut);
     if (grid) slabs_of_all(fdk, cut);
     fdk->window_rows = fdk->raw_rows = fdk->read_rows = 1;
+    fdk->rows_read = 0;
     for (size_t slab = 0; slab < cut->slabs; slab++) {
         size_t raw_rows = 0;
         fdk->window[slab] = window_of(fdk, edge[slab], edge[slab + 1]);
@@ -117,6 +118,7 @@ void qb__fdk_slabs(void *plan, const qb__cut *cut, const size_t *edge) {
         const size_t runs = grid ? fdk->runs[slab] : 1;
         for (size_t i = 0; i < runs; i++) measure_run(fdk, &run[i], &raw_rows);
         fdk->read_rows = qb__larger(fdk->read_rows, raw_rows);
+        fdk->rows_read += raw_rows;
     }
 }
 
@@ -235,6 +237,8 @@ int qb__fdk_stages(void *plan, const qb__cut *cut, qb__stage *stages) {
                             .blocking = true,
                             .slots = cut->slots,
                             .slot_bytes = qb__ceil_div(cut->views, ranks) * fdk->read_rows * qb__fdk_raw_row(fdk),
+                            .reads = (double)fdk->rows_read * (double)qb__ceil_div(cut->view1 - cut->view0, ranks) *
+                                     (double)qb__fdk_raw_row(fdk),
                             .tasks = read_tasks,
                             .run = read_run};
     return 1;

@@ -40,13 +40,12 @@ qb__layers qb__layers_from(const qb__layers *layers, size_t first, size_t slices
 /* ---- ways to become thinner ---- */
 
 size_t qb__thinner_slab(const qb__layers *layers, size_t nz, size_t thickness) {
-    size_t step = layers->thickness;
+    const size_t step = layers->thickness;
     if (thickness > nz) thickness = nz;
-    if (thickness > step && step > 1) return (thickness - 1) / step * step;
-    if (step > 1 || thickness < 2) return thickness / 2;
+    if (thickness <= step || thickness < 2) return thickness / 2;
     size_t slabs = qb__ceil_div(nz, thickness); /* evenly thick, more and more of them */
     for (size_t more = slabs + 1 + slabs / 8;; more++) {
-        size_t next = qb__ceil_div(nz, more);
+        size_t next = qb__round_up(qb__ceil_div(nz, more), step);
         if (next < thickness) return next;
     }
 }

@@ -157,15 +157,19 @@ qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
     return able && out->stack.parts == 1 ? tell_older_parts(out->options->output, env) : QB_OK;
 }
 
-double qb__volume_write_seconds(const qb__volume_out *out, size_t threads) {
+double qb__volume_write_rate(const qb__volume_out *out, size_t threads, const char **from) {
     const char *path = out->options->output;
-    if (qb__is_nothing(path)) return 0;
-    const double bytes = (double)pixels(out) * (double)out->stack.shape[0] * (double)qb_dtype_size(qb__volume_dtype(out));
-    qb__storage storage = {.write = {1e9, 1e9, 1e9, 1e9, 1e9}};
-    if (out->options->array) return bytes / 5e9;
-    qb__storage_find(path, &storage);
+    qb__storage storage;
+    const char *known = out->options->array ? "listed" : qb__storage_of(path, &storage);
+    if (from) *from = known;
+    if (out->options->array) return 5e9;
     const bool series = qb__is_folder(path) || qb__has_number(path);
-    return bytes / qb__storage_rate(storage.write, series ? threads : out->stack.parts);
+    return qb__storage_rate(storage.write, series ? threads : out->stack.parts);
+}
+
+double qb__volume_write_seconds(const qb__volume_out *out, size_t threads) {
+    const double bytes = (double)pixels(out) * (double)out->stack.shape[0] * (double)qb_dtype_size(qb__volume_dtype(out));
+    return qb__is_nothing(out->options->output) ? 0 : bytes / qb__volume_write_rate(out, threads, NULL);
 }
 
 /* An array in the place of a file: refused where its shape is not the result's. */

@@ -17,6 +17,9 @@ typedef struct qb__storage {
 
 /* That of the folder in which `path` is, or will be; false when it was never measured. */
 bool qb__storage_find(const char *path, qb__storage *storage);
+/* The same; where it was never measured, what is listed of such a file system. Returns which it is: "measured",
+ * "listed of files in memory" or "listed". */
+const char *qb__storage_of(const char *path, qb__storage *storage);
 /* QB_OK, too, where there is no tuning file to keep it in. */
 qb_status qb__storage_store(const char *path, const qb__storage *storage);
 /* The fewest threads that come within a tenth of the most. */

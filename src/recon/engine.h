@@ -23,6 +23,8 @@ typedef struct qb__task {
     void *options;            /* of the method's table; its decide() may complete them */
     const qb_output_options *output;
     int threads;
+    double read, write; /* bytes a second from the scan's file and to the output's, ... */
+    const char *write_from; /* ... and where that is from: "measured", ... */
 } qb__task;
 
 /* What the frame lends while a job runs. */

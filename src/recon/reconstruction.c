@@ -99,6 +99,14 @@ static void limit_reading(const qb__reconstruction *r) {
         qb__scan_limit(r->task.scan, qb__storage_pays(storage.read));
 }
 
+static void rate_files(qb__reconstruction *r) {
+    const size_t threads = (size_t)r->task.threads;
+    qb__storage storage;
+    qb__storage_of(r->task.input, &storage);
+    r->task.read = qb__storage_rate(storage.read, threads);
+    r->task.write = qb__volume_write_rate(&r->volume, threads, &r->task.write_from);
+}
+
 qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     const qb__candidate *c = qb__chosen(r);
     const qb__cut *cut = &r->pick.cut;
@@ -146,6 +154,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(qb__volume_spread(&r->volume, env));
     QB__TRY(qb__keep_check(r));
     limit_reading(r);
+    rate_files(r);
     r->cap = qb__memory_cap(env);
     r->held = qb__held_bytes(&(qb__held){
         .threads = r->task.threads,

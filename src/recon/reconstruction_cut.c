@@ -6,7 +6,6 @@
 #include "base/status.h"
 #include "io/scan.h"
 #include "job/budget.h"
-#include "planner/storage.h"
 #include "recon/reconstruction_parts.h"
 
 size_t qb__candidate_chunks(const qb__candidate *c, const qb__cut *cut) {
@@ -18,21 +17,18 @@ static size_t chunks_out(const qb__candidate *c, const qb__cut *cut) {
     return c->r->decision.of_views ? cut->blocks : cut->slabs;
 }
 
-/* Of this process' share of the scan's file, each number once unless the method says what it `reads`; where its storage
- * was not measured, a guess. */
+/* Of this process' share of the scan's file, each number once unless the method says what it `reads`. */
 static double read_seconds(const qb__reconstruction *r, const qb__cut *cut, double reads) {
     const qb_scan_info *info = r->task.info;
     const qb__decision *d = &r->decision;
-    qb__storage storage = {.read = {1.5e9, 1.5e9, 1.5e9, 1.5e9, 1.5e9}};
     if (!info) return 0;
-    qb__storage_find(r->task.input, &storage);
     const double computed = r->task.scan ? qb__scan_computed(r->task.scan) : 0;
     const double bytes = (double)info->views * (double)(d->row1 - d->row0) * (double)info->columns *
                          (double)qb_dtype_size(info->dtype);
     const double share = d->of_views || d->instead ? 1
                          : r->share.ranks                ? 1.0 / r->comm->count
                                                    : (double)cut->count / (double)d->stack.shape[0];
-    return (reads > 0 ? reads : share * bytes) / (computed > 0 ? computed : qb__storage_rate(storage.read, (size_t)r->task.threads));
+    return (reads > 0 ? reads : share * bytes) / (computed > 0 ? computed : r->task.read);
 }
 
 int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *stages) {

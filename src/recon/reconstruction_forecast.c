@@ -51,6 +51,8 @@ double qb__reconstruction_forecast(qb__reconstruction *r, cJSON *plan) {
     cJSON_AddNumberToObject(json, "preparation", prepare);
     cJSON_AddNumberToObject(json, "streaming", streaming);
     cJSON_AddItemToObject(json, "stages", list);
+    cJSON_AddNumberToObject(json, "write_bytes_per_second", r->task.write);
+    cJSON_AddStringToObject(json, "write_rate", r->task.write_from);
     cJSON_AddStringToObject(json, "rates", qb__rates_known() ? "measured" : "listed");
     return axis + prepare + streaming;
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """qb fdk on a device: the CPU's values, the same bits however it is cut, and every way of not having the device."""
+import json
 import os
 import re
 import subprocess
@@ -9,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import PATIENCE, QB, QUICK, Shim, eager, fails, few, leftovers, opencl, provenance_h5, qb, qb_json, read_h5  # noqa: F401 (opencl is a fixture)
+from qbtest import PATIENCE, QB, QUICK, Shim, eager, fails, few, leftovers, machine, opencl, provenance_h5, qb, qb_json, read_h5, storage  # noqa: F401 (opencl is a fixture)
 
 BUILT = Path(QB).parent
 CIRCLE = ("--sod", 200, "--sdd", 300, "--pixel-size", 0.75)
@@ -29,6 +30,24 @@ def scan(tmp_path_factory):
     path = tmp_path_factory.mktemp("scan") / "scan.h5"
     qb("simulate", "spheres", "-o", path, "--geometry", "cone", *CIRCLE, "--views", 40, "--detector", "48,36", "-q")
     return path
+
+
+def test_slabs_follow_the_storage(tmp_path):
+    """The slower the writing, the sooner it begins: more slabs. On a CUDA driver that is only played."""
+    driver = BUILT / "tests" / "device" / "libmock_cuda.so"
+    if not driver.exists():
+        pytest.skip("there is no played CUDA driver")
+    raw, tuning = tmp_path / "p.raw", tmp_path / "tuning.json"
+    with open(raw, "wb") as file:
+        file.truncate(512 ** 3 * 2)
+    def plan(rate):
+        tuning.write_text(json.dumps([{**storage(tmp_path), "write_bytes_per_second": [rate] * 5}, machine()]))
+        env = {**os.environ, "QB_LIBCUDA": driver, "QB_LIBNVRTC": driver, "QB_LIBOPENCL": "", "MOCK_CUDA_FREE": "4000000000", "QB_TUNING": tuning}
+        return qb_json("plan", "fdk", raw, "--shape", "512,512,512:uint16", "--angles", "0:360", "--sod", 600, "--sdd", 900, "--pixel-size", 0.4,
+                       "--size", "1024,1024,1024", "--voxel", 0.1, "-o", tmp_path / "v.raw", "--device", "cuda", "-q", env={k: str(v) for k, v in env.items()})
+    slow, usual, fast = plan(1e8), plan(1e9), plan(1e12)
+    assert slow["chunks"] > usual["chunks"] > fast["chunks"] >= 1
+    assert slow["forecast"]["write_bytes_per_second"] == 1e8 and slow["forecast"]["write_rate"] == "measured"
 
 
 def fdk(scan, out, *more, env=None):

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a storage gives, kept in the tuning file, which may hold anything. */
+#include <sys/vfs.h>
+
 #include "io_files.h"
 #include "planner/storage.h"
 #include "planner/tuning.h"
@@ -45,10 +47,30 @@ static void kept_with_the_tuning(void **state) {
     unsetenv("QB_TUNING");
 }
 
+static void of_memory(void **state) {
+    (void)state;
+    enum { TMPFS = 0x01021994 };
+    qb__storage found, other;
+    struct statfs about;
+    setenv("QB_TUNING", "", 1);
+    assert_string_equal(qb__storage_of("/proc/self/none/v.h5", &other), "listed");
+    assert_string_equal(qb__storage_of(NULL, &found), "listed");
+    if (statfs("/dev/shm", &about) == 0 && about.f_type == TMPFS) {
+        assert_string_equal(qb__storage_of("/dev/shm/none/still/to be made_%05d.tif", &found), "listed of files in memory");
+        for (int i = 0; i < QB__STORAGE_STEPS; i++) assert_true(found.write[i] > other.write[i]);
+    }
+    setenv("QB_TUNING", in_folder("tuning.json"), 1);
+    assert_ok(qb__storage_store(test_folder, &fast));
+    assert_string_equal(qb__storage_of(in_folder("v.h5"), &found), "measured");
+    assert_memory_equal(&found, &fast, sizeof fast);
+    unsetenv("QB_TUNING");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates),
         cmocka_unit_test_setup_teardown(kept_with_the_tuning, make_folder, drop_folder),
+        cmocka_unit_test_setup_teardown(of_memory, make_folder, drop_folder),
     };
     return cmocka_run_group_tests_name("storage", tests, NULL, NULL);
 }

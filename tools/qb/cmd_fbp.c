@@ -73,6 +73,8 @@ static void print_forecast(const cJSON *plan, FILE *out) {
         between = ", ";
     }
     fprintf(out, "%s%.2f s\n", *between ? " at once: " : "", number(forecast, "streaming"));
+    if (cJSON_GetObjectItem(cJSON_GetObjectItem(forecast, "stages"), "write"))
+        fprintf(out, "             of which writing at %.3g GB/s, %s\n", number(forecast, "write_bytes_per_second") / 1e9, text(forecast, "write_rate"));
     if (number(plan, "start_seconds") > 0)
         fprintf(out, "             and %.2f s to start the device\n", number(plan, "start_seconds"));
 }

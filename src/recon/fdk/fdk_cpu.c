@@ -78,21 +78,21 @@ static void slabs(void *state, const qb__cut *cut, const size_t *edge) {
 }
 
 /* Where nothing was measured (planner/rates.h), guesses that need be right to a factor of two: a core filters a
- * value in 5 ns, resamples one in 15, moves a voxel in and out of the sums in 1; files pass at 1.5 and 1 GB/s. */
+ * value in 5 ns, resamples one in 15, moves a voxel in and out of the sums in 1; packed files pass at 0.2 GB/s. */
 double qb__fdk_filter_seconds(const qb__fdk *fdk, double rows) {
     const double each = 1 / qb__rate(QB__RATE_FILTER_CONE, 0.2e9);
     return rows * (double)fdk->problem.views * (double)fdk->width * (each + (fdk->resampled ? 15e-9 : 0));
 }
 
-double qb__fdk_read_seconds(const qb__fdk *fdk, double raw_rows) {
+double qb__fdk_read_seconds(const qb__fdk *fdk, double raw_rows, double rate) {
     const double computed = qb__scan_computed(fdk->scan);
     return raw_rows * (double)fdk->problem.views * (double)qb__fdk_raw_row(fdk) /
-           (computed > 0 ? computed : fdk->info->chunk_rows > 1 ? 0.2e9 : 1.5e9);
+           (computed > 0 ? computed : fdk->info->chunk_rows > 1 ? fmin(rate, 0.2e9) : rate);
 }
 
-double qb__fdk_write_seconds(const qb__fdk *fdk, size_t value_bytes) {
+double qb__fdk_write_seconds(const qb__fdk *fdk, size_t value_bytes, double rate) {
     const size_t *n = fdk->grid.n;
-    return (double)n[0] * (double)n[1] * (double)n[2] * (double)value_bytes / 1e9;
+    return (double)n[0] * (double)n[1] * (double)n[2] * (double)value_bytes / rate;
 }
 
 /* In one thread. */
@@ -111,8 +111,8 @@ static double seconds(void *state, const qb__cut *cut) {
     const qb__bp_cone_problem *p = &fdk->problem;
     double filter = qb__fdk_filter_seconds(fdk, cpu->rows);
     double project = project_seconds(cpu, cut);
-    double read = qb__fdk_read_seconds(fdk, cpu->raw_rows);
-    double write = qb__fdk_write_seconds(fdk, cpu->value_bytes) * (double)cut->count / (double)p->nz;
+    double read = qb__fdk_read_seconds(fdk, cpu->raw_rows, cpu->read);
+    double write = qb__fdk_write_seconds(fdk, cpu->value_bytes, cpu->write) * (double)cut->count / (double)p->nz;
     double compute = (filter + project) / cpu->threads;
     if (cut->slots < 2) return read + compute + write;
     double slowest = fmax(compute, fmax(read, write)), slabs = (double)cut->slabs;
@@ -149,7 +149,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     qb_status status = qb__fdk_kernel_of_cpu(fdk);
     if (status == QB_OK) status = qb__alloc(1, sizeof *cpu, &cpu);
     if (status != QB_OK) return status;
-    *cpu = (qb__fdk_on_cpu){.fdk = fdk, .threads = task->threads};
+    *cpu = (qb__fdk_on_cpu){.fdk = fdk, .threads = task->threads, .read = task->read, .write = task->write};
     cpu->value_bytes = qb__value_written(task->output);
     offer->state = cpu;
     offer->timed = true;

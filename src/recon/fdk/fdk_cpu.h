@@ -10,6 +10,7 @@ typedef struct qb__fdk_on_cpu {
     const qb__fdk *fdk;
     int threads;
     size_t value_bytes; /* of a voxel in the file */
+    double read, write; /* bytes a second of the files */
     /* of the cut in hand */
     size_t view_bytes;                /* the most bytes of a packed view, ... */
     size_t sent_bytes;                /* ... and of one packed for each row of ranks; without ranks the same */
@@ -27,8 +28,8 @@ size_t qb__fdk_packed_bytes(const qb__fdk *fdk, const qb__fdk_window *window);
 
 /* About how long a core filters, and the files take to pass; the cut in hand is of these rows. */
 double qb__fdk_filter_seconds(const qb__fdk *fdk, double rows);
-double qb__fdk_read_seconds(const qb__fdk *fdk, double raw_rows);
-double qb__fdk_write_seconds(const qb__fdk *fdk, size_t value_bytes);
+double qb__fdk_read_seconds(const qb__fdk *fdk, double raw_rows, double rate);
+double qb__fdk_write_seconds(const qb__fdk *fdk, size_t value_bytes, double rate);
 /* Rows that are read for some: storage may come in pieces that are unpacked whole. */
 double qb__fdk_rows_read(const qb_scan_info *info, const qb__rows *raw);
 

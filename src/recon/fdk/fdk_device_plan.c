@@ -133,8 +133,8 @@ double qb__fdk_gpu_seconds(void *state, const qb__cut *cut) {
     const double up = qb__fdk_gpu_has(gpu) ? 0 : bytes_up(gpu, cut) / gpu->pick.costs.up;
     const double down = (double)qb__down_host(&gpu->way_down, cut->count) / qb__fdk_gpu_columns(cut) / gpu->pick.costs.down;
     const double filter = filtering(gpu, cut);
-    const double read = qb__fdk_read_seconds(fdk, gpu->raw_rows);
-    const double write = qb__fdk_write_seconds(fdk, gpu->value_bytes);
+    const double read = qb__fdk_read_seconds(fdk, gpu->raw_rows, gpu->read);
+    const double write = qb__fdk_write_seconds(fdk, gpu->value_bytes, gpu->write);
     const double project = back_projection(gpu, cut), slabs = (double)cut->slabs;
     const double locked = (double)cut->slots * (double)block_up(gpu, cut) +
                           (double)qb__fdk_gpu_slabs(cut) * (double)qb__down_host(&gpu->way_down, qb__fdk_gpu_down(cut));
@@ -236,6 +236,8 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     gpu->fdk = gpu->reading = fdk;
     gpu->problem = fdk->problem;
     gpu->threads = task->threads;
+    gpu->read = task->read;
+    gpu->write = task->write;
     gpu->value_bytes = qb__value_written(task->output);
     gpu->way_down = qb__down_of(task->output, &fdk->mask, !fdk->mask.along);
     offer->converts = gpu->way_down.converts;

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "recon/fdk/fdk.h"
 
-enum { READ_VIEWS = 16 }; /* views a reading task */
+enum { READ_VIEWS = 16, READ_BYTES = 64 << 20 }; /* a reading task's views and bytes: so many, or as many as make these */
 
 /* Ranks whose views are each filtered by one of them. */
 static const qb__cut_grid *column_of(const qb__fdk *fdk, const qb__cut *cut) { return fdk->alone ? NULL : cut->grid; }
@@ -190,7 +190,8 @@ size_t qb__fdk_raw_row(const qb__fdk *fdk) {
 
 /* Views a task: pieces of packed storage that hold several views are unpacked once a block. */
 static size_t read_views(const qb__fdk *fdk) {
-    return fdk->info->chunk_rows > 1 ? fdk->cut.views : READ_VIEWS;
+    const size_t view = fdk->raw_rows * qb__fdk_raw_row(fdk);
+    return fdk->info->chunk_rows > 1 ? fdk->cut.views : qb__larger(READ_VIEWS, READ_BYTES / view);
 }
 
 /* Of one run of rows. */

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The steps of gpu-check.sh over a finished build. What only has to be right runs side by side on all
-CPU cores; what is timed runs alone. Exit code 1 when anything failed; what was not run is listed with
-its reason."""
+"""The steps of gpu-check.sh over a finished build, the worthiest first. What only has to be right runs side by side
+on all CPU cores; what is timed runs alone. All of it is over within --budget seconds: each part has its share of them,
+and what no longer fits is not begun, or is stopped, and listed as not run. Exit code 1 when anything failed; what was
+not run is listed with its reason."""
 import argparse
 import concurrent.futures
 import json
@@ -9,6 +10,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,8 +21,12 @@ SANITIZER = ["compute-sanitizer", "--error-exitcode", "9", "--report-api-errors"
 P1 = ["--size", "2048,2048,512", "--views", "2048"]
 P2 = ["--size", "1024,1024,256", "--views", "1024"]
 UNITS = ("device", "device_filter", "device_largest", "device_pack")
+C1 = ["backproject", "--geometry", "cone", "--size", "512", "--views", "1024", "--repeat", "3"]
+C2 = ["backproject", "--geometry", "cone", "--size", "1024", "--views", "1024", "--repeat", "3"]
 # What qb bench is asked for; the name under which the JSON has it.
 BENCHES = {
+    **{f"c1-{accuracy}": [*C1, "--accuracy", accuracy] for accuracy in ("fast", "normal", "high")},
+    **{f"c2-{accuracy}": [*C2, "--accuracy", accuracy] for accuracy in ("fast", "normal", "high")},
     "p1": ["backproject", *P1, "--accuracy", "normal"],
     "p1-high": ["backproject", *P1, "--accuracy", "high"],
     "p2": ["backproject", *P2, "--accuracy", "normal"],
@@ -32,9 +38,31 @@ BENCHES = {
     "whole-p2": ["resident", *P2, "--accuracy", "normal"],
     "ifdk-ladder": ["ifdk", "--ladder", "--problem", "512-512", "--accuracy", "normal", "--repeat", "1"],
 }
+IFDK = ["ifdk", "--accuracy", "normal", "--repeat", "1"]
 RABBIT = ["--views", "96", "--size", "128"]
-FILE_TO_FILE = ["fbp", "--size", "2048,2048,2048", "--views", "2048", "--accuracy", "normal"]
-FILE_TO_FILE_BYTES = 60 << 30  # 17 GB in, 34 GB out, and room
+# From files to files in memory: seconds that it takes at most, and bytes of room.
+FDK_WHOLE = ["fdk", "--size", "1024", "--views", "1024", "--accuracy", "normal", "--repeat", "3"]
+FBP_WHOLE = ["fbp", "--size", "2048,2048,2048", "--views", "2048", "--accuracy", "normal", "--repeat", "1"]
+WHOLES = {"fdk-file-to-file": (FDK_WHOLE, 25, 12 << 30), "file-to-file": (FBP_WHOLE, 50, 60 << 30)}
+# When each part has to be over, of the budget. What is left goes to the profiler.
+SHARES = {"correctness": 0.56, "agreement": 0.64, "speed": 0.84, "profile": 1.0}
+# How each class is allowed to differ from the CPU's class high, over a whole cone beam.
+CLASSES = (("high", "5e-5"), ("normal", "1e-3"), ("fast", "6e-3"))
+
+
+def finish(argv, env, limit):
+    """What a command returns and prints; 124 where it takes longer, and then nothing that it began stays."""
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=env, cwd=ROOT,
+                          start_new_session=True) as process:
+        try:
+            out, err = process.communicate(timeout=limit)
+            return process.returncode, out, err
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return 124, *process.communicate()
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
 
 
 class Check:
@@ -42,8 +70,10 @@ class Check:
         self.build = pathlib.Path(options.build).resolve()
         self.options = options
         self.begin = time.time()
+        self.until = self.end = self.begin + options.budget
         self.steps = []
         self.waiting = []
+        self.parts = {}
         self.gpu = first_line(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], "no GPU")
         self.driver = first_line(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], "")
         self.version = first_line([self.program("qb"), "--version"], "")
@@ -56,17 +86,28 @@ class Check:
     def program(self, name):
         return str(self.build / name)
 
-    def run(self, name, argv, kind="text", env=None, limit=None):
-        """One step, alone; kind is what its output is: text (its last line is kept), json or lines."""
+    def part(self, name, run):
+        """A part of the steps, until its share of the budget is over."""
         begin = time.time()
-        limit = limit or self.options.limit
+        self.until = min(self.end, self.begin + SHARES[name] * self.options.budget)
+        run(self)
+        self.parts[name] = round(time.time() - begin, 1)
+        print(f"-- {name}: {self.parts[name]} s, {self.end - time.time():.0f} s of the budget left", flush=True)
+
+    def run(self, name, argv, kind="text", env=None, takes=1):
+        """One step, alone; kind is what its output is: text (its last line is kept), json or lines. It begins where so
+        many seconds are left of its part."""
+        begin = time.time()
+        left = self.until - begin
+        if left < takes:
+            return {"step": name, "result": "not run", "says": "its part of the budget was over (--budget)"}, []
+        grace = min(15, max(self.end - self.until, 0))  # for what has begun
+        limit = min(self.options.limit, left + grace)
+        late = ""
         try:
-            done = subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=limit,
-                                  env={**os.environ, **(env or {})}, cwd=ROOT)
-            code, out, err = done.returncode, done.stdout, done.stderr
-        except subprocess.TimeoutExpired as late:
-            code, out = 124, (late.stdout or b"").decode(errors="replace")
-            err = f"stopped after {limit} seconds"
+            code, out, err = finish(argv, {**os.environ, **(env or {})}, limit)
+            if code == 124:
+                late = err = f"stopped after {limit:.0f} seconds"
         except OSError as missing:
             code, out, err = 127, "", str(missing)
         step = {"step": name, "result": {0: "passed", 77: "skipped"}.get(code, "failed"),
@@ -81,6 +122,8 @@ class Check:
         said = [line for line in (err if "output" in step else out + "\n" + err).splitlines() if line.strip()]
         if "output" not in step or code:
             step["says"] = said[-1] if said else ""
+        if late and limit < self.options.limit:  # no fault of its own
+            step["result"], step["says"] = "not run", f"{late}, when its part of the budget was over (--budget)"
         return step, said
 
     def keep(self, done):
@@ -94,7 +137,7 @@ class Check:
 
     def write(self):
         head = {"machine": self.gpu, "driver": self.driver, "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                "version": self.version, "wall_seconds": round(time.time() - self.begin, 1), "options": {k: v for k, v in vars(self.options).items() if k != "out"}}
+                "version": self.version, "wall_seconds": round(time.time() - self.begin, 1), "part_seconds": self.parts, "options": {k: v for k, v in vars(self.options).items() if k != "out"}}
         with open(self.out, "w") as file:
             file.write(json.dumps(head)[:-1] + ',\n"steps": [\n')
             file.write(",\n".join(json.dumps(step) for step in self.steps) + "\n]}\n")
@@ -129,23 +172,26 @@ def correctness(check):
     cuda, opencl = kernels(check, "@cuda:0"), kernels(check, "@opencl:0")
     if not opencl:
         check.not_run("kernelcheck @opencl:0", "no OpenCL device")
-    # The longest first: the tensor kernels', then all others in the table's order.
-    for name in sorted(cuda + opencl, key=lambda name: "tensor" not in name):
-        # Few parameter sets: each is tried about once.
-        many = str(3 * check.options.trials) if "texture" in name and name in cuda else trials
-        check.beside(f"kernelcheck {name}", [kernelcheck, "--trials", many, "--threads", "2", "--filter", name])
+    def try_all(names):
+        for name in names:
+            # Few parameter sets: each is tried about once.
+            many = str(3 * check.options.trials) if "parallel" in name and "texture" in name and name in cuda else trials
+            check.beside(f"kernelcheck {name}", [kernelcheck, "--trials", many, "--threads", "2", "--filter", name])
+    # The longest first: what takes minutes to compile, the tensor kernels', then all others in the table's order.
+    check.beside("nvrtc", [check.program("tests/device/nvrtccheck")])
+    check.beside("variants-sm-90", [check.program("tests/device/variantcheck"), "90"])
+    try_all(sorted(cuda, key=lambda name: "tensor" not in name))
+    for name in UNITS:
+        check.beside(name, [check.program(f"tests/unit/unit_{name}")])
+    for name in ("missing", "faults", "cache"):
+        check.beside(name, [check.program(f"tests/device/device_{name}")])
+    sanitize(check, cuda)
+    try_all(opencl)
     for name in cuda:  # the code for older chips, as far as a younger one can run it
         if "tensor" in name or "alu" in name:
             check.beside(f"kernelcheck {name} as 8.0", [kernelcheck, "--trials", trials, "--threads", "2", "--filter", name],
                          env={"QB_CUDA_ARCH": "80"})
-    check.beside("nvrtc", [check.program("tests/device/nvrtccheck")])
-    check.beside("variants-sm-90", [check.program("tests/device/variantcheck"), "90"])
     check.beside("variants-sm-75", [check.program("tests/device/variantcheck"), "75"], env={"QB_QUICK": "1"})
-    for name in ("missing", "faults", "cache"):
-        check.beside(name, [check.program(f"tests/device/device_{name}")])
-    for name in UNITS:
-        check.beside(name, [check.program(f"tests/unit/unit_{name}")])
-    sanitize(check, cuda)
     check.gather()
     check.alone("device-tensors", [check.program("tests/device/device_tensors_cuda")])
     check.alone("device-lost", [check.program("tests/device/device_lost")])
@@ -153,11 +199,13 @@ def correctness(check):
 
 def sanitize(check, cuda):
     """Under the sanitizer kernels are a hundred times slower and a process takes seconds to begin: few
-    trials, and the variants of a source together."""
+    trials, and the variants of a source together; those of local memory first, where mistakes are easiest made."""
     if not shutil.which("compute-sanitizer"):
         check.not_run("compute-sanitizer", "it is not there: NVIDIA's cuda-sanitizer package brings it")
         return
-    sources = sorted({re.match(r"\w+\.[a-z]+", name).group() for name in cuda}, reverse=True)
+    sources = sorted({re.match(r"\w+\.[a-z]+(-local)?", name).group() for name in cuda}, reverse=True)
+    sources.sort(key=lambda name: not re.search("local|global|tiles|tensor", name))
+    check.beside("memcheck sums", [*SANITIZER, "memcheck", check.program("tests/device/device_sums")], env={"QB_LIBOPENCL": "none"})
     for tool, trials in (("memcheck", "3"), ("racecheck", "1"), ("synccheck", "1"), ("initcheck", "1")):
         env = {"QB_LIBOPENCL": "none"}
         under = [*SANITIZER, tool]
@@ -188,32 +236,91 @@ def agreement(check):
                 check.alone(f"fbp {scan} {device} {accuracy}", [qb, "fbp", file, "-o", out, "--device", device,
                                                                 "--accuracy", accuracy, "--quiet"])
                 check.alone(f"compare {scan} {device} {accuracy}", [qb, "compare", out, cpu, "--max-rel-l2", bound])
+    cone(check)
     for path in check.work.glob("*.h5"):
         path.unlink()
+
+
+def cone(check):
+    """The same of a cone beam, and of projections."""
+    qb = check.program("qb")
+    scan, cpu = str(check.work / "cone.h5"), str(check.work / "cone-cpu.npy")
+    circle = ["--sod", "400", "--sdd", "600", "--pixel-size", "0.75"]
+    check.alone("simulate cone", [qb, "simulate", "spheres", "-o", scan, "--geometry", "cone", *circle, "--views", "360", "--detector", "256,256", "--quiet"])
+    check.alone("fdk cpu", [qb, "fdk", scan, *circle, "-o", cpu, "--device", "cpu", "--accuracy", "high", "--quiet"])
+    back = str(check.work / "back-cpu.npy")
+    again = ["--sod", "400", "--sdd", "600", "--pixel-size", "1.5", "--views", "90", "--detector", "128,128", "--quiet"]
+    check.alone("project cpu", [qb, "project", cpu, *again, "-o", back, "--device", "cpu"])
+    for device in ("cuda", "opencl"):
+        if not kernels(check, f"@{device}:0"):
+            check.not_run(f"fdk {device}", f"qb devices lists none for {device}")
+            continue
+        for accuracy, bound in CLASSES:
+            out = str(check.work / f"cone-{device}-{accuracy}.npy")
+            check.alone(f"fdk {device} {accuracy}", [qb, "fdk", scan, *circle, "-o", out, "--device", device, "--accuracy", accuracy, "--quiet"])
+            check.alone(f"compare fdk {device} {accuracy}", [qb, "compare", out, cpu, "--max-rel-l2", bound])
+        out = str(check.work / f"back-{device}.npy")
+        check.alone(f"project {device}", [qb, "project", cpu, *again, "-o", out, "--device", device])
+        check.alone(f"compare project {device}", [qb, "compare", out, back, "--max-rel-l2", "5e-5"])
+    for path in check.work.glob("*.npy*"):
+        path.unlink()
+
+
+def predictions(check):
+    """What the planner thinks each kernel of cone beams takes with the parameters that it ships, beside what it takes."""
+    found = []
+    for name in kernels(check, "@cuda:0"):
+        if not name.startswith("bp_cone") or re.search("naive|rtk|bp-tex|tex-tran|bp-l1|l1-tran", name):
+            continue
+        step, said = check.run(f"prediction {name}", [check.program("tests/kernelcheck/kernelcheck"), "--bench", "--json", "--size", "512",
+                                                      "--quick", "--filter", name], kind="json", takes=6)
+        check.keep((step, said))
+        for row in step.get("output", {}).get("results", []):
+            found.append(f"{name.split('@')[0].removeprefix('bp_cone_')} {row['giga_updates_per_second'] / 1.073741824:.0f} GUPS, {row['share_of_ceiling']:.2f}")
+    if found:
+        print("-- predicted over measured seconds, 512^2 x 512 -> 512^3: " + "; ".join(found), flush=True)
 
 
 def speed(check):
     def bench(name, words, **named):
         check.alone(f"bench-{name}", [check.program("qb"), "bench", *words, "--device", "cuda", "--json", "--quiet"],
                     kind="json", **named)
+
+    def bench_whole(name):
+        words, takes, room = WHOLES[name]
+        if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > room:
+            bench(name, words, env={"TMPDIR": "/dev/shm"}, takes=takes)
+        else:
+            check.not_run(f"bench-{name}", f"/dev/shm has less than {room >> 30} GiB")
+    if not kernels(check, "@cuda:0"):
+        return check.not_run("benchmarks", "no CUDA device")
+    predictions(check)
     for name, words in BENCHES.items():
-        bench(name, words)
+        bench(name, words, takes=3)
+    bench_whole("fdk-file-to-file")
     rabbit = check.work / "rabbit.rct"
     check.alone("simulate rabbitct", [check.program("qb"), "simulate", "rabbitct", "-o", str(rabbit), *RABBIT, "--quiet"])
-    bench("rabbitct", ["rabbitct", str(rabbit), "--size", "512"])
-    bench("rabbitct-ladder", ["rabbitct", str(rabbit), "--size", "256", "--ladder", "--repeat", "1"])
-    rabbit.unlink(missing_ok=True)
-    if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free > FILE_TO_FILE_BYTES:
-        bench("file-to-file", FILE_TO_FILE, env={"TMPDIR": "/dev/shm"})
-    else:
-        check.not_run("bench-file-to-file", "/dev/shm has less than 60 GiB")
+    if rabbit.exists():
+        bench("rabbitct", ["rabbitct", str(rabbit), "--size", "512"])
+        bench("rabbitct-ladder", ["rabbitct", str(rabbit), "--size", "256", "--ladder", "--repeat", "1"])
+        rabbit.unlink()
     kernelcheck = [check.program("tests/kernelcheck/kernelcheck"), "--bench", "--json", "--filter"]
-    check.alone("kernels", [*kernelcheck, "@cuda:0", "--quick"], kind="json")
+    check.alone("kernels", [*kernelcheck, "@cuda:0", "--quick"], kind="json", takes=5)
+    bench("ifdk", IFDK, takes=20)
     if kernels(check, "@opencl:0"):
-        check.alone("kernels-opencl", [*kernelcheck, "@opencl:0", "--quick"], kind="json")
-    check.alone("packing", [check.program("tests/variants/bench_pack"), "cuda", "1024", "1024", "64"], kind="lines")
-    profiler = [sys.executable, str(ROOT / "scripts/profile-kernels.py"), "--build", str(check.build)]
-    check.alone("profile", profiler, kind="json")
+        check.alone("kernels-opencl", [*kernelcheck, "@opencl:0", "--quick"], kind="json", takes=15)
+    if os.access(check.program("tests/variants/bench_pack"), os.X_OK):
+        check.alone("packing", [check.program("tests/variants/bench_pack"), "cuda", "1024", "1024", "64"], kind="lines")
+    bench_whole("file-to-file")
+
+
+def profile(check):
+    """The profiler says which variants it had no time for."""
+    if not shutil.which("ncu"):
+        return check.not_run("profile", "ncu is not there: NVIDIA's nsight-compute package brings it")
+    seconds = check.until - time.time() - 10
+    check.alone("profile", [sys.executable, str(ROOT / "scripts/profile-kernels.py"), "--build", str(check.build), "--seconds", f"{seconds:.0f}"],
+                kind="json", takes=20)
 
 
 def first_line(argv, otherwise):
@@ -228,23 +335,27 @@ def main():
     parser = argparse.ArgumentParser(prog="gpu-check.sh", description=__doc__)
     parser.add_argument("--build", default="build", help="what is built there already is taken; nothing is built")
     parser.add_argument("--out", help="the JSON file (bench/results/GPU.json)")
-    parser.add_argument("--only", choices=("correctness", "agreement", "speed"), help="one part of the steps")
-    parser.add_argument("--trials", type=int, default=40, help="random problems for each kernel variant (40)")
+    parser.add_argument("--only", choices=tuple(SHARES), help="one part of the steps")
+    parser.add_argument("--trials", type=int, default=24, help="random problems for each kernel variant (24)")
     parser.add_argument("--limit", type=int, default=240, help="seconds that one step may take (240)")
+    parser.add_argument("--budget", type=int, default=570, help="seconds that all of it may take (570)")
     options = parser.parse_args()
     check = Check(options)
     if not os.access(check.program("qb"), os.X_OK):
         sys.exit(f"there is no {check.program('qb')}")
     try:
         check.alone("devices", [check.program("qb"), "devices", "--json", "--quiet"], kind="json")
-        for part in (correctness, agreement, speed):
+        for part in (correctness, agreement, speed, profile):
             if options.only in (None, part.__name__):
-                part(check)
+                check.part(part.__name__, part)
+        check.write()
         print(f"everything in {check.out}")
     finally:
         shutil.rmtree(check.work, ignore_errors=True)
+    for result in ("not run", "skipped", "failed"):
+        named = [step["step"] for step in check.steps if step["result"] == result]
+        print(f"{len(named)} of {len(check.steps)} steps {result}" + (f": {', '.join(named)}" if named else ""))
     failed = [step["step"] for step in check.steps if step["result"] == "failed"]
-    print(f"{len(check.steps)} steps, failed: {', '.join(failed) if failed else 'none'}")
     return 1 if failed else 0
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What NVIDIA's profiler (ncu) says of every CUDA variant of parallel back-projection: the busiest
-units, in percent of their peak, and what the warps wait for. One JSON object on stdout; --table makes
-Markdown of such an object. Parameters are those that --sets has as each variant's fastest."""
+"""What NVIDIA's profiler (ncu) says of every CUDA variant: the busiest units, in percent of their peak, and what the
+warps wait for. One JSON object on stdout; --table makes Markdown of such an object. Parameters are those that --sets
+has as each variant's fastest, or those that the planner takes. With --seconds no variant begins later than that; those
+left out are named."""
 import argparse
 import csv
 import io
@@ -10,9 +11,16 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-KERNELS = "regex:^bp_parallel_(alu|texture|direct|linear_tensor)$"
+# Of each operation the entries that compute, without packing.
+KERNELS = {"bp_parallel": "regex:^bp_parallel_(alu|texture|direct|linear_tensor)$",
+           "bp_cone": "regex:^bp_cone_(circular|circular_local|matrix|plain|shuffle)$",
+           "project_joseph": "regex:^project_joseph_(forward|back|gather)$",
+           "icd_supervoxel": "regex:^icd_(update|theta)$"}
+PAPERS = re.compile("naive|rtk|bp-tex|tex-tran|bp-l1|l1-tran")
+FIRST = ("bp_cone", "project_joseph", "icd_supervoxel", "bp_parallel_linear.tensor")
 THROUGHPUT = re.compile(r"^(?:breakdown:)?((?:sm|l1tex|lts|smsp|idc|gpu|dram)__\w+)\.\w+\.pct_of_peak_sustained_\w+$")
 STALL = re.compile(r"^smsp__average_warps_issue_stalled_(\w+)_per_issue_active\.ratio$")
 # ncu's names in words.
@@ -83,12 +91,31 @@ def variants(build):
     return [line.split("@")[0] for line in listed.splitlines() if not line.endswith("(not here)")]
 
 
-def profile(build, name, row, size):
+def in_order(names):
+    """The worthiest first, the kernels of papers last."""
+    return sorted(names, key=lambda name: (bool(PAPERS.search(name)), not name.startswith(FIRST), "local" not in name))
+
+
+def bench_of(build, name, row, size):
+    if name.startswith("icd"):
+        slices = "16" if name.endswith("tiles") else "1"
+        return [str(build / "qb"), "bench", "mbir", "--device", "cuda", "--kernel", name, "--size", f"256,256,{slices}",
+                "--views", "360", "--repeat", "1", "--quiet"]
+    if not name.startswith("bp_parallel"):
+        return [str(build / "tests/kernelcheck/kernelcheck"), "--bench", "--quick", "--size", "256", "--filter", f"{name}@cuda:0"]
     bench = [str(build / "tests/variants/bench_bp_parallel"), "cuda", *size, "--id", name]
     if row:
         bench += ["--set", ",".join(f"{key}={value}" for key, value in row["values"].items())]
-    done = subprocess.run(["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--kernel-name", KERNELS,
-                           "--launch-count", "1", "--metrics", METRICS, *bench], capture_output=True, text=True)
+    return bench
+
+
+def profile(build, name, row, size, seconds):
+    entries = next(entries for operation, entries in KERNELS.items() if name.startswith(operation))
+    command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--kernel-name", entries, "--launch-count", "1", "--metrics", METRICS]
+    try:
+        done = subprocess.run([*command, *bench_of(build, name, row, size)], capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return {"id": name, "left_out": f"stopped after {seconds:.0f} seconds"}
     found = digest(done.stdout)
     if not found:
         tail = " ".join((done.stdout + done.stderr).split())[-300:]
@@ -112,8 +139,8 @@ def table(path):
             found = step["output"]
     print("| variant | slowest unit | next | occupancy | warps wait for |\n|---|---|---|---:|---|")
     for row in found["variants"]:
-        if "failed" in row:
-            print(f"| `{row['id']}` | failed | | | |")
+        if "busiest" not in row:
+            print(f"| `{row['id']}` | {'failed' if 'failed' in row else 'not run'} | | | |")
             continue
         units = [f"{name} {value:.0f} %" for name, value in words(row["busiest"], UNITS)] + [""]
         waits = ", ".join(f"{name} {value:.0f} %" for name, value in words(row["stalls_percent"], STALLS)[:2])
@@ -127,16 +154,21 @@ def main():
     parser.add_argument("--sets", default=str(ROOT / "bench/results/NVIDIA-H200-bp-parallel.json"))
     parser.add_argument("--size", default="1024,1024,64", help="views, columns (and pixels a side), slices")
     parser.add_argument("--filter", default="", help="only variants whose id contains it")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no variant later, and stop the last one soon after")
     parser.add_argument("--table", metavar="FILE", help="print what a run (or gpu-check) found as Markdown")
     options = parser.parse_args()
     if options.table:
         return table(options.table)
     build, best = pathlib.Path(options.build), best_sets(options.sets)
-    rows = [profile(build, name, best.get(name), options.size.split(","))
-            for name in variants(build) if options.filter in name]
+    rows, end = [], time.monotonic() + options.seconds
+    for name in in_order(name for name in variants(build) if options.filter in name):
+        left = end - time.monotonic()
+        rows.append(profile(build, name, best.get(name), options.size.split(","), min(left + 5, 120)) if left > 0
+                    else {"id": name, "left_out": "no time was left"})
     json.dump({"problem": options.size, "variants": rows}, sys.stdout, indent=1)
     failed = [f"{row['id']}: {row['failed']}" for row in rows if "failed" in row]
-    print("\n".join(failed), file=sys.stderr)
+    left_out = [row["id"] for row in rows if "left_out" in row]
+    print("\n".join(failed + ([f"no time was left for {', '.join(left_out)}"] if left_out else [])), file=sys.stderr)
     return 1 if failed or not rows else 0
 
 

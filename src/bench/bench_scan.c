@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* qb bench fbp, fdk: whole reconstructions from the page cache: HDF5 to HDF5 of a parallel beam, 16-bit
- * TIFF to MHA of a cone. */
+ * TIFF to a TIFF a slice of a cone. */
 #include <stdio.h>
 
 #include "base/memory.h"
@@ -152,7 +152,7 @@ typedef struct kind {
 } kind;
 
 static const kind parallel = {"scan.h5", "volume.h5", false, write_exchange, plan_fbp},
-                  cone = {"scan.tif", "volume.mha", true, write_tiffs, plan_fdk};
+                  cone = {"scan.tif", "slice_%05d.tif", true, write_tiffs, plan_fdk};
 
 static qb_status reconstruct(bench *b, const kind *k, const qb_env *env, cJSON **report) {
     settings s;

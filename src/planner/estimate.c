@@ -83,7 +83,9 @@ static const char *on_device(const asked *a, double updates, qb__choice *choice)
 
 /* The listed rate is one core's, and so is what qb tune measures. */
 static const char *on_cpu(const asked *a, double updates, qb__choice *choice) {
+    const qb__operation_row *operation = qb__operation_of(a->variant->operation);
     qb__tuning_entry entry;
+    if (operation->longer) updates *= operation->longer(a->variant, a->question->problem);
     choice->seconds = choice->predicted = updates / (a->variant->speed * 1e9);
     if (a->variant->features & ~qb__cpu_features()) return "this CPU lacks its instructions";
     const char *why = unusable(a, choice->values);

@@ -16,6 +16,12 @@ static double updates(const void *problem) {
     return (double)p->nx * (double)p->ny * (double)p->nz * (double)p->views;
 }
 
+/* Layers of slices are computed whole. */
+static double longer(const qb__variant *row, const void *problem) {
+    const qb__bp_cone_problem *p = problem;
+    return p->nz == 0 ? 1 : qb__bp_cone_worth((const qb__bp_cone_variant *)row, p, 0, p->nz) / (double)p->nz;
+}
+
 enum { VIEWS = 4, SIDE = 64 };
 
 typedef struct usual_problem {
@@ -60,6 +66,7 @@ const qb__operation_row qb__operation_bp_cone = {.whose = "a cone beam's",
                                                  .cpu = cpu_rows,
                                                  .devices = device_rows,
                                                  .updates = updates,
+                                                 .longer = longer,
                                                  .columns_at = offsetof(qb__bp_cone_problem, columns),
                                                  .usual = usual,
                                                  .forget = qb__free,

@@ -17,6 +17,8 @@ typedef struct qb__operation_row {
     const qb__variant *(*cpu)(size_t i), *(*devices)(size_t i);
     /* Of one slice of the problem (a whole problem where it is not done by slices). */
     double (*updates)(const void *problem);
+    /* How many times as long as by its rate a row of the CPU takes where the problem does not suit it; NULL: always once. */
+    double (*longer)(const qb__variant *row, const void *problem);
     /* Where in a problem the size_t is that says how wide a row of the detector is: with the slices, the shape class
      * that measurements are kept by. */
     size_t columns_at;

@@ -33,6 +33,21 @@ def test_ball_has_its_value(tmp_path, angles, weights):
     assert abs(middle.mean() / 0.02 - 1) < 0.005
 
 
+def test_few_slices_take_the_kernel_without_layers(tmp_path):
+    """A layer of 128 slices costs as a whole: of one slice, and of a few, kernels of any matrix are faster."""
+    scan = tmp_path / "s.h5"
+    qb("simulate", "ball", *CONE, "--detector", "32,32", "--views", "24", "-o", scan)
+    def plan(nz):
+        chosen = qb_json("plan", "fdk", scan, *SCAN, "--size", f"128,128,{nz}", "-o", tmp_path / "v.h5", "--device", "cpu")
+        table = {row["kernel"]: row for row in chosen["why"]}
+        return chosen["kernel"], table["bp_cone_circular.scalar"]["core_seconds"]
+    kernels, seconds = zip(*(plan(nz) for nz in (1, 8, 128)))
+    assert [kernel.split(".")[0] for kernel in kernels] == ["bp_cone_matrix", "bp_cone_matrix", "bp_cone_circular"]
+    assert 0.5 < seconds[0] / seconds[2] < 1 and seconds[0] < seconds[1] < seconds[2]
+    qb("fdk", scan, *SCAN, "--size", "128,128,1", "-o", tmp_path / "v.h5", "--device", "cpu")
+    assert volume(tmp_path / "v.h5").shape == (1, 128, 128)
+
+
 def test_spheres_come_back_unflipped(tmp_path):
     scan, out, truth = tmp_path / "s.h5", tmp_path / "v.h5", tmp_path / "t.h5"
     qb("simulate", "spheres", *CONE, "--detector", "96,64", "--views", "180", "-o", scan, "--truth", truth)

@@ -135,7 +135,7 @@ def test_a_cone_beam(tmp_path, way):
     scan, circle = tmp_path / "cone.h5", tmp_path / "circle.json"
     qb("simulate", "foam", "-o", scan, "--geometry", "cone", "--views", 40, "--detector", "40,33", "--sod", 400, "--sdd",
        700, "--pixel-size", 0.8, "--geometry-out", circle, "--photons", 20000, "--quiet")
-    out, alone, way = tmp_path / "out.h5", tmp_path / "alone.h5", way.split()
+    out, alone, way = tmp_path / "out.h5", tmp_path / "alone.h5", [*way.split(), "--kernel", "bp_cone_circular.scalar"]
     qb("fdk", scan, "-g", circle, "-o", alone, *way, "--quiet")
     for n in [3] if QUICK else [6]:
         done = ranks(n, "fdk", scan, "-g", circle, "-o", out, *way, "--json")
@@ -153,7 +153,7 @@ def test_a_grid(tmp_path, n, grid):
     qb("simulate", "foam", "-o", scan, "--geometry", "cone", "--views", 41, "--detector", "40,33", "--sod", 400, "--sdd",
        700, "--pixel-size", 0.8, "--geometry-out", circle, "--photons", 20000, "--quiet")
     out, alone, picture = tmp_path / "out.h5", tmp_path / "alone.h5", tmp_path / "all.png"
-    how = ["--size", "40,40,50", "--circle", "--resample", "always"]
+    how = ["--size", "40,40,50", "--circle", "--resample", "always", "--kernel", "bp_cone_circular.scalar"]
     qb("fdk", scan, "-g", circle, "-o", alone, *how, "--quiet", "--preview", tmp_path / "alone.png")
     report = json.loads(ranks(n, "fdk", scan, "-g", circle, "-o", out, *how, "--grid", grid, "--parts", 2, "--preview", picture,
                               "--json").stdout)

@@ -67,6 +67,9 @@ typedef struct qb__bp_cone_variant {
 /* All variants built in, fastest first; a row whose features the CPU lacks is listed too. */
 const qb__bp_cone_variant *qb__bp_cone_variants(size_t *count);
 
+/* Slices z0 <= z < z1 in the variant's time for slices of whole layers. */
+double qb__bp_cone_worth(const qb__bp_cone_variant *variant, const qb__bp_cone_problem *problem, size_t z0, size_t z1);
+
 /* The rows that planes z0 <= z < z1 of the grid see in any of the views; empty (r0 = r1) when none.
  */
 qb__bp_cone_window qb__bp_cone_rows(const qb__bp_cone_problem *problem, size_t z0, size_t z1);

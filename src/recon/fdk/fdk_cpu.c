@@ -11,21 +11,6 @@
 
 /* ---- what a cut costs ---- */
 
-/* A slab's slices in the kernel's time for whole layers: seven tenths of a layer's are spent on it
- * however few of its slices are wanted. */
-static double slices_worth(const qb__layers *layers, size_t slices) {
-    size_t whole = qb__ceil_div(slices, layers->thickness) * layers->thickness;
-    return 0.7 * (double)whole + 0.3 * (double)slices;
-}
-
-/* Of slices z0 <= z < z1 those without their mirror image among them, which take 0 to 0.26 more than one of a pair,
- * by the processor. */
-static double unpaired(const qb__layers *layers, size_t z0, size_t z1) {
-    const size_t up = z1 > layers->above ? z1 - qb__larger(z0, layers->above) : 0;
-    const size_t down = z0 < layers->below ? qb__smaller(z1, layers->below) - z0 : 0;
-    return layers->below == 0 ? 0 : (double)(qb__larger(up, down) - qb__smaller(up, down));
-}
-
 double qb__fdk_rows_read(const qb_scan_info *info, const qb__rows *raw) {
     size_t piece = info->chunk_rows > 0 ? info->chunk_rows : 1;
     size_t first = raw->first / piece * piece, end = qb__ceil_div(raw->end, piece) * piece;
@@ -61,7 +46,6 @@ static void slabs(void *state, const qb__cut *cut, const size_t *edge) {
     (void)edge;
     qb__fdk_on_cpu *cpu = state;
     const qb__fdk *fdk = cpu->fdk;
-    const qb__layers layers = layers_of(fdk);
     cpu->view_bytes = cpu->sent_bytes = 64;
     cpu->rows = cpu->raw_rows = cpu->slices = 0;
     for (size_t slab = 0; slab < cut->slabs; slab++) {
@@ -69,7 +53,7 @@ static void slabs(void *state, const qb__cut *cut, const size_t *edge) {
         if (cut->grid) slab_of_all(cpu, cut, slab);
         if (w->rows.r0 == w->rows.r1) continue;
         cpu->view_bytes = qb__larger(cpu->view_bytes, qb__fdk_packed_bytes(fdk, w));
-        cpu->slices += slices_worth(&layers, w->z1 - w->z0) + 0.15 * unpaired(&layers, w->z0, w->z1);
+        cpu->slices += qb__bp_cone_worth(fdk->variant, &fdk->problem, w->z0, w->z1);
         if (cut->grid) continue;
         cpu->rows += (double)(w->rows.r1 - w->rows.r0);
         cpu->raw_rows += qb__fdk_rows_read(fdk->info, &w->raw);

@@ -50,8 +50,11 @@ size_t qb__thinner_slab(const qb__layers *layers, size_t nz, size_t thickness) {
     }
 }
 
+/* Of folded slices whole pairs. */
+static size_t pairs(const qb__cut_space *space, size_t slices) { return space->folded ? slices / 2 * 2 : slices; }
+
 size_t qb__thinner_layers(const qb__cut_space *space, size_t thickness) {
-    return qb__thinner_slab(&space->layers, space->slices, thickness);
+    return pairs(space, qb__thinner_slab(&space->layers, space->slices, thickness));
 }
 
 /* As many slabs as at most `thickness` makes, but none much smaller than the others. */
@@ -102,6 +105,7 @@ void qb__cut_edges(const qb__cut_space *space, size_t *edge, qb__cut *cut) {
     for (size_t i = 0; i <= cut->slabs; i++) edge[i] += space->first;
     cut->first = space->first;
     cut->count = space->slices;
+    cut->folded = space->folded;
     if (space->slabs) space->slabs(space->context, cut, edge);
 }
 
@@ -179,7 +183,7 @@ qb_status qb__cut_search(const qb__cut_space *space, qb__cut *cut, bool *fits) {
 static size_t half(const qb__cut_space *space, size_t slices) {
     size_t step = space->layers.thickness, less = qb__round_up((slices + 1) / 2, step);
     if (space->thinner == qb__thinner_never) return 0;
-    if (slices <= step) return space->thinner == qb__thinner_layers ? slices / 2 : 0;
+    if (slices <= step) return space->thinner == qb__thinner_layers ? pairs(space, slices / 2) : 0;
     return less < slices ? less : slices - step;
 }
 

@@ -40,6 +40,7 @@ typedef struct qb__cut {
     size_t turns;         /* ranges of views in a block, equally long and far apart */
     unsigned slots;       /* buffers in each ring of the pipeline */
     size_t parts;         /* devices that share each slab's slices */
+    bool folded;          /* slices are counted in the order of geometry/fold.h; first, thickness and the like are even */
     qb__room need;        /* what need() said */
     double seconds;       /* what seconds() said; 0 where nobody was asked */
 } qb__cut;
@@ -53,6 +54,7 @@ struct qb__cut_space {
     size_t view0;         /* of the whole scan: where `views` begin */
     qb__layers layers;    /* slabs are whole numbers of these while they can be */
     size_t most;          /* slices of the thickest slab to try */
+    bool folded;          /* as the cut's */
     size_t parts, turns;  /* as the cut's; 0 = 1. turns divides views, and what views_after() says */
     /* The next thickness to try after `thickness`, 0 = none; one of those below. */
     size_t (*thinner)(const qb__cut_space *space, size_t thickness);

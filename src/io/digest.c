@@ -28,10 +28,14 @@ qb_status qb__digest_begin(qb__digest *digest, size_t images, size_t rows, size_
 }
 
 void qb__digest_except(qb__digest *digest, size_t image0, size_t image1) {
+    qb__digest_except_rows(digest, image0, image1, digest->row0, digest->row1);
+}
+
+void qb__digest_except_rows(qb__digest *digest, size_t image0, size_t image1, size_t row0, size_t row1) {
     for (size_t image = image0; digest->seen && image < image1; image++) {
-        for (size_t place = image * digest->rows + digest->row0; place < image * digest->rows + digest->row1; place++)
+        for (size_t place = image * digest->rows + row0; place < image * digest->rows + row1; place++)
             digest->seen[place / 64] |= (uint64_t)1 << place % 64;
-        digest->left -= digest->row1 - digest->row0;
+        digest->left -= row1 - row0;
     }
 }
 

@@ -23,6 +23,8 @@ typedef struct qb__digest {
     bool leaves;
 } qb__digest;
 
+/* Rows row0 <= row < row1 of these images are another's to read. */
+void qb__digest_except_rows(qb__digest *digest, size_t image0, size_t image1, size_t row0, size_t row1);
 /* From now on rows row0 <= row < row1 of so many images count, as if nothing had been read. Without xxhash:
  * nothing does. */
 qb_status qb__digest_begin(qb__digest *digest, size_t images, size_t rows, size_t row_bytes, size_t row0, size_t row1);

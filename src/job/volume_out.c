@@ -27,6 +27,18 @@ void qb__volume_chunks(qb__volume_out *out, const size_t *begin, const size_t *e
     out->begin = begin;
     out->end = end;
     out->apart = apart;
+    out->begin2 = out->end2 = NULL;
+}
+
+void qb__volume_pairs(qb__volume_out *out, const size_t *begin2, const size_t *end2) {
+    out->begin2 = begin2;
+    out->end2 = end2;
+}
+
+qb__runs qb__volume_runs(const qb__volume_out *out, size_t chunk) {
+    const size_t end = out->end[chunk];
+    const qb__run more = out->begin2 ? (qb__run){out->begin2[chunk], out->end2[chunk]} : (qb__run){end, end};
+    return (qb__runs){{{out->begin[chunk], end}, more}};
 }
 
 qb_dtype qb__volume_dtype(const qb__volume_out *out) {
@@ -254,8 +266,8 @@ qb_status qb__volume_open(qb__volume_out *out, const qb_env *env) {
 /* ---- stages ---- */
 
 static size_t convert_tasks(void *self, size_t chunk) {
-    const qb__volume_out *out = self;
-    return out->end[chunk] - out->begin[chunk];
+    const qb__runs runs = qb__volume_runs(self, chunk);
+    return qb__runs_count(&runs);
 }
 
 /* One finished image; nobody reads it after this, so it is changed where it lies. */
@@ -267,13 +279,13 @@ static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, 
     qb_dtype dtype = out->stack.dtype;
     float *image = (float *)in + task * pixels(out);
     const qb__mask *mask = out->mask;
-    if (mask && mask->used)
-        qb__seen_mask(&mask->seen, &mask->grid, out->begin[chunk] + task, mask->along, mask->value,
-                      image);
+    const qb__runs runs = qb__volume_runs(out, chunk);
+    const size_t number = qb__runs_slice(&runs, task);
+    if (mask && mask->used) qb__seen_mask(&mask->seen, &mask->grid, number, mask->along, mask->value, image);
     if (out->hu > 0) {
         for (size_t i = 0; i < pixels(out); i++) image[i] -= 1000.0f;
     }
-    qb__observers_image(&out->observers, out->begin[chunk] + task, image);
+    qb__observers_image(&out->observers, number, image);
     const size_t bytes = qb_dtype_size(dtype);
     char *numbers = (char *)to + task * pixels(out) * bytes;
     uint64_t outside = 0;
@@ -286,18 +298,25 @@ static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, 
     return QB_OK;
 }
 
-static qb_status write_run(void *self, size_t chunk, size_t task, int worker, const void *in,
-                           void *to) {
-    (void)task, (void)worker, (void)to;
-    qb__volume_out *out = self;
-    const size_t first = out->begin[chunk], end = out->end[chunk];
+static qb_status write_images(qb__volume_out *out, size_t first, size_t end, const void *in) {
     if (first == end) return QB_OK;
     if (out->in_place) return qb__writer_write(out->writer, first, end, NULL);
     for (size_t i = first; i < end && !qb__volume_converts(out); i++)
         qb__observers_image(&out->observers, i, (const float *)in + (i - first) * pixels(out));
     qb_status status = qb__observers_slab(&out->observers, first, end, in);
-    if (status == QB_OK) status = qb__writer_write(out->writer, first, end, in);
-    return status == QB_OK ? qb__keep_note(&out->keep) : status;
+    return status == QB_OK ? qb__writer_write(out->writer, first, end, in) : status;
+}
+
+static qb_status write_run(void *self, size_t chunk, size_t task, int worker, const void *in,
+                           void *to) {
+    (void)task, (void)worker, (void)to;
+    qb__volume_out *out = self;
+    const qb__runs runs = qb__volume_runs(out, chunk);
+    const size_t behind = qb__run_count(runs.of[0]) * pixels(out) * qb_dtype_size(qb__volume_dtype(out));
+    if (qb__runs_count(&runs) == 0) return QB_OK;
+    qb_status status = write_images(out, runs.of[0].first, runs.of[0].end, in);
+    if (status == QB_OK) status = write_images(out, runs.of[1].first, runs.of[1].end, (const char *)in + behind);
+    return status == QB_OK && !out->in_place ? qb__keep_note(&out->keep) : status;
 }
 
 int qb__volume_stages(qb__volume_out *out, bool converted, size_t images, size_t last, size_t slots,
@@ -369,8 +388,11 @@ static qb_status gather(qb__volume_out *out, qb_status status) {
     const unsigned char *marks = status == QB_OK ? out->writer->written : NULL;
     status = qb__comm_collect(out->comm, status, marks, marks ? qb__writer_marks(out->writer) : 0, add_marks, out);
     if (!out->apart) return qb__observers_gather(&out->observers, out->comm, out->first, out->count, status);
-    for (size_t i = 0; i < out->apart; i++)
-        status = qb__observers_gather(&out->observers, out->comm, out->begin[i], out->end[i] - out->begin[i], status);
+    for (size_t i = 0; i < out->apart; i++) {
+        const qb__runs runs = qb__volume_runs(out, i);
+        for (int k = 0; k < 2; k++)
+            status = qb__observers_gather(&out->observers, out->comm, runs.of[k].first, qb__run_count(runs.of[k]), status);
+    }
     return status;
 }
 

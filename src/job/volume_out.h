@@ -8,6 +8,7 @@
 #include "base/comm.h"
 #include "base/inputs.h"
 #include "base/json.h"
+#include "geometry/fold.h"
 #include "geometry/seen.h"
 #include "io/publication.h"
 #include "job/observer.h"
@@ -38,6 +39,7 @@ typedef struct qb__volume_out {
     const char *beside; /* a file that the method writes as well; NULL = none */
     double low, high;  /* of integer types; set by the caller when the options do not say */
     const size_t *begin, *end; /* images begin[i] .. end[i] - 1 are chunk i of the stages; there may be none */
+    const size_t *begin2, *end2; /* and these, behind them; NULL: no more */
     qb__publication *set; /* file, notes, preview, what is beside: together or not at all */
     qb_writer *writer;
     qb__observers observers;
@@ -50,6 +52,10 @@ qb_status qb__mask_of(qb_outside outside, bool circle, qb_dtype dtype, const qb_
                       qb__mask *mask);
 /* Images begin[i] .. end[i] - 1 are chunk i of the stages; `apart`: so many chunks that are no run. */
 void qb__volume_chunks(qb__volume_out *out, const size_t *begin, const size_t *end, size_t apart);
+/* After that: chunks are of two runs. */
+void qb__volume_pairs(qb__volume_out *out, const size_t *begin2, const size_t *end2);
+/* Of chunk i; the second may be empty. */
+qb__runs qb__volume_runs(const qb__volume_out *out, size_t chunk);
 qb_dtype qb__volume_dtype(const qb__volume_out *out);
 /* Bytes of a value where it is written to; 0: nowhere. */
 size_t qb__value_written(const qb_output_options *options);

@@ -23,9 +23,10 @@ qb__tensor_device *qb__projections_on(qb_scan *scan, const qb__device *device);
 qb_status qb__device_arrays_attach(qb__device_arrays *arrays, qb__tensor_device *from, const qb__device *device,
                                    qb__queue *up, qb__queue *down, const qb__running *run);
 void qb__device_arrays_detach(qb__device_arrays *arrays, const qb__running *run);
-/* Images first <= z < first + count of n[0] x n[1] floats, dense in a slab, to where they belong; asynchronous. */
-qb_status qb__device_arrays_put(const qb__device_arrays *arrays, qb__queue *down, const qb__memory *slab, size_t first,
-                                size_t count, const size_t *n);
+/* Images first <= z < first + count of n[0] x n[1] floats, dense in a slab from its image `from` on, to where they belong;
+ * asynchronous. */
+qb_status qb__device_arrays_put(const qb__device_arrays *arrays, qb__queue *down, const qb__memory *slab, size_t from,
+                                size_t first, size_t count, const size_t *n);
 
 /* Slots that only count: what they stand for is in place. */
 extern const qb__slot_maker qb__token_slots;

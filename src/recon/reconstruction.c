@@ -302,6 +302,7 @@ static qb_status begin_digest(qb_scan *scan, qb__digest *digest, const qb__share
     const qb_status status = qb__digest_begin(digest, info->views, info->rows, row, share->own0, share->own1);
     qb__digest_except(digest, 0, share->view0);
     qb__digest_except(digest, share->view0 + share->views, info->views);
+    qb__digest_except_rows(digest, share->view0, share->view0 + share->views, share->gap0, share->gap1);
     if (status == QB_OK) qb__digest_join(&scan->digests, digest);
     return status;
 }

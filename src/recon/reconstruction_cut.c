@@ -164,6 +164,22 @@ static void fill_parts(qb__reconstruction *r) {
     qb__volume_chunks(&r->volume, p->begin, p->end, p->cut.slabs);
 }
 
+/* Edges count folded slices: the slices of each slab, or this rank's part of them. */
+static void fill_pairs(qb__reconstruction *r) {
+    const size_t slices = r->decision.stack.shape[0];
+    qb__pick *p = &r->pick;
+    for (size_t i = 0; i < p->cut.slabs; i++) {
+        const size_t first = p->edge[i];
+        const bool part = r->volume.begin == p->begin;
+        qb__runs runs = qb__unfold(slices, true, first, p->edge[i + 1]);
+        if (part) runs = qb__runs_part(&runs, p->begin[i] - first, p->end[i] - first);
+        p->begin[i] = runs.of[0].first, p->end[i] = runs.of[0].end;
+        p->begin2[i] = runs.of[1].first, p->end2[i] = runs.of[1].end;
+    }
+    qb__volume_chunks(&r->volume, p->begin, p->end, p->cut.slabs);
+    qb__volume_pairs(&r->volume, p->begin2, p->end2);
+}
+
 static void fill_edges(qb__reconstruction *r) {
     qb__volume_chunks(&r->volume, r->pick.edge, r->pick.edge + 1, 0);
     if (qb__idle(r)) return;
@@ -171,6 +187,7 @@ static void fill_edges(qb__reconstruction *r) {
     const qb__cut *cut = &r->pick.cut;
     qb__cut_edges(&c->offer.space, r->pick.edge, &r->pick.cut);
     if (r->share.ranks && r->share.ranks->columns > 1) fill_parts(r);
+    if (cut->folded) fill_pairs(r);
     if (!r->decision.of_views) return;
     for (size_t i = 0; i < cut->blocks; i++) r->pick.edge[i] = i * cut->views;
     r->pick.edge[cut->blocks] = c->offer.space.views;
@@ -198,10 +215,12 @@ qb_status qb__engines_choose(qb__reconstruction *r, int number, const qb_env *en
     r->pick.cut = c->cut;
     qb__free(r->pick.edge);
     const size_t room = r->share.ranks ? qb__cut_room(&r->share.grid) : (slices > views ? slices : views) + 2;
-    qb_status status = qb__alloc(3 * room, sizeof *r->pick.edge, &r->pick.edge);
+    qb_status status = qb__alloc(5 * room, sizeof *r->pick.edge, &r->pick.edge);
     if (status != QB_OK) return status;
     r->pick.begin = r->pick.edge + room;
     r->pick.end = r->pick.begin + room;
+    r->pick.begin2 = r->pick.end + room;
+    r->pick.end2 = r->pick.begin2 + room;
     qb__engines_settle(r);
     if (c->engine->tell) c->engine->tell(c->offer.state, env);
     return QB_OK;

@@ -167,14 +167,16 @@ qb_status qb__keep_leave_out(qb__reconstruction *r, const qb_env *env) {
     r->pick.todo = NULL;
     if (status == QB_OK) status = qb__alloc(slabs, sizeof *lacks, &lacks);
     if (status == QB_OK) status = qb__alloc(slabs, sizeof *r->pick.todo, &r->pick.todo);
-    for (size_t i = 0; status == QB_OK && i < slabs; i++) lacks[i] = !qb__keep_has(&out->keep, out->begin[i], out->end[i]);
+    for (size_t i = 0; status == QB_OK && i < slabs; i++) {
+        const qb__runs runs = qb__volume_runs(out, i);
+        for (int k = 0; k < 2; k++) lacks[i] |= !qb__keep_has(&out->keep, runs.of[k].first, runs.of[k].end);
+    }
     /* Ranks of a grid make their slabs in step: what one of them lacks all make. */
     if (r->share.ranks) status = qb__comm_sum(r->comm, status, lacks, slabs);
     for (size_t i = 0; status == QB_OK && i < slabs; i++) {
-        if (lacks[i])
-            r->pick.todo[left++] = i;
-        else
-            qb__writer_count(out->writer, out->begin[i], out->end[i]);
+        const qb__runs runs = qb__volume_runs(out, i);
+        if (lacks[i]) r->pick.todo[left++] = i;
+        for (int k = 0; !lacks[i] && k < 2; k++) qb__writer_count(out->writer, runs.of[k].first, runs.of[k].end);
     }
     qb__free(lacks);
     if (status != QB_OK) return status;

@@ -23,7 +23,8 @@ typedef struct qb__pick {
     int chosen;    /* of the candidates */
     qb__cut cut;   /* its own, or a smaller one where there was less room */
     size_t *edge;  /* [slices or views + 2] images of each chunk of the output; ... */
-    size_t *begin, *end; /* ... and of those, behind them, the ones that this rank writes */
+    size_t *begin, *end; /* ... and of those, behind them, the ones that this rank writes, ... */
+    size_t *begin2, *end2; /* ... in two runs where slices are folded */
     size_t *todo; /* chunks of the output that are not there yet, where some are; NULL: all are made */
     size_t memory; /* forecast of the peak */
     double start;  /* seconds before the first chunk */
@@ -38,7 +39,8 @@ typedef struct qb__share {
     size_t first, count; /* slices that this rank makes; none: it only waits for the others, or works for them */
     size_t row0, row1;   /* detector rows of the whole job */
     size_t view0, views; /* that this rank's digest is of */
-    size_t own0, own1;   /* those of this rank's that the one before does not read, too: they are in its digest */
+    size_t own0, own1;   /* those of this rank's that the one before does not read, too: they are in its digest, ... */
+    size_t gap0, gap1;   /* ... but for these between them */
 } qb__share;
 
 struct qb__reconstruction {

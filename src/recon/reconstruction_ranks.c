@@ -87,13 +87,16 @@ static size_t share_of(const qb__reconstruction *r, int part, size_t *count, siz
     return first;
 }
 
-/* Rows go up or down with the slices; a window may reach into the one before from either end. */
+/* Rows go up or down with the slices, or outwards where these are folded; a window may reach into the one before from either
+ * end, or around it. */
 static void leave_to_former(qb__reconstruction *r, int part) {
     size_t count, row0, row1;
     if (part == 0) return;
     share_of(r, part - 1, &count, &row0, &row1);
     if (row1 <= r->share.own0 || row0 >= r->share.own1) return;
-    if (row0 <= r->share.own0)
+    if (row0 > r->share.own0 && row1 < r->share.own1)
+        r->share.gap0 = row0, r->share.gap1 = row1;
+    else if (row0 <= r->share.own0)
         r->share.own0 = row1 < r->share.own1 ? row1 : r->share.own1;
     else
         r->share.own1 = row0;
@@ -119,6 +122,7 @@ qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env) {
     r->share.row0 = d->row0, r->share.row1 = d->row1;
     r->share.first = 0, r->share.count = d->of_views ? 0 : d->stack.shape[0];
     r->share.own0 = d->row0, r->share.own1 = d->row1;
+    r->share.gap0 = r->share.gap1 = d->row0;
     r->share.view0 = 0, r->share.views = r->task.info ? r->task.info->views : 0;
     qb_status status = r->comm ? check(r, env) : QB_OK;
     if (status == QB_OK) status = arrange(r);
@@ -201,7 +205,7 @@ qb_status qb__ranks_sum(qb__reconstruction *r, qb_status mine, qb__prep_counts *
     if (!r->comm) return mine;
     if (digest) {
         numbers[4] = digest->sum;
-        numbers[5] = r->share.views * (r->share.own1 - r->share.own0) - digest->left;
+        numbers[5] = r->share.views * (r->share.own1 - r->share.own0 - (r->share.gap1 - r->share.gap0)) - digest->left;
     }
     const qb_status status = qb__comm_sum(r->comm, mine, numbers, 6);
     if (status != QB_OK) return status;
@@ -264,7 +268,10 @@ qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine) {
     const qb__comm_grid *ranks = r->share.ranks;
     const int grid[2] = {ranks ? ranks->rows : r->comm->count, ranks ? ranks->columns : 1};
     size_t slices = r->volume.apart ? 0 : r->share.count;
-    for (size_t i = 0; i < r->volume.apart; i++) slices += r->pick.end[i] - r->pick.begin[i];
+    for (size_t i = 0; i < r->volume.apart; i++) {
+        const qb__runs runs = qb__volume_runs(&r->volume, i);
+        slices += qb__runs_count(&runs);
+    }
     char *text = NULL;
     if (mine == QB_OK && !qb__idle(r)) add_terms(r, report);
     const cJSON *device = cJSON_GetObjectItem(r->job.plan, "device");

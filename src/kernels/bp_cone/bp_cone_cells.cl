@@ -23,12 +23,13 @@
 #define PACK JOIN(PACK_FLOATS_, VALUES)
 #endif
 
-/* rows: those from w0 to w1 of a block's views, its `bases` base views, then the ones that are turned once, ...;
- * cells: rows r0 to r1; `twice`: the sum of two rows that mirror each other; scale: [base view], what a
+/* rows: those from w0 to w1 of a block's views, its `bases` base views, then the ones that are turned once, ...; of a
+ * slab in two parts those from v0 to v1 as well, which begin elsewhere; cells: rows r0 to r1; `twice`: the sum of two rows that mirror each other; scale: [base view], what a
  * cell's numbers are divided by. */
 KERNEL GROUPS_OF(TILE *TILE, 1) void bp_cone_cells(GLOBAL const float *RESTRICT rows, ulong rows_at,
                                                    ulong view_stride, int row_stride, int bases, int columns,
-                                                   int w0, int w1, int twice, int r0, int r1,
+                                                   int w0, int w1, ulong more_at, ulong more_stride, int v0,
+                                                   int v1, int twice, int r0, int r1,
                                                    GLOBAL const float *RESTRICT scale, int base0,
                                                    GLOBAL CELL *RESTRICT cells, int pitch, int height) {
     LOCAL float tile[VALUES][TILE][TILE + 1];
@@ -48,8 +49,12 @@ KERNEL GROUPS_OF(TILE *TILE, 1) void bp_cone_cells(GLOBAL const float *RESTRICT 
         const int r = n % SIDES ? twice - row : row;
         const ulong view = (ulong)base + (ulong)(n / SIDES) * (ulong)bases;
         float value = 0.0f;
-        if (column >= 0 && column < columns && row >= r0 && row < r1 && r >= w0 && r < w1)
-            value = rows[rows_at + view * view_stride + (ulong)(r - w0) * (ulong)row_stride + (ulong)column];
+        if (column >= 0 && column < columns && row >= r0 && row < r1) {
+            if (r >= w0 && r < w1)
+                value = rows[rows_at + view * view_stride + (ulong)(r - w0) * (ulong)row_stride + (ulong)column];
+            else if (r >= v0 && r < v1)
+                value = rows[more_at + view * more_stride + (ulong)(r - v0) * (ulong)row_stride + (ulong)column];
+        }
         if (HALF) value = fmin(fmax(value * share, -MOST), MOST);
         cell[n] = value;
     }

@@ -254,44 +254,50 @@ static int larger(int a, int b) {
     return a > b ? a : b;
 }
 
-/* Rows that are packed of a window's: with a mirror those on the side where rows rise, and what the others are there. */
-static range rows_of(const qb__bp_cone_plan *plan, qb__bp_cone_window window) {
-    const int r0 = (int)window.r0, r1 = (int)window.r1, twice = plan->symmetry.twice_row;
-    const int from = twice / 2 - 1; /* coordinates may land a little below the mirror */
+/* Rows that are packed of windows: with a mirror those on the side where rows rise, and what the others are there. */
+static range rows_of(const qb__bp_cone_plan *plan, const qb__bp_cone_side side[2]) {
+    const int twice = plan->symmetry.twice_row, from = twice / 2 - 1; /* coordinates may land a little below the mirror */
     range r = {0};
-    if (!plan->mirror) return (range){r0, r1};
-    widen(&r, larger(r0, from), r1);
-    widen(&r, larger(twice - r1 + 1, from), twice - r0 + 1);
+    for (int i = 0; i < 2; i++) {
+        const int r0 = (int)side[i].window.r0, r1 = (int)side[i].window.r1;
+        if (!plan->mirror) widen(&r, r0, r1);
+        if (!plan->mirror || r0 == r1) continue;
+        widen(&r, larger(r0, from), r1);
+        widen(&r, larger(twice - r1 + 1, from), twice - r0 + 1);
+    }
     return r;
 }
 
-/* Heights at which slices z0 <= z < z1 lie. */
-static range heights_of(const qb__bp_cone_plan *plan, size_t z0, size_t z1) {
-    const int first = first_slice(plan), step = way(plan), a = (int)z0, b = (int)z1 - 1;
-    const int twice = plan->symmetry.twice_z;
+/* Heights at which slices lie. */
+static range heights_of(const qb__bp_cone_plan *plan, const qb__bp_cone_side side[2]) {
+    const int first = first_slice(plan), step = way(plan), twice = plan->symmetry.twice_z;
     range r = {0};
-    const int k0 = step * ((step > 0 ? a : b) - first),
-              k1 = step * ((step > 0 ? b : a) - first) + 1;
-    widen(&r, larger(k0, 0), k1);
-    if (!plan->mirror) return r;
-    const int m0 = step * ((step > 0 ? twice - b : twice - a) - first);
-    const int m1 = step * ((step > 0 ? twice - a : twice - b) - first) + 1;
-    widen(&r, larger(m0, 0), m1);
+    for (int i = 0; i < 2; i++) {
+        const int a = (int)side[i].z0, b = (int)side[i].z1 - 1;
+        if (a > b) continue;
+        const int k0 = step * ((step > 0 ? a : b) - first), k1 = step * ((step > 0 ? b : a) - first) + 1;
+        widen(&r, larger(k0, 0), k1);
+        if (!plan->mirror) continue;
+        const int m0 = step * ((step > 0 ? twice - b : twice - a) - first);
+        const int m1 = step * ((step > 0 ? twice - a : twice - b) - first) + 1;
+        widen(&r, larger(m0, 0), m1);
+    }
     return r;
 }
 
-static qb_status pack(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows,
-                      size_t offset, size_t view_stride, size_t row_stride, size_t view0,
-                      size_t view1, qb__bp_cone_window window, qb__memory *packed) {
-    const uint64_t rows_at = offset / sizeof(float), stride = view_stride;
-    const range kept = rows_of(plan, window);
+static qb_status pack_sides(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows, size_t row_stride,
+                            size_t view0, size_t view1, const qb__bp_cone_side side[2], qb__memory *packed) {
+    const uint64_t rows_at = side[0].offset / sizeof(float), stride = side[0].view_stride;
+    const uint64_t more_at = side[1].offset / sizeof(float), more_stride = side[1].view_stride;
+    const range kept = rows_of(plan, side);
     const int32_t row = (int32_t)row_stride, columns = (int32_t)plan->problem.columns;
     const int32_t bases = (int32_t)(view1 - view0), base0 = (int32_t)view0;
-    const int32_t w0 = (int32_t)window.r0, w1 = (int32_t)window.r1,
-                  twice = plan->symmetry.twice_row;
+    const int32_t w0 = (int32_t)side[0].window.r0, w1 = (int32_t)side[0].window.r1;
+    const int32_t v0 = (int32_t)side[1].window.r0, v1 = (int32_t)side[1].window.r1, twice = plan->symmetry.twice_row;
     const qb__arg args[] = {
         QB__MEMORY(rows),        QB__VALUE(rows_at), QB__VALUE(stride),    QB__VALUE(row),
         QB__VALUE(bases),        QB__VALUE(columns), QB__VALUE(w0),        QB__VALUE(w1),
+        QB__VALUE(more_at),      QB__VALUE(more_stride), QB__VALUE(v0),    QB__VALUE(v1),
         QB__VALUE(twice),        QB__VALUE(kept.from), QB__VALUE(kept.to), QB__MEMORY(plan->scale),
         QB__VALUE(base0),        QB__MEMORY(packed), QB__VALUE(plan->pitch), QB__VALUE(plan->height),
     };
@@ -304,14 +310,15 @@ static qb_status pack(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory
     return qb__texture_load(queue, plan->texture, packed, 0);
 }
 
-static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed,
-                     size_t view0, size_t view1, qb__bp_cone_window window, size_t z0, size_t z1,
-                     qb__memory *out, size_t offset, bool more) {
+static qb_status run_sides(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0,
+                           size_t view1, const qb__bp_cone_side side[2], qb__memory *out, size_t offset, bool more) {
     const qb__bp_cone_problem *p = &plan->problem;
-    const range kept = rows_of(plan, window), heights = heights_of(plan, z0, z1);
+    const range kept = rows_of(plan, side), heights = heights_of(plan, side);
+    const bool both = side[1].z0 < side[1].z1;
     const int32_t base0 = (int32_t)view0, bases = (int32_t)(view1 - view0),
                   columns = (int32_t)p->columns;
-    const int32_t apart = (int32_t)(p->views / plan->turns), from = (int32_t)z0, to = (int32_t)z1;
+    const int32_t apart = (int32_t)(p->views / plan->turns), from = (int32_t)side[0].z0;
+    const int32_t gap0 = (int32_t)side[0].z1, gap1 = both ? (int32_t)side[1].z0 : gap0, to = both ? (int32_t)side[1].z1 : gap0;
     const int32_t nx = (int32_t)p->nx, ny = (int32_t)p->ny, add = more;
     const int32_t first = first_slice(plan), step = way(plan), twice = plan->symmetry.twice_z;
     const int32_t back = plan->symmetry.back;
@@ -321,7 +328,7 @@ static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory 
         QB__MEMORY(plan->matrix), QB__MEMORY(plan->scale), QB__VALUE(base0), QB__VALUE(bases),
         QB__VALUE(apart), QB__VALUE(columns), QB__VALUE(kept.from), QB__VALUE(kept.to),
         QB__VALUE(plan->pitch), QB__VALUE(plan->height), QB__MEMORY(out), QB__VALUE(out_at),
-        QB__VALUE(nx), QB__VALUE(ny), QB__VALUE(from), QB__VALUE(to), QB__VALUE(first),
+        QB__VALUE(nx), QB__VALUE(ny), QB__VALUE(from), QB__VALUE(to), QB__VALUE(gap0), QB__VALUE(gap1), QB__VALUE(first),
         QB__VALUE(step), QB__VALUE(twice), QB__VALUE(back), QB__VALUE(heights.from),
         QB__VALUE(heights.to), QB__VALUE(add), QB__VALUE(plan->unit), QB__LOCAL(plan->local_bytes),
     };
@@ -334,13 +341,26 @@ static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory 
     return qb__kernel_launch(plan->kernel, queue, groups, items, args, count);
 }
 
+static qb_status pack(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows, size_t offset, size_t view_stride,
+                      size_t row_stride, size_t view0, size_t view1, qb__bp_cone_window window, qb__memory *packed) {
+    const qb__bp_cone_side side[2] = {{.window = window, .offset = offset, .view_stride = view_stride}};
+    return pack_sides(plan, queue, rows, row_stride, view0, view1, side, packed);
+}
+
+static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0, size_t view1,
+                     qb__bp_cone_window window, size_t z0, size_t z1, qb__memory *out, size_t offset, bool more) {
+    const qb__bp_cone_side side[2] = {{.z0 = z0, .z1 = z1, .window = window}};
+    return run_sides(plan, queue, packed, view0, view1, side, out, offset, more);
+}
+
 #define ROW(name, class, how, ...)                                                                 \
     {                                                                                              \
         HEAD(QB__BP_CONE, name, QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, class, how, 0, 0, \
              unusable, qb__circular_cost, __VA_ARGS__),                                            \
             .layer = layer, .turns = qb__circular_turns, .mirrored = qb__circular_mirror,          \
             .packed_bytes = packed_bytes, .plan_bytes = plan_bytes, .plan = make_plan,             \
-            .pack = pack, .run = run, .destroy = destroy                                           \
+            .pack = pack, .run = run, .pack_sides = pack_sides, .run_sides = run_sides,            \
+            .destroy = destroy                                                                     \
     }
 
 static const qb__bp_cone_device_variant rows[] = {

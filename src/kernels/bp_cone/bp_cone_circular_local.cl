@@ -246,13 +246,13 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
     bp_cone_circular_local(GLOBAL const CELL *RESTRICT images, GLOBAL const float *RESTRICT matrix,
                            GLOBAL const float *RESTRICT scale, int base0, int bases, int apart, int columns, int r0, int r1,
                            int pitch, int height, GLOBAL float *RESTRICT out, ulong out_at, int nx, int ny, int z0, int z1,
-                           int first, int way, int twice, int back, int k0, int k1, int more,
+                           int gap0, int gap1, int first, int way, int twice, int back, int k0, int k1, int more,
                            float unit LOCAL_DYNAMIC_ARGUMENT(CELL, boxes)) {
     LOCAL_DYNAMIC(CELL, boxes);
     LOCAL_ALIGNED qb_ahead ahead;
     const int item = (int)local_id(0), lane = item % 32, warp = item / 32, total = bases * TURNS;
     const int x0 = (int)group_id(0) * TILE_X, y0 = (int)group_id(1) * TILE_Y;
-    const qb_slab slab = slab_of(nx, ny, z0, z1, first, way, twice, back);
+    const qb_slab slab = slab_of(nx, ny, z0, z1, gap0, gap1, first, way, twice, back);
     const qb_box box = box_of(nx, ny, x0, y0, TILE_X, TILE_Y, TILE_Z, k0, k1);
     const bool whole = box.x1 - x0 == TILE_X && box.y1 - y0 == TILE_Y && box.z1 - box.z0 == TILE_Z;
 

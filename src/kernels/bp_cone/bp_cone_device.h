@@ -23,6 +23,14 @@ typedef struct qb__bp_cone_most {
     size_t views, rows;
 } qb__bp_cone_most;
 
+/* A slab may be in two parts as far from the mirror, the lower one first (geometry/fold.h): slices z0 <= z < z1, the rows
+ * that these see, and where those lie in a block, as pack() has it. */
+typedef struct qb__bp_cone_side {
+    size_t z0, z1;
+    qb__bp_cone_window window;
+    size_t offset, view_stride;
+} qb__bp_cone_side;
+
 typedef struct qb__bp_cone_device_variant {
     qb__variant head; /* unusable() and cost() take a qb__bp_cone_problem */
 
@@ -56,11 +64,22 @@ typedef struct qb__bp_cone_device_variant {
     qb_status (*run)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0,
                      size_t view1, qb__bp_cone_window window, size_t z0, size_t z1, qb__memory *out,
                      size_t offset, bool more);
+    /* The same for a slab of two parts, whose slices follow each other in `out`. For parameters that are mirrored();
+     * NULL: each part is for itself. */
+    qb_status (*pack_sides)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *rows, size_t row_stride,
+                            size_t view0, size_t view1, const qb__bp_cone_side side[2], qb__memory *packed);
+    qb_status (*run_sides)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0, size_t view1,
+                           const qb__bp_cone_side side[2], qb__memory *out, size_t offset, bool more);
     void (*destroy)(qb__bp_cone_plan *plan); /* NULL-safe */
 } qb__bp_cone_device_variant;
 
 static inline const qb__bp_cone_device_variant *qb__bp_cone_on_device(const qb__variant *head) {
     return (const qb__bp_cone_device_variant *)head;
+}
+
+/* Whether slabs of two parts are worth having. */
+static inline bool qb__bp_cone_pairs(const qb__bp_cone_device_variant *variant, const int *values) {
+    return variant->run_sides && variant->mirrored(values);
 }
 
 static inline unsigned qb__bp_cone_turns(const qb__bp_cone_device_variant *variant, const int *values) {

@@ -113,7 +113,7 @@ static qb_status download_run(void *self, size_t chunk, size_t task, int worker,
     const qb__fbp_slot *slab = in;
     size_t slices = qb__fbp_chunk_slices(gpu->fbp, chunk), first = chunk * gpu->fbp->reader.cut.slices;
     if (gpu->arrays.to)
-        return finish(gpu, qb__device_arrays_put(&gpu->arrays, gpu->part[0].down, slab->memory[0], first, slices,
+        return finish(gpu, qb__device_arrays_put(&gpu->arrays, gpu->part[0].down, slab->memory[0], 0, first, slices,
                                                  gpu->fbp->grid.n), DOWN);
     size_t slice_bytes = qb__down_host(&gpu->way_down, 1);
     qb_status status = QB_OK;

@@ -4,6 +4,7 @@
 
 #include "cpu/bp_cone/bp_cone_circle.h"
 #include "geometry/cone_weights.h"
+#include "geometry/fold.h"
 #include "geometry/upright.h"
 #include "ops/filter.h"
 #include "ops/resample.h"
@@ -14,7 +15,7 @@
  * the scan into blocks of views; a chunk is one block's detector rows that one slab needs. All blocks
  * of a slab come before the next slab. */
 typedef struct qb__fdk_window {
-    size_t z0, z1;           /* of a slab */
+    size_t z0, z1;           /* of a slab, in the order of its cut; of one of its parts: slices */
     qb__bp_cone_window rows; /* filtered ones that it needs */
     qb__rows raw;            /* detector rows these are made of: others when views are resampled */
 } qb__fdk_window;
@@ -43,7 +44,8 @@ typedef struct qb__fdk {
     /* Of the cut in hand (fdk_read.c): */
     qb__cut cut;
     qb__reach *reach;            /* [nz] of slices that were asked for, else NAN */
-    qb__fdk_window *window;      /* [slabs] */
+    qb__fdk_window *window;      /* [slabs] of both parts of one that is folded; ... */
+    qb__fdk_window *half;        /* [slabs][2] ... of each */
     qb__fdk_window *all;         /* [rows of ranks][slabs] those of each row; NULL without ranks, ... */
     qb__fdk_window *run;         /* ... else [slabs][rows of ranks] windows apart that hold all these, ... */
     size_t *runs;                /* ... [slabs] so many */
@@ -52,6 +54,8 @@ typedef struct qb__fdk {
     size_t raw_rows;             /* ... and of the detector in one window, ... */
     size_t read_rows;            /* ... in all that are read for a slab; ... */
     size_t rows_read;            /* ... of all slabs together, which overlap */
+    bool foldable;               /* the mirror of a circle is the volume's middle, between two slices */
+    bool folded;                 /* ranks on devices share slices in the order of geometry/fold.h */
     bool left;                   /* the engine takes the numbers where they are */
     bool alone;                  /* a rank filters what its own slabs need, as devices do: nothing is gathered */
 } qb__fdk;
@@ -72,7 +76,7 @@ static inline size_t qb__fdk_piece_view(const qb__fdk *fdk, const qb__fdk_piece 
 }
 /* Whose views of a chunk this rank reads and filters: all, but where ranks share them a part. */
 qb__fdk_piece qb__fdk_share_of(const qb__fdk *fdk, size_t chunk);
-/* Runs of rows that it reads and filters of them: its own window, or what any row of ranks needs. Returns how many. They
+/* Runs of rows that it reads and filters of them: its own window or the two parts of it, or what any row of ranks needs. Returns how many. They
  * are read one after the other, [view][row] of each; where one begins in bytes. */
 size_t qb__fdk_runs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **run);
 size_t qb__fdk_raw_offset(const qb__fdk *fdk, const qb__fdk_window *run, size_t number, size_t views);

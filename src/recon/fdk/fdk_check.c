@@ -102,7 +102,7 @@ void qb__fdk_tell_rows(const qb__fdk *fdk, const qb_env *env) {
     const size_t ranks = (size_t)qb__comm_count(qb__comm_of(env));
     const bool chosen = fdk->options->grid && strcmp(fdk->options->grid, "auto") != 0;
     const bool both = fdk->problem.circle && fdk->problem.circle->mirrored && (fdk->alone || fdk->variant->layers);
-    if (ranks < 2 || chosen || !both || fdk->problem.views < ranks || fdk->problem.nz < 2) return;
+    if (ranks < 2 || chosen || fdk->folded || !both || fdk->problem.views < ranks || fdk->problem.nz < 2) return;
     qb__info(env,
              "each rank makes slices of one side of the mirror alone, which takes longer: --grid 1x%zu leaves both to each, and makes sums "
              "that differ in their last bits",

@@ -20,9 +20,16 @@ static qb_status finish(qb__queue *queue, qb_status status) {
 
 static bool is_empty(const qb__fdk_piece *p) { return p->need->rows.r0 == p->need->rows.r1; }
 
-/* Values of a view of the piece. */
-static size_t view_values(const qb__fdk *fdk, const qb__fdk_piece *p) {
-    return (p->need->rows.r1 - p->need->rows.r0) * fdk->width;
+/* Values of a view of a run of rows. */
+static size_t view_values(const qb__fdk *fdk, const qb__fdk_window *run) {
+    return (run->rows.r1 - run->rows.r0) * fdk->width;
+}
+
+/* Run by run, as they are read: where one begins in a block of filtered rows, in values; the last one's end is the block's. */
+static size_t block_at(const qb__fdk *fdk, const qb__fdk_piece *p, const qb__fdk_window *run, size_t number) {
+    size_t values = 0;
+    for (size_t i = 0; i < number; i++) values += view_values(fdk, &run[i]);
+    return values * qb__fdk_piece_views(p);
 }
 
 /* ---- stages ---- */
@@ -38,14 +45,19 @@ static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, c
     const qb__fdk_gpu *gpu = self;
     const qb__fdk *fdk = gpu->fdk;
     const qb__fdk_piece p = qb__fdk_piece_of(fdk, chunk);
+    const qb__fdk_window *run;
     if (is_empty(&p)) return QB_OK;
-    const char *raw = (const char *)in + task * qb__fdk_raw_rows(&p) * qb__fdk_raw_row(fdk);
-    size_t stride;
-    const float *rows = qb__fdk_filter_rows(
-        &gpu->filter, p.need, qb__fdk_piece_view(fdk, &p, task), raw, worker, &stride);
-    float *to = (float *)out + task * view_values(fdk, &p);
-    for (size_t r = p.need->rows.r0; r < p.need->rows.r1; r++, rows += stride, to += fdk->width)
-        memcpy(to, rows, fdk->width * sizeof *to);
+    const size_t runs = qb__fdk_runs(fdk, chunk, &run), views = qb__fdk_piece_views(&p);
+    for (size_t i = 0; i < runs; i++) {
+        if (run[i].rows.r0 == run[i].rows.r1) continue;
+        const char *raw = (const char *)in + qb__fdk_raw_offset(fdk, run, i, views) +
+                          task * (run[i].raw.end - run[i].raw.first) * qb__fdk_raw_row(fdk);
+        size_t stride;
+        const float *rows = qb__fdk_filter_rows(&gpu->filter, &run[i], qb__fdk_piece_view(fdk, &p, task), raw, worker, &stride);
+        float *to = (float *)out + block_at(fdk, &p, run, i) + task * view_values(fdk, &run[i]);
+        for (size_t r = run[i].rows.r0; r < run[i].rows.r1; r++, rows += stride, to += fdk->width)
+            memcpy(to, rows, fdk->width * sizeof *to);
+    }
     return QB_OK;
 }
 
@@ -55,10 +67,12 @@ static qb_status upload_run(void *self, size_t chunk, size_t task, int worker, c
     const qb__fdk_gpu *gpu = self;
     const qb__fdk_piece p = qb__fdk_piece_of(gpu->fdk, chunk);
     if (is_empty(&p)) return QB_OK;
-    if (gpu->arrays.from) return finish(gpu->up, qb__fdk_gpu_take(gpu, &p, out));
-    const size_t view = gpu->beside ? view_values(gpu->fdk, &p) * sizeof(float)
-                                    : qb__fdk_raw_rows(&p) * qb__fdk_raw_row(gpu->fdk);
-    return finish(gpu->up, qb__memory_upload(gpu->up, out, 0, in, qb__fdk_piece_views(&p) * view));
+    if (gpu->arrays.from) return finish(gpu->up, qb__fdk_gpu_take(gpu, chunk, out));
+    const qb__fdk_window *run;
+    const size_t runs = qb__fdk_runs(gpu->fdk, chunk, &run);
+    const size_t bytes = gpu->beside ? block_at(gpu->fdk, &p, run, runs) * sizeof(float)
+                                     : qb__fdk_raw_offset(gpu->fdk, run, runs, qb__fdk_piece_views(&p));
+    return finish(gpu->up, qb__memory_upload(gpu->up, out, 0, in, bytes));
 }
 
 static qb_status filter_there(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
@@ -66,22 +80,42 @@ static qb_status filter_there(void *self, size_t chunk, size_t task, int worker,
     const qb__fdk_gpu *gpu = self;
     const qb__fdk_piece p = qb__fdk_piece_of(gpu->fdk, chunk);
     if (is_empty(&p)) return QB_OK;
-    return finish(gpu->filtering, qb__fdk_gpu_filter_run(gpu, &p, (qb__memory *)in, out));
+    return finish(gpu->filtering, qb__fdk_gpu_filter_run(gpu, chunk, (qb__memory *)in, out));
 }
 
-static qb_status backproject(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__memory *block,
+/* `at`: where the slices of this part begin in the slab. */
+static qb_status backproject_side(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__memory *block,
+                                  const qb__bp_cone_side *side, qb__memory *slab, size_t at) {
+    const qb__bp_cone_device_variant *variant = qb__bp_cone_on_device(gpu->pick.choice.variant);
+    const size_t slice = gpu->fdk->grid.n[0] * gpu->fdk->grid.n[1] * sizeof(float);
+    if (side->z0 == side->z1) return QB_OK;
+    if (side->window.r0 == side->window.r1)
+        return p->first ? qb__memory_fill(gpu->compute, slab, at * slice, 0, (side->z1 - side->z0) * slice) : QB_OK;
+    qb_status status = variant->pack(gpu->plan, gpu->compute, block, side->offset, side->view_stride, gpu->fdk->width, p->view0,
+                                     p->view1, side->window, gpu->packed);
+    if (status != QB_OK) return status;
+    return variant->run(gpu->plan, gpu->compute, gpu->packed, p->view0, p->view1, side->window, side->z0, side->z1, slab,
+                        at * slice, !p->first);
+}
+
+static qb_status backproject(const qb__fdk_gpu *gpu, size_t chunk, const qb__fdk_piece *p, const qb__memory *block,
                              qb__memory *slab) {
     const qb__bp_cone_device_variant *variant = qb__bp_cone_on_device(gpu->pick.choice.variant);
-    const size_t *n = gpu->fdk->grid.n;
-    if (is_empty(p))
-        return p->first ? qb__memory_fill(gpu->compute, slab, 0, 0,
-                                          (p->z1 - p->z0) * n[0] * n[1] * sizeof(float))
-                        : QB_OK;
-    qb_status status = variant->pack(gpu->plan, gpu->compute, block, 0, view_values(gpu->fdk, p),
-                                     gpu->fdk->width, p->view0, p->view1, p->need->rows, gpu->packed);
-    if (status != QB_OK) return status;
-    return variant->run(gpu->plan, gpu->compute, gpu->packed, p->view0, p->view1, p->need->rows, p->z0,
-                        p->z1, slab, 0, !p->first);
+    const qb__fdk_window *run;
+    qb__bp_cone_side side[2] = {{.z0 = 0}};
+    const size_t runs = qb__fdk_runs(gpu->fdk, chunk, &run);
+    for (size_t i = 0; i < runs; i++)
+        side[i] = (qb__bp_cone_side){run[i].z0, run[i].z1, run[i].rows, block_at(gpu->fdk, p, run, i) * sizeof(float),
+                                     view_values(gpu->fdk, &run[i])};
+    const bool both = side[1].z0 < side[1].z1;
+    if (both && !is_empty(p) && qb__bp_cone_pairs(variant, gpu->pick.choice.values)) {
+        qb_status status = variant->pack_sides(gpu->plan, gpu->compute, block, gpu->fdk->width, p->view0, p->view1, side, gpu->packed);
+        if (status != QB_OK) return status;
+        return variant->run_sides(gpu->plan, gpu->compute, gpu->packed, p->view0, p->view1, side, slab, 0, !p->first);
+    }
+    qb_status status = backproject_side(gpu, p, block, &side[0], slab, 0);
+    if (status != QB_OK || !both) return status;
+    return backproject_side(gpu, p, block, &side[1], slab, side[0].z1 - side[0].z0);
 }
 
 static qb_status backproject_run(void *self, size_t chunk, size_t task, int worker, const void *in,
@@ -90,7 +124,7 @@ static qb_status backproject_run(void *self, size_t chunk, size_t task, int work
     const qb__fdk_gpu *gpu = self;
     const qb__fdk_piece p = qb__fdk_piece_of(gpu->fdk, chunk);
     if (p.z0 == p.z1) return QB_OK; /* of a rank without slices */
-    return finish(gpu->compute, backproject(gpu, &p, in, out));
+    return finish(gpu->compute, backproject(gpu, chunk, &p, in, out));
 }
 
 /* What is the sum of all columns of ranks lies at the slab's front. */
@@ -114,6 +148,18 @@ static size_t slices_down(const qb__fdk_gpu *gpu, const qb__fdk_window *w) {
     return count;
 }
 
+static qb_status put_slab(const qb__fdk_gpu *gpu, const qb__fdk_window *w, const qb__memory *slab) {
+    const qb__runs runs = qb__unfold(gpu->fdk->problem.nz, gpu->fdk->cut.folded, w->z0, w->z1);
+    qb_status status = QB_OK;
+    size_t at = 0;
+    for (int i = 0; i < 2 && status == QB_OK; i++) {
+        const size_t count = qb__run_count(runs.of[i]);
+        if (count) status = qb__device_arrays_put(&gpu->arrays, gpu->out, slab, at, runs.of[i].first, count, gpu->fdk->grid.n);
+        at += count;
+    }
+    return status;
+}
+
 static qb_status download_run(void *self, size_t slab, size_t task, int worker, const void *in,
                               void *out) {
     (void)task, (void)worker;
@@ -121,9 +167,7 @@ static qb_status download_run(void *self, size_t slab, size_t task, int worker, 
     const qb__fdk_window *w = &gpu->fdk->window[slab];
     if (w->z0 == w->z1) return QB_OK;
     const size_t slices = slices_down(gpu, w);
-    if (gpu->arrays.to)
-        return finish(gpu->out,
-                      qb__device_arrays_put(&gpu->arrays, gpu->out, in, w->z0, w->z1 - w->z0, gpu->fdk->grid.n));
+    if (gpu->arrays.to) return finish(gpu->out, put_slab(gpu, w, in));
     return slices ? finish(gpu->out, qb__down_run(&gpu->way_down, gpu->convert, gpu->out, in, slices, out)) : QB_OK;
 }
 

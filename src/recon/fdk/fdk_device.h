@@ -67,8 +67,8 @@ static inline unsigned qb__fdk_gpu_slabs(const qb__cut *cut) { return cut->slabs
 
 /* Where they are; NULL: elsewhere, or the CPU filters. */
 qb__tensor_device *qb__fdk_gpu_has(const qb__fdk_gpu *gpu);
-/* A piece's raw rows into a slot; asynchronous. */
-qb_status qb__fdk_gpu_take(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, qb__memory *raw);
+/* A chunk's raw rows into a slot; asynchronous. */
+qb_status qb__fdk_gpu_take(const qb__fdk_gpu *gpu, size_t chunk, qb__memory *raw);
 
 /* ---- the device's filter (fdk_device_filter.c) ---- */
 
@@ -80,7 +80,7 @@ size_t qb__fdk_gpu_filter_tables(const qb__fdk *fdk);
 qb_status qb__fdk_gpu_filter_open(qb__fdk_gpu *gpu);
 void qb__fdk_gpu_filter_close(qb__fdk_gpu *gpu);
 /* A block's raw rows to filtered ones, by the filtering queue. Asynchronous. */
-qb_status qb__fdk_gpu_filter_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, qb__memory *raw, qb__memory *out);
+qb_status qb__fdk_gpu_filter_run(const qb__fdk_gpu *gpu, size_t chunk, qb__memory *raw, qb__memory *out);
 /* Adds what was mended. Waits for the queue. */
 qb_status qb__fdk_gpu_filter_count(const qb__fdk_gpu *gpu, qb__prep_counts *counts);
 

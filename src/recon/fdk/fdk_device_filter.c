@@ -115,17 +115,35 @@ void qb__fdk_gpu_filter_close(qb__fdk_gpu *gpu) {
 
 /* ---- a block ---- */
 
-qb_status qb__fdk_gpu_filter_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, qb__memory *raw, qb__memory *out) {
+/* Rows of one run, which begin `from_at` and `to_at` bytes into what is raw and filtered. */
+static qb_status filter_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *run, qb__memory *raw,
+                            size_t from_at, qb__memory *out, size_t to_at) {
     const qb__fdk *fdk = gpu->fdk;
-    const size_t rows = p->need->rows.r1 - p->need->rows.r0, range = p->view1 - p->view0;
+    const size_t rows = run->rows.r1 - run->rows.r0, range = p->view1 - p->view0;
     const size_t columns = fdk->info->columns, width = fdk->width;
     qb_status status = QB_OK;
     for (size_t i = 0; i < p->turns && status == QB_OK; i++) {
         const size_t view = qb__fdk_piece_view(fdk, p, i * range), before = i * range * rows;
-        const qb__device_rows from = {raw, before * qb__fdk_raw_row(fdk), rows * columns, columns};
-        const qb__device_rows to = {out, before * width * sizeof(float), rows * width, width};
+        const qb__device_rows from = {raw, from_at + before * qb__fdk_raw_row(fdk), rows * columns, columns};
+        const qb__device_rows to = {out, to_at + before * width * sizeof(float), rows * width, width};
         status = qb__device_filter_run(gpu->on_device, gpu->filtering, &from, view, view + range, (unsigned)rows,
-                                       p->need->rows.r0 - gpu->first_row, 1, &to);
+                                       run->rows.r0 - gpu->first_row, 1, &to);
+    }
+    return status;
+}
+
+qb_status qb__fdk_gpu_filter_run(const qb__fdk_gpu *gpu, size_t chunk, qb__memory *raw, qb__memory *out) {
+    const qb__fdk *fdk = gpu->fdk;
+    const qb__fdk_piece p = qb__fdk_piece_of(fdk, chunk);
+    const qb__fdk_window *run;
+    const size_t runs = qb__fdk_runs(fdk, chunk, &run), views = qb__fdk_piece_views(&p);
+    qb_status status = QB_OK;
+    size_t from = 0, to = 0;
+    for (size_t i = 0; i < runs && status == QB_OK; i++) {
+        const size_t rows = run[i].rows.r1 - run[i].rows.r0;
+        if (rows) status = filter_run(gpu, &p, &run[i], raw, from, out, to);
+        from += views * rows * qb__fdk_raw_row(fdk);
+        to += views * rows * fdk->width * sizeof(float);
     }
     return status;
 }
@@ -140,8 +158,10 @@ qb_status qb__fdk_gpu_filter_count(const qb__fdk_gpu *gpu, qb__prep_counts *coun
     counts->not_finite += found.not_finite;
     counts->dead += found.dead;
     for (size_t slab = 0; slab < fdk->cut.slabs; slab++) {
-        const qb__bp_cone_window *w = &fdk->window[slab].rows;
-        counts->values += (uint64_t)(w->r1 - w->r0) * fdk->info->views * fdk->info->columns;
+        const qb__fdk_window *run;
+        const size_t runs = qb__fdk_runs(fdk, slab * fdk->cut.blocks, &run);
+        for (size_t i = 0; i < runs; i++)
+            counts->values += (uint64_t)(run[i].rows.r1 - run[i].rows.r0) * fdk->info->views * fdk->info->columns;
     }
     return QB_OK;
 }

@@ -71,10 +71,12 @@ void qb__fdk_gpu_cut(void *state, const qb__cut *cut, const size_t *edge) {
     qb__fdk_gpu *gpu = state;
     gpu->rows = gpu->raw_rows = 0;
     for (size_t slab = 0; slab < cut->slabs; slab++) {
-        const qb__fdk_window *w = &gpu->fdk->window[slab];
-        if (w->rows.r0 == w->rows.r1) continue;
-        gpu->rows += (double)(w->rows.r1 - w->rows.r0);
-        gpu->raw_rows += qb__fdk_rows_read(gpu->fdk->info, &w->raw);
+        const qb__fdk_window *w = cut->folded ? gpu->fdk->half + 2 * slab : &gpu->fdk->window[slab];
+        for (const qb__fdk_window *end = w + 1 + cut->folded; w < end; w++) {
+            if (w->rows.r0 == w->rows.r1) continue;
+            gpu->rows += (double)(w->rows.r1 - w->rows.r0);
+            gpu->raw_rows += qb__fdk_rows_read(gpu->fdk->info, &w->raw);
+        }
     }
 }
 
@@ -93,11 +95,19 @@ static double share_of(const qb__fdk *fdk, const qb__cut *cut) {
     return views_of(cut) / (double)fdk->problem.views * (double)cut->count / (double)fdk->grid.n[2];
 }
 
+/* Slabs thinner than a layer take as long as a layer each. */
+static double layers_worth(const qb__fdk_gpu *gpu, const qb__cut *cut) {
+    const size_t layer = (cut->folded ? 2 : 1) * variant_of(gpu)->layer(gpu->pick.choice.values);
+    if (cut->slices >= layer || cut->slabs < 2) return 1;
+    return (double)(cut->slabs * layer) / (double)qb__round_up(cut->count, layer);
+}
+
 /* Blocks are copied twice, through the device's memory: about 4 TB/s there. */
 static double back_projection(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__bp_cone_device_variant *variant = variant_of(gpu);
-    const bool alone = cut->slabs > 1 && variant->mirrored && variant->mirrored(gpu->pick.choice.values);
-    return (alone ? 2 : 1) * share_of(gpu->fdk, cut) * gpu->pick.choice.seconds +
+    const bool some = cut->slabs > 1 || cut->count < gpu->fdk->grid.n[2];
+    const bool alone = some && !cut->folded && variant->mirrored && variant->mirrored(gpu->pick.choice.values);
+    return (alone ? 2 : 1) * layers_worth(gpu, cut) * share_of(gpu->fdk, cut) * gpu->pick.choice.seconds +
            2 * gpu->rows * (double)gpu->fdk->width * views_of(cut) * 8 / 2e12;
 }
 
@@ -181,11 +191,16 @@ static size_t views_after(const void *state, const qb__cut *cut, size_t before) 
     return before > turns ? qb__round_up(before / 2, turns) : 0;
 }
 
+/* Slabs that begin or end within a layer make all of it. Ranks have agreed on whether slices are folded. */
 static qb__cut_space space_of(const qb__fdk_gpu *gpu, const qb_env *env) {
     const qb__bp_cone_problem *p = &gpu->fdk->problem;
+    const qb__bp_cone_device_variant *variant = variant_of(gpu);
+    const int *values = gpu->pick.choice.values;
+    const bool folded = qb__comm_count(qb__comm_of(env)) > 1 ? gpu->fdk->folded : gpu->fdk->foldable && qb__bp_cone_pairs(variant, values);
     return (qb__cut_space){.slices = p->nz,
                            .views = p->views,
-                           .layers = {.thickness = variant_of(gpu)->layer(gpu->pick.choice.values)},
+                           .folded = folded,
+                           .layers = {.thickness = (folded ? 2 : 1) * variant->layer(values)},
                            .most = p->nz,
                            .thinner = qb__thinner_layers,
                            .views_after = views_after,

@@ -149,6 +149,8 @@ static qb_status decide_matrices(qb__fdk *fdk) {
         .views = views, .columns = fdk->width, .rows = fdk->geometry->rows, .nx = fdk->grid.n[0],
         .ny = fdk->grid.n[1], .nz = fdk->grid.n[2], .matrix = (const double (*)[12])fdk->matrix};
     if (qb__cone_circle_of(&fdk->problem, &fdk->circle)) fdk->problem.circle = &fdk->circle;
+    fdk->foldable = fdk->problem.circle && fdk->circle.mirrored && fdk->circle.halves == 2 && fdk->problem.nz % 2 == 0 &&
+                    fdk->circle.z[0] + fdk->circle.z[1] == (int64_t)fdk->problem.nz - 1;
 out:
     qb__free(matrices);
     return status;
@@ -179,6 +181,17 @@ static qb_status decide_kernel(qb__fdk *fdk, cJSON *plan) {
     fdk->variant = (const qb__bp_cone_variant *)choice.variant;
     return qb__filter_create(fdk->options->filter, fdk->options->pad, fdk->width,
                              fdk->weights.pitch, &fdk->filter);
+}
+
+/* Ranks on devices that take kernels with a mirror have both sides of it each: rank 0 the slices beside the middle, the
+ * last one those farthest from it. Kernels of class high do without, and read less from one side alone. Shares are whole
+ * tiles of such a kernel where the slices are many. */
+static void decide_fold(qb__fdk *fdk, const qb_env *env, qb__decision *decision) {
+    const size_t ranks = (size_t)qb__comm_count(qb__comm_of(env));
+    fdk->folded = ranks > 1 && fdk->alone && fdk->foldable && fdk->options->accuracy != QB_ACCURACY_HIGH;
+    if (!fdk->folded) return;
+    decision->grain = 64;
+    while (decision->grain > 2 && fdk->grid.n[2] / (decision->grain * ranks) < 8) decision->grain /= 2;
 }
 
 /* The geometry's numbers, for the provenance. */
@@ -227,6 +240,7 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     QB__TRY(decide_weights(fdk, env, json));
     QB__TRY(decide_matrices(fdk));
     QB__TRY(decide_kernel(fdk, json));
+    decide_fold(fdk, env, decision);
     qb__fdk_tell_rows(fdk, env);
     describe_angles(fdk, json);
     QB__TRY(describe_geometry(fdk, json));
@@ -244,6 +258,7 @@ void qb__fdk_release(void *plan) {
     qb__upright_destroy(&fdk->upright);
     qb__resampler_destroy(fdk->resampler);
     qb__free(fdk->window);
+    qb__free(fdk->half);
     qb__free(fdk->reach);
     qb__free(fdk->all);
     qb__free(fdk->run);

@@ -39,10 +39,29 @@ static qb__fdk_window window_of(const qb__fdk *fdk, size_t z0, size_t z1) {
     return w;
 }
 
+/* Of slices in the order of a cut: of both parts, and of each. */
+static qb__fdk_window window_of_both(const qb__fdk *fdk, bool folded, size_t first, size_t end, qb__fdk_window half[2]) {
+    const qb__runs runs = qb__unfold(fdk->problem.nz, folded, first, end);
+    qb__fdk_window all;
+    for (int i = 0; i < 2; i++) {
+        half[i] = window_of(fdk, runs.of[i].first, runs.of[i].end);
+        if (folded && half[i].rows.r0 == half[i].rows.r1) half[i].raw = (qb__rows){0, 0};
+    }
+    const int seen = half[0].rows.r0 == half[0].rows.r1; /* one that sees something, if any does */
+    all = half[seen];
+    all.z0 = first, all.z1 = end;
+    if (!seen && half[1].rows.r0 < half[1].rows.r1) {
+        all.rows.r0 = qb__smaller(half[0].rows.r0, half[1].rows.r0), all.rows.r1 = qb__larger(half[0].rows.r1, half[1].rows.r1);
+        all.raw = raw_of(fdk, all.rows);
+    }
+    return all;
+}
+
 /* All, where voxels beyond every row are all there is: then nothing is read either way. */
 void qb__fdk_rows(const void *plan, size_t first, size_t count, size_t *row0, size_t *row1) {
     const qb__fdk *fdk = plan;
-    const qb__fdk_window w = window_of(fdk, first, first + count);
+    qb__fdk_window half[2];
+    const qb__fdk_window w = window_of_both(fdk, fdk->folded, first, first + count, half);
     const bool some = w.rows.r1 > w.rows.r0;
     *row0 = some ? w.raw.first : 0;
     *row1 = some ? w.raw.end : fdk->info->rows;
@@ -53,6 +72,7 @@ qb_status qb__fdk_windows(qb__fdk *fdk, const qb_env *env) {
     const size_t ranks = (size_t)qb__comm_count(qb__comm_of(env)), slabs = fdk->grid.n[2] + 3;
     qb_status status;
     QB__TRY(qb__alloc(slabs, sizeof *fdk->window, &fdk->window));
+    QB__TRY(qb__alloc(2 * slabs, sizeof *fdk->half, &fdk->half));
     QB__TRY(qb__alloc(slabs, sizeof *fdk->reach, &fdk->reach));
     for (size_t z = 0; z < slabs; z++) fdk->reach[z] = (qb__reach){NAN, NAN};
     if (ranks < 2) goto out;
@@ -105,6 +125,17 @@ static void measure_run(qb__fdk *fdk, const qb__fdk_window *w, size_t *raw_rows)
     *raw_rows += raw;
 }
 
+/* Both parts are one block of a device. */
+static void measure_halves(qb__fdk *fdk, const qb__fdk_window half[2], size_t *raw_rows) {
+    size_t rows = 0;
+    for (int i = 0; i < 2; i++) {
+        rows += half[i].rows.r1 - half[i].rows.r0;
+        *raw_rows += half[i].raw.end - half[i].raw.first;
+    }
+    fdk->window_rows = qb__larger(fdk->window_rows, rows);
+    fdk->raw_rows = qb__larger(fdk->raw_rows, *raw_rows);
+}
+
 void qb__fdk_slabs(void *plan, const qb__cut *cut, const size_t *edge) {
     qb__fdk *fdk = plan;
     const qb__cut_grid *grid = column_of(fdk, cut);
@@ -113,10 +144,13 @@ void qb__fdk_slabs(void *plan, const qb__cut *cut, const size_t *edge) {
     fdk->rows_read = 0;
     for (size_t slab = 0; slab < cut->slabs; slab++) {
         size_t raw_rows = 0;
-        fdk->window[slab] = window_of(fdk, edge[slab], edge[slab + 1]);
+        fdk->window[slab] = window_of_both(fdk, cut->folded, edge[slab], edge[slab + 1], fdk->half + 2 * slab);
         const qb__fdk_window *run = grid ? fdk->run + slab * (size_t)grid->rows : &fdk->window[slab];
         const size_t runs = grid ? fdk->runs[slab] : 1;
-        for (size_t i = 0; i < runs; i++) measure_run(fdk, &run[i], &raw_rows);
+        if (cut->folded)
+            measure_halves(fdk, fdk->half + 2 * slab, &raw_rows);
+        else
+            for (size_t i = 0; i < runs; i++) measure_run(fdk, &run[i], &raw_rows);
         fdk->read_rows = qb__larger(fdk->read_rows, raw_rows);
         fdk->rows_read += raw_rows;
     }
@@ -167,6 +201,10 @@ qb__fdk_piece qb__fdk_share_of(const qb__fdk *fdk, size_t chunk) {
 size_t qb__fdk_runs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **run) {
     const size_t slab = chunk / fdk->cut.blocks;
     const bool shared = column_of(fdk, &fdk->cut) != NULL;
+    if (fdk->cut.folded) {
+        *run = fdk->half + 2 * slab;
+        return 2;
+    }
     *run = shared ? fdk->run + slab * (size_t)fdk->cut.grid->rows : &fdk->window[slab];
     return shared ? fdk->runs[slab] : 1;
 }

@@ -129,7 +129,7 @@ static qb_status take(const on_device *d, const qb__projection_piece *k) {
 /* A block's views to where they belong. */
 static qb_status put(const on_device *d, const qb__projection_piece *k, void *out) {
     const size_t views = k->view1 - k->view0, image[] = {d->p->scan.columns, d->p->scan.rows};
-    if (d->arrays.to) return qb__device_arrays_put(&d->arrays, d->queue, d->plain, k->view0, views, image);
+    if (d->arrays.to) return qb__device_arrays_put(&d->arrays, d->queue, d->plain, 0, k->view0, views, image);
     return qb__memory_download(d->queue, d->plain, 0, out, views * qb__projection_pixels(d->p) * sizeof(float));
 }
 

@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from qbtest import PATIENCE, QB, QUICK, Shim, eager, few, leftovers, opencl, qb, qb_json, read_h5  # noqa: F401 (opencl is a fixture)
+from qbtest import PATIENCE, QB, QUICK, Shim, eager, few, leftovers, opencl, provenance_h5, qb, qb_json, read_h5  # noqa: F401 (opencl is a fixture)
 
 CODES = {"not-available": -2, "resources": -5, "invalid-queue": -36}
 
@@ -75,6 +75,22 @@ def test_what_was_done_is_taken_up(opencl, scan, tmp_path):
     assert qb_json(*command(scan, out, *more), "--resume")["slabs_resumed"] > 0
     qb(*command(scan, tmp_path / "whole.h5", *more))
     assert (read_h5(out) == read_h5(tmp_path / "whole.h5")).all() and leftovers(tmp_path, "shim-report", "out.h5", "whole.h5") == []
+
+
+def test_both_sides_of_what_was_done(opencl, tmp_path):
+    """Slabs that have slices above the middle and those that mirror them."""
+    scan, out, whole = (tmp_path / name for name in ("cone.h5", "out.h5", "whole.h5"))
+    qb("simulate", "spheres", "-o", scan, "--geometry", "cone", "--views", 24, "--detector", "32,24", "--sod", 200, "--sdd", 300, "--pixel-size", 1, "-q")
+    job = ["fdk", scan, "--sod", 200, "--sdd", 300, "--pixel-size", 1, "--size", "32,32,96", "-q", "--device", opencl, "--kernel", "bp_cone_circular.half",
+           "--max-vram", "300K", "--checkpoint", "1e-9", "-o"]
+    shim = Shim(tmp_path)
+    qb(*job, whole, env=shim.env)
+    shim = Shim(tmp_path, lose_after=shim.counted()["commands"] * 4 // 5)
+    done = subprocess.run([QB, *map(str, job), str(out)], env=shim.env, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 1 and "was lost" in done.stderr and not out.exists()
+    report = qb_json(*job, out, "--resume")
+    assert report["slabs_resumed"] > 0
+    assert (read_h5(out) == read_h5(whole)).all() and provenance_h5(out)["plan"]["folded"]
 
 
 def test_with_textures_on_a_gpu(opencl, scan, tmp_path):

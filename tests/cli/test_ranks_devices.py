@@ -92,6 +92,32 @@ def test_who_carries_sums(cone, tmp_path):
     assert not (tmp_path / "none.h5").exists()
 
 
+@pytest.mark.parametrize("n,kernel,how", few((2, "circular.half", "--preview PNG"), (3, "circular.half", "--max-vram 600K --dtype uint8 --range 0,0.05"),
+                                             others=[(2, "matrix.alu", "--outside nan"), (4, "circular.half", "--grid 2x2 --max-vram 600K"),
+                                                     (2, "circular.half", "--detector-radius 700 --max-vram 600K")]))
+def test_both_sides_of_the_mirror(opencl, cone, tmp_path, n, kernel, how):
+    """Of an even number of slices each rank has some and those that mirror them, which its kernel may make together, of two runs of
+    detector rows; so has each slab. What is written, seen and hashed is as of one device."""
+    shim = Shim(tmp_path)
+    words = ["fdk", cone[0], "--sod", 400, "--sdd", 700, "--pixel-size", 0.8, "--size", "40,40,70", "--device", "opencl", "--kernel", f"bp_cone_{kernel}"]
+    def run(name, count):
+        more = how.replace("PNG", str(tmp_path / f"{name}.png")).split()
+        done = ranks(count, *words, *(more if count > 1 else [word for word in more if "x2" not in word and word != "--grid"]),
+                     "-o", tmp_path / f"{name}.h5", "--json", env=shim.env)
+        return json.loads(done.stdout), provenance(tmp_path / f"{name}.h5"), numbers(tmp_path / f"{name}.h5")
+    (_, alone, want), (report, mine, got) = run("alone", 1), run("out", n)
+    shares = [report, *report["other_ranks"]]
+    assert mine["plan"]["folded"] and [share["slices"] for share in shares] == {2: [36, 34], 3: [24, 24, 22], 4: [18, 17, 18, 17]}[n]
+    assert alone["plan"]["folded"] == (kernel == "circular.half")
+    assert "projections" in mine["content"] and mine["plan"]["filtered_by"] == ("cpu" if "radius" in how else "opencl:0")
+    if "2x2" in how:
+        assert 0 < np.linalg.norm(got - want) < 1e-6 * np.linalg.norm(want)
+    else:
+        assert mine["content"] == alone["content"] and np.array_equal(got, want, equal_nan="nan" in how)
+    if "--preview" in how:
+        assert (tmp_path / "out.png").read_bytes() == (tmp_path / "alone.png").read_bytes()
+
+
 @pytest.fixture(scope="module")
 def long_cone(tmp_path_factory):
     """Of more views than a kernel adds up at once, which ranks do not part."""

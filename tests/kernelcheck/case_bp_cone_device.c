@@ -7,6 +7,7 @@
 #include "case_bp_cone.h"
 #include "cases.h"
 #include "kernels/bp_cone/bp_cone_device.h"
+#include "kernels/bp_cone/bp_cone_turns.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,10 +26,10 @@ typedef struct trial {
     size_t turns; /* ranges of views in a block */
 } trial;
 
-/* A slab of the grid, in blocks of views, so many of each range, -> out, the slab's slices. */
+/* A slab of the grid, in one part or in two, in blocks of views, so many of each range, -> out, the slab's slices. */
 typedef struct pass {
-    size_t z0, z1, block;
-    qb__bp_cone_window window;
+    qb__bp_cone_side side[2];
+    size_t block;
     float *out;
     bool touched; /* a canary changed */
 } pass;
@@ -57,33 +58,50 @@ static cone_scan random_shape(rng *r, bool quick, bool slow) {
 }
 
 /* Rows of the window of the block's views with strides of their own, NaN between them. */
-static float *block_rows(const trial *t, const pass *p, size_t v0, size_t v1, size_t row_stride,
+static float *block_rows(const trial *t, const qb__bp_cone_window *window, size_t v0, size_t v1, size_t row_stride,
                          size_t view_stride) {
     const size_t columns = t->scan.problem.columns, range = v1 - v0, views = range * t->turns;
     float *rows = malloc((views * view_stride + 1) * sizeof *rows);
     if (rows) memset(rows, 0xff, views * view_stride * sizeof *rows);
     for (size_t i = 0; rows && i < views; i++)
-        for (size_t r = p->window.r0; r < p->window.r1; r++) {
+        for (size_t r = window->r0; r < window->r1; r++) {
             const size_t view = v0 + i % range + i / range * (t->scan.problem.views / t->turns);
-            memcpy(rows + i * view_stride + (r - p->window.r0) * row_stride,
+            memcpy(rows + i * view_stride + (r - window->r0) * row_stride,
                    cone_image(&t->scan, view) + r * columns, columns * sizeof *rows);
         }
     return rows;
 }
 
-static qb_status pack_block(trial *t, rng *r, const pass *p, qb__bp_cone_plan *plan, size_t v0,
+static size_t slices_of(const qb__bp_cone_side *side) { return side->z1 - side->z0; }
+static size_t rows_of(const qb__bp_cone_side *side) { return side->window.r1 - side->window.r0; }
+
+/* Of each part the rows that it sees, one part's behind the other's. */
+static qb_status pack_block(trial *t, rng *r, pass *p, qb__bp_cone_plan *plan, size_t v0,
                             size_t v1, qb__memory *packed) {
-    const size_t row_stride = t->scan.problem.columns + rng_below(r, 9);
-    const size_t view_stride = row_stride * (p->window.r1 - p->window.r0) + rng_below(r, 9);
-    const size_t bytes = (v1 - v0) * t->turns * view_stride * sizeof(float);
-    float *rows = block_rows(t, p, v0, v1, row_stride, view_stride);
+    const size_t row_stride = t->scan.problem.columns + rng_below(r, 9), parts = slices_of(&p->side[1]) ? 2 : 1;
+    size_t end = 64;
+    float *rows = NULL;
     qb__memory *memory = NULL;
     qb_status status;
-    if (!rows) return qb__fail(QB_NO_MEMORY, "rows");
-    QB__TRY(qb__memory_create(t->device, bytes + 64, &memory));
-    QB__TRY(qb__memory_upload(t->queue, memory, 64, rows, bytes));
-    QB__TRY(t->variant->pack(plan, t->queue, memory, 64, view_stride, row_stride, v0, v1, p->window,
-                             packed));
+    for (size_t i = 0; i < parts; i++) {
+        p->side[i].offset = end;
+        p->side[i].view_stride = row_stride * rows_of(&p->side[i]) + rng_below(r, 9);
+        end += (v1 - v0) * t->turns * p->side[i].view_stride * sizeof(float);
+    }
+    QB__TRY(qb__memory_create(t->device, end, &memory));
+    for (size_t i = 0; i < parts; i++) {
+        const qb__bp_cone_side *s = &p->side[i];
+        free(rows);
+        rows = block_rows(t, &s->window, v0, v1, row_stride, s->view_stride);
+        if (!rows) status = qb__fail(QB_NO_MEMORY, "rows");
+        if (!rows) goto out;
+        QB__TRY(qb__memory_upload(t->queue, memory, s->offset, rows, (v1 - v0) * t->turns * s->view_stride * sizeof(float)));
+        QB__TRY(qb__queue_finish(t->queue));
+    }
+    if (parts > 1)
+        QB__TRY(t->variant->pack_sides(plan, t->queue, memory, row_stride, v0, v1, p->side, packed));
+    else
+        QB__TRY(t->variant->pack(plan, t->queue, memory, 64, p->side[0].view_stride, row_stride, v0, v1, p->side[0].window, packed));
     QB__TRY(qb__queue_finish(t->queue));
 out:
     qb__memory_destroy(memory);
@@ -105,9 +123,10 @@ static qb_status run_pass(trial *t, rng *r, pass *p) {
     const qb__bp_cone_problem *problem = &t->scan.problem;
     const device_variant *v = t->variant;
     const size_t ranges = problem->views / t->turns;
-    const qb__bp_cone_most most = {p->block * t->turns, p->window.r1 - p->window.r0 + rng_below(r, 3)};
+    const qb__bp_cone_most most = {p->block * t->turns, rows_of(&p->side[0]) + rows_of(&p->side[1]) + rng_below(r, 3)};
+    const qb__bp_cone_side *one = &p->side[0];
     const size_t packed_bytes = v->packed_bytes(problem, most, t->values);
-    const size_t bytes = (p->z1 - p->z0) * problem->nx * problem->ny * sizeof(float);
+    const size_t bytes = (slices_of(&p->side[0]) + slices_of(&p->side[1])) * problem->nx * problem->ny * sizeof(float);
     qb__bp_cone_plan *plan = NULL;
     qb__memory *packed = NULL, *out = NULL;
     qb_status status;
@@ -122,7 +141,10 @@ static qb_status run_pass(trial *t, rng *r, pass *p) {
     for (size_t v0 = 0; v0 < ranges; v0 += p->block) {
         const size_t v1 = qb__smaller(v0 + p->block, ranges);
         QB__TRY(pack_block(t, r, p, plan, v0, v1, packed));
-        QB__TRY(v->run(plan, t->queue, packed, v0, v1, p->window, p->z0, p->z1, out, MARGIN, v0 > 0));
+        if (slices_of(&p->side[1]))
+            QB__TRY(v->run_sides(plan, t->queue, packed, v0, v1, p->side, out, MARGIN, v0 > 0));
+        else
+            QB__TRY(v->run(plan, t->queue, packed, v0, v1, one->window, one->z0, one->z1, out, MARGIN, v0 > 0));
     }
     QB__TRY(qb__memory_download(t->queue, out, MARGIN, p->out, bytes));
     QB__TRY(qb__queue_finish(t->queue));
@@ -157,18 +179,42 @@ static bool accurate(const trial *t, const pass *whole, rng *r, bool quick, outc
     return cone_accurate(&t->scan, t->variant->head.accuracy, &brick, value_at, &v, r, quick, o);
 }
 
+static void take_rows(const qb__bp_cone_problem *p, qb__bp_cone_side *side) {
+    side->window = qb__bp_cone_rows(p, side->z0, side->z1);
+    if (side->window.r0 == side->window.r1) side->window = (qb__bp_cone_window){0, 1};
+}
+
+/* Some slices; of a kernel that has slabs in two parts mostly some above its mirror and those as far below it. */
+static pass some_of(const trial *t, rng *r) {
+    const qb__bp_cone_problem *p = &t->scan.problem;
+    const size_t z0 = rng_below(r, p->nz), count = 1 + rng_below(r, p->nz - z0);
+    pass part = {.side[0] = {.z0 = z0, .z1 = z0 + count}, .block = 1 + rng_below(r, p->views / t->turns)};
+    qb__cone_turns symmetry;
+    if (qb__bp_cone_pairs(t->variant, t->values) && !qb__cone_turns_of(p, (int)t->turns, true, &symmetry) && symmetry.twice_z > 0 &&
+        rng_below(r, 4)) {
+        const size_t twice = (size_t)symmetry.twice_z, above = twice / 2 + 1, last = qb__smaller(p->nz - 1, twice);
+        if (above <= last) {
+            const size_t u0 = above + rng_below(r, last - above + 1), u1 = u0 + rng_below(r, last - u0 + 1); /* both of them */
+            part.side[1] = (qb__bp_cone_side){.z0 = u0, .z1 = u1 + 1};
+            part.side[0] = (qb__bp_cone_side){.z0 = twice - u1, .z1 = twice - u0 + 1};
+            take_rows(p, &part.side[1]);
+        }
+    }
+    take_rows(p, &part.side[0]);
+    return part;
+}
+
 /* The whole grid at once, and some slices of it, from their own rows, in blocks: the same bits. */
 static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
     const qb__bp_cone_problem *p = &t->scan.problem;
-    const size_t slice = p->nx * p->ny, z0 = rng_below(r, p->nz);
-    const size_t ranges = p->views / t->turns;
-    pass whole = {.z1 = p->nz, .block = ranges, .window = {0, p->rows}};
-    pass part = {.z0 = z0, .z1 = z0 + 1 + rng_below(r, p->nz - z0), .block = 1 + rng_below(r, ranges)};
+    const size_t slice = p->nx * p->ny;
+    pass whole = {.side[0] = {.z1 = p->nz, .window = {0, p->rows}}, .block = p->views / t->turns};
+    pass part = some_of(t, r);
+    const qb__bp_cone_side *low = &part.side[0], *high = &part.side[1];
+    const size_t below = slices_of(low) * slice, above = slices_of(high) * slice;
     bool ok = false;
-    part.window = qb__bp_cone_rows(p, part.z0, part.z1);
-    if (part.window.r0 == part.window.r1) part.window = (qb__bp_cone_window){0, 1};
     whole.out = malloc(p->nz * slice * sizeof(float));
-    part.out = malloc((part.z1 - part.z0) * slice * sizeof(float));
+    part.out = malloc((below + above) * sizeof(float));
     if (!whole.out || !part.out)
         snprintf(o->why.s, sizeof o->why.s, "out of memory");
     else if (run_pass(t, r, &whole) != QB_OK || run_pass(t, r, &part) != QB_OK)
@@ -176,10 +222,11 @@ static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
     else if (whole.touched || part.touched)
         snprintf(o->why.s, sizeof o->why.s, "wrote outside its memory");
     else if (accurate(t, &whole, r, quick, o)) {
-        ok = !memcmp(whole.out + z0 * slice, part.out, (part.z1 - part.z0) * slice * sizeof(float));
+        ok = !memcmp(whole.out + low->z0 * slice, part.out, below * sizeof(float)) &&
+             !memcmp(whole.out + high->z0 * slice, part.out + below, above * sizeof(float));
         if (!ok)
-            snprintf(o->why.s, sizeof o->why.s, "slices %zu:%zu in blocks of %zu gave other bits",
-                     part.z0, part.z1, part.block);
+            snprintf(o->why.s, sizeof o->why.s, "slices %zu:%zu and %zu:%zu in blocks of %zu gave other bits",
+                     low->z0, low->z1, high->z0, high->z1, part.block);
     }
     free(whole.out);
     free(part.out);

@@ -288,6 +288,7 @@ void qb__fdk_gpu_tell(void *state, const qb_env *env) {
 void qb__fdk_gpu_describe(void *state, const qb__cut *cut, cJSON *plan) {
     const qb__fdk_gpu *gpu = state;
     qb__device_pick_describe(&gpu->pick, cut->need.device, plan);
+    cJSON_AddBoolToObject(plan, "folded", cut->folded); /* slabs have both sides of the mirror */
     cJSON_AddStringToObject(plan, "filtered_by", gpu->beside ? "cpu" : gpu->pick.question.device->spec);
     if (gpu->beside) cJSON_AddStringToObject(plan, "filtered_by_why", gpu->beside);
 }

@@ -66,14 +66,16 @@ def sources_of(test, root):
     kind, name, words = parts_of(test)
     if kind in ("walk", "kernelcheck"):
         return words
+    if kind == "emulated":
+        return f"emulated_test({name} " in (root / "tests/device/CMakeLists.txt").read_text()
     pattern = {"cli": "cli/test_{}.py", "fuzz": "fuzz/fuzz_{}.c"}.get(kind, kind + "/test_{}.c").format(name)
     return (root / "tests" / pattern).exists()
 
 
 def targets_of(test):
     kind, name, _ = parts_of(test)
-    return {"walk": ["qb", "shim_faults"], "kernelcheck": ["kernelcheck"],
-            "cli": ["qb", "shim_files", "shim_opencl"]}.get(kind, [f"{kind}_{name}"])
+    return {"walk": ["qb", "shim_faults"], "kernelcheck": ["kernelcheck"], "emulated": ["kernelcheck", "emulated_cuda"],
+            "cli": ["qb", "shim_files", "shim_opencl", "emulated_cuda"]}.get(kind, [f"{kind}_{name}"])
 
 
 def run(words, **more):

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
+#define REPLACEABLE __attribute__((visibility("default"), weak)) /* by ../emulate/emulate_cuda.c */
 
 EXPORT mock_cuda_state mock_cuda = {
     .driver = 13000,
@@ -360,7 +361,7 @@ EXPORT int cuTexObjectDestroy(uint64_t object) {
     ADD(M.textures, -1);
     return 0;
 }
-EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options,
+REPLACEABLE int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options,
                               void **values) {
     (void)count;
     (void)options;
@@ -369,7 +370,7 @@ EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, 
     if (!M.any_code && strncmp(image, "mock code", 9) != 0) return 200;
     return make(module, &M.modules);
 }
-EXPORT int cuModuleUnload(void *module) {
+REPLACEABLE int cuModuleUnload(void *module) {
     (void)module;
     ADD(M.modules, -1);
     return 0;
@@ -381,7 +382,7 @@ static void sum(void **arguments) {
     const float *from = *(const float **)arguments[2] + *(uint64_t *)arguments[3];
     for (uint64_t i = 0; i < *(uint64_t *)arguments[4]; i++) to[i] += from[i];
 }
-EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
+REPLACEABLE int cuModuleGetFunction(void **function, void *module, const char *name) {
     CALL_IN_CONTEXT;
     *function = strcmp(name, "sum_add") == 0 ? &plays_sum : module;
     return strstr(name, "no_such") ? 500 : 0;
@@ -408,7 +409,7 @@ EXPORT int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *functi
     *blocks = 7;
     return 0;
 }
-EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+REPLACEABLE int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                           unsigned by, unsigned bz, unsigned shared, void *stream, void **arguments,
                           void **extra) {
     (void)stream;

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""qb on a CUDA device that a processor plays whole (tests/device/emulate): what has no words in OpenCL, where no GPU is."""
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qbtest import QB, few, provenance_h5, qb, qb_json, read_h5
+
+DRIVER = Path(QB).resolve().parent / "tests" / "device" / "libemulated_cuda.so"
+CIRCLE = ("--sod", 100, "--sdd", 150, "--pixel-size", 0.75)
+pytestmark = pytest.mark.skipif(not DRIVER.exists() or not shutil.which("g++"), reason="there is no C++ compiler to emulate CUDA with")
+
+
+@pytest.fixture(scope="module")
+def cuda(tmp_path_factory):
+    return {**os.environ, "QB_LIBCUDA": str(DRIVER), "QB_LIBNVRTC": str(DRIVER), "QB_LIBCUFFT": "", "QB_LIBOPENCL": "", "MOCK_CUDA_FREE": "4000000000",
+            "QB_CACHE_DIR": str(tmp_path_factory.mktemp("kernels"))}
+
+
+@pytest.mark.parametrize("kernel,most", [("float-local", 1e-5), ("half-local", 1e-3)])
+@pytest.mark.parametrize("room", ["ample", "narrow"])
+def test_boxes_take_turns(cuda, kernel, most, room):
+    """A fine detector, of which boxes of all sizes are copied ahead: into places of their own, or into one that has room for the largest
+    and no more, where who goes ahead must wait until a place has been read."""
+    env = {**cuda, "QB_CACHE_DIR": "", **({"EMULATE_NARROW": "1"} if room == "narrow" else {})}
+    told = qb_json("bench", "backproject", "--geometry", "cone", "--device", "cuda", "--kernel", f"bp_cone_circular.{kernel}", "--size", 32,
+                   "--detector", "96,96", "--views", 32, "--repeat", 1, env=env)
+    assert told["rel_l2"] < most
+
+
+def distance(a, b):
+    a, b = read_h5(a).astype(float), read_h5(b).astype(float)
+    return np.linalg.norm(a - b) / np.linalg.norm(b)
+
+
+METHODS = [("fdk", "cone", "", "--accuracy normal", 1e-3), ("cgls", "cone", "--iterations 3", "", 1e-4),
+           ("mbir", "slices", "--snr-db 30 --equits 20", "", 3e-3), ("fbp", "slices", "", "--kernel bp_parallel_linear.alu", 1e-4),
+           ("fdk", "cone", "--tilt 1,2,3", "", 1e-3)]
+
+
+@pytest.mark.parametrize("verb,beam,how,there,most", few(*METHODS[:2], others=METHODS[2:]))
+def test_the_cpus_values(cuda, tmp_path, verb, beam, how, there, most):
+    """The whole way: up, prepared, filtered, reconstructed, down."""
+    more = CIRCLE if beam == "cone" else ()
+    qb("simulate", "foam", "-o", tmp_path / "scan.h5", "--views", 24, "--detector", "32,24" if beam == "cone" else "32,3", "--photons", 20000,
+       *(("--geometry", "cone", *CIRCLE) if beam == "cone" else ()), "-q")
+    for device, own in (("cpu", ""), ("cuda", there)):
+        qb(verb, tmp_path / "scan.h5", "-o", tmp_path / f"{device}.h5", *more, *how.split(), *own.split(), "--device", device, "-q", env=cuda)
+    assert provenance_h5(tmp_path / "cuda.h5")["plan"]["device"].startswith("cuda")
+    assert distance(tmp_path / "cuda.h5", tmp_path / "cpu.h5") < most

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/* CUDA's language on a processor, in front of a kernel that emulate.py has translated: a group's items are fibers, which
+ * change places wherever they wait, in an order that chance decides. Local memory is poisoned before a group begins, and
+ * copies that the hardware makes by itself arrive at a moment of their own, so that who does not wait for them reads
+ * poison. Only what this project's kernels use is here; textures and tensor cores are not. */
+#define ulong qb_system_ulong /* the C library's, which is another type than the dialect's */
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <tuple>
+#if !defined __x86_64__
+#include <ucontext.h>
+#endif
+#include <utility>
+#include <vector>
+#undef ulong
+#include <cfenv>
+
+#define __CUDACC__ 1
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __constant__ static
+#define __align__(n) __attribute__((aligned(n)))
+#define __launch_bounds__(...)
+#define __shared__ static __attribute__((section("qb_shared")))
+
+using std::ceil, std::cos, std::exp, std::fabs, std::floor, std::fmax, std::fmin, std::rint, std::sin, std::sqrt;
+
+struct alignas(8) float2 { float x, y; };
+struct alignas(16) float4 { float x, y, z, w; };
+struct alignas(8) int2 { int x, y; };
+struct alignas(16) int4 { int x, y, z, w; };
+struct alignas(8) uint2 { unsigned x, y; };
+struct alignas(16) uint4 { unsigned x, y, z, w; };
+static inline float2 make_float2(float x, float y) { return {x, y}; }
+static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+static inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+typedef unsigned long long cudaTextureObject_t;
+template <class T> static T tex2D(cudaTextureObject_t, float, float) { abort(); }
+template <class T> static T tex2DLayered(cudaTextureObject_t, float, float, int) { abort(); }
+
+/* ---- a group ---- */
+
+enum { QB_STACK = 128 * 1024, QB_ITEMS = 1024, QB_BARRIERS = 16, QB_DYNAMIC = 256 * 1024 };
+extern "C" char __start_qb_shared[], __stop_qb_shared[];
+__shared__ __align__(128) __attribute__((used)) unsigned char qb_dynamic_local[QB_DYNAMIC];
+
+struct qb_index { unsigned x, y, z; };
+struct qb_barrier { int arrived; unsigned generation; };
+struct qb_warp { qb_barrier barrier; int alive; uint64_t value[32]; };
+/* Where a fiber stands. The C library's way asks the system for the signals each time, which is most of the time. */
+#if defined __x86_64__
+struct qb_place { void *top; };
+extern "C" void qb_change(qb_place *from, const qb_place *to);
+__asm__(".text\n.type qb_change, @function\nqb_change:\n"
+        "push %rbx\npush %rbp\npush %r12\npush %r13\npush %r14\npush %r15\n"
+        "mov %rsp, (%rdi)\nmov (%rsi), %rsp\n"
+        "pop %r15\npop %r14\npop %r13\npop %r12\npop %rbp\npop %rbx\nret\n.size qb_change, .-qb_change\n");
+static void qb_place_at(qb_place *place, char *stack, size_t bytes, void (*begin)()) {
+    void **top = (void **)(void *)(stack + bytes) - 1; /* aligned as after a call */
+    memset(top - 7, 0, 8 * sizeof *top);
+    top[-1] = (void *)begin, place->top = top - 7;
+}
+#else
+typedef ucontext_t qb_place;
+static void qb_change(qb_place *from, const qb_place *to) { swapcontext(from, to); }
+static void qb_place_at(qb_place *place, char *stack, size_t bytes, void (*begin)()) {
+    getcontext(place);
+    place->uc_stack.ss_sp = stack, place->uc_stack.ss_size = bytes, place->uc_link = nullptr;
+    makecontext(place, begin, 0);
+}
+#endif
+struct qb_fiber { qb_place place; char *stack; qb_index thread; int number; bool done; };
+/* What the hardware does by itself: copies, and then arrives at a barrier, or counts its bytes there; number `owner`'s
+ * in their order, -1: in any. */
+struct qb_copy { char *to; const char *from; size_t bytes; uint64_t *counts, *arrives; int owner; };
+
+static struct qb_group {
+    qb_index block, grid, size;
+    qb_fiber fiber[QB_ITEMS], *now;
+    qb_barrier barrier[QB_BARRIERS];
+    qb_warp warp[QB_ITEMS / 32];
+    int alive;
+    qb_place scheduler;
+    std::vector<qb_copy> copies;
+    uint64_t progress, random;
+    void (*body)(void *);
+    void *arguments;
+} qb;
+#define threadIdx (qb.now->thread)
+#define blockIdx (qb.block)
+#define blockDim (qb.size)
+#define gridDim (qb.grid)
+
+static unsigned qb_chance(unsigned below) {
+    qb.random = qb.random * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(qb.random >> 33) % below;
+}
+static void qb_yield() { qb_change(&qb.now->place, &qb.scheduler); }
+
+/* ---- those that wait for each other ---- */
+
+static void qb_meet(qb_barrier *b, int count) {
+    const unsigned generation = b->generation;
+    qb.progress++;
+    if (++b->arrived == count) {
+        b->arrived = 0, b->generation++;
+        return;
+    }
+    while (b->generation == generation) qb_yield();
+}
+/* One fewer is waited for. */
+static void qb_leave(qb_barrier *b, int left) {
+    if (left > 0 && b->arrived == left) b->arrived = 0, b->generation++;
+}
+static inline void __syncthreads() { qb_meet(&qb.barrier[0], qb.alive); }
+static inline qb_warp *qb_own_warp() { return &qb.warp[qb.now->number / 32]; }
+static inline void __syncwarp(unsigned = ~0u) { qb_meet(&qb_own_warp()->barrier, qb_own_warp()->alive); }
+
+/* All lanes show a value, look at the others', and go on. */
+template <class T, class F> static T qb_exchange(T value, F choose) {
+    qb_warp *w = qb_own_warp();
+    T all[32] = {}, result;
+    memcpy(&w->value[qb.now->number % 32], &value, sizeof value);
+    __syncwarp();
+    for (int i = 0; i < 32; i++) memcpy(&all[i], &w->value[i], sizeof value);
+    result = choose(all, qb.now->number % 32);
+    __syncwarp();
+    return result;
+}
+template <class T> static T __shfl_sync(unsigned, T v, int from) {
+    return qb_exchange(v, [=](T *all, int) { return all[from % 32]; });
+}
+template <class T> static T __shfl_xor_sync(unsigned, T v, int mask) {
+    return qb_exchange(v, [=](T *all, int lane) { return all[lane ^ mask]; });
+}
+template <class T> static T __shfl_down_sync(unsigned, T v, int n) {
+    return qb_exchange(v, [=](T *all, int lane) { return all[lane + n < 32 ? lane + n : lane]; });
+}
+static int __reduce_max_sync(unsigned, int v) {
+    return qb_exchange(v, [](int *all, int) {
+        int most = all[0];
+        for (int i = 1; i < 32; i++) most = all[i] > most ? all[i] : most;
+        return most;
+    });
+}
+static unsigned __ballot_sync(unsigned, int v) {
+    return qb_exchange((unsigned)(v != 0), [](unsigned *all, int) {
+        unsigned bits = 0;
+        for (int i = 0; i < 32; i++) bits |= (all[i] & 1) << i;
+        return bits;
+    });
+}
+static bool __all_sync(unsigned mask, int v) { return __ballot_sync(mask, v) == ~0u; }
+template <class T, class U> static T atomicAdd(T *to, U value) {
+    const T before = *to;
+    *to = before + (T)value;
+    return before;
+}
+
+/* ---- numbers ---- */
+
+static inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+static inline float __fmul_rn(float a, float b) { return a * b; }
+static inline float __fadd_rn(float a, float b) { return a + b; }
+static inline float __fadd_rd(float a, float b) {
+    const double exact = (double)a + (double)b; /* to where no float can tell */
+    const float near = (float)exact;
+    return (double)near > exact ? nextafterf(near, -INFINITY) : near;
+}
+static inline float __saturatef(float a) { return a > 0 ? a < 1 ? a : 1 : 0; }
+static inline float qb_log2(float a) { return log2f(a); }
+#define __log2f qb_log2
+static inline float cospif(float a) { return (float)cos(M_PI * (double)a); }
+static inline float sinpif(float a) { return (float)sin(M_PI * (double)a); }
+static inline int __ffs(int a) { return __builtin_ffs(a); }
+template <class To, class From> static To qb_bits(From from) {
+    To to;
+    static_assert(sizeof to == sizeof from, "");
+    memcpy(&to, &from, sizeof to);
+    return to;
+}
+static inline int __float_as_int(float a) { return qb_bits<int>(a); }
+static inline unsigned __float_as_uint(float a) { return qb_bits<unsigned>(a); }
+static inline float __int_as_float(int a) { return qb_bits<float>(a); }
+template <class T> static T __ldg(const T *p) { return *p; }
+template <class T> static T __ldcg(const T *p) { return *p; }
+
+/* ---- PTX, by the names that emulate.py gives ---- */
+
+/* Addresses of local memory have 32 bits: they count from a place in this library. */
+static char qb_anchor;
+static inline size_t __cvta_generic_to_shared(const void *p) {
+    return (uint32_t)(intptr_t)((const char *)p - &qb_anchor);
+}
+static inline char *qb_local(unsigned address) { return &qb_anchor + (int32_t)address; }
+
+static void ptx_load_float(float &to, unsigned from) { memcpy(&to, qb_local(from), sizeof to); }
+static void ptx_reciprocal(float &r, float a) { r = 1.0f / a; }
+static void ptx_multiprocessor(int &id) { id = (int)qb_chance(4); }
+static void ptx_half_to_float(float &to, unsigned short bits) { to = (float)qb_bits<_Float16>(bits); }
+static void ptx_float_to_half(unsigned short &bits, float a) { bits = qb_bits<unsigned short>((_Float16)a); }
+static void ptx_halves(unsigned &bits, float high, float low) {
+    bits = (unsigned)qb_bits<unsigned short>((_Float16)high) << 16 | qb_bits<unsigned short>((_Float16)low);
+}
+template <class F> static unsigned qb_by_halves(unsigned a, unsigned b, unsigned c, F f) {
+    unsigned result = 0;
+    for (int s = 0; s < 32; s += 16) {
+        const auto of = [=](unsigned w) { return (double)qb_bits<_Float16>((unsigned short)(w >> s)); };
+        result |= (unsigned)qb_bits<unsigned short>((_Float16)f(of(a), of(b), of(c))) << s;
+    }
+    return result;
+}
+static void ptx_halves_fma(unsigned &d, unsigned a, unsigned b, unsigned c) {
+    d = qb_by_halves(a, b, c, [](double x, double y, double z) { return x * y + z; });
+}
+static void ptx_halves_add(unsigned &d, unsigned a, unsigned b) {
+    d = qb_by_halves(a, b, 0, [](double x, double y, double) { return x + y; });
+}
+static void ptx_halves_sub(unsigned &d, unsigned a, unsigned b) {
+    d = qb_by_halves(a, b, 0, [](double x, double y, double) { return x - y; });
+}
+
+/* mbarriers: from bit 0 on 12 bits how many arrive, 12 how many are missing, one the phase, 32 bytes that are missing. */
+static void qb_settle(uint64_t *barrier) {
+    const uint64_t count = *barrier & 0xfff, missing = *barrier >> 12 & 0xfff, phase = *barrier >> 24 & 1;
+    qb.progress++;
+    if (missing == 0 && (*barrier >> 32) == 0) *barrier = count | count << 12 | (phase ^ 1) << 24;
+}
+static uint64_t *qb_barrier_at(unsigned address) { return (uint64_t *)(void *)qb_local(address); }
+static void qb_arrive(uint64_t *b) {
+    if ((*b >> 12 & 0xfff) == 0) fprintf(stderr, "emulated CUDA: one too many arrives at a barrier\n"), abort();
+    *b -= 1 << 12, qb_settle(b);
+}
+static void ptx_barrier_init(unsigned at, unsigned count) { *qb_barrier_at(at) = count | (uint64_t)count << 12; }
+static void ptx_barrier_arrive(unsigned at) { qb_arrive(qb_barrier_at(at)); }
+static void ptx_barrier_expect(unsigned at, unsigned bytes) {
+    *qb_barrier_at(at) += (uint64_t)bytes << 32;
+    qb_arrive(qb_barrier_at(at));
+}
+static void ptx_barrier_test(unsigned &done, unsigned at, unsigned phase) {
+    done = (*qb_barrier_at(at) >> 24 & 1) != phase;
+    if (!done) qb_yield();
+}
+static void ptx_barrier_group(unsigned count) { qb_meet(&qb.barrier[1], (int)count); }
+static void ptx_copy_bulk(unsigned to, const void *from, int bytes, unsigned barrier) {
+    if (bytes <= 0 || bytes % 16 || (uintptr_t)from % 16 || (uintptr_t)qb_local(to) % 16)
+        fprintf(stderr, "emulated CUDA: a bulk copy of %d bytes from %p to %p\n", bytes, from, (void *)qb_local(to)), abort();
+    qb.copies.push_back({qb_local(to), (const char *)from, (size_t)bytes, qb_barrier_at(barrier), nullptr, -1});
+}
+static void ptx_copy(unsigned to, const void *from, int bytes) {
+    qb.copies.push_back({qb_local(to), (const char *)from, (size_t)bytes, nullptr, nullptr, qb.now->number});
+}
+static void ptx_copy_16(unsigned to, const void *from) { ptx_copy(to, from, 16); }
+static void ptx_copies_arrive(unsigned barrier) {
+    qb.copies.push_back({nullptr, nullptr, 0, nullptr, qb_barrier_at(barrier), qb.now->number});
+}
+/* One that may be next. */
+static void qb_copy_one() {
+    size_t i = qb_chance((unsigned)qb.copies.size());
+    for (size_t k = 0; k < i; k++)
+        if (qb.copies[i].owner >= 0 && qb.copies[k].owner == qb.copies[i].owner) i = k;
+    const qb_copy c = qb.copies[i];
+    qb.copies.erase(qb.copies.begin() + (long)i);
+    if (c.bytes) memcpy(c.to, c.from, c.bytes);
+    if (c.counts) *c.counts -= (uint64_t)c.bytes << 32, qb_settle(c.counts);
+    if (c.arrives) qb_arrive(c.arrives);
+    qb.progress++;
+}
+
+/* ---- launches ---- */
+
+static void qb_begin() {
+    qb.body(qb.arguments);
+    qb_warp *w = qb_own_warp();
+    qb.now->done = true, qb.progress++;
+    qb_leave(&qb.barrier[0], --qb.alive);
+    qb_leave(&w->barrier, --w->alive);
+    qb_yield();
+}
+
+/* Nothing moves any more: an error, as of a kernel that hangs. */
+static int qb_run_group(int items) {
+    memset(__start_qb_shared, 0xcb, (size_t)(__stop_qb_shared - __start_qb_shared));
+    memset(qb.barrier, 0, sizeof qb.barrier), memset(qb.warp, 0, sizeof qb.warp);
+    qb.alive = items, qb.copies.clear();
+    for (int i = 0; i < items; i++) {
+        qb_fiber *f = &qb.fiber[i];
+        if (!f->stack) f->stack = (char *)malloc(QB_STACK);
+        f->number = i, f->done = false, qb.warp[i / 32].alive++;
+        f->thread = {(unsigned)i % qb.size.x, (unsigned)i / qb.size.x % qb.size.y, (unsigned)i / qb.size.x / qb.size.y};
+        qb_place_at(&f->place, f->stack, QB_STACK, qb_begin);
+    }
+    while (qb.alive > 0) {
+        const uint64_t before = qb.progress;
+        const int first = (int)qb_chance((unsigned)items / 32 + 1) * 32, way = qb_chance(2) ? 1 : items - 1;
+        for (int i = 0; i < items; i++) {
+            qb.now = &qb.fiber[((unsigned)first + (unsigned)i * (unsigned)way) % (unsigned)items];
+            if (!qb.now->done) qb_change(&qb.scheduler, &qb.now->place);
+        }
+        while (!qb.copies.empty() && (qb_chance(4) > 0 || qb.progress == before)) qb_copy_one();
+        if (qb.progress == before) return 1;
+    }
+    return 0;
+}
+
+typedef struct qb_launch { unsigned grid[3], block[3]; void **arguments; unsigned seed; } qb_launch;
+
+template <class... A, size_t... I>
+static int qb_emulate_with(void (*kernel)(A...), const qb_launch *l, std::index_sequence<I...>) {
+    static struct call { void (*kernel)(A...); std::tuple<A...> arguments; } c = {};
+    const int items = (int)(l->block[0] * l->block[1] * l->block[2]);
+    c.kernel = kernel, c.arguments = std::tuple<A...>(*(A *)l->arguments[I]...);
+    qb.body = [](void *of) { std::apply(((call *)of)->kernel, ((call *)of)->arguments); };
+    qb.arguments = &c, qb.random = l->seed;
+    qb.grid = {l->grid[0], l->grid[1], l->grid[2]}, qb.size = {l->block[0], l->block[1], l->block[2]};
+    if (items > QB_ITEMS) return 1;
+    for (unsigned g = 0; g < l->grid[0] * l->grid[1] * l->grid[2]; g++) {
+        qb.block = {g % l->grid[0], g / l->grid[0] % l->grid[1], g / l->grid[0] / l->grid[1]};
+        if (qb_run_group(items)) return 1;
+    }
+    return 0;
+}
+template <class... A> static int qb_emulate(void (*kernel)(A...), const qb_launch *l) {
+    return qb_emulate_with(kernel, l, std::index_sequence_for<A...>());
+}

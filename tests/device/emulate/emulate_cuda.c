@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* The played driver with a compiler and launches that are real, on this processor (emulate.h): kernels for CUDA alone
+ * are checked against their oracles where no GPU is. QB_LIBCUDA and QB_LIBNVRTC name this library. Textures and tensor
+ * cores are not there. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+enum { OPTIONS = 64, NAMES = 64 };
+
+/* ---- the compiler ---- */
+
+typedef struct program {
+    char *text, *code;
+    size_t bytes;
+    char log[2048];
+} program;
+
+EXPORT int nvrtcVersion(int *major, int *minor) {
+    *major = 13, *minor = 0;
+    return 0;
+}
+EXPORT int nvrtcGetNumSupportedArchs(int *count) {
+    *count = 1;
+    return 0;
+}
+EXPORT int nvrtcGetSupportedArchs(int *archs) {
+    archs[0] = 90;
+    return 0;
+}
+EXPORT int nvrtcCreateProgram(void **out, const char *text, const char *name, int headers,
+                              const char *const *header_texts, const char *const *header_names) {
+    (void)name, (void)headers, (void)header_texts, (void)header_names;
+    program *p = calloc(1, sizeof *p);
+    if (!p) return 1;
+    p->text = strdup(text);
+    *out = p;
+    return p->text ? 0 : 1;
+}
+EXPORT int nvrtcDestroyProgram(void **of) {
+    program *p = *of;
+    free(p->text), free(p->code), free(p);
+    *of = NULL;
+    return 0;
+}
+
+static int write_file(const char *path, const char *bytes, size_t count) {
+    FILE *file = fopen(path, "wb");
+    if (!file) return 1;
+    const size_t written = fwrite(bytes, 1, count, file);
+    return fclose(file) || written != count;
+}
+static char *read_file(const char *path, size_t *count) {
+    FILE *file = fopen(path, "rb");
+    if (!file) return NULL;
+    fseek(file, 0, SEEK_END);
+    *count = (size_t)ftell(file);
+    rewind(file);
+    char *bytes = malloc(*count + 1);
+    if (bytes) bytes[fread(bytes, 1, *count, file)] = '\0';
+    fclose(file);
+    return bytes;
+}
+
+/* What it says goes to the file `log`. */
+static int run_translator(const char *source, const char *library, const char *log, int count, const char *const *options) {
+    const char *words[OPTIONS + 6] = {"python3", EMULATE_PY, source, library};
+    for (int i = 0; i < count && i < OPTIONS; i++) words[4 + i] = options[i];
+    const pid_t child = fork();
+    int status;
+    if (child == 0) {
+        if (!freopen(log, "wb", stderr)) _exit(1);
+        execvp(words[0], (char **)words);
+        _exit(1);
+    }
+    return child < 0 || waitpid(child, &status, 0) < 0 || status;
+}
+
+EXPORT int nvrtcCompileProgram(void *of, int count, const char *const *options) {
+    program *p = of;
+    char folder[] = "/tmp/qb-emulate-XXXXXX", source[64], library[64], log[64], remove[96];
+    size_t said;
+    if (!mkdtemp(folder)) return 1;
+    snprintf(source, sizeof source, "%s/kernel.cu", folder), snprintf(library, sizeof library, "%s/kernel.so", folder);
+    snprintf(log, sizeof log, "%s/log", folder), snprintf(remove, sizeof remove, "rm -rf %s", folder);
+    int failed = write_file(source, p->text, strlen(p->text)) || run_translator(source, library, log, count, options);
+    if (!failed) failed = !(p->code = read_file(library, &p->bytes));
+    char *words = failed ? read_file(log, &said) : NULL;
+    if (words) snprintf(p->log, sizeof p->log, "%s", words);
+    free(words);
+    if (system(remove)) failed = 1;
+    return failed ? 6 : 0;
+}
+EXPORT int nvrtcGetProgramLogSize(void *of, size_t *size) {
+    *size = strlen(((program *)of)->log) + 1;
+    return 0;
+}
+EXPORT int nvrtcGetProgramLog(void *of, char *log) {
+    strcpy(log, ((program *)of)->log);
+    return 0;
+}
+EXPORT int nvrtcGetCUBINSize(void *of, size_t *size) {
+    *size = ((program *)of)->bytes;
+    return 0;
+}
+EXPORT int nvrtcGetCUBIN(void *of, char *bytes) {
+    memcpy(bytes, ((program *)of)->code, ((program *)of)->bytes);
+    return 0;
+}
+EXPORT int nvrtcGetPTXSize(void *of, size_t *size) {
+    return nvrtcGetCUBINSize(of, size);
+}
+EXPORT int nvrtcGetPTX(void *of, char *bytes) {
+    return nvrtcGetCUBIN(of, bytes);
+}
+
+/* ---- modules and launches ---- */
+
+typedef struct launch {
+    unsigned grid[3], block[3];
+    void **arguments;
+    unsigned seed;
+} launch;
+
+/* An ELF file says itself how long it is: its section headers come last. */
+static size_t elf_bytes(const unsigned char *image) {
+    uint64_t offset;
+    uint16_t size, count;
+    if (memcmp(image, "\177ELF", 4) != 0) return 0;
+    memcpy(&offset, image + 40, 8), memcpy(&size, image + 58, 2), memcpy(&count, image + 60, 2);
+    return (size_t)offset + (size_t)size * count;
+}
+EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options, void **values) {
+    (void)count, (void)options, (void)values;
+    char path[] = "/tmp/qb-emulate-XXXXXX";
+    const int file = mkstemp(path);
+    if (file < 0) return 2;
+    close(file);
+    const int failed = write_file(path, image, elf_bytes(image));
+    *module = failed ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!*module && !failed) fprintf(stderr, "emulated CUDA: %s\n", dlerror());
+    unlink(path);
+    return *module ? 0 : 200;
+}
+EXPORT int cuModuleUnload(void *module) {
+    dlclose(module);
+    return 0;
+}
+EXPORT int cuModuleGetFunction(void **function, void *module, const char *name) {
+    char entry[128];
+    snprintf(entry, sizeof entry, "qb_launch_%s", name);
+    *function = dlsym(module, entry);
+    return *function ? 0 : 500;
+}
+EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                          unsigned shared, void *stream, void **arguments, void **extra) {
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    static unsigned seed;
+    (void)shared, (void)stream, (void)extra;
+    int (*run)(const launch *);
+    memcpy(&run, &function, sizeof run);
+    const char *said = getenv("QB_SEED");
+    pthread_mutex_lock(&one);
+    const launch l = {{gx, gy, gz}, {bx, by, bz}, arguments, (said ? (unsigned)atoi(said) : 0) + seed++};
+    const int failed = run(&l);
+    pthread_mutex_unlock(&one);
+    if (failed) fprintf(stderr, "emulated CUDA: a kernel waits for ever\n");
+    return failed ? 719 : 0;
+}

@@ -35,20 +35,35 @@
 #define STAGED CAP
 #endif
 #include "project_joseph.clh"
-/* Where the row is that a number names, by its bits. */
-#if WINDOW
-#define SPACE LOCAL_POINTER
+/* Where the row is that a number names, by its bits; row j from there. In local memory CUDA's compiler is given the
+ * address itself: it would else ask a slow register for it again and again. */
+#if WINDOW && QB_CUDA
 #define INSIDE(up) (up)
+#define TAP_AT uint
+#define TAP(up) (4u * (uint)AS_INT(up) + (uint)AS_INT(s.w))
+#define ROW(tap, j) local_float(tap, 4 * (j))
+FUNCTION float local_float(uint address, int bytes) {
+    float value;
+    asm("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address + (uint)bytes));
+    return value;
+}
+#else
+#if WINDOW
+#define INSIDE(up) (up)
+#define TAP_AT LOCAL_POINTER const float *
 #define TAP(up) (copied + (int)((uint)AS_INT(s.w) + (uint)AS_INT(up)))
 #else
-#define SPACE GLOBAL
 #define INSIDE(up) fmin(fmax(up, least), most)
+#define TAP_AT GLOBAL const float *
 #define TAP(up) (rays + ((uint)AS_INT(s.w) + (uint)AS_INT(up)))
+#endif
+#define ROW(tap, j) (tap)[j]
 #endif
 #define PLANES 8
 #define ITEMS (32 * PLANES)
 #define BATCH (ITEMS / CAP)
 #define SEARCHES ((BATCH + PLANES - 1) / PLANES) /* of a warp */
+#define NOTED 32                                 /* columns at a time */
 
 /* A column of rays as seen from a tile, in eight numbers: in its plane k, b = b0 + k db lines, and row r0 + r
  * of it at z = (z0 + k dz) + r (dr + k ddr) voxels: {b0, db, z0, dz}, {dr, ddr, -4 - r0, where row r0 stands
@@ -99,6 +114,22 @@ FUNCTION void look(GLOBAL const float *fan, float k, float line0, float z0, int 
 /* Does a column cross lines of the tile, or lines before them? */
 FUNCTION bool crosses(float4 t) { return fmin(t.x, FMA((float)(PLANES - 1), t.y, t.x)) < (float)LINES; }
 
+/* The same as seen from plane k of the tile, made once for all lanes: where between two lines of voxels it crosses, and
+ * its hats: {b, its fraction, the row that voxel 0 is at, rows a voxel}, {voxels a row, 1 less that, 1 less the
+ * fraction, where row r0 stands as above, or, with addresses, four times that and where what is copied begins}. */
+FUNCTION void note(LOCAL_POINTER const float4 *column, float k, LOCAL_POINTER const float *copied, LOCAL_POINTER float4 *to) {
+    const float4 t = column[0], s = column[1];
+    const float b = FMA(k, t.y, t.x), share = b - FLOOR(b);
+    const float apart = FMA(k, s.y, s.x), wide = fabs(apart), inverse = inverse_of(apart);
+#if WINDOW && QB_CUDA
+    const float where = AS_FLOAT((int)(4u * (uint)AS_INT(s.w) + (uint)__cvta_generic_to_shared(copied)));
+#else
+    const float where = s.w;
+#endif
+    to[0] = FLOAT4(b, share, -FMA(k, t.w, t.z) * inverse, inverse);
+    to[1] = FLOAT4(wide, 1.0f - wide, 1.0f - share, where);
+}
+
 /* rays: of the block's views, with zeros around; fans: of the scan's view first_view on. runs: {view of the
  * block, first column, columns, 1 or -1}. Slab z0 <= z < z1; up to `lines` and `planes` voxels along the other axes, so
  * many floats apart, in tiles from number tile_line, tile_plane on. */
@@ -108,10 +139,13 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(
     int lines, int tile_plane, int planes, int line_step, int plane_step, int z0, int z1, int start, GLOBAL float *RESTRICT slab,
     int more) {
     LOCAL_ALIGNED float4 batch[BATCH * CAP][2];
+    LOCAL_ALIGNED float4 notes[PLANES][NOTED][2];
     LOCAL int base[BATCH], width[BATCH], length[BATCH], copies[BATCH * CAP][2];
 #if WINDOW
     LOCAL_ALIGNED float4 staged[STAGED * (WINDOW / 4)];
     LOCAL_POINTER const float *copied = (LOCAL_POINTER const float *)staged;
+#else
+    LOCAL_POINTER const float *copied = 0;
 #endif
     const int item = (int)local_id(0), lane = item % 32, warp = item / 32;
     const int line0 = (tile_line + (int)group_id(0)) * LINES, plane0 = (tile_plane + (int)group_id(1)) * PLANES;
@@ -171,79 +205,76 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_back(
             length[own_run] = number + 1;
         BARRIER();
         for (int n = 0; n < count; n++) {
-            int e = n * CAP;
-            const int end = e + length[n];
 #if WINDOW
             for (int c = warp; c < length[n]; c += PLANES) {
-                const int begin = copies[e + c][1];
+                const int begin = copies[n * CAP + c][1];
                 GLOBAL const float4 *of_column =
-                    (GLOBAL const float4 *)(rays + ((LONG)(uint)copies[e + c][0] + begin));
+                    (GLOBAL const float4 *)(rays + ((LONG)(uint)copies[n * CAP + c][0] + begin));
                 for (int q = lane; q < WINDOW / 4; q += 32) {
                     const int at = begin + 4 * q;
                     staged[c * (WINDOW / 4) + q] =
                         at >= 0 && at < stride ? of_column[q] : FLOAT4(0.0f, 0.0f, 0.0f, 0.0f);
                 }
             }
-            BARRIER();
 #endif
-            while (real && e < end && !(FMA(k, batch[e][0].y, batch[e][0].x) > -1.0f)) e++;
-            UNROLL for (int y = -1; y < LINES; y++) {
-                while (real && e < end) {
-                    const float4 t = batch[e][0];
-                    const float b = FMA(k, t.y, t.x);
-                    if (!(b < (float)(y + 1))) break;
-                    const float4 s = batch[e][1];
-                    const float share = fmax(b - (float)y, 0.0f), rest = 1.0f - share;
-                    const float at_z = FMA(k, t.w, t.z) - place, apart = FMA(k, s.y, s.x);
-                    const float inverse = inverse_of(apart), wide = fabs(apart);
-                    const float low = -at_z * inverse;
+            for (int first = 0; first < length[n]; first += NOTED) {
+                const int end = length[n] - first < NOTED ? length[n] - first : NOTED;
+                if (lane < end) note(batch[n * CAP + first + lane], k, copied, notes[warp][lane]);
+                BARRIER();
+                int e = 0;
+                while (real && e < end && !(notes[warp][e][0].x > -1.0f)) e++;
+                UNROLL for (int y = -1; y < LINES; y++) {
+                    while (real && e < end) {
+                        const float4 t = notes[warp][e][0];
+                        if (!(t.x < (float)(y + 1))) break;
+                        const float4 s = notes[warp][e][1];
+                        const float share = t.y, rest = s.z, inverse = t.w, wide = s.x, left = s.y;
+                        const float low = FMA(place, inverse, t.z);
 #if !WINDOW
-                    const float least = s.z + ROUND, most = s.z + (span + ROUND);
+                        const float least = batch[n * CAP + first + e][1].z + ROUND, most = least + span;
 #endif
-                    /* The voxel among the rows, how far from it the nearest is, and what hats have there; beyond the
-                     * detector there are zeros. */
-                    float value[STEPS];
-                    const float left = 1.0f - wide;
-                    if (wide >= 1.0f) {
-                        UNROLL for (int i = 0; i < STEPS; i++) {
-                            const float x = FMA((float)(32 * i), inverse, low), up = INSIDE(DOWN(x));
-                            SPACE const float *tap = TAP(up);
-                            const float off = x - (up - ROUND);
-                            value[i] = MUL(UNIT(FMA(-wide, off, 1.0f)), tap[0]);
-                            value[i] = FMA(UNIT(FMA(wide, off, left)), tap[1], value[i]);
-                        }
-                    } else {
-                        float off[STEPS];
-                        SPACE const float *tap[STEPS];
-                        UNROLL for (int i = 0; i < STEPS; i++) {
-                            const float x = FMA((float)(32 * i), inverse, low), up = INSIDE(x + ROUND);
-                            tap[i] = TAP(up), off[i] = (up - ROUND) - x;
-                            value[i] = MUL(UNIT(FMA(-wide, fabs(off[i]), 1.0f)), tap[i][0]);
-                            value[i] = FMA(UNIT(FMA(-wide, off[i], left)), tap[i][1], value[i]);
-                            value[i] = FMA(UNIT(FMA(wide, off[i], left)), tap[i][-1], value[i]);
-                        }
-#if REACH > 1
-                        /* Rows further off, where they are near enough: for all lanes alike. */
-                        for (int j = 2; j <= REACH && wide * (float)(2 * j - 1) < 2.001f; j++) {
-                            const float less = FMA(-(float)j, wide, 1.0f);
+                        /* The voxel among the rows, how far from it the nearest is, and what hats have there; beyond
+                         * the detector there are zeros. */
+                        float value[STEPS];
+                        if (wide >= 1.0f) {
                             UNROLL for (int i = 0; i < STEPS; i++) {
-                                value[i] = FMA(UNIT(FMA(-wide, off[i], less)), tap[i][j], value[i]);
-                                value[i] = FMA(UNIT(FMA(wide, off[i], less)), tap[i][-j], value[i]);
+                                const float x = i ? FMA((float)(32 * i), inverse, low) : low, up = INSIDE(DOWN(x));
+                                TAP_AT tap = TAP(up);
+                                const float off = x - (up - ROUND);
+                                value[i] = MUL(UNIT(FMA(-wide, off, 1.0f)), ROW(tap, 0));
+                                value[i] = FMA(UNIT(FMA(wide, off, left)), ROW(tap, 1), value[i]);
                             }
+                        } else {
+                            float off[STEPS];
+                            TAP_AT tap[STEPS];
+                            UNROLL for (int i = 0; i < STEPS; i++) {
+                                const float x = i ? FMA((float)(32 * i), inverse, low) : low, up = INSIDE(x + ROUND);
+                                tap[i] = TAP(up), off[i] = (up - ROUND) - x;
+                                value[i] = MUL(UNIT(FMA(-wide, fabs(off[i]), 1.0f)), ROW(tap[i], 0));
+                                value[i] = FMA(UNIT(FMA(-wide, off[i], left)), ROW(tap[i], 1), value[i]);
+                                value[i] = FMA(UNIT(FMA(wide, off[i], left)), ROW(tap[i], -1), value[i]);
+                            }
+#if REACH > 1
+                            /* Rows further off, where they are near enough: for all lanes alike. */
+                            for (int j = 2; j <= REACH && wide * (float)(2 * j - 1) < 2.001f; j++) {
+                                const float less = FMA(-(float)j, wide, 1.0f);
+                                UNROLL for (int i = 0; i < STEPS; i++) {
+                                    value[i] = FMA(UNIT(FMA(-wide, off[i], less)), ROW(tap[i], j), value[i]);
+                                    value[i] = FMA(UNIT(FMA(wide, off[i], less)), ROW(tap[i], -j), value[i]);
+                                }
+                            }
+#endif
                         }
-#endif
+                        UNROLL for (int i = 0; i < STEPS; i++) {
+                            if (y >= 0) sum[y < 0 ? 0 : y][i] = FMA(rest, value[i], sum[y < 0 ? 0 : y][i]);
+                            if (y + 1 < LINES)
+                                sum[y + 1 < LINES ? y + 1 : 0][i] = FMA(share, value[i], sum[y + 1 < LINES ? y + 1 : 0][i]);
+                        }
+                        e++;
                     }
-                    UNROLL for (int i = 0; i < STEPS; i++) {
-                        if (y >= 0) sum[y < 0 ? 0 : y][i] = FMA(rest, value[i], sum[y < 0 ? 0 : y][i]);
-                        if (y + 1 < LINES)
-                            sum[y + 1 < LINES ? y + 1 : 0][i] = FMA(share, value[i], sum[y + 1 < LINES ? y + 1 : 0][i]);
-                    }
-                    e++;
                 }
+                BARRIER();
             }
-#if WINDOW
-            BARRIER();
-#endif
         }
     }
     UNROLL for (int y = 0; y < LINES; y++) {

@@ -187,7 +187,7 @@ static void look_at_rows(making *m, const course *c, const qb__joseph_tile *tile
 
 /* Floats of a column that a tile may read, and how many columns of them fit: none, where that is too much. */
 static void plan_window(const making *m, double columns, const qb__joseph_tile *tile) {
-    enum { MOST = 36 * 1024 };
+    enum { MOST = 28 * 1024 };
     qb__joseph_records *r = m->r;
     const double across = (double)(tile->slices - 1) + m->climb * (double)(tile->planes - 1);
     const double window = across / m->least_row + 2 * (double)r->reach + 9;

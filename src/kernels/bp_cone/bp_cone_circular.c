@@ -73,7 +73,8 @@ static const char *unusable(const qb__device_info *device, const void *of, const
     if (!(qb__bp_cone_nearest(p) > 0)) return "the grid reaches to the source or behind it";
     if (device->group_size < qb__circular_items(values)) return "needs larger groups";
     if (qb__circular_copies(values)) {
-        if (qb__circular_boxes_bytes(p, values) + qb__circular_ahead_bytes(values) >
+        bool ring;
+        if (qb__circular_boxes_bytes(device, p, values, &ring) + qb__circular_ahead_bytes(values) >
             device->local_bytes)
             return "local memory does not hold what a tile sees of a view";
         if (values[WARPS] * values[COLUMNS] % 8) return "tiles are eight voxels wide";
@@ -172,7 +173,7 @@ static qb_status upload_scale(qb__bp_cone_plan *plan, bool halves) {
     return status;
 }
 
-static qb_status build(qb__bp_cone_plan *plan, const int *values) {
+static qb_status build(qb__bp_cone_plan *plan, const int *values, bool ring) {
     static const char *const names[] = {"TEXTURED", "HALF",  "PACKING", "STEPS",
                                         "COLUMNS",  "PATCH", "GROUPS",  "STAGES",
                                         "WARPS",    "AHEAD", "BULK"};
@@ -182,7 +183,9 @@ static qb_status build(qb__bp_cone_plan *plan, const int *values) {
     for (int i = 0; i <= BULK; i++) qb__macros_add(&macros, names[i], values[i]);
     if (qb__circular_copies(values))
         qb__macros_add(&macros, "BOX", (int)box.columns),
-            qb__macros_add(&macros, "ROWS", (int)box.rows);
+            qb__macros_add(&macros, "ROWS", (int)box.rows),
+            qb__macros_add(&macros, "RING",
+                           ring ? (int)(plan->local_bytes / qb__circular_cell_bytes(values)) : 0);
     qb__macros_add(&packing, "TRANSPOSED", !values[TEXTURED]);
     qb__macros_add(&packing, "HALF", values[HALF]);
     qb__macros_add(&packing, "PACKING", values[PACKING]);
@@ -210,6 +213,7 @@ static qb_status make_plan(qb__device *device, const qb__bp_cone_problem *proble
                            qb__bp_cone_most most, const int *values, qb__bp_cone_plan **out) {
     const qb__texture_shape shape = shape_of(problem, most, values);
     qb__bp_cone_plan *plan;
+    bool ring;
     *out = NULL;
     qb_status status = qb__alloc(1, sizeof *plan, &plan);
     if (status != QB_OK) return status;
@@ -223,11 +227,12 @@ static qb_status make_plan(qb__device *device, const qb__bp_cone_problem *proble
                                         qb__circular_mirror(values), &plan->symmetry);
     qb__circular_tile(values, plan->tile);
     plan->items = qb__circular_items(values);
-    plan->local_bytes = qb__circular_boxes_bytes(problem, values);
+    plan->local_bytes =
+        qb__circular_boxes_bytes(qb__device_info_of(device), problem, values, &ring);
     plan->unit = (float)(qb__bp_cone_nearest(problem) * qb__bp_cone_nearest(problem) /
                          (double)qb__circular_turns(values));
     QB__TRY(why ? qb__fail(QB_UNSUPPORTED, "%s", why) : QB_OK);
-    QB__TRY(build(plan, values));
+    QB__TRY(build(plan, values, ring));
     QB__TRY(upload_matrices(plan));
     QB__TRY(upload_scale(plan, values[HALF]));
     if (values[TEXTURED]) QB__TRY(qb__texture_create(device, &shape, &plan->texture));
@@ -384,14 +389,14 @@ static const qb__bp_cone_device_variant rows[] = {
         "circular: what a tile sees copied to local memory; turned views and mirrored rows "
         "together, in half precision",
         P("TEXTURED", 0), P("HALF", 1), P("PACKING", 41, 21, 11), P("STEPS", 1, 2, 4),
-        P("COLUMNS", 4, 8, 2, 1), P("PATCH", 8), P("GROUPS", 2, 1, 3), P("STAGES", 4, 3, 2),
-        P("WARPS", 12, 8), P("AHEAD", 2, 1), P("BULK", 1, 0)),
+        P("COLUMNS", 4, 8, 2, 1), P("PATCH", 8), P("GROUPS", 2, 1, 3), P("STAGES", 4, 3, 2, 6, 8),
+        P("WARPS", 12, 8, 16), P("AHEAD", 2, 1), P("BULK", 1, 0)),
     ROW("bp_cone_circular.float-local", QB_ACCURACY_HIGH,
         "circular: what a tile sees copied to local memory; turned views and mirrored rows "
         "together",
         P("TEXTURED", 0), P("HALF", 0), P("PACKING", 40, 21, 41, 20), P("STEPS", 2, 1, 4),
-        P("COLUMNS", 4, 8, 2, 1), P("PATCH", 8), P("GROUPS", 2, 1, 3), P("STAGES", 2, 3, 4),
-        P("WARPS", 8, 12), P("AHEAD", 2, 1), P("BULK", 1, 0)),
+        P("COLUMNS", 4, 8, 2, 1), P("PATCH", 8), P("GROUPS", 2, 1, 3), P("STAGES", 2, 3, 4, 6, 8),
+        P("WARPS", 8, 12, 16), P("AHEAD", 2, 1), P("BULK", 1, 0)),
 };
 
 const qb__bp_cone_family qb__bp_cone_circular_rows = {rows, sizeof rows / sizeof *rows};

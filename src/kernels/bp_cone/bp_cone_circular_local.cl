@@ -13,7 +13,8 @@
  * mirrored rows the two of a word belong together in each turn.
  *
  * ROWS, BOX: rows and columns that a box has at most (bp_cone_circular_sizes.c); half of ROWS is 4 more than a multiple
- * of 8, so that even and odd rows are written to different banks. */
+ * of 8, so that even and odd rows are written to different banks. RING: so many cells that boxes of the size that
+ * a view needs share in turn, instead of STAGES of the largest; 0: there is room for those. */
 #ifndef STAGES
 #define STAGES 3
 #endif
@@ -31,6 +32,9 @@
 #endif
 #ifndef BOX
 #define BOX 16
+#endif
+#ifndef RING
+#define RING 0 /* where STAGED */
 #endif
 #include "bp_cone_circular.clh"
 
@@ -130,6 +134,13 @@ FUNCTION void frame(LOCAL_POINTER const qb_tile_view *t, qb_box box, int x0, int
     b->rows = v_last - b->row + 1 < ROWS ? v_last - b->row + 1 : ROWS;
 }
 
+/* Cells of a box from a column's even rows to its odd ones. */
+#if RING
+#define HALF_OF(b) (((b)->rows + 1) / 2)
+#else
+#define HALF_OF(b) ODD
+#endif
+
 /* By the lanes of a warp. What is read lies in the image, which has zeros around. */
 #if BULK
 FUNCTION void copy_box(const CELL *image, const qb_view_box *b, int r0, int pitch, int lane, CELL *cells, const ulong *full) {
@@ -138,7 +149,7 @@ FUNCTION void copy_box(const CELL *image, const qb_view_box *b, int r0, int pitc
     if (lane == 0) barrier_expect(full, (uint)(parts * count) * (uint)sizeof(CELL));
     __syncwarp();
     for (int p = lane; p < parts; p += 32)
-        copy_cells(cells + p / 2 * ROWS + p % 2 * ODD, from + (size_t)(p / 2) * (size_t)pitch + p % 2 * (pitch / 2), count, full);
+        copy_cells(cells + p * HALF_OF(b), from + (size_t)(p / 2) * (size_t)pitch + p % 2 * (pitch / 2), count, full);
 }
 #else
 FUNCTION void copy_box(GLOBAL const CELL *RESTRICT image, LOCAL_POINTER const qb_view_box *b, int r0, int pitch, int lane,
@@ -146,15 +157,15 @@ FUNCTION void copy_box(GLOBAL const CELL *RESTRICT image, LOCAL_POINTER const qb
     const int count = (b->rows + 1) / 2, odd = lane / 16;
     GLOBAL const CELL *from = image + (size_t)b->column * (size_t)pitch + ((b->row + (r0 & 1)) >> 1) + odd * (pitch / 2);
     for (int c = 0; c < b->columns; c++)
-        for (int i = lane % 16; i < count; i += 16) copy_cell(cells + c * ROWS + odd * ODD + i, from + (size_t)c * (size_t)pitch + i);
+        for (int i = lane % 16; i < count; i += 16) copy_cell(cells + (2 * c + odd) * HALF_OF(b) + i, from + (size_t)c * (size_t)pitch + i);
 }
 #endif
 
 /* What the voxels of a line have in common in a view, in two times four numbers: where they are along a column, in pairs
  * of rows from an even one near the tile's middle, v + k step, and the least and the largest place that the box has;
- * the bits of that even row's cell in the box, less ROUND_BITS, the weights of the two columns, nothing. */
-FUNCTION void note_line(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const qb_view_box *b, float px, float py, int r0,
-                        float scale, LOCAL_POINTER float4 *line) {
+ * the bits of that even row's cell among the boxes, less ROUND_BITS, the weights of the two columns, the bits of HALF_OF. */
+FUNCTION void note_line(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const qb_view_box *b, int start, float px, float py,
+                        int r0, float scale, LOCAL_POINTER float4 *line) {
     const float r = RECIPROCAL(FMA(t->w[0], px, FMA(t->w[1], py, t->w[2])));
     const float at_v = MUL(FMA(t->v[0], px, FMA(t->v[1], py, t->v[3])), r);
     const float at_u = within(MUL(FMA(t->u[0], px, FMA(t->u[1], py, t->u[2])), r), t->u_low, t->u_high);
@@ -162,21 +173,21 @@ FUNCTION void note_line(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const
     const int u0 = (int)t->x - 1, v0 = (int)t->y - 1, odd = (v0 + r0) & 1, base = v0 - odd;
     const int beside = (int)((uint)AS_INT(tu) - ROUND_BITS) + u0 - b->column;
     const int column = beside < 0 ? 0 : beside < BOX - 1 ? beside : BOX - 2;
-    const int cell = (int)((uint)(column * ROWS + (base - b->row) / 2) - ROUND_BITS);
+    const int cell = (int)((uint)(start + 2 * column * HALF_OF(b) + (base - b->row) / 2) - ROUND_BITS);
     float left = MUL(weight, 1.0f - fu), right = MUL(weight, fu);
 #if ADD_WORDS
     left = AS_FLOAT((int)HALF2_TWICE(left)), right = AS_FLOAT((int)HALF2_TWICE(right));
 #endif
     line[0] = FLOAT4(MUL(at_v + (0.5f + (float)odd), 0.5f), MUL(MUL(t->v[2], r), 0.5f), MUL((float)(b->first - base), 0.5f),
                         MUL((float)(b->row + b->rows - 1 - base), 0.5f) - 0.00390625f);
-    line[1] = FLOAT4(AS_FLOAT(cell), left, right, 0.0f);
+    line[1] = FLOAT4(AS_FLOAT(cell), left, right, AS_FLOAT(HALF_OF(b)));
 }
 
 /* The lines of a tile, one an item. */
-FUNCTION void note_lines(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const qb_view_box *b, int r0, float scale, int lane,
-                         LOCAL_POINTER float4 *lines) {
+FUNCTION void note_lines(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const qb_view_box *b, int start, int r0, float scale,
+                         int lane, LOCAL_POINTER float4 *lines) {
     for (int l = lane; l < LINES; l += 32)
-        note_line(t, b, (float)(l % TILE_X), (float)(l / TILE_X), r0, scale, lines + 2 * l);
+        note_line(t, b, start, (float)(l % TILE_X), (float)(l / TILE_X), r0, scale, lines + 2 * l);
 }
 
 #if ADD_WORDS
@@ -190,10 +201,15 @@ FUNCTION void add_voxel(LOCAL_POINTER const CELL *cells, float4 p, float4 w, flo
     const float at = within(FMA(p.y, k, p.x), p.z, p.w);
     const float up = at + ROUND, d = at - (up - ROUND); /* from the nearest even row, in pairs of rows */
     const float odd = fabs(d) + fabs(d), even = 1.0f - odd;
-    LOCAL_POINTER const CELL *e = cells + (int)((uint)AS_INT(w.x) + (uint)AS_INT(up)), *o = e + ODD + (AS_INT(d) >> 31);
+#if RING
+    const int apart = AS_INT(w.w); /* even rows and odd ones */
+#else
+    const int apart = ODD;
+#endif
+    LOCAL_POINTER const CELL *e = cells + (int)((uint)AS_INT(w.x) + (uint)AS_INT(up)), *o = e + (apart + (AS_INT(d) >> 31));
 #if ADD_WORDS
     uint a[WORDS], b[WORDS], c[WORDS], f[WORDS];
-    words_of(e[0], a), words_of(o[0], b), words_of(e[ROWS], c), words_of(o[ROWS], f);
+    words_of(e[0], a), words_of(o[0], b), words_of(e[2 * apart], c), words_of(o[2 * apart], f);
     const uint two_even = HALF2_TWICE(even), two_odd = HALF2_TWICE(odd);
     const uint left = (uint)AS_INT(w.y), right = (uint)AS_INT(w.z);
     const uint ga = HALF2_FMA(left, two_even, 0), gb = HALF2_FMA(left, two_odd, 0);
@@ -204,7 +220,7 @@ FUNCTION void add_voxel(LOCAL_POINTER const CELL *cells, float4 p, float4 w, flo
     }
 #else
     float a[VALUES], b[VALUES], c[VALUES], f[VALUES];
-    UNPACK(a, e[0]), UNPACK(b, o[0]), UNPACK(c, e[ROWS]), UNPACK(f, o[ROWS]);
+    UNPACK(a, e[0]), UNPACK(b, o[0]), UNPACK(c, e[2 * apart]), UNPACK(f, o[2 * apart]);
     const float ga = MUL(w.y, even), gb = MUL(w.y, odd), gc = MUL(w.z, even), gd = MUL(w.z, odd);
     UNROLL for (int i = 0; i < VALUES; i++) {
         const int to = VOXEL(i, turn);
@@ -214,7 +230,11 @@ FUNCTION void add_voxel(LOCAL_POINTER const CELL *cells, float4 p, float4 w, flo
 }
 
 #define PARTS (STAGED ? AHEAD : 2) /* STAGED: of those who go ahead, else of views in turn */
-#if STAGED
+#if RING /* each looks at all views, whose boxes it must know */
+#define PART(view) (warp - WARPS)
+#define PLACE_IN_PART(view) ((view) % VIEWS)
+#define VIEW_STEP 1
+#elif STAGED
 #define PART(view) ((view) % AHEAD)
 #define PLACE_IN_PART(view) ((view) / AHEAD % VIEWS)
 #define VIEW_STEP AHEAD
@@ -238,6 +258,25 @@ typedef struct qb_ahead {
 #define WORKERS_BARRIER() asm volatile("bar.sync 1, %0;" ::"n"(32 * WARPS) : "memory")
 #else
 #define WORKERS_BARRIER() BARRIER()
+#endif
+
+#if RING
+/* Where the next box is put; and, of the view that was put last into stage `lane`, which cells. */
+typedef struct qb_ring {
+    int next, from, end;
+} qb_ring;
+
+/* A view's place in the ring, behind the one before it or at the beginning; *last: the last view, of those that may still
+ * be read, that it takes cells from, -1: none. */
+FUNCTION int take(qb_ring *ring, int view, int cells, int lane, int *last) {
+    const int start = ring->next + cells > RING ? 0 : ring->next, end = start + cells;
+    const int there = view - 1 - (view - 1 - lane % STAGES + STAGES) % STAGES;
+    const bool meets = lane < STAGES && there >= 0 && ring->from < end && start < ring->end;
+    *last = __reduce_max_sync(~0u, meets ? there : -1);
+    if (lane == view % STAGES) ring->from = start, ring->end = end;
+    ring->next = end;
+    return start;
+}
 #endif
 
 /* Arguments as of bp_cone_circular; `unit`: with halves, what weights are multiplied by, that sums of a base view's
@@ -266,10 +305,10 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
         look(matrix + 24 * (ulong)of, box, x0, y0, whole, columns, r0, r1, pitch, &ahead.views[PART(view)][lane]); \
         frame(&ahead.views[PART(view)][lane], box, x0, y0, r0, &ahead.boxes[PART(view)][lane]);                 \
     }
-#define NOTE(view, stage)                                                                                       \
+#define NOTE(view, stage, start)                                                                                \
     ahead.columns[stage] = BOX_OF(view)->columns;                                                               \
     if (BOX_OF(view)->columns)                                                                                  \
-        note_lines(VIEW_OF(view), BOX_OF(view), r0, ADD_WORDS ? unit : scale[base0 + (view) / TURNS], lane, ahead.lines[stage])
+        note_lines(VIEW_OF(view), BOX_OF(view), start, r0, ADD_WORDS ? unit : scale[base0 + (view) / TURNS], lane, ahead.lines[stage])
 
 #if STAGED
     if (item == 0)
@@ -277,7 +316,12 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
             barrier_init(&ahead.full[stage], FULL_COUNT), barrier_init(&ahead.empty[stage], WARPS);
     BARRIER();
     if (warp >= WARPS) {
+#if RING
+        qb_ring ring = {0, -1, 0};
+        for (int view = 0; view < total; view++) {
+#else
         for (int view = warp - WARPS; view < total; view += AHEAD) {
+#endif
             const int stage = view % STAGES;
             if (PLACE_IN_PART(view) == 0) {
                 __syncwarp();
@@ -285,16 +329,27 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
                 __syncwarp();
             }
             const qb_view_box *b = BOX_OF(view);
+#if RING
+            int last;
+            const int start = take(&ring, view, 2 * b->columns * HALF_OF(b), lane, &last);
+            if (view % AHEAD != warp - WARPS) continue;
+            if (last >= 0 && last != view - STAGES) {
+                if (view >= STAGES) barrier_wait(&ahead.empty[stage], (uint)(view / STAGES + 1) & 1);
+                barrier_wait(&ahead.empty[last % STAGES], (uint)(last / STAGES) & 1);
+            } else
+#else
+            const int start = stage * (BOX * ROWS);
+#endif
             if (view >= STAGES) barrier_wait(&ahead.empty[stage], (uint)(view / STAGES + 1) & 1);
-            NOTE(view, stage);
+            NOTE(view, stage, start);
             __syncwarp();
 #if BULK
             if (b->columns)
-                copy_box(IMAGE_OF(view), b, r0, pitch, lane, boxes + stage * (BOX * ROWS), &ahead.full[stage]);
+                copy_box(IMAGE_OF(view), b, r0, pitch, lane, boxes + start, &ahead.full[stage]);
             else if (lane == 0)
                 barrier_arrive(&ahead.full[stage]);
 #else
-            if (b->columns) copy_box(IMAGE_OF(view), b, r0, pitch, lane, boxes + stage * (BOX * ROWS));
+            if (b->columns) copy_box(IMAGE_OF(view), b, r0, pitch, lane, boxes + start);
             copies_arrive(&ahead.full[stage]);
 #endif
         }
@@ -337,7 +392,7 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
 #if !STAGED
 #define FETCH(view)                                                                                             \
     if (warp == WARPS && (view) < total) {                                                                 \
-        NOTE(view, (view) % STAGES);                                                                            \
+        NOTE(view, (view) % STAGES, (view) % STAGES * (BOX * ROWS));                                            \
         copy_box(IMAGE_OF(view), BOX_OF(view), r0, pitch, lane, boxes + (view) % STAGES * (BOX * ROWS));        \
     }
     if (warp == WARPS) { LOOK(0) }
@@ -356,12 +411,11 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
             FETCH(view + STAGES - 1)
 #endif
             if (ahead.columns[stage] && warp < WARPS) {
-                LOCAL_POINTER const CELL *cells = boxes + stage * (BOX * ROWS);
                 UNROLL for (int c = 0; c < COLUMNS; c++) {
                     LOCAL_POINTER const float4 *line = ahead.lines[stage] + 2 * (WARPS * c + warp);
                     const float4 place = line[0], weights = line[1];
                     UNROLL for (int i = 0; i < STEPS; i++)
-                        add_voxel(cells, place, weights, (float)lane + (float)(32 * i), turn, SUMS[c][i]);
+                        add_voxel(boxes, place, weights, (float)lane + (float)(32 * i), turn, SUMS[c][i]);
                 }
             }
 #if STAGED

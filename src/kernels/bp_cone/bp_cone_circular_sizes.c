@@ -43,11 +43,25 @@ qb__circular_box qb__circular_box_of(const qb__bp_cone_problem *p, const size_t 
     return (qb__circular_box){.columns = columns, .rows = (rows + 7) / 16 * 16 + 8};
 }
 
-size_t qb__circular_boxes_bytes(const qb__bp_cone_problem *p, const int *values) {
+/* Each group of a multiprocessor has a kibibyte that kernels cannot use. */
+static size_t left_for_boxes(const qb__device_info *device, const int *values) {
+    const size_t own = 1024, groups = (size_t)values[GROUPS], notes = qb__circular_ahead_bytes(values);
+    const size_t share = (device->local_bytes + own) / groups - own;
+    return share > notes ? (share - notes) / 16 * 16 : 0;
+}
+
+size_t qb__circular_boxes_bytes(const qb__device_info *device, const qb__bp_cone_problem *p, const int *values,
+                                bool *ring) {
+    const bool staged = device->api == QB__API_CUDA && device->arch >= 80;
+    const size_t left = left_for_boxes(device, values);
     size_t tile[3];
+    *ring = false;
+    if (!qb__circular_copies(values)) return 0;
     qb__circular_tile(values, tile);
     const qb__circular_box box = qb__circular_box_of(p, tile);
-    return box.columns * box.rows * qb__circular_cell_bytes(values) * (size_t)values[STAGES];
+    const size_t one = box.columns * box.rows * qb__circular_cell_bytes(values), all = one * (size_t)values[STAGES];
+    *ring = staged && all > left && one <= left;
+    return *ring ? left : all;
 }
 
 size_t qb__circular_ahead_bytes(const int *values) {

@@ -40,9 +40,11 @@ typedef struct qb__circular_box {
 } qb__circular_box;
 qb__circular_box qb__circular_box_of(const qb__bp_cone_problem *problem, const size_t tile[3]);
 
-/* Local memory of a group: for the boxes of STAGES views; for the rest, what views and lines are to a tile and sums
- * that change lanes. */
-size_t qb__circular_boxes_bytes(const qb__bp_cone_problem *problem, const int *values);
+/* Local memory of a group: for the boxes of STAGES views, or, where GROUPS groups have not so much, what they have, in
+ * which boxes are as large as they need be (a ring); for the rest, what views and lines are to a tile and sums that
+ * change lanes. */
+size_t qb__circular_boxes_bytes(const qb__device_info *device, const qb__bp_cone_problem *problem, const int *values,
+                                bool *ring);
 size_t qb__circular_ahead_bytes(const int *values);
 
 /* qb__variant.cost; `problem` is a qb__bp_cone_problem. */

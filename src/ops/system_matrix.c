@@ -115,7 +115,7 @@ static qb_status shape_fan(const qb_geometry *geometry, const qb_grid *grid, dou
         if (!isfinite(steepest))
             return qb__fail(QB_BAD_INPUT, "view %zu: voxels up to %.4g mm from the middle come to within %d of the source: give a smaller --roi or --size",
                             v, radius * grid->voxel[0], AROUND);
-        m->steepest = fmax(m->steepest, steepest);
+        m->shadows.steepest = fmax(m->shadows.steepest, steepest);
         widest = fmax(widest, steepest_of(m, v, radius));
     }
     m->shadows.taps = (size_t)ceil(widest + 1 - 1e-9);

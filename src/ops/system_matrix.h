@@ -17,7 +17,6 @@ typedef struct qb__system_matrix {
     qb_mbir_matrix kind;
     double *rays;   /* ax, ay, h0; of a fan wx, wy, w0; of a bent detector c0 */
     float *shapes;  /* half, flat, rise, bend of the views; not of a fan */
-    double steepest; /* of a fan: columns that a voxel over and a voxel down are, at most, taken together */
     uint32_t *slot; /* [(ny + 2) (nx + 2)] where a pixel's column is kept */
     uint16_t *first; /* [slot][stride] */
     float *scale;    /* [slot] of the bytes */

@@ -24,13 +24,40 @@ static qb_status usual(void **problem) {
 }
 
 /* Two slices, neighbours where they may be, with weights. */
+static qb_status plan_one(qb__device *device, const qb__variant *row, const qb__icd_problem *slice, const int *values) {
+    const qb__icd_ask ask = {.problem = slice, .slices = 2, .all = 2, .joined = !qb__icd_device_of(row)->alone, .weighted = true};
+    qb__icd_on_device *made = NULL;
+    const qb_status status = qb__icd_device_of(row)->create(device, &ask, values, &made);
+    qb__icd_device_of(row)->destroy(made);
+    return status;
+}
+
+/* Fans by the usual values, flat and bent; `none` and `one` are there for each view. */
+static qb_status plan_fans(qb__device *device, const qb__variant *row, qb__icd_problem slice, const double *none, const double *one,
+                           const int *values) {
+    const qb__icd_size size = {.views = slice.shadows.views, .columns = slice.shadows.columns, .pixels = slice.nx * slice.ny, .taps = 3, .fan = true};
+    int first[QB__PARAMETERS_MAX];
+    qb__parameter_combination(row, 0, first);
+    qb_status status = QB_OK;
+    for (int p = 0; p < qb__parameter_count(row); p++)
+        if (values[p] != first[p]) return QB_OK;
+    if (row->unusable(qb__device_info_of(device), &size, values)) return QB_OK;
+    slice.shadows.wx = slice.shadows.wy = none, slice.shadows.w0 = one;
+    slice.shadows.steepest = 1.5;
+    for (int bent = 0; bent < 2 && status == QB_OK; bent++) {
+        slice.shadows.per_radian = 100 * bent;
+        slice.shadows.c0 = bent ? none : NULL;
+        status = plan_one(device, row, &slice, values);
+    }
+    return status;
+}
+
 static qb_status plan(qb__device *device, const qb__variant *row, const void *problem, const int *values) {
     enum { VIEWS = 48, SIDE = 64, ROW = SIDE + 2 };
     (void)problem; /* says how large it is, not what */
     double *line;
     float *shape;
     uint8_t *inside;
-    qb__icd_on_device *made = NULL;
     qb_status status = qb__alloc(3 * VIEWS, sizeof *line, &line);
     if (status == QB_OK) status = qb__alloc(VIEWS, sizeof *shape, &shape); else shape = NULL;
     if (status == QB_OK) status = qb__alloc(ROW * ROW, 1, &inside); else inside = NULL;
@@ -43,9 +70,8 @@ static qb_status plan(qb__device *device, const qb__variant *row, const void *pr
     const qb__icd_problem slice = {
         .shadows = {VIEWS, VIEWS, SIDE, 3, line, line + VIEWS, line + 2 * VIEWS, shape, shape, shape, shape, 1},
         .nx = SIDE, .ny = SIDE, .inside = inside, .prior = {1.2, 2, 1, 1, 0.1, 0.1, 0.1}};
-    const qb__icd_ask ask = {.problem = &slice, .slices = 2, .all = 2, .joined = !qb__icd_device_of(row)->alone, .weighted = true};
-    status = qb__icd_device_of(row)->create(device, &ask, values, &made);
-    qb__icd_device_of(row)->destroy(made);
+    status = plan_one(device, row, &slice, values);
+    if (status == QB_OK) status = plan_fans(device, row, slice, line + 2 * VIEWS, line, values);
 out:
     qb__free(line);
     qb__free(shape);

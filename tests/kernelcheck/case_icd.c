@@ -177,7 +177,7 @@ static double speed(const qb__icd_variant *variant) {
         half[v] = (float)((longer + shorter) / 2), flat[v] = (float)((longer - shorter) / 2);
         rise[v] = (float)(1 / longer), bend[v] = shorter > 1e-6 ? (float)(1 / (2 * longer * shorter)) : 0;
     }
-    *s = (qb__footprints){VIEWS, VIEWS, COLUMNS, 4, ax, ay, h0, half, flat, rise, bend, 1, NULL, NULL, NULL, 0, NULL};
+    *s = (qb__footprints){VIEWS, VIEWS, COLUMNS, 4, ax, ay, h0, half, flat, rise, bend, 1, NULL, NULL, NULL, 0, NULL, 0};
     t.problem.nx = t.problem.ny = N;
     t.problem.prior = (qb__icd_prior){1.2, 2, 1, 1, 0.15, 0.1, 0};
     t.inside = some(t.pixels, 1);

@@ -35,24 +35,42 @@ static void *some(size_t number, size_t size) {
     return block;
 }
 
+/* A fan's, whole turns and short ones, the detector flat or bent about the source, to one side, as near as voxels may come. */
+static bool make_fan(trial *t, rng *r, size_t views, size_t columns) {
+    const double half = hypot((double)t->grid.n[0], (double)t->grid.n[1]) / 2, voxel = t->grid.voxel[0];
+    const double sod = voxel * (half + 18 + rng_uniform(r, 0, 2 * half)), sdd = sod * rng_uniform(r, 1, 2), turn = rng_below(r, 3) ? 2 : 1.3;
+    const double pixel = voxel * rng_uniform(r, 0.7, 1.2) * sdd / sod;
+    double *angles = some(views, sizeof *angles);
+    for (size_t v = 0; v < views; v++) angles[v] = turn * M_PI * (double)v / (double)views + rng_uniform(r, 0, 0.02);
+    bool ok = qb_geometry_cone(views, angles, 1, columns, pixel, pixel, sod, sdd, pixel * rng_uniform(r, -2, 2), 0, &t->geometry) == QB_OK;
+    t->geometry.radius = rng_below(r, 2) ? sdd : 0;
+    free(angles);
+    return ok;
+}
+
+static bool make_matrix(trial *t) {
+    size_t rows;
+    const qb__icd_variant *cpu = qb__icd_variants(&rows) + rows - 1;
+    const double radius = hypot((double)t->grid.n[0], (double)t->grid.n[1]) / 2;
+    return qb__system_matrix_create(&t->geometry, &t->grid, radius, cpu, &t->matrix) == QB_OK;
+}
+
 /* Some are even: voxels' edges lie on columns' edges, and on the axis. */
-static bool make_geometry(trial *t, rng *r, bool slow) {
+static bool make_geometry(trial *t, rng *r, bool slow, bool fan) {
     static const double voxels[] = {1, 0.7, 2};
-    const bool even = rng_below(r, 2);
+    const bool even = !fan && rng_below(r, 2);
     const double voxel = voxels[slow || even ? 0 : rng_below(r, 3)], off = even ? 0 : 1;
     const size_t views = 9 + rng_below(r, slow ? 12 : 40), nx = even ? 16 : 5 + rng_below(r, slow ? 12 : 30),
                  ny = even ? 16 : 5 + rng_below(r, slow ? 12 : 30);
     const size_t columns = even ? nx : 4 + (size_t)(voxel * (double)(nx > ny ? nx : ny) * rng_uniform(r, 0.9, 1.4));
+    t->grid = (qb_grid){{nx, ny, 1}, {voxel, voxel, 1}, {off * rng_uniform(r, -1, 1), off * rng_uniform(r, -1, 1), 0}};
+    if (fan) return make_fan(t, r, views, columns) && make_matrix(t);
     double *angles = some(views, sizeof *angles);
     for (size_t v = 0; v < views; v++) angles[v] = M_PI * (double)v / (double)views + (v ? off * rng_uniform(r, 0, 0.02) : 0);
-    t->grid = (qb_grid){{nx, ny, 1}, {voxel, voxel, 1}, {off * rng_uniform(r, -1, 1), off * rng_uniform(r, -1, 1), 0}};
     bool ok = qb_geometry_parallel(views, angles, 1, columns, 1, (double)(columns - 1) / 2 + off * rng_uniform(r, -1, 1),
                                    &t->geometry) == QB_OK;
-    size_t rows;
-    const qb__icd_variant *cpu = qb__icd_variants(&rows) + rows - 1;
-    ok = ok && qb__system_matrix_create(&t->geometry, &t->grid, 1, cpu, &t->matrix) == QB_OK;
     free(angles);
-    return ok;
+    return ok && make_matrix(t);
 }
 
 /* A stack of blobs, their lines with noise, and weights whose roots halves hold exactly. */
@@ -88,7 +106,10 @@ static void choose_values(trial *t, rng *r, bool any) {
 static bool trial_new(trial *t, const qb__variant *row, const qb__device_info *info, rng *r) {
     *t = (trial){.variant = qb__icd_device_of(row), .turns = info->is_cpu ? FEWER : TURNS};
     const bool alone = t->variant->alone;
-    if (!make_geometry(t, r, info->is_cpu)) return false;
+    const qb__icd_size size = {.views = 9, .columns = 16, .pixels = 256, .taps = 3, .fan = true};
+    qb__parameter_combination(row, 0, t->values);
+    const bool fans = !row->unusable(info, &size, t->values);
+    if (!make_geometry(t, r, info->is_cpu, fans && rng_below(r, 2))) return false;
     choose_values(t, r, !info->is_cpu && rng_below(r, 2));
     if (t->variant->turns) t->turns *= (int)t->variant->turns(t->values);
     t->ask = (qb__icd_ask){.problem = &t->problem, .joined = rng_below(r, 2), .weighted = rng_below(r, 3) > 0, .seed = 3};

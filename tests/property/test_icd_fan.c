@@ -186,7 +186,7 @@ static void columns_are_the_reference(void **state) {
         const double sod = uniform(40, 200);
         place(&s, variant, sod, sod * uniform(1, 3), trial == 0 ? 1 : uniform(0.3, 1.5), trial / count % 2);
         const qb__footprints *shadows = &s.matrix.shadows;
-        const double area = (double)shadows->area * s.matrix.steepest;
+        const double area = (double)shadows->area * s.matrix.shadows.steepest;
         float *tap;
         int32_t first[48];
         assert_true(shadows->stride <= 48);

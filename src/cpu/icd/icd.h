@@ -23,7 +23,7 @@
  *
  * A voxel's column of A is the same in all slices, so slices lie side by side: a lane is a slice,
  * every sum stays in its lane, and no bit depends on which slices keep it company. */
-enum { QB__ICD_LANES = 16 };
+enum { QB__ICD_LANES = 16, QB__ICD_SIDE = 16 };
 
 /* Where voxels cast their shadows in a parallel beam: the strip integral over a detector column of
  * the chord through a square pixel, a trapezoid blurred by the column's aperture, exactly. Views are
@@ -45,6 +45,8 @@ typedef struct qb__footprints {
      * ray's angle from that to column c0[view], and the middle c0 + per_radian atan(...). */
     double per_radian;
     const double *c0; /* [stride] */
+    double steepest;  /* of a fan: columns that a voxel over and a voxel down are, at most, taken together, up to
+                         QB__ICD_SIDE voxels beyond those that may change */
 } qb__footprints;
 
 /* A voxel's column of A: tap[k * stride + view] belongs to detector column first[view] + k - taps,
@@ -93,10 +95,9 @@ typedef struct qb__icd_moved {
 
 /* ---- one slice, SuperVoxel by SuperVoxel ---- */
 
-/* Of slices that are few, voxels of squares of this side are updated in a buffer of what they touch (Algorithm 2 of
+/* Of slices that are few, voxels of squares of QB__ICD_SIDE a side are updated in a buffer of what they touch (Algorithm 2 of
  * Wang et al., PPoPP 2017): of each view as many columns as any of its voxels' shadows needs, shadows computed view by
  * view in vectors, and four entries of a view at a time multiplied. */
-enum { QB__ICD_SIDE = 16 };
 
 /* What all SuperVoxels share. */
 typedef struct qb__icd_bands {
@@ -183,6 +184,7 @@ typedef struct qb__icd_size {
     size_t views, columns, pixels, taps;
     bool joined; /* slices know of each other */
     bool pulled; /* voxels are pulled toward an image */
+    bool fan;
 } qb__icd_size;
 
 /* All variants built in, fastest first; a row whose features the CPU lacks is listed too. */

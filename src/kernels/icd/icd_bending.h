@@ -11,9 +11,12 @@ typedef struct qb__icd_bending {
 } qb__icd_bending;
 
 qb__icd_bending qb__icd_bending_of(const qb__icd_prior *prior);
-/* Rays in fixed point, 32 bits after the point, and shapes; the queue has passed. */
-qb_status qb__icd_upload_beam(qb__device *device, qb__queue *queue, const qb__footprints *shadows, qb__memory **rays,
+/* Rays in fixed point, and shapes, as icd_shadow.clh has them; `more` bytes behind the rays. The queue has passed. */
+qb_status qb__icd_upload_beam(qb__device *device, qb__queue *queue, const qb__icd_problem *problem, size_t more, qb__memory **rays,
                               qb__memory **shapes);
+size_t qb__icd_beam_bytes(const qb__footprints *shadows);
+/* icd_shadow.clh's FAN. */
+int qb__icd_fan(const qb__footprints *shadows);
 /* Columns that wide x high voxels cast their shadows on in a view, at most. */
 size_t qb__icd_span(const qb__footprints *shadows, size_t wide, size_t high);
 

@@ -35,11 +35,16 @@ static size_t left_of(const qb__buffers_sizes *n, size_t places) {
     return (size_t)n->slices * places * n->buffer * sizeof(float);
 }
 
+/* Where buffers begin: of a fan it is not computed anew. */
+static size_t firsts_of(const qb__icd_problem *p, size_t count) {
+    return p->shadows.wx ? qb__round_up(count * p->shadows.stride * sizeof(int16_t), sizeof(int64_t)) : 0;
+}
+
 size_t qb__buffers_room(const qb__buffers_sizes *n, const qb__icd_ask *ask, const qb__supervoxels_how *how) {
     const size_t most = qb__supervoxels_most(ask->problem, how->side);
     return qb__buffers_data(n) * 6 + (ask->pull > 0 ? 3 : 2) * qb__buffers_images(n) * sizeof(float) +
            left_of(n, qb__supervoxels_places(ask->problem, how)) + qb__buffers_staging(n) + qb__buffers_sums(n) +
-           128 * most * (ask->slices + 1) + (size_t)n->stride * 48 + n->pixels;
+           128 * most * (ask->slices + 1) + qb__icd_beam_bytes(&ask->problem->shadows) + firsts_of(ask->problem, most) + n->pixels;
 }
 
 const char *qb__buffers_refuses(const qb__device_info *device, const qb__icd_size *p) {
@@ -113,7 +118,7 @@ qb_status qb__buffers_new(qb__device *device, const qb__icd_ask *ask, const qb__
                              .bending = qb__icd_bending_of(&p->prior)};
     QB__TRY(qb__supervoxels_create(p, how, &s->list));
     QB__TRY(qb__queue_create(device, &s->queue));
-    QB__TRY(qb__icd_upload_beam(device, s->queue, &p->shadows, &s->rays, &s->shapes));
+    QB__TRY(qb__icd_upload_beam(device, s->queue, p, firsts_of(p, s->list.count), &s->rays, &s->shapes));
     QB__TRY(take_memory(s, p));
     *out = s;
 out:
@@ -129,12 +134,12 @@ static qb_status get_kernels(qb__program *program, const char *const *names, int
 
 qb_status qb__buffers_build(qb__icd_on_device *s, qb__buffers_program which, const qb__macros *macros) {
     static const struct {
-        const char *source, *names[9];
+        const char *source, *names[10];
         int first, count;
     } all[] = {[QB__BUFFERS_START] = {"icd_buffers_start.cl",
-                                      {"icd_load", "icd_gather", "icd_subtract", "icd_fill", "icd_put", "icd_settle",
+                                      {"icd_load", "icd_place", "icd_gather", "icd_subtract", "icd_fill", "icd_put", "icd_settle",
                                        "icd_image", "icd_misfit", "icd_rough"},
-                                      B_LOAD, 9},
+                                      B_LOAD, 10},
                [QB__BUFFERS_RETURN] = {"icd_return.cl", {"icd_return"}, B_RETURN, 1},
                [QB__BUFFERS_LOCAL] = {"icd_local.cl", {"icd_update"}, B_UPDATE, 1},
                [QB__BUFFERS_GLOBAL] = {"icd_global.cl", {"icd_update", "icd_gain"}, B_UPDATE, 2},
@@ -149,4 +154,5 @@ void qb__buffers_shape(const qb__icd_on_device *s, const qb__icd_ask *ask, qb__m
     qb__macros_add(macros, "WIDTH", (long long)s->n.width);
     qb__macros_add(macros, "TAPS", (long long)ask->problem->shadows.taps);
     qb__macros_add(macros, "PULLED", ask->pull > 0);
+    qb__macros_add(macros, "FAN", qb__icd_fan(&ask->problem->shadows));
 }

@@ -11,7 +11,7 @@
 /* Single slices, SuperVoxel by SuperVoxel: what the host keeps (icd_buffers.c makes it, icd_buffers_run.c runs its
  * kernels). */
 enum { QB__BUFFERS_STAGING = 64 << 20 };
-enum { B_UPDATE, B_GAIN, B_RETURN, B_LOAD, B_GATHER, B_SUBTRACT, B_FILL, B_PUT, B_SETTLE, B_IMAGE, B_MISFIT, B_ROUGH, B_MATRIX, B_BUILD, B_ALL };
+enum { B_UPDATE, B_GAIN, B_RETURN, B_LOAD, B_PLACE, B_GATHER, B_SUBTRACT, B_FILL, B_PUT, B_SETTLE, B_IMAGE, B_MISFIT, B_ROUGH, B_MATRIX, B_BUILD, B_ALL };
 /* Parameters that all rows begin with. */
 enum { QB__BUFFERS_SIDE, QB__BUFFERS_BATCH, QB__BUFFERS_SHARE, QB__BUFFERS_OWN };
 typedef enum qb__buffers_program {
@@ -75,6 +75,9 @@ qb_status qb__buffers_new(qb__device *device, const qb__icd_ask *ask, const qb__
 /* The macros of all programs; a program and its kernels. */
 void qb__buffers_shape(const qb__icd_on_device *stack, const qb__icd_ask *ask, qb__macros *macros);
 qb_status qb__buffers_build(qb__icd_on_device *stack, qb__buffers_program which, const qb__macros *macros);
+
+/* Once the first is built: what all others of a fan need. */
+qb_status qb__buffers_place(qb__icd_on_device *stack, const qb__icd_problem *problem);
 
 /* A kernel of s, launched: groups in three dimensions, items of a group, arguments. */
 #define QB__BUFFERS_LAUNCH(which, x, y, z, per, ...)                                                         \

@@ -48,6 +48,13 @@ static qb_status gather(qb__icd_on_device *s, int32_t squares, float least, qb__
                   QB__VALUE(least), QB__MEMORY(out));
 }
 
+/* Where buffers of a fan begin; the queue goes on. */
+qb_status qb__buffers_place(qb__icd_on_device *s, const qb__icd_problem *p) {
+    const qb__buffers_sizes *n = &s->n;
+    if (!qb__icd_fan(&p->shadows)) return QB_OK;
+    return LAUNCH(B_PLACE, qb__ceil_div((size_t)n->views, ITEMS), s->list.count, 1, ITEMS, BEAM, QB__MEMORY(s->corner));
+}
+
 qb_status qb__buffers_back(qb__icd_on_device *s, const float *lines) {
     qb_status status;
     QB__TRY(clear(s));

@@ -11,8 +11,10 @@ enum { TRANSMISSION = 1, TRANSMISSION_ROOT, EMISSION, GIVEN }; /* qb__icd_weight
 
 #if QB_CUDA
 #define EXP(a) expf(a)
+#define TAN(a) tanf(a)
 #else
 #define EXP(a) exp(a)
+#define TAN(a) tan(a)
 #endif
 
 FUNCTION float weigh(float y, int rule, float scale) {
@@ -45,9 +47,8 @@ KERNEL void icd_gather(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RES
     float sum = 0.0f;
     for (int v = 0; v < views; v++) {
         float tap[TAPS];
-        qb_look look = look_at(beam, v);
         size_t from = ((size_t)slice * (size_t)views + (size_t)v) * (size_t)rows +
-                      (size_t)(WIDTH + shadow_on_detector(beam, look, v, ix, iy, tap));
+                      (size_t)(WIDTH + shadow_on_detector(beam, v, ix, iy, tap));
         UNROLL
         for (int t = 0; t < TAPS; t++) {
             float w = squares ? LOAD_HALF(from + (size_t)t, root) : 0.0f;
@@ -57,12 +58,67 @@ KERNEL void icd_gather(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RES
     out[(size_t)slice * (size_t)(nx + 2) * (size_t)(ny + 2) + pixel] = largest(sum, least);
 }
 
+#if FAN
+/* Voxels in a line across a ray whose shadows may reach its column: *from to *to. The ray is where far - tangent deep is zero. */
+typedef struct qb_ray {
+    float a, b, c, wa, wb, w0, steep; /* across, along, at the first voxel; columns for that over deep */
+} qb_ray;
+
+FUNCTION void reached(const qb_ray *r, int j, int across, int *from, int *to) {
+    float middle = -(r->c + r->b * (float)j) / r->a, deep = r->wa * middle + r->wb * (float)j + r->w0;
+    float size = r->a < 0.0f ? -r->a : r->a, reach = 0.6f * deep / (size * r->steep) + 2.2f;
+    middle = middle < -1e6f ? -1e6f : middle > 1e6f ? 1e6f : middle;
+    *from = (int)FLOOR(middle - reach);
+    *to = (int)FLOOR(middle + reach) + 1;
+    *from = *from < 0 ? 0 : *from;
+    *to = *to > across - 1 ? across - 1 : *to;
+}
+
+FUNCTION float part_of_ray(qb_beam beam, int view, int column, int tall, int nx, int ny, qb_ray r, GLOBAL const float *image) {
+    int across = tall ? nx : ny, along = tall ? ny : nx;
+    float sum = 0.0f;
+    for (int j = 0; j < along; j++) {
+        int from, to;
+        reached(&r, j, across, &from, &to);
+        for (int i = from; i <= to; i++) {
+            int x = tall ? i : j, y = tall ? j : i;
+            float value = image[(size_t)y * (size_t)(nx + 2) + (size_t)x];
+            if (value == 0.0f) continue;
+            qb_fan fan = fan_at(beam, view, x, y);
+            qb_shape is = shape_of(&fan, beam.area, 0.0f, 0.0f);
+            float h = from_first(&fan, column);
+            float entry = share_before(0.5f - h, is.wide, is.flat, is.rise, is.bend) - share_before(-0.5f - h, is.wide, is.flat, is.rise, is.bend);
+            sum = FMA(is.all * entry, value, sum);
+        }
+    }
+    return sum;
+}
+#endif
+
 /* error -= A x: an item a ray, which goes along the axis that it is the nearer to, past the voxels whose shadows
  * reach its column. */
 KERNEL void icd_subtract(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *RESTRICT shapes, float area, int views,
                          int stride, int columns, GLOBAL const float *RESTRICT x, int nx, int ny, GLOBAL float *RESTRICT error) {
     int column = (int)global_id(0), view = (int)group_id(1), slice = (int)group_id(2), rows = columns + 2 * WIDTH;
     if (column >= columns) return;
+#if FAN
+    qb_beam beam = {rays, shapes, stride, columns, area};
+    const float unit = 1.0f / 1099511627776.0f;
+#if FAN == 1
+    float tangent = (float)column, steep = 1.0f;
+#else
+    float angle = ((float)column - (float)rays[6 * stride + view] * (1.0f / 4294967296.0f)) / shapes[0];
+    float tangent = TAN(angle), steep = shapes[0] / (1.0f + tangent * tangent);
+#endif
+    float wx = (float)rays[3 * stride + view] * unit, wy = (float)rays[4 * stride + view] * unit, w0 = (float)rays[5 * stride + view] * unit;
+    float a = (float)rays[view] * unit - tangent * wx, b = (float)rays[stride + view] * unit - tangent * wy;
+    float c = (float)rays[2 * stride + view] * unit - tangent * w0;
+    int tall = (a < 0.0f ? -a : a) >= (b < 0.0f ? -b : b);
+    qb_ray ray = {tall ? a : b, tall ? b : a, c, tall ? wx : wy, tall ? wy : wx, w0, steep};
+    float sum = part_of_ray(beam, view, column, tall, nx, ny, ray,
+                            x + (size_t)slice * (size_t)(nx + 2) * (size_t)(ny + 2) + (size_t)(nx + 3));
+    error[((size_t)slice * (size_t)views + (size_t)view) * (size_t)rows + (size_t)(WIDTH + column)] -= sum;
+#else
     LONG ax = rays[view], ay = rays[stride + view], q = rays[2 * stride + view] - (LONG)column * ((LONG)1 << 32);
     int tall = (ax < 0 ? -ax : ax) >= (ay < 0 ? -ay : ay), across = tall ? nx : ny, along = tall ? ny : nx;
     LONG a = tall ? ax : ay, step = tall ? ay : ax;
@@ -84,6 +140,19 @@ KERNEL void icd_subtract(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *R
         }
     }
     error[((size_t)slice * (size_t)views + (size_t)view) * (size_t)rows + (size_t)(WIDTH + column)] -= area * sum;
+#endif
+}
+
+/* Where SuperVoxels' buffers begin, of a fan, behind its rays: once, so that all who fill, use and return one agree. */
+KERNEL void icd_place(GLOBAL LONG *rays, GLOBAL const float *RESTRICT shapes, float area, int views, int stride, int columns,
+                      GLOBAL const int *RESTRICT corner) {
+#if FAN
+    int view = (int)global_id(0), which = (int)group_id(1);
+    qb_beam beam = {rays, shapes, stride, columns, area};
+    if (view >= views) return;
+    qb_fan fan = fan_at(beam, view, corner[which] & 0xffff, corner[which] >> 16);
+    ((GLOBAL short *)(rays + 7 * stride))[(size_t)which * (size_t)stride + (size_t)view] = (short)first_under(beam, &fan);
+#endif
 }
 
 /* x = value, inside. */

@@ -88,6 +88,7 @@ const char *qb__global_unusable(const qb__device_info *device, const void *of, c
     const char *refuses = qb__buffers_refuses(device, p);
     if (refuses) return refuses;
     if (p->pulled) return "voxels that are pulled toward an image";
+    if (p->fan) return "a fan beam: rows of its chunks follow from rays that are parallel";
     return device->group_size < (size_t)values[ITEMS] ? "needs larger groups of items" : NULL;
 }
 

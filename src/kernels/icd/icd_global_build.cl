@@ -4,13 +4,11 @@
 
 #define MADE 64 /* items of a group that makes a voxel's column */
 
-/* Of a SuperVoxel's voxel v in view `view` : entries and the first column of the buffer that has one; views beyond the last
+/* Of a SuperVoxel's voxel in view `view`: entries and the first column of the buffer that has one; views beyond the last
  * have none. */
-FUNCTION int cast(qb_beam beam, int views, int view, int x0, int y0, int voxel, float *tap) {
-    LONG middle;
-    qb_look look = look_at(beam, view < views ? view : 0);
-    place(beam, view < views ? view : 0, x0, y0, &middle);
-    look.h = (float)middle * (1.0f / 4294967296.0f);
+FUNCTION int cast(qb_beam beam, int views, int view, int which, int corner, int voxel, float *tap) {
+    int of = view < views ? view : 0;
+    qb_look look = look_from(beam, of, begin_of(beam, of, which, corner), corner);
     return shadow_in_buffer(look, (float)(voxel % SIDE), (float)(voxel / SIDE), tap);
 }
 
@@ -22,7 +20,6 @@ KERNEL GROUPS_OF(MADE, 1) void
     LOCAL float most[MADE];
     LOCAL int start[CHUNKS], rows[CHUNKS];
     int item = (int)local_id(0), voxel = (int)group_id(0), which = (int)group_id(1);
-    int x0 = corner[which] & 0xffff, y0 = corner[which] >> 16;
     size_t slot = (size_t)which * SIDE * SIDE + (size_t)voxel;
     qb_beam beam = {rays, shapes, stride, columns, area};
     float tap[TAPS], largest_of = 0.0f;
@@ -31,7 +28,7 @@ KERNEL GROUPS_OF(MADE, 1) void
         for (int n = 0; n < (CHUNK ? CHUNK : 1); n++) {
             int view = q * (CHUNK ? CHUNK : 1) + n;
             if (view >= views) continue;
-            int first = cast(beam, views, view, x0, y0, voxel, tap);
+            int first = cast(beam, views, view, which, corner[which], voxel, tap);
             for (int t = 0; t < TAPS; t++) largest_of = largest(largest_of, tap[t]);
             low = first < low ? first : low;
             high = first + TAPS > high ? first + TAPS : high;
@@ -49,7 +46,7 @@ KERNEL GROUPS_OF(MADE, 1) void
     float scale = BYTES ? most[0] / 255.0f : 1.0f, per = BYTES && most[0] > 0.0f ? 255.0f / most[0] : BYTES ? 0.0f : 1.0f;
     if (item == 0) scales[slot] = scale;
     for (int view = item; view < VIEWS; view += MADE) {
-        int first = cast(beam, views, view, x0, y0, voxel, tap);
+        int first = cast(beam, views, view, which, corner[which], voxel, tap);
 #if CHUNK
         int q = view / CHUNK;
         for (int r = 0; r < rows[q]; r++) {
@@ -82,9 +79,8 @@ KERNEL void icd_build(GLOBAL const LONG *RESTRICT rays, GLOBAL const float *REST
     int view = CHUNK ? i % VIEWS : i / WIDTH, c = CHUNK ? i / VIEWS : i % WIDTH;
     qb_beam beam = {rays, shapes, stride, columns, area};
     float e = 0.0f, w = 0.0f;
-    LONG middle;
     if (view < views) {
-        int first = place(beam, view, corner[which] & 0xffff, corner[which] >> 16, &middle);
+        int first = begin_of(beam, view, which, corner[which]);
         size_t from = ((size_t)slice * (size_t)views + (size_t)view) * (size_t)(columns + 2 * WIDTH) + (size_t)(first + WIDTH + c);
         e = error[from];
         w = LOAD_HALF(from, root);

@@ -34,9 +34,15 @@ static size_t next_side(size_t most) {
     return 0;
 }
 
+/* Of a fan, corners of a SuperVoxel with a voxel at the rim lie within QB__ICD_SIDE of it, where rays still come from afar. */
+static size_t most_side(const qb__icd_problem *p, const int *values) {
+    enum { FAN_MOST = 12 };
+    return p->shadows.wx ? qb__smaller(FAN_MOST, (size_t)values[SIDE]) : (size_t)values[SIDE];
+}
+
 /* The largest side, up to that of the parameter, whose buffer local memory holds. */
 static size_t side_of(const qb__icd_ask *ask, const qb__device_info *device, const int *values) {
-    size_t side = next_side((size_t)values[SIDE]), less;
+    size_t side = next_side(most_side(ask->problem, values)), less;
     for (; (less = next_side(side - 1)) != 0; side = less)
         if (sizes_of(ask, side, values).local_bytes + LOCAL_BESIDE <= device->local_bytes) break;
     return side;
@@ -45,7 +51,7 @@ static size_t side_of(const qb__icd_ask *ask, const qb__device_info *device, con
 /* Of whichever side takes most: what a device's local memory holds is not known here. */
 size_t qb__local_bytes(const qb__icd_ask *ask, const int *values) {
     size_t most = 0;
-    for (size_t side = next_side((size_t)values[SIDE]); side; side = next_side(side - 1)) {
+    for (size_t side = next_side(most_side(ask->problem, values)); side; side = next_side(side - 1)) {
         const qb__buffers_sizes n = sizes_of(ask, side, values);
         const qb__supervoxels_how how = how_of(ask, side, values);
         most = qb__larger(most, qb__buffers_room(&n, ask, &how));
@@ -72,7 +78,7 @@ void qb__local_cost(const void *of, unsigned slices, const int *values, qb__kern
     const double taps = (double)p->taps, views = (double)p->views, side = values[SIDE], pixels = (double)p->pixels;
     const double along = sqrt(pixels) / side, places = fmax(1, along * values[BATCH] / 100);
     const size_t width = qb__buffers_width((size_t)values[SIDE] * (p->taps - 1) + 1);
-    *cost = (qb__kernel_cost){.arithmetic = 12 + 64 / taps,
+    *cost = (qb__kernel_cost){.arithmetic = 12 + (p->fan ? 110 : 64) / taps, /* shadows of a fan are each its own */
                               .local_bytes = 32,
                               .memory_bytes = 12 * (double)width / (side * side * taps),
                               .launches = 2 * (pixels / (side * side) / places + 4),
@@ -115,6 +121,7 @@ qb_status qb__local_create(qb__device *device, const qb__icd_ask *ask, const int
     qb__macros_add(&macros, "EACH", (long long)qb__ceil_div((size_t)n.views, (size_t)values[OWNERS]));
     qb__macros_add(&macros, "AHEAD", values[AHEAD]);
     QB__TRY(qb__buffers_build(s, QB__BUFFERS_LOCAL, &macros));
+    QB__TRY(qb__buffers_place(s, ask->problem));
     *out = s;
     s = NULL;
 out:

@@ -183,8 +183,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void
         if (r == ROUNDS - 1) listed = before + flags[r];
     }
     for (int v = item; v < views; v += ITEMS) {
-        LONG middle;
-        bases[v] = (short)place(beam, v, x0, y0, &middle);
+        bases[v] = (short)begin_of(beam, v, which, corner[which]);
     }
     BARRIER();
     int count = listed;
@@ -219,10 +218,15 @@ KERNEL GROUPS_OF(ITEMS, 1) void
     UNROLL
     for (int n = 0; n < EACH; n++) {
         int v = item + n * OWNERS;
+#if FAN
+        v = own && v < views ? v : 0;
+        look[n] = look_from(beam, v, bases[v], corner[which]);
+#else
         LONG middle = 0;
         look[n] = look_at(beam, own && v < views ? v : 0);
         if (own && v < views) place(beam, v, x0, y0, &middle);
         look[n].h = (float)middle * (1.0f / 4294967296.0f);
+#endif
     }
     BARRIER();
 

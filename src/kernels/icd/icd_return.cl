@@ -25,10 +25,9 @@ KERNEL GROUPS_OF(ITEMS, 1) void
     int padded = (places + 31) / 32 * 32;
     for (int at = item; at < padded; at += ITEMS) {
         int which = at < places ? SUPERVOXEL_OF(at, slice) : -1;
-        LONG middle;
         start[at] = -2 * WIDTH - 64; /* above no column */
         if (which >= 0 && moved[slice * places + at])
-            start[at] = WIDTH + place(beam, view, corner[which] & 0xffff, corner[which] >> 16, &middle);
+            start[at] = WIDTH + begin_of(beam, view, which, corner[which]);
     }
     BARRIER();
     for (int low = item / 32 * 32; low < rows; low += ITEMS) {

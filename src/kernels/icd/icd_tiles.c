@@ -68,7 +68,7 @@ size_t qb__tiles_bytes(const qb__icd_ask *ask, const int *values) {
     const size_t steps = qb__tiles_spots(&n) * (n.voxels * n.lanes * sizeof(float) + sizeof(int32_t));
     return qb__tiles_data(&n) * (ask->weighted ? 6 : 4) + 2 * qb__tiles_images(&n) * sizeof(float) + share_of(&n) +
            partial_of(&n) + steps + qb__tiles_staging(&n) + qb__tiles_sums(&n) + 64 * tiles * (size_t)n.groups +
-           (size_t)n.stride * 48 + n.pixels;
+           qb__icd_beam_bytes(&ask->problem->shadows) + n.pixels;
 }
 
 /* ---- what the planner asks ---- */
@@ -88,7 +88,7 @@ void qb__tiles_kernel_cost(const void *of, unsigned slices, const int *values, q
     (void)slices;
     const double taps = (double)p->taps, span = values[WIDE] * (taps - 1) + 1;
     const double voxels = values[WIDE] * values[HIGH];
-    *cost = (qb__kernel_cost){.arithmetic = 2.6 * span / taps,
+    *cost = (qb__kernel_cost){.arithmetic = (p->fan ? 3.1 : 2.6) * span / taps,
                               .local_bytes = 8 * span / taps / values[PER],
                               .memory_bytes = 14 * span / taps / voxels,
                               .launches = 600};
@@ -108,6 +108,7 @@ static qb_status build(qb__icd_on_device *s, const qb__icd_ask *ask, const int *
     qb__macros_add(&macros, "COLUMNS", (long long)s->n.span);
     qb__macros_add(&macros, "WEIGHTED", ask->weighted);
     qb__macros_add(&macros, "JOINED", ask->joined);
+    qb__macros_add(&macros, "FAN", qb__icd_fan(&ask->problem->shadows));
     QB__TRY(qb__program_build(s->device, "icd_tiles.cl", macros.list, &s->turns));
     QB__TRY(qb__program_build(s->device, "icd_tiles_start.cl", macros.list, &s->start));
     for (int i = 0; i < K_ALL; i++)
@@ -189,7 +190,7 @@ qb_status qb__tiles_create(qb__device *device, const qb__icd_ask *ask, const int
     add_tiles(&s->n, s->schedule.tiles, s->schedule.places);
     QB__TRY(qb__queue_create(device, &s->queue));
     QB__TRY(build(s, ask, values));
-    QB__TRY(qb__icd_upload_beam(device, s->queue, &p->shadows, &s->rays, &s->shapes));
+    QB__TRY(qb__icd_upload_beam(device, s->queue, p, 0, &s->rays, &s->shapes));
     QB__TRY(take_memory(s, p));
     *out = s;
 out:

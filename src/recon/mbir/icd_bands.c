@@ -63,7 +63,7 @@ static size_t taps_of(const qb__system_matrix *m) { return qb__round_up(m->shado
 /* All entries of a voxel anywhere in a SuperVoxel, whose middle is up to one column beyond the band's. */
 static size_t width_of(const qb__system_matrix *m) {
     const qb__footprints *f = &m->shadows;
-    double reach = m->steepest * (SIDE - 1) / 2 + fmax(m->steepest / 2, (double)taps_of(m)) + 2;
+    double reach = m->shadows.steepest * (SIDE - 1) / 2 + fmax(m->shadows.steepest / 2, (double)taps_of(m)) + 2;
     for (size_t v = 0; !f->wx && v < f->views; v++) {
         const double corner = (fabs(f->ax[v]) + fabs(f->ay[v])) * (SIDE - 1) / 2, half = (double)f->half[v];
         reach = fmax(reach, corner + fmax(half, (double)taps_of(m) - half) + 2);

@@ -27,7 +27,8 @@ static qb__icd_size size_of(const qb__mbir *m, const qb__system_matrix *matrix, 
                           qb__icd_pixels(matrix->nx, matrix->ny, settings->radius),
                           matrix->shadows.taps,
                           settings->prior.interslice > 0 && m->grid.n[2] > 1,
-                          m->proximal};
+                          m->proximal,
+                          m->options->geometry != NULL};
 }
 
 /* Coarser voxels that the kernel cannot have are the CPU's. */
@@ -139,7 +140,6 @@ static const char *not_for_devices(const on_device *gpu) {
     if (m->options->matrix == QB_MATRIX_BYTES || m->options->matrix == QB_MATRIX_FLOATS)
         return "a device computes the matrix as it goes: leave --matrix out";
     if (m->options->matrix_cache) return "a device computes the matrix as it goes: leave --matrix-cache out";
-    if (m->options->geometry) return "fan beams are the CPU's";
     return qb__device_pick_several(&gpu->pick);
 }
 

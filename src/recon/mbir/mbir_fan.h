@@ -6,7 +6,7 @@
 
 /* qb mbir of a fan beam: the detector row, or the few rows, whose rays stay within a slice each of a cone-beam geometry
  * (geometry/fan_plane.h). Voxels, weights, prior and descent are those of a parallel beam; shadows are a fan's
- * (cpu/icd/icd.h), and what it begins with is the middle plane's Feldkamp, Davis and Kress. On the CPU. */
+ * (cpu/icd/icd.h), and what it begins with is the middle plane's Feldkamp, Davis and Kress. */
 
 /* The scan and the geometry that came with the options belong together; the grid of all its rows. */
 qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env);

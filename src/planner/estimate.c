@@ -77,7 +77,11 @@ static const char *on_device(const asked *a, double updates, qb__choice *choice)
     if (why) return why;
     choice->predicted = qb__forecast(q->device, a->variant, q->problem, q->slices, choice->values,
                                      NULL, &choice->bottleneck);
-    choice->seconds = choice->measured ? updates / (entry.giga_updates * 1e9) : choice->predicted;
+    choice->seconds = choice->predicted;
+    if (!choice->measured) return NULL;
+    const qb__operation_row *operation = qb__operation_of(a->variant->operation);
+    choice->seconds = updates / (entry.giga_updates * 1e9);
+    if (operation->unlike) choice->seconds *= operation->unlike(q->device, a->variant, q->problem, choice->values);
     return NULL;
 }
 

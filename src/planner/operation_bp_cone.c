@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "cpu/bp_cone/bp_cone.h"
 #include "kernels/bp_cone/bp_cone_device.h"
+#include "planner/choose.h"
 #include "planner/variants.h"
 
 QB__TABLE(cpu_rows, qb__bp_cone_variants, .head)
@@ -20,6 +21,16 @@ static double updates(const void *problem) {
 static double longer(const qb__variant *row, const void *problem) {
     const qb__bp_cone_problem *p = problem;
     return p->nz == 0 ? 1 : qb__bp_cone_worth((const qb__bp_cone_variant *)row, p, 0, p->nz) / (double)p->nz;
+}
+
+/* qb tune takes as many voxels a side as the detector has columns. Where these are finer, or voxels are few, an update takes longer. */
+static double unlike(const qb__device_info *device, const qb__variant *row, const void *problem, const int *values) {
+    enum { LEAST = 256 }; /* of which nothing is wasted */
+    const qb__bp_cone_problem *p = problem;
+    qb__bp_cone_problem measured = *p;
+    measured.nx = measured.ny = measured.nz = qb__larger(p->columns, LEAST);
+    const double here = qb__forecast(device, row, p, 1, values, NULL, &(int){0}) / updates(p);
+    return here * updates(&measured) / qb__forecast(device, row, &measured, 1, values, NULL, &(int){0});
 }
 
 enum { VIEWS = 4, SIDE = 64 };
@@ -67,6 +78,7 @@ const qb__operation_row qb__operation_bp_cone = {.whose = "a cone beam's",
                                                  .devices = device_rows,
                                                  .updates = updates,
                                                  .longer = longer,
+                                                 .unlike = unlike,
                                                  .columns_at = offsetof(qb__bp_cone_problem, columns),
                                                  .usual = usual,
                                                  .forget = qb__free,

@@ -19,6 +19,9 @@ typedef struct qb__operation_row {
     double (*updates)(const void *problem);
     /* How many times as long as by its rate a row of the CPU takes where the problem does not suit it; NULL: always once. */
     double (*longer)(const qb__variant *row, const void *problem);
+    /* Of a device's row: how many times as long an update takes, by the model, as in the problem of that many columns that qb tune
+     * measures; NULL: as long. */
+    double (*unlike)(const qb__device_info *device, const qb__variant *row, const void *problem, const int *values);
     /* Where in a problem the size_t is that says how wide a row of the detector is: with the slices, the shape class
      * that measurements are kept by. */
     size_t columns_at;

@@ -50,6 +50,28 @@ def test_slabs_follow_the_storage(tmp_path):
     assert slow["forecast"]["write_bytes_per_second"] == 1e8 and slow["forecast"]["write_rate"] == "measured"
 
 
+def test_what_was_measured_elsewhere(tmp_path):
+    """A speed was measured with as many voxels a side as pixels: of finer pixels, and of few voxels, less is expected, by the model."""
+    driver = BUILT / "tests" / "device" / "libmock_cuda.so"
+    if not driver.exists():
+        pytest.skip("there is no played CUDA driver")
+    raw, tuning, kernel = tmp_path / "p.raw", tmp_path / "tuning.json", "bp_cone_circular.float"
+    with open(raw, "wb") as file:
+        file.truncate(512 ** 3 * 2)
+    tuning.write_text(json.dumps([machine(), storage(tmp_path), {"device": "Mock 0", "kernel": kernel, "slices": 1, "columns": 512,
+                                  "values": [0, 0, 40, 2, 4, 8, 2, 0, 8, 0, 0], "giga_updates_per_second": 1000}]))
+    env = {**os.environ, "QB_LIBCUDA": str(driver), "QB_LIBNVRTC": str(driver), "QB_LIBOPENCL": "", "MOCK_CUDA_FREE": "4000000000", "QB_TUNING": str(tuning)}
+    def times(nx, nz):
+        """As long as by the measured speed."""
+        why = qb_json("plan", "fdk", raw, "--shape", "512,512,512:uint16", "--angles", "0:360", "--sod", 1200, "--sdd", 1800, "--pixel-size", 1, "--size",
+                      f"{nx},{nx},{nz}", "--voxel", 300 / nx, "-o", "/dev/null", "--device", "cuda", "-q", env=env)["why"]
+        row = next(row for row in why if row["kernel"] == kernel)
+        assert row["measured_seconds"] == row["expected_seconds"]
+        return row["expected_seconds"] / (nx * nx * nz * 512 / 1e12)
+    assert times(512, 512) == pytest.approx(1, rel=0.01)
+    assert 1.2 < times(256, 256) < 1.8 and 2 < times(128, 128) < 5 and times(512, 1) > 20
+
+
 def fdk(scan, out, *more, env=None):
     return qb("fdk", scan, "-o", out, *CIRCLE, *more, env=env).stderr
 

@@ -81,6 +81,14 @@ static double passes(const int *values, double fine) {
     return (values[HALF] ? 2 : 1.6) * sqrt(fine);
 }
 
+/* Times that a byte comes from beyond the level-1 memory where each voxel has a pixel of its own: with eight pixels a voxel
+ * neighbours share nothing there (H200, .half of the fifteen problems in docs/performance-cone.md). Textures lie in squares; what is
+ * copied is copied once. */
+static double beyond(const int *values) {
+    if (qb__circular_copies(values)) return 0;
+    return values[TEXTURED] ? 0.8 : 1.2;
+}
+
 /* Instructions of a voxel, of a cell and of what STEPS share. */
 typedef struct instructions {
     double voxel, cell, line;
@@ -109,6 +117,7 @@ void qb__circular_cost(const void *of, unsigned slices, const int *values, qb__k
     *cost = (qb__kernel_cost){.arithmetic = waste * (count.voxel + (count.cell + count.line / values[STEPS]) / n),
                               .texels = values[TEXTURED] ? 1.3 * waste * sqrt(fine) / n : 0,
                               .local_bytes = values[TEXTURED] ? 0 : waste * 4 * bytes * passes(values, fine),
+                              .l2_bytes = waste * bytes * beyond(values) * fine,
                               .memory_bytes = 8 / views,
                               .launches = (double)p->views / views};
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Any matrices on devices: images in memory, interpolated by the program, or in textures, by the
  * texture engine. bp_cone_matrix.cl is the kernel. */
+#include <math.h>
+
 #include "kernels/bp_cone/bp_cone_device.h"
 #include "kernels/bp_cone/bp_cone_parts.h"
 
@@ -75,6 +77,7 @@ static void cost(const void *of, unsigned slices, const int *values, qb__kernel_
     (void)slices;
     const qb__bp_cone_problem *p = of;
     const double views = p->views < 128 ? (double)p->views : 128, shared = 20.0 / values[STEPS];
+    const double fine = fmax(1, (double)p->columns / (double)p->nx);
     int tile[3];
     tile_of(values, tile);
     const double waste = (double)qb__round_up(p->nx, (size_t)tile[0]) / (double)p->nx *
@@ -83,6 +86,7 @@ static void cost(const void *of, unsigned slices, const int *values, qb__kernel_
     *cost = (qb__kernel_cost){.arithmetic = waste * ((values[TEXTURED] ? 15 : 42) + shared),
                               .texels = values[TEXTURED] ? waste : 0,
                               .local_bytes = values[TEXTURED] ? 0 : 16 * waste,
+                              .l2_bytes = (values[TEXTURED] ? 4.5 : 6) * waste * fine, /* H200; docs/performance-cone.md */
                               .memory_bytes = 8 / views,
                               .launches = (double)p->views / views};
 }

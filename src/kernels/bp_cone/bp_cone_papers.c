@@ -4,6 +4,7 @@
  * what the papers describe, with the house's contract: whatever a paper sums up in a register and adds to the volume at
  * the end begins with the volume's value here, so that blocks of views change no bit. Never the fastest, they are
  * computed with only when they are named. */
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -104,6 +105,7 @@ static void cost(const void *of, unsigned slices, const int *values, qb__kernel_
     *cost = (qb__kernel_cost){.arithmetic = waste * (values[IMAGE] == INTERPOLATED ? 60 : 120),
                               .texels = textured(values) ? 2 * waste * fetched : 0,
                               .local_bytes = textured(values) ? 0 : 8 * waste * fetched,
+                              .l2_bytes = 16 * waste * fmax(1, (double)p->columns / (double)p->nx),
                               .memory_bytes = 16.0 / values[VIEWS] * waste,
                               .launches = (double)p->views / values[VIEWS]};
 }

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* What kernels of cone beams are thought to take on an H200, beside what was measured there (docs/performance-cone.md). */
+#include "check.h"
+
+#include <string.h>
+
+#include "cpu/bp_cone/bp_cone.h"
+#include "planner/choose.h"
+#include "planner/tuning_shipped.h"
+
+static const qb__device_info h200 = {.api = QB__API_CUDA, .name = "NVIDIA H200", .arch = 90, .arch_specific = true, .half_arithmetic = true,
+                                     .images = true, .subgroups = true, .warp = 32, .multiprocessors = 132, .local_bytes = 232448,
+                                     .group_size = 1024, .clock_hz = 1.98e9};
+
+static const qb__tuning_shipped *shipped(const char *id, size_t from) {
+    for (size_t i = from; i < qb__tuning_shipped_count; i++) {
+        const qb__tuning_shipped *row = &qb__tuning_shipped_rows[i];
+        if (!strcmp(row->key.device, h200.name) && !strcmp(row->key.variant, id)) return row;
+    }
+    return NULL;
+}
+
+/* 1e9 updates a second. */
+static double forecast(const qb__tuning_shipped *row, size_t pixels, size_t nx, size_t nz) {
+    const qb__bp_cone_problem p = {.views = 1024, .columns = pixels, .rows = pixels, .nx = nx, .ny = nx, .nz = nz};
+    int bottleneck;
+    const double seconds = qb__forecast(&h200, qb__variant_named(row->key.variant), &p, 1, row->entry.values, NULL, &bottleneck);
+    return (double)(nx * nx) * (double)nz * 1024 / seconds / 1e9;
+}
+
+static void every_shipped_set(void **state) {
+    (void)state;
+    size_t found = 0;
+    for (size_t i = 0; i < qb__tuning_shipped_count; i++) {
+        const qb__tuning_shipped *row = &qb__tuning_shipped_rows[i];
+        const qb__variant *variant = qb__variant_named(row->key.variant);
+        assert_non_null(variant);
+        if (variant->operation != QB__BP_CONE || strcmp(row->key.device, h200.name) != 0) continue;
+        const double ratio = forecast(row, 512, 512, 512) / row->entry.giga_updates;
+        if (!(ratio > 0.8 && ratio < 1.2)) fail_msg("%s: %.2f", row->key.variant, ratio);
+        found++;
+    }
+    assert_true(found >= 7);
+}
+
+/* Other problems, in 2^30 updates a second: C2 and C3, and of iFDK's those that differ in how many pixels there are to a voxel. */
+static void other_problems(void **state) {
+    (void)state;
+    static const struct {
+        const char *id;
+        size_t pixels, n;
+        double gups;
+    } measured[] = {
+        {"bp_cone_circular.texture", 1024, 1024, 2944}, {"bp_cone_circular.texture", 2048, 1024, 2070},
+        {"bp_cone_circular.half-local", 1024, 1024, 2438}, {"bp_cone_circular.float-local", 1024, 1024, 1247},
+        {"bp_cone_circular.float-local", 2048, 1024, 657}, {"bp_cone_circular.float", 1024, 1024, 1161},
+        {"bp_cone_circular.float", 2048, 1024, 823}, {"bp_cone_matrix.texture", 1024, 1024, 1015},
+        {"bp_cone_matrix.texture", 2048, 1024, 858}, {"bp_cone_circular.half", 1024, 1024, 1853},
+        {"bp_cone_circular.half", 2048, 1024, 1401}, {"bp_cone_circular.half", 512, 256, 1460},
+        {"bp_cone_circular.half", 1024, 512, 1504}, {"bp_cone_circular.half", 512, 128, 934},
+        {"bp_cone_circular.half", 1024, 256, 894}, {"bp_cone_circular.half", 2048, 512, 641},
+        {"bp_cone_circular.half", 1024, 128, 353}, {"bp_cone_circular.half", 2048, 128, 214},
+    };
+    for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
+        const double ratio = forecast(shipped(measured[i].id, 0), measured[i].pixels, measured[i].n, measured[i].n) / (measured[i].gups * 1.073741824);
+        if (!(ratio > 0.78 && ratio < 1.28)) fail_msg("%s, %zu^2 -> %zu^3: %.2f", measured[i].id, measured[i].pixels, measured[i].n, ratio);
+    }
+}
+
+/* However many pixels there are to a voxel, none of the papers' kernels looks faster than ours. */
+static void papers_are_not_chosen(void **state) {
+    (void)state;
+    const qb__variant *row;
+    for (size_t pixels = 64; pixels <= 4096; pixels *= 2)
+        for (size_t n = 16; n <= 1024; n *= 2) {
+            const qb__bp_cone_problem p = {.views = 512, .columns = pixels, .rows = pixels, .nx = n, .ny = n, .nz = n};
+            const qb__tuning_shipped *alu = shipped("bp_cone_matrix.alu", 0), *texture = shipped("bp_cone_matrix.texture", 0);
+            int values[QB__PARAMETERS_MAX], bottleneck;
+            const double ours = fmax(qb__forecast(&h200, qb__variant_named(alu->key.variant), &p, 1, alu->entry.values, NULL, &bottleneck),
+                                     qb__forecast(&h200, qb__variant_named(texture->key.variant), &p, 1, texture->entry.values, NULL, &bottleneck));
+            for (size_t i = 0; (row = qb__variant_at(QB__BP_CONE, true, i)) != NULL; i++) {
+                if (!strstr(row->id, "naive") && !strstr(row->id, "rtk") && !strstr(row->id, "-tex") && !strstr(row->id, "-tran") && !strstr(row->id, "-l1"))
+                    continue;
+                qb__parameter_combination(row, 0, values);
+                if (!(qb__forecast(&h200, row, &p, 1, values, NULL, &bottleneck) > ours)) fail_msg("%s, %zu^2 -> %zu^3", row->id, pixels, n);
+            }
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_shipped_set),
+        cmocka_unit_test(other_problems),
+        cmocka_unit_test(papers_are_not_chosen),
+    };
+    return cmocka_run_group_tests_name("cone_forecast", tests, NULL, NULL);
+}

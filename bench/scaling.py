@@ -8,7 +8,7 @@ takes is no part of it. `strong` is one problem for all, `weak` grows views and 
 the rows and columns of ranks that make the most of --ranks. Printed, and with --json kept: seconds of the whole job, of
 back-projection (its term, had it been alone; the slowest rank's), what part of linear that is, the longest term as
 forecast and as measured, what the whole takes beyond that, and the overlap of all terms. --divide N makes all sides and
-views N times smaller, to try it."""
+views N times smaller, to try it; --accuracy is that of fbp and fdk."""
 import argparse
 import json
 import os
@@ -67,6 +67,7 @@ class Bench:
         threads = max((os.cpu_count() or 1) // ranks, 1)
         launch = [shutil.which("mpirun"), "--oversubscribe", "--bind-to", "none", "-n", ranks] if ranks > 1 else []
         words = [*launch, self.qb, verb, path, "-o", "/dev/null", *options, "--device", self.args.device, "--threads", threads, "-q", "--json"]
+        words += ["--accuracy", self.args.accuracy] if self.args.accuracy and verb != "mbir" else []
         words += ["--grid", grid] if grid and ranks > 1 else []
         reports = sorted((run(words, self.env) for _ in range(self.args.repeat)), key=lambda r: r["wall_seconds"])
         report = reports[len(reports) // 2]
@@ -125,6 +126,7 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--ranks", default="1,2")
     parser.add_argument("--problem", action="append", choices=PROBLEMS)
+    parser.add_argument("--accuracy")
     parser.add_argument("--weak", action="store_true")
     parser.add_argument("--grids", action="store_true")
     parser.add_argument("--divide", type=int, default=1)

@@ -143,7 +143,7 @@ double qb__fdk_gpu_seconds(void *state, const qb__cut *cut) {
     const double up = qb__fdk_gpu_has(gpu) ? 0 : bytes_up(gpu, cut) / gpu->pick.costs.up;
     const double down = (double)qb__down_host(&gpu->way_down, cut->count) / qb__fdk_gpu_columns(cut) / gpu->pick.costs.down;
     const double filter = filtering(gpu, cut);
-    const double read = qb__fdk_read_seconds(fdk, gpu->raw_rows, gpu->read);
+    const double read = qb__fdk_read_seconds(fdk, gpu->raw_rows, gpu->read) * views_of(cut) / (double)fdk->problem.views;
     const double write = qb__fdk_write_seconds(fdk, gpu->value_bytes, gpu->write);
     const double project = back_projection(gpu, cut), slabs = (double)cut->slabs;
     const double locked = (double)cut->slots * (double)block_up(gpu, cut) +

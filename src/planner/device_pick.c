@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -22,9 +23,19 @@ qb_status qb__device_pick_open(qb__device_pick *pick, const qb_env *env, bool *n
     return status;
 }
 
+static const char one_a_process[] = "it takes one device a process";
+
 const char *qb__device_pick_several(const qb__device_pick *pick) {
-    if (!pick->set.named || pick->set.count < 2) return NULL;
-    return "this takes one device a process: name it, or start a process for each (mpirun -n N, and --device without :all)";
+    return pick->set.named && pick->set.count > 1 ? one_a_process : NULL;
+}
+
+/* Several were asked for: how they are had all the same. */
+static qb_status tell_how_several(const qb__device_pick *pick, const qb_env *env) {
+    const int count = pick->set.count, api = (int)strcspn(env->device, ":");
+    return qb__fail(QB_BAD_ARGUMENT,
+                    "--device %s: %s, and there are %d: name one (--device %s), or for qb fdk, sirt, cgls and mbir start as many processes, "
+                    "which share the work (mpirun -n %d --bind-to none qb ..., with --device %.*s)",
+                    env->device, one_a_process, count, qb__device_info_of(pick->device)->spec, count, api, env->device);
 }
 
 /* What lies there and is not used: said once, before it costs time. */
@@ -38,6 +49,7 @@ qb_status qb__device_pick_admit(const qb__device_pick *pick, const char *kernel,
                                 bool *named) {
     if (!why && kernel && !qb__kernel_of_device(kernel)) why = "--kernel names one that runs on the CPU only";
     if (why && !pick->set.named) return qb__fail(QB_UNSUPPORTED, "%s", why);
+    if (why == one_a_process) return tell_how_several(pick, env);
     if (why)
         return qb__fail(QB_BAD_ARGUMENT, "--device %s: %s: leave --device out, or give --device cpu", env->device, why);
     *named = *named || kernel;

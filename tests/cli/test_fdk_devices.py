@@ -237,7 +237,7 @@ def test_what_cannot_be_had(opencl, scan, tmp_path):
     fails(2, *args, "--device", opencl, "--kernel", "bp_parallel_linear.alu", says=["parallel beam's"])
     fails(2, *args, "--device", "cpu", "--kernel", "bp_cone_matrix.alu", says=["runs on devices only"])
     two = {**os.environ, "POCL_DEVICES": "basic basic"}
-    fails(2, *args, "--device", "opencl:all", says=["one device a process", "mpirun"], env=two)
+    fails(2, *args, "--device", "opencl:all", says=["one device a process", "there are 2", "mpirun -n 2 --bind-to none qb", "with --device opencl)", "--device opencl:0"], env=two)
     assert not (tmp_path / "x.h5").exists()
 
 

@@ -88,7 +88,8 @@ def test_resumed_only_with_its_geometry(fan, tmp_path):
             break
         out.unlink()
     assert any(kept.glob("slab_*")) and not out.exists()
-    fails(2, *words, *CIRCLE, "--detector-offset", "0.1,0", "-o", out, "--resume", says=["slab_", "data"])
+    for other in (["--detector-offset", "0.1,0"], ["--detector-radius", 500]):
+        fails(2, *words, *CIRCLE, *other, "-o", out, "--resume", says=["slab_", "data"])
     report = qb_json(*words, *CIRCLE, "-o", out, "--resume")
     assert out.read_bytes() == whole.read_bytes() and report["convergence"]["resumed_at_equits"] > 0
 
@@ -225,6 +226,10 @@ def test_refusals(fan, tmp_path):
     fails(3, *base, *CIRCLE, "--size", 490, "--roi", 200, "--coarse", 3, says=["--coarse 3", "source"])
     fails(2, *base, *CIRCLE, "--center", "40", says=["--center 40", "--detector-offset"])
     fails(3, *base, *CIRCLE, "--detector-radius", 400, says=["bent", "400", "about the source", "qb fdk, sirt or cgls"])
+    np.save(tmp_path / "dead.npy", np.full((60, 1, 96), np.nan, np.float32))
+    none = fails(3, "mbir", tmp_path / "dead.npy", "--quantity", "line_integral", "--angles", "0:360", "--pixel-size", 1.4, "-o", out, *CIRCLE, "--sigma-x", 0.002,
+                 "--sigma-y", 0.02, says=["dead.npy", "none of its 5760 values is usable"])
+    assert "100 %" not in none  # nothing was solved for
     fails(3, *base, *CIRCLE, "--tilt", "5,0,0", says=["rays of row 0", "no fan beam"])
     fails(2, *base, "-g", "parallel", "--detector-offset", "1,0", says=["--detector-offset", "--sod and --sdd"])
     parallel = tmp_path / "p.h5"

@@ -158,6 +158,7 @@ static qb_status tell_job(const qb__mbir_descent *d, const qb__checkpoint_slab *
     cJSON_AddNumberToObject(json, m->proximal ? "sigma_p" : "sigma_x", m->proximal ? m->sigmas.p : m->sigmas.x);
     cJSON_AddNumberToObject(json, "sigma_y", m->sigmas.y);
     uint64_t sum = qb__hash(m->geometry.view, m->geometry.views * sizeof *m->geometry.view, 0);
+    if (m->geometry.radius > 0) sum = qb__hash(&m->geometry.radius, sizeof m->geometry.radius, sum);
     sum = qb__hash(lines, data, sum);
     if (m->weights_file) sum = qb__hash(d->some, data, sum);
     for (int i = 0; i < QB__MBIR_IMAGES; i++)
@@ -237,6 +238,13 @@ out:
     return status;
 }
 
+/* All that is solved for is prepared by now, where it is one slab, of one process: whether anything of it counts need not
+ * wait for the end. */
+static qb_status check_values(const qb__mbir_descent *d) {
+    const bool all = d->m->cut.slabs == 1 && qb__comm_count(qb__comm_of(d->run->env)) == 1;
+    return all ? qb__prepare_check(d->m->info->path, d->run->counts, qb__pool_threads(d->run->pool)) : QB_OK;
+}
+
 static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     qb__mbir_descent *d = self;
@@ -251,6 +259,7 @@ static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, 
     char *job = NULL;
     qb_status status;
     d->coarsely = false;
+    QB__TRY(check_values(d));
     if (m->weights_file) qb__mbir_weights(m, slab.first, slab.slices, d->some);
     QB__TRY(tell_job(d, &slab, in, &job));
     slab.job = job;

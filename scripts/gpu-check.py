@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SANITIZER = ["compute-sanitizer", "--error-exitcode", "9", "--report-api-errors", "no", "--tool"]
 P1 = ["--size", "2048,2048,512", "--views", "2048"]
 P2 = ["--size", "1024,1024,256", "--views", "1024"]
-UNITS = ("device", "device_filter", "device_largest", "device_pack")
+UNITS = ("device", "device_convert", "device_filter", "device_largest", "device_pack")
 C1 = ["backproject", "--geometry", "cone", "--size", "512", "--views", "1024", "--repeat", "3"]
 C2 = ["backproject", "--geometry", "cone", "--size", "1024", "--views", "1024", "--repeat", "3"]
 # What qb bench is asked for; the name under which the JSON has it.
@@ -89,7 +89,7 @@ class Check:
     def part(self, name, run):
         """A part of the steps, until its share of the budget is over."""
         begin = time.time()
-        self.until = min(self.end, self.begin + SHARES[name] * self.options.budget)
+        self.until = self.end if self.options.only else min(self.end, self.begin + SHARES[name] * self.options.budget)
         run(self)
         self.parts[name] = round(time.time() - begin, 1)
         print(f"-- {name}: {self.parts[name]} s, {self.end - time.time():.0f} s of the budget left", flush=True)
@@ -155,6 +155,12 @@ class Check:
                 self.keep(future.result())
         self.waiting = []
 
+    def clear(self):
+        """What steps have made; what a step that was stopped has left goes with the folder."""
+        for path in self.work.glob("*.*"):
+            if path.is_file():
+                path.unlink()
+
     def not_run(self, name, why):
         self.keep(({"step": name, "result": "not run", "says": why}, []))
 
@@ -205,7 +211,6 @@ def sanitize(check, cuda):
         return
     sources = sorted({re.match(r"\w+\.[a-z]+(-local)?", name).group() for name in cuda}, reverse=True)
     sources.sort(key=lambda name: not re.search("local|global|tiles|tensor", name))
-    check.beside("memcheck sums", [*SANITIZER, "memcheck", check.program("tests/device/device_sums")], env={"QB_LIBOPENCL": "none"})
     for tool, trials in (("memcheck", "3"), ("racecheck", "1"), ("synccheck", "1"), ("initcheck", "1")):
         env = {"QB_LIBOPENCL": "none"}
         under = [*SANITIZER, tool]
@@ -237,8 +242,21 @@ def agreement(check):
                                                                 "--accuracy", accuracy, "--quiet"])
                 check.alone(f"compare {scan} {device} {accuracy}", [qb, "compare", out, cpu, "--max-rel-l2", bound])
     cone(check)
-    for path in check.work.glob("*.h5"):
-        path.unlink()
+    check.clear()
+
+
+def sums(check, job, cpu, device):
+    """Of two processes that share the views, on one device: what each adds of the other's is summed there."""
+    if not shutil.which("mpirun"):
+        return check.not_run(f"sums {device}", "mpirun is not there")
+    env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    pair, out = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", "2"], str(check.work / f"sums-{device}.npy")
+    job = [check.program("qb"), *job, "--device", device, "--accuracy", "high", "--grid", "1x2", "--quiet", "-o"]
+    check.alone(f"sums {device}", [*pair, *job, out], env=env, takes=5)
+    if os.path.exists(out):
+        check.alone(f"compare sums {device}", [check.program("qb"), "compare", out, cpu, "--max-rel-l2", "5e-5"])
+    if device == "cuda" and shutil.which("compute-sanitizer"):
+        check.alone("memcheck sums", [*pair, *SANITIZER, "memcheck", *job, out], env=env, takes=15)
 
 
 def cone(check):
@@ -259,11 +277,11 @@ def cone(check):
             out = str(check.work / f"cone-{device}-{accuracy}.npy")
             check.alone(f"fdk {device} {accuracy}", [qb, "fdk", scan, *circle, "-o", out, "--device", device, "--accuracy", accuracy, "--quiet"])
             check.alone(f"compare fdk {device} {accuracy}", [qb, "compare", out, cpu, "--max-rel-l2", bound])
+        sums(check, ["fdk", scan, *circle], cpu, device)
         out = str(check.work / f"back-{device}.npy")
         check.alone(f"project {device}", [qb, "project", cpu, *again, "-o", out, "--device", device])
         check.alone(f"compare project {device}", [qb, "compare", out, back, "--max-rel-l2", "5e-5"])
-    for path in check.work.glob("*.npy*"):
-        path.unlink()
+    check.clear()
 
 
 def predictions(check):

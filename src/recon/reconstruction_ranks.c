@@ -277,7 +277,8 @@ qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine) {
     const cJSON *device = cJSON_GetObjectItem(r->job.plan, "device");
     cJSON_AddStringToObject(report, "host", r->comm->host);
     if (device && !qb__idle(r)) cJSON_AddStringToObject(report, "device", device->valuestring);
-    cJSON_AddNumberToObject(report, "first_slice", (double)r->share.first);
+    const qb__runs own = qb__unfold(r->decision.stack.shape[0], r->pick.cut.folded, r->share.first, r->share.first + r->share.count);
+    cJSON_AddNumberToObject(report, "first_slice", (double)own.of[0].first);
     cJSON_AddNumberToObject(report, "slices", (double)slices);
     if (r->comm->rank > 0 && mine == QB_OK) mine = qb__json_text(cJSON_Duplicate(report, true), "the report", &text);
     cJSON *others = NULL;

@@ -81,7 +81,7 @@ def test_both_sides_of_what_was_done(opencl, tmp_path):
     """Slabs that have slices above the middle and those that mirror them."""
     scan, out, whole = (tmp_path / name for name in ("cone.h5", "out.h5", "whole.h5"))
     qb("simulate", "spheres", "-o", scan, "--geometry", "cone", "--views", 24, "--detector", "32,24", "--sod", 200, "--sdd", 300, "--pixel-size", 1, "-q")
-    job = ["fdk", scan, "--sod", 200, "--sdd", 300, "--pixel-size", 1, "--size", "32,32,96", "-q", "--device", opencl, "--kernel", "bp_cone_circular.half",
+    job = ["fdk", scan, "--sod", 200, "--sdd", 300, "--pixel-size", 1, "--size", "32,32,96", "--voxel", 0.15, "-q", "--device", opencl, "--kernel", "bp_cone_circular.half",
            "--max-vram", "300K", "--checkpoint", "1e-9", "-o"]
     shim = Shim(tmp_path)
     qb(*job, whole, env=shim.env)

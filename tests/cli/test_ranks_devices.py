@@ -99,7 +99,7 @@ def test_both_sides_of_the_mirror(opencl, cone, tmp_path, n, kernel, how):
     """Of an even number of slices each rank has some and those that mirror them, which its kernel may make together, of two runs of
     detector rows; so has each slab. What is written, seen and hashed is as of one device."""
     shim = Shim(tmp_path)
-    words = ["fdk", cone[0], "--sod", 400, "--sdd", 700, "--pixel-size", 0.8, "--size", "40,40,70", "--device", "opencl", "--kernel", f"bp_cone_{kernel}"]
+    words = ["fdk", cone[0], "--sod", 400, "--sdd", 700, "--pixel-size", 0.8, "--size", "40,40,70", "--voxel", 0.2, "--device", "opencl", "--kernel", f"bp_cone_{kernel}"]
     def run(name, count):
         more = how.replace("PNG", str(tmp_path / f"{name}.png")).split()
         done = ranks(count, *words, *(more if count > 1 else [word for word in more if "x2" not in word and word != "--grid"]),
@@ -108,6 +108,7 @@ def test_both_sides_of_the_mirror(opencl, cone, tmp_path, n, kernel, how):
     (_, alone, want), (report, mine, got) = run("alone", 1), run("out", n)
     shares = [report, *report["other_ranks"]]
     assert mine["plan"]["folded"] and [share["slices"] for share in shares] == {2: [36, 34], 3: [24, 24, 22], 4: [18, 17, 18, 17]}[n]
+    assert [share["first_slice"] for share in shares] == {2: [17, 0], 3: [23, 11, 0], 4: [17, 0, 17, 0]}[n]  # and as many from the other end
     assert alone["plan"]["folded"] == (kernel == "circular.half")
     assert "projections" in mine["content"] and mine["plan"]["filtered_by"] == ("cpu" if "radius" in how else "opencl:0")
     if "2x2" in how:

@@ -158,7 +158,7 @@ typedef struct qb_mbir_options {
     qb_numbers neighbours; /* nearest, diagonal, interslice: b, rescaled to 4 + 4 + 2 of them = 1 */
     char *weights;       /* unweighted, transmission, transmission_root, emission, or a file */
     bool positivity;     /* no attenuation below zero */
-    char *start;         /* fbp, prox, a constant in 1/mm, or a volume's file (the latter on the CPU) */
+    char *start;         /* fbp, prox, a constant in 1/mm, or a volume's file */
     int equits;          /* at most; an equit is as many updates as there are voxels */
     double stop;         /* once an equit changes voxels by less than this % of their mean; 0 = never */
     bool zero_skip;      /* leave out voxels that are zero among zeros */
@@ -176,16 +176,15 @@ typedef struct qb_mbir_options {
     char *matrix_cache;  /* a folder where a kept matrix is looked for and left; NULL = none */
     /* The proximal map of the data term, for methods that alternate between data and a prior of their own (plug and
      * play): argmin 1/2 |y - A x|_W^2 + 1/(2 sigma_p^2) |x - prox|^2, none of it below zero with positivity, in the
-     * place of the prior. On the CPU. */
+     * place of the prior. */
     char *prox;          /* a volume of the output's shape in 1/mm; NULL = none */
     double sigma_p;      /* 1/mm; 0 = 2 * 2^sharpness of a typical attenuation */
     /* Instead of files: arrays of the output's shape in 1/mm. Structs and arrays are the caller's and outlive the
      * job; the result's array may be one of them. */
     const qb_tensor *prox_array, *start_array;
-    int coarse;          /* levels of coarser voxels to begin with, each of twice the side; 0 = none. On the CPU */
+    int coarse;          /* levels of coarser voxels to begin with, each of twice the side; 0 = none */
     /* A fan beam's: a cone's with a detector that is flat, or bent about the source, of the scan's views, rows and columns, of whose rows the slices that are
-     * asked for stay in their planes; NULL = a parallel beam of the scan's own angles. On the CPU. The caller's; it outlives
-     * the job. */
+     * asked for stay in their planes; NULL = a parallel beam of the scan's own angles. The caller's; it outlives the job. */
     const qb_geometry *geometry;
 } qb_mbir_options;
 QB_API extern const qb_param qb_mbir_params[];

@@ -2,12 +2,14 @@
 """qb mbir of fan beams: what it gains over filtered back-projection, whatever it begins with and whoever shares the work;
 short scans, detectors to one side; rows of a cone that are none."""
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from conebeam import Circle
-from qbtest import fails, few, qb, qb_json, read_h5
+from qbtest import QB, fails, few, qb, qb_json, read_h5
 from test_resume import killed
 
 CIRCLE = ["--sod", 300, "--sdd", 500]
@@ -213,6 +215,28 @@ def test_what_a_device_does_of_it(opencl, fan, tmp_path):
     for device in "cpu", "opencl":
         report = qb_json("mbir", rows, *CIRCLE, "--sigma-x", 0.002, "--sigma-y", 0.02, "--stop", 0.01, "--equits", 30, "-o", tmp_path / f"{device}.npy", "--device", device)
     assert report["kernel"] == "icd_supervoxel.tiles" and rmse(np.load(tmp_path / "cpu.npy"), np.load(tmp_path / "opencl.npy")) < 2e-5
+
+
+def test_what_a_gpu_would_do_of_it(tmp_path):
+    """Told of one that is only played: which kernels cannot, and why."""
+    played = Path(QB).resolve().parent / "tests" / "device" / "libmock_cuda.so"
+    if not played.exists():
+        pytest.skip("there is no played CUDA driver")
+    env = {**os.environ, "QB_LIBCUDA": str(played), "QB_LIBNVRTC": str(played), "QB_LIBOPENCL": "", "QB_CACHE_DIR": "", "MOCK_CUDA_FREE": "1000000000"}
+
+    def told(sod, views, columns, *more, code=0):
+        scan, _ = simulate(tmp_path, "--views", views, detector=f"{columns},1", circle=["--sod", sod, "--sdd", 500])
+        job = [scan, "--sod", sod, "--sdd", 500, "--device", "cuda", *more, "-o", tmp_path / "v.npy"]
+        if code:
+            return fails(code, "mbir", *job, env=env)
+        plan = qb_json("plan", "mbir", *job, "--why", env=env)
+        return plan["kernel"], {row["kernel"].split(".")[-1]: row["verdict"] for row in plan["why"]}
+    kernel, why = told(300, 60, 96)
+    assert "a fan beam" in why["global"] and why["local"] == why["tiles"] == "usable"
+    kernel, why = told(90, 1000, 96, "--size", 64, "--voxel", 0.8)  # near the source voxels are wide
+    assert kernel.endswith("tiles") and "more views than local memory" in why["local"]
+    assert "a fan beam" in told(300, 60, 96, "--kernel", "icd_supervoxel.global", code=3)
+    assert "more views than local memory" in told(90, 1000, 96, "--size", 64, "--voxel", 0.8, "--kernel", "icd_supervoxel.local", code=3)
 
 
 def test_refusals(fan, tmp_path):

@@ -61,7 +61,7 @@ size_t qb__local_bytes(const qb__icd_ask *ask, const int *values) {
 
 const char *qb__local_unusable(const qb__device_info *device, const void *of, const int *values) {
     const qb__icd_size *p = of;
-    const size_t width = qb__buffers_width(LEAST_SIDE * (p->taps > 1 ? p->taps - 1 : 1) + 1);
+    const size_t width = qb__buffers_width(LEAST_SIDE * (p->taps > 1 ? p->taps - 1 : 1) + 1 + p->fan);
     const char *refuses = qb__buffers_refuses(device, p);
     if (refuses) return refuses;
     if (device->group_size < (size_t)items_of(values)) return "needs groups of 288 items";

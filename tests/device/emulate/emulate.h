@@ -2,7 +2,7 @@
 /* CUDA's language on a processor, in front of a kernel that emulate.py has translated: a group's items are fibers, which
  * change places wherever they wait, in an order that chance decides. Local memory is poisoned before a group begins, and
  * copies that the hardware makes by itself arrive at a moment of their own, so that who does not wait for them reads
- * poison. Only what this project's kernels use is here; textures and tensor cores are not. */
+ * poison. Only what this project's kernels use is here; tensor cores are not. */
 #define ulong qb_system_ulong /* the C library's, which is another type than the dialect's */
 #include <cmath>
 #include <cstdint>
@@ -39,9 +39,6 @@ static inline float2 make_float2(float x, float y) { return {x, y}; }
 static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 static inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
-typedef unsigned long long cudaTextureObject_t;
-template <class T> static T tex2D(cudaTextureObject_t, float, float) { abort(); }
-template <class T> static T tex2DLayered(cudaTextureObject_t, float, float, int) { abort(); }
 
 /* ---- a group ---- */
 
@@ -177,6 +174,7 @@ static inline float qb_log2(float a) { return log2f(a); }
 #define __log2f qb_log2
 static inline float cospif(float a) { return (float)cos(M_PI * (double)a); }
 static inline float sinpif(float a) { return (float)sin(M_PI * (double)a); }
+static inline int __float2int_rn(float a) { return (int)rintf(a); }
 static inline int __ffs(int a) { return __builtin_ffs(a); }
 template <class To, class From> static To qb_bits(From from) {
     To to;
@@ -189,6 +187,37 @@ static inline unsigned __float_as_uint(float a) { return qb_bits<unsigned>(a); }
 static inline float __int_as_float(int a) { return qb_bits<float>(a); }
 template <class T> static T __ldg(const T *p) { return *p; }
 template <class T> static T __ldcg(const T *p) { return *p; }
+
+/* ---- textures ---- */
+
+typedef unsigned long long cudaTextureObject_t; /* the address of one of emulate_cuda.c's */
+typedef struct qb_texture { size_t width, height, layers; unsigned channels; int half, linear; const void *texels; } qb_texture;
+
+static float qb_texel(const qb_texture *t, long i, long j, size_t layer, unsigned channel) {
+    if (i < 0 || j < 0 || i >= (long)t->width || j >= (long)t->height || layer >= t->layers) return 0; /* the border */
+    const size_t at = ((layer * t->height + (size_t)j) * t->width + (size_t)i) * t->channels + channel;
+    return t->half ? (float)((const _Float16 *)t->texels)[at] : ((const float *)t->texels)[at];
+}
+/* The hardware's weights have eight bits behind the point. */
+template <class T> static T qb_fetch(cudaTextureObject_t object, float x, float y, size_t layer) {
+    const qb_texture *t = (const qb_texture *)object;
+    float value[sizeof(T) / sizeof(float)];
+    T all;
+    for (unsigned c = 0; c < sizeof(T) / sizeof(float); c++) {
+        const float u = x - 0.5f, v = y - 0.5f;
+        const long i = (long)floor(u), j = (long)floor(v);
+        const float a = rint((u - (float)i) * 256) / 256, b = rint((v - (float)j) * 256) / 256;
+        const auto at = [&](long di, long dj) { return qb_texel(t, i + di, j + dj, layer, c); };
+        value[c] = t->linear ? (1 - b) * ((1 - a) * at(0, 0) + a * at(1, 0)) + b * ((1 - a) * at(0, 1) + a * at(1, 1))
+                             : qb_texel(t, (long)floor(x), (long)floor(y), layer, c);
+    }
+    memcpy(&all, value, sizeof all);
+    return all;
+}
+template <class T> static T tex2D(cudaTextureObject_t object, float x, float y) { return qb_fetch<T>(object, x, y, 0); }
+template <class T> static T tex2DLayered(cudaTextureObject_t object, float x, float y, int layer) {
+    return qb_fetch<T>(object, x, y, (size_t)layer);
+}
 
 /* ---- PTX, by the names that emulate.py gives ---- */
 

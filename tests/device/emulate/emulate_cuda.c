@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The played driver with a compiler and launches that are real, on this processor (emulate.h): kernels for CUDA alone
- * are checked against their oracles where no GPU is. QB_LIBCUDA and QB_LIBNVRTC name this library. Textures and tensor
- * cores are not there. */
+ * are checked against their oracles where no GPU is. QB_LIBCUDA and QB_LIBNVRTC name this library. Tensor cores are
+ * not there. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -172,4 +172,54 @@ EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
     pthread_mutex_unlock(&one);
     if (failed) fprintf(stderr, "emulated CUDA: a kernel waits for ever\n");
     return failed ? 719 : 0;
+}
+
+/* ---- textures ---- */
+
+typedef struct texture { /* as in emulate.h */
+    size_t width, height, layers;
+    unsigned channels;
+    int half, linear;
+    char *texels;
+} texture;
+typedef struct array_shape {
+    size_t width, height, depth;
+    int format;
+    unsigned channels, flags;
+} array_shape;
+typedef struct resource {
+    int kind;
+    texture *array;
+} resource;
+enum { HALF = 0x10 };
+
+static size_t plane_bytes(const texture *t) {
+    return t->width * t->height * t->channels * (t->half ? 2 : 4);
+}
+EXPORT int cuArray3DCreate_v2(void **array, const array_shape *s) {
+    texture *t = calloc(1, sizeof *t);
+    if (!t) return 2;
+    *t = (texture){s->width, s->height, s->depth ? s->depth : 1, s->channels, s->format == HALF, 0, NULL};
+    t->texels = malloc(plane_bytes(t) * t->layers);
+    if (t->texels) memset(t->texels, 0xff, plane_bytes(t) * t->layers);
+    *array = t;
+    return t->texels ? 0 : 2;
+}
+EXPORT int cuArrayDestroy(void *array) {
+    free(((texture *)array)->texels), free(array);
+    return 0;
+}
+EXPORT int cuTexObjectCreate(uint64_t *object, const resource *of, const int *how, const void *view) {
+    (void)view;
+    of->array->linear = how[3];
+    *object = (uint64_t)(uintptr_t)of->array;
+    return 0;
+}
+EXPORT int cuTexObjectDestroy(uint64_t object) {
+    (void)object;
+    return 0;
+}
+EXPORT int mock_fill_array(void *array, const char *from, size_t depth) {
+    memcpy(((texture *)array)->texels, from, plane_bytes(array) * depth);
+    return 0;
 }

@@ -161,7 +161,7 @@ typedef struct qb_mbir_options {
     char *start;         /* fbp, prox, a constant in 1/mm, or a volume's file */
     int equits;          /* at most; an equit is as many updates as there are voxels */
     double stop;         /* once an equit changes voxels by less than this % of their mean; 0 = never */
-    bool zero_skip;      /* leave out voxels that are zero among zeros */
+    bool zero_skip;      /* leave out voxels that are zero among zeros, in two turns of three */
     qb_mbir_matrix matrix;
     char *center;        /* a column, auto or a finder's name */
     char *slices;        /* A:B; NULL = all */

@@ -231,7 +231,7 @@ def test_coarser_voxels_come_sooner_to_the_same(sparse, tmp_path):
     qb("simulate", "foam", "-o", wide, "--views", 20, "--detector", "192,16", "--pixel-size", "1", "--photons", 20000)
 
     def run(scan, *more):
-        slab = qb_json("mbir", scan, "-o", tmp_path / "v.npy", *SPARSE, "--no-zero-skip", "--equits", 300, *more)["convergence"]["slabs"][0]
+        slab = qb_json("mbir", scan, "-o", tmp_path / "v.npy", *SPARSE, "--equits", 300, *more)["convergence"]["slabs"][0]
         return np.load(tmp_path / "v.npy"), slab
     for slices in ("3:4", "0:16"):
         (_, plain), (_, begun) = (run(wide, "--center", "95.5", "--slices", slices, *more) for more in ([], ["--coarse", 2]))
@@ -269,7 +269,7 @@ def test_on_a_device_from_images(tmp_path):
         pytest.skip("there is no OpenCL device")
     scan, begun = tmp_path / "s.h5", tmp_path / "begun.npy"
     qb("simulate", "foam", "-o", scan, "--views", 60, "--detector", "40,3", "--photons", 20000)
-    base = ["mbir", scan, "--center", "19.5", "--weights", "transmission", "--snr-db", 20, "--no-zero-skip", "--stop", 0]
+    base = ["mbir", scan, "--center", "19.5", "--weights", "transmission", "--snr-db", 20, "--stop", 0]
     apart = ["--neighbours", "1,0.7,0"]
     qb(*base, *apart, "-o", begun, "--equits", 4)
 
@@ -313,7 +313,7 @@ def test_on_a_device(tmp_path):
         pytest.skip("there is no OpenCL device")
     scan = tmp_path / "s.h5"
     qb("simulate", "disc", "-o", scan, "--views", 40, "--detector", "24,3", "--photons", 20000)
-    base = [scan, "--center", "11.5", "--neighbours", "1,0.7,0", "--no-zero-skip", "--snr-db", 25, "--equits", 40, "--stop", "0"]
+    base = [scan, "--center", "11.5", "--neighbours", "1,0.7,0", "--snr-db", 25, "--equits", 40, "--stop", "0"]
     for name, *more in ["cpu"], ["one", "--device", "opencl"], ["two", "--device", "opencl", "--threads", 1]:
         report = qb_json("mbir", *base, "-o", tmp_path / f"{name}.npy", *more)
     assert report["kernel"] == "icd_supervoxel.local"  # for three slices that know nothing of each other

@@ -138,8 +138,14 @@ out:
 /* Of SuperVoxels that are chosen, a turn is 0.4 equits. */
 int qb__icd_turns(int equits) { return 10 * equits + 16; }
 
+/* Zeros among zeros are left out in two turns of three. What must rise in the midst of them does so in the third, and only
+ * what does not change there has come to its end: elsewhere a descent can stand still beside its optimum. */
+static bool is_whole(const qb__icd_stack *s, int turn) {
+    return !s->settings.skip || turn % 3 == 0;
+}
+
 /* Of the groups first <= g < end, which stop together: of equits as near to what was asked for as whole turns come. */
-static const char *stop_some(qb__icd_stack *s, size_t first, size_t end, bool last, double *change) {
+static const char *stop_some(qb__icd_stack *s, size_t first, size_t end, bool whole, bool last, double *change) {
     qb__icd_turned sum = {0};
     for (size_t g = first; g < end; g++) {
         sum.change += s->turned[g].change;
@@ -149,7 +155,7 @@ static const char *stop_some(qb__icd_stack *s, size_t first, size_t end, bool la
     const double equits = sum.updates / (double)(s->shape.voxels * (end - first));
     *change = sum.size > 0 ? sum.change / sum.size : 0;
     const char *stopped = NULL;
-    if (*change < s->settings.stop || sum.updates == 0) stopped = "change";
+    if (whole && (*change < s->settings.stop || sum.updates == 0)) stopped = "change";
     for (size_t g = first; g < end; g++) {
         s->equits[g] += equits;
         if (!stopped && (last || s->equits[g] + equits / 2 >= s->settings.equits)) stopped = "equits";
@@ -171,12 +177,12 @@ static qb_status check_cost(qb__icd_stack *s, const qb__icd_trace *trace, int tu
 static qb_status note(qb__icd_stack *s, qb__icd_trace *trace, int turn, const qb_env *env,
                       const char **stopped) {
     const size_t groups = s->shape.groups, step = s->shape.joined ? groups : 1;
-    const bool last = turn + 1 == s->shape.most;
+    const bool last = turn + 1 == s->shape.most, whole = is_whole(s, turn);
     size_t moving = 0;
     *trace = (qb__icd_trace){0};
     for (size_t g = 0; g < groups; g += step) {
         double change = 0;
-        const char *why = s->still[g] ? NULL : stop_some(s, g, g + step, last, &change);
+        const char *why = s->still[g] ? NULL : stop_some(s, g, g + step, whole, last, &change);
         if (!(change <= trace->change)) trace->change = change;
         if (why) *stopped = why;
         moving += !s->still[g];
@@ -197,8 +203,7 @@ qb_status qb__icd_stack_run(qb__icd_stack *s, const qb_env *env, const qb__icd_w
     *stopped = NULL;
     for (*turns = s->turns; !*stopped && status == QB_OK;) {
         qb__icd_trace *now = trace + *turns;
-        const bool skip = s->settings.skip && *turns > 0;
-        status = s->worker->turn(s->self, *turns, skip, s->still, env, s->turned);
+        status = s->worker->turn(s->self, *turns, !is_whole(s, *turns), s->still, env, s->turned);
         if (status == QB_OK) status = note(s, now, *turns, env, stopped);
         *turns = ++s->turns;
         if (status == QB_OK && watch && watch->turn(watch->self, s, now)) *stopped = "watch";

@@ -30,7 +30,7 @@ typedef struct qb__icd_settings {
     double pull;            /* b of an image that each voxel is pulled toward, in the place of neighbours'; 0 = none */
     qb__icd_weighting weighting;
     double sigma_y;         /* weights are divided by its square */
-    bool positive, skip;    /* no voxel below zero; zeros among zeros are left out, after the first time */
+    bool positive, skip;    /* no voxel below zero; zeros among zeros are left out, two turns of three */
     double radius;          /* voxels whose middle is farther from the grid's stay zero; in voxels */
     int equits;             /* at most; an equit is as many updates as there are voxels */
     double stop;            /* once voxels change by less than this share of their mean; 0 = never */

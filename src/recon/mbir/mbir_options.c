@@ -35,7 +35,7 @@ const qb_param qb_mbir_params[] = {
     ROW(stop, QB_PARAM_DOUBLE, "PERCENT", "0.2", NULL, 0, 100,
         "stop once voxels change by less than this share of their mean; 0: never"),
     NAMED("zero-skip", zero_skip, QB_PARAM_FLAG, NULL, "true", NULL, 0, 0,
-        "leave out voxels that are zero among zeros, after the first equit"),
+        "leave out voxels that are zero among zeros, in two turns of three"),
     ROW(matrix, QB_PARAM_CHOICE, NULL, "auto", "auto|fly|bytes|floats", 0, 0,
         "the system matrix: computed as it goes, or kept in 8 bits or 32 an entry; auto: floats where that is "
         "forecast to save a tenth of the time, else fly: the same bits. With auto or fly, up to 8 slices that know nothing of "

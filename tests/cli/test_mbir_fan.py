@@ -123,7 +123,7 @@ def test_values_of_lines_that_owe_us_nothing(tmp_path, radius):
         qb("mbir", tmp_path / "l.npy", "-o", tmp_path / name, *words, *more)
         v = np.load(tmp_path / name)[0]
         assert abs(v[inside < 0.8].mean() - 0.02) < 1.5e-4 and v[inside > 1.4].max() < 2e-3
-        assert v.sum() * 0.25 == pytest.approx(0.02 * np.pi * 9 * 7, rel=2e-3)
+        assert v.sum() * 0.25 == pytest.approx(0.02 * np.pi * 9 * 7, rel=3e-3)
         return v
     v = disc("v.npy", *where, "--angles", "0:360")
     assert v[inside < 0.8].std() < 8e-4

@@ -75,6 +75,8 @@ typedef struct qb__engine {
     /* Nothing fits, not even `least`; what there was no room for is the detail when that was found by
      * trying, else `cap` says what may be used. Fails with a better one; NULL: none is known. */
     qb_status (*no_room)(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env);
+    /* What would fit into `host` bytes where that cut does not, said after that; NULL: nothing, ever. */
+    void (*instead)(void *state, const qb__cut *least, size_t host, char *text, size_t size);
     /* Called once it is the one: what it is, what is worth a warning; may be NULL. */
     void (*tell)(void *state, const qb_env *env);
     /* The stages between the method's own and the output's; how the slots that the first of them

@@ -59,6 +59,8 @@ static qb_status check(const qb_quadratic *q, const float *x) {
         status = qb__fail(QB_BAD_ARGUMENT, "pull is %g: give a number from 0 up", q->pull);
     else if (!(q->stop >= 0))
         status = qb__fail(QB_BAD_ARGUMENT, "stop is %g: give a share from 0 up", q->stop);
+    else if (q->passes < 0)
+        status = qb__fail(QB_BAD_ARGUMENT, "passes is %d: give how many at most, or 0 for %d", q->passes, PASSES);
 out:
     return status;
 }

@@ -2,6 +2,8 @@
 /* What a cut of a job holds and takes with an engine, and where its chunks begin. */
 #include <stdint.h>
 
+#include <stdio.h>
+
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/scan.h"
@@ -93,7 +95,12 @@ static qb_status no_room(qb__candidate *c, const qb__cut *least, const qb_env *e
     const qb__cut_space *space = &c->offer.space;
     if (least->need.device > space->cap.device)
         return c->engine->no_room(c->offer.state, least, &space->cap, env);
-    return qb__too_small(space, least);
+    const qb_status status = qb__too_small(space, least);
+    char text[128] = "", said[512];
+    if (c->engine->instead) c->engine->instead(c->offer.state, least, space->cap.host, text, sizeof text);
+    if (!*text) return status;
+    snprintf(said, sizeof said, "%s", qb_detail());
+    return qb__fail(status, "%s; %s", said, text);
 }
 
 /* Of a rank only its own slices are cut; in a grid by thicknesses that suit all of them. */

@@ -146,6 +146,7 @@ def test_refusals(disc, tmp_path):
     fails(2, "mbir", *base, "--neighbours", "0,0,0", says=["--neighbours"])
     fails(2, "mbir", *base, "--roi", "0.1", says=["--roi 0.1", "no voxel"])
     fails(2, "mbir", *base, "--size", "3000", "--max-ram", "60M", says=["60.0 MiB", "need"])
+    fails(2, "mbir", *base, "--size", "1000", "--matrix", "floats", "--max-ram", "400M", says=["400.0 MiB", "--matrix fly", "needs"])
     weights = np.ones((60, 20, 48), np.float32)
     for value, says in ((-1, "is -1"), (np.nan, "is nan")):
         weights[7, 3, 11] = value

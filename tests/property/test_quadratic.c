@@ -162,6 +162,8 @@ static void what_is_wrong_is_said(void **state) {
     make(&p, 8);
     p.q.pull = -1;
     assert_int_equal(qb_quadratic_descend(&p.q, p.x, NULL, NULL), QB_BAD_ARGUMENT);
+    p.q.pull = 0, p.q.passes = -1;
+    assert_int_equal(qb_quadratic_descend(&p.q, p.x, NULL, NULL), QB_BAD_ARGUMENT);
     assert_memory_equal(kept, p.x, sizeof kept);
 }
 

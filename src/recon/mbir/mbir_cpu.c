@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The CPU as an engine of qb mbir. */
+#include <stdio.h>
+
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -39,6 +41,16 @@ static double seconds_by(const qb__mbir_descent *d, qb_mbir_matrix kind, const q
 static double seconds(void *state, const qb__cut *cut) {
     const qb__mbir_descent *d = state;
     return seconds_by(d, d->m->kind, cut);
+}
+
+static void instead(void *state, const qb__cut *least, size_t host, char *text, size_t size) {
+    qb__mbir_descent fly = *(const qb__mbir_descent *)state;
+    qb__mbir m = *fly.m;
+    if (m.kind == QB_MATRIX_FLY) return;
+    m.kind = QB_MATRIX_FLY, fly.m = &m;
+    const size_t need = least->need.host - memory(state, least).host + memory(&fly, least).host;
+    if (need > host) return;
+    snprintf(text, size, "--matrix fly computes what it would keep, and needs %.1f MiB", (double)need / 1048576);
 }
 
 /* The cut to begin with; what the frame holds beside the engine's share is about lines and images again. */
@@ -123,5 +135,6 @@ const qb__engine qb__mbir_cpu = {
     .close = qb__mbir_descent_close,
     .describe = describe,
     .kernel = kernel,
+    .instead = instead,
     .destroy = qb__free,
 };

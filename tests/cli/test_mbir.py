@@ -296,6 +296,11 @@ def test_on_a_device_from_images(tmp_path):
     assert all("pulled" in row["verdict"] for row in plan["why"] if row["kernel"] != "icd_supervoxel.local")
 
 
+def test_progress_in_its_own_terms(disc, tmp_path):
+    said = qb("mbir", disc, "-o", tmp_path / "v.npy", "--center", "23.5", "--slices", "3:4").stderr
+    assert re.search(r"^mbir: 100 %, .* s left, \d+\.\d equits, change \S+ %$", said, re.M)
+
+
 def test_bench():
     r = qb_json("bench", "mbir", "--size", "48,48,16", "--views", 40, "--detector", 96, "--threads", 1)
     assert r["converged"] and 0 < r["rmse_hu"] < 10 and 0 < r["equits"] < 40 and r["slices"] == 16

@@ -17,7 +17,7 @@ static struct {
     bool silent, terminal, quiet, verbose, open;
     struct timespec start, last;
     int percent; /* last printed on a plain stream */
-    char stage[32];
+    char stage[32], come[64]; /* how far that has come in its own terms, when last it said so */
 } screen;
 
 static void interrupt(int signal_number) {
@@ -104,6 +104,7 @@ static void print_bar(const char *what, uint64_t done, uint64_t total, double el
     bar[WIDTH] = 0;
     fprintf(stderr, "\r\033[K%-12s [%s] %3llu %%", what, bar, (unsigned long long)(done * 100 / total));
     if (done) fprintf(stderr, "  %.*f s left", elapsed < 10 ? 1 : 0, elapsed * (double)(total - done) / (double)done);
+    fputs(screen.come, stderr);
     fflush(stderr);
     screen.open = true;
 }
@@ -112,23 +113,26 @@ static void print_progress(void *user, const char *what, uint64_t done, uint64_t
     (void)user;
     if (screen.silent || screen.quiet || total == 0) return;
     if (done > total) done = total; /* whoever counts may go past what was foreseen */
-    if (strcmp(screen.stage, what) != 0) {
-        snprintf(screen.stage, sizeof screen.stage, "%s", what);
+    const size_t name = strcspn(what, ";");
+    if (strncmp(screen.stage, what, name) != 0 || screen.stage[name]) {
+        snprintf(screen.stage, sizeof screen.stage, "%.*s", (int)name, what);
+        screen.come[0] = 0;
         clock_gettime(CLOCK_MONOTONIC, &screen.start);
         screen.percent = 0;
     }
+    if (what[name]) snprintf(screen.come, sizeof screen.come, ", %s", what + name + strspn(what + name, "; "));
     double elapsed = since(&screen.start);
     if (screen.terminal) {
         if (done < total && since(&screen.last) < 0.1) return;
         clock_gettime(CLOCK_MONOTONIC, &screen.last);
-        print_bar(what, done, total, elapsed);
+        print_bar(screen.stage, done, total, elapsed);
         return;
     }
     int percent = (int)(done * 100 / total);
     if (percent / 10 <= screen.percent / 10) return;
     screen.percent = percent;
-    fprintf(stderr, "%s: %d %%, %.1f s, about %.1f s left\n", what, percent, elapsed,
-            elapsed * (double)(total - done) / (double)done);
+    fprintf(stderr, "%s: %d %%, %.1f s, about %.1f s left%s\n", screen.stage, percent, elapsed,
+            elapsed * (double)(total - done) / (double)done, screen.come);
 }
 
 /* What the command itself reads and writes; to compare it with the rest is the library's. */

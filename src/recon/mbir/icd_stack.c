@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What every stack has in common, whoever turns it: equits, convergence, when it is enough. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -193,7 +194,9 @@ static qb_status note(qb__icd_stack *s, qb__icd_trace *trace, int turn, const qb
     if (status == QB_OK) status = check_cost(s, trace, turn);
     if (status != QB_OK) return status;
     const double all = s->settings.equits;
-    qb__progress(env, "mbir", (uint64_t)(100 * fmin(trace->equits, all)), (uint64_t)(100 * all));
+    char words[64];
+    snprintf(words, sizeof words, "mbir; %.1f equits, change %.2g %%", trace->equits, 100 * trace->change);
+    qb__progress(env, words, (uint64_t)(100 * fmin(trace->equits, all)), (uint64_t)(100 * all));
     return qb__check_cancel(env);
 }
 

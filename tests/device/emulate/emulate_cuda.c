@@ -50,6 +50,13 @@ EXPORT int nvrtcDestroyProgram(void **of) {
     return 0;
 }
 
+enum { PATH = 512 };
+/* For mkdtemp and mkstemp. */
+static void place(char path[PATH]) {
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, PATH, "%.400s/qb-emulate-XXXXXX", folder && *folder ? folder : "/tmp");
+}
+
 static int write_file(const char *path, const char *bytes, size_t count) {
     FILE *file = fopen(path, "wb");
     if (!file) return 1;
@@ -84,11 +91,12 @@ static int run_translator(const char *source, const char *library, const char *l
 
 EXPORT int nvrtcCompileProgram(void *of, int count, const char *const *options) {
     program *p = of;
-    char folder[] = "/tmp/qb-emulate-XXXXXX", source[64], library[64], log[64], remove[96];
+    char folder[PATH], source[PATH + 16], library[PATH + 16], log[PATH + 16], remove[PATH + 16];
     size_t said;
+    place(folder);
     if (!mkdtemp(folder)) return 1;
     snprintf(source, sizeof source, "%s/kernel.cu", folder), snprintf(library, sizeof library, "%s/kernel.so", folder);
-    snprintf(log, sizeof log, "%s/log", folder), snprintf(remove, sizeof remove, "rm -rf %s", folder);
+    snprintf(log, sizeof log, "%s/log", folder), snprintf(remove, sizeof remove, "rm -rf '%s'", folder);
     int failed = write_file(source, p->text, strlen(p->text)) || run_translator(source, library, log, count, options);
     if (!failed) failed = !(p->code = read_file(library, &p->bytes));
     char *words = failed ? read_file(log, &said) : NULL;
@@ -138,7 +146,8 @@ static size_t elf_bytes(const unsigned char *image) {
 }
 EXPORT int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options, void **values) {
     (void)count, (void)options, (void)values;
-    char path[] = "/tmp/qb-emulate-XXXXXX";
+    char path[PATH];
+    place(path);
     const int file = mkstemp(path);
     if (file < 0) return 2;
     close(file);

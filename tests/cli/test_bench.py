@@ -2,12 +2,15 @@
 """qb bench: small problems; that the figures fit together and the errors are what the classes promise. The
 RabbitCT scores are computed again here, from the files and a volume of our own."""
 import math
+import os
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from qbtest import fails, qb, qb_json
+from qbtest import QB, ROOT, fails, qb, qb_json
 
 VIEWS, COLUMNS, ROWS, SIZE = 24, 156, 120, 128
 HU = np.array([50000.0, 0.0], np.float32)
@@ -163,3 +166,13 @@ def test_fdk(tmp_path, monkeypatch):
     assert b["wall_over_bound_median"] > 0.9
     assert b["giga_updates_per_second"] == pytest.approx(64**3 * 48 / b["seconds_median"] / 1e9)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("args, code, says", [
+    (["--slices", "0"], 2, "--slices 0: at least 1"), (["--columns", "much"], 2, "--columns"), (["--device", "abacus"], 2, "abacus"),
+    (["--qb", "/nowhere/qb"], 2, "/nowhere/qb: there is no such command"), ([], 1, "mbirjax cannot be imported (none here)")])
+def test_what_the_comparison_with_mbirjax_lacks_is_said(tmp_path, args, code, says):
+    (tmp_path / "mbirjax.py").write_text("raise ImportError('none here')\n")
+    done = subprocess.run([sys.executable, ROOT / "bench" / "beside_mbirjax.py", "--qb", QB, *args], capture_output=True, text=True,
+                          env=dict(os.environ, PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1"))
+    assert (done.returncode, done.stdout) == (code, "") and says in done.stderr and "Traceback" not in done.stderr

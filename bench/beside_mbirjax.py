@@ -53,19 +53,16 @@ def parse():
     return args
 
 
-def peer(device):
-    """mbirjax, where its jax sees such a device."""
+def check_peer(device):
+    """In a process of its own: jax would take the device's memory, where qb is to run before."""
     if device == "cpu":
         os.environ["JAX_PLATFORMS"] = "cpu"
-    try:
-        import mbirjax
-    except ImportError as error:
-        sys.exit(f"mbirjax cannot be imported ({error}): python3 -m pip install mbirjax==0.7.3 in an environment of its own, "
-                 "and run this with its python")
-    import jax
-    if device == "cuda" and jax.default_backend() != "gpu":
-        sys.exit(f"jax {jax.__version__} sees no GPU, only {jax.devices()}: install jax[cuda13], or --device cpu")
-    return mbirjax
+    asked = subprocess.run([sys.executable, "-W", "ignore", "-c", "import mbirjax, jax; print(jax.default_backend())"], capture_output=True, text=True)
+    if asked.returncode:
+        sys.exit(f"mbirjax cannot be imported ({(asked.stderr.strip().splitlines() or ['no reason given'])[-1]}): python3 -m pip install "
+                 "mbirjax==0.7.3 in an environment of its own, and run this with its python")
+    if device == "cuda" and asked.stdout.split()[-1] != "gpu":
+        sys.exit(f"jax sees no GPU, only {asked.stdout.split()[-1]}: install jax[cuda13], or --device cpu")
 
 
 def run(command):
@@ -101,11 +98,12 @@ def by_qb(args, folder, *options):
 
 
 class Mbirjax:
-    def __init__(self, args, module, lines, sigmas):
+    def __init__(self, args, lines, sigmas):
+        import mbirjax
         import numpy
         self.lines, self.weights = lines, numpy.exp(-lines)
         angles = numpy.pi * numpy.arange(args.views) / args.views
-        self.model = module.ParallelBeamModel(lines.shape, angles)
+        self.model = mbirjax.ParallelBeamModel(lines.shape, angles)
         swapped = sigmas["sigma_x"] * (1.2 / 2) ** 0.5
         self.model.set_params(
             no_warning=True, verbose=0, delta_det_channel=args.pixel, delta_det_row=args.pixel, delta_voxel=args.pixel,
@@ -144,7 +142,7 @@ def device_name(device):
 
 def main():
     args = parse()
-    module = peer(args.device)
+    check_peer(args.device)
     args.pixel = 256 / args.columns
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -154,7 +152,7 @@ def main():
         settled = by_qb(args, folder, "--stop", 0, "--equits", args.converged)[0] if args.converged else None
     print(f"qb mbir: {report['wall_seconds']:.2f} s", file=sys.stderr, flush=True)
     sigmas = report["convergence"]
-    them = Mbirjax(args, module, lines, sigmas)
+    them = Mbirjax(args, lines, sigmas)
     compiled = them.run(args.iterations, 0.2)[2]
     theirs, iterations, seconds = them.run(args.iterations, 0.2)
     reached = them.run(args.converged, 0)[0] if args.converged else None

@@ -41,7 +41,7 @@ typedef struct qb_simulate_options {
 } qb_simulate_options;
 QB_API extern const qb_param qb_simulate_params[];
 
-/* phantom: shepp-logan, disc, ball, spheres, foam; or rabbitct, a data set of that benchmark: a head in
+/* phantom: shepp-logan, disc, ball, spheres, foam, baggage; or rabbitct, a data set of that benchmark: a head in
  * a C-arm, filtered and weighted, `views` (496) of `detector` (1248,960) and references up to `size`
  * (256) cubed, as NAME.rct in the original layout or as a folder in the newer one; other options are
  * refused. Streams view by view to options->output, after

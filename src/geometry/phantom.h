@@ -9,11 +9,12 @@
 
 /* The points p with |A (p - center)| <= 1 add `value` to the attenuation. The rows of A are the
  * directions of the semi-axes, each divided by the semi-axis' length; a zero row stands for an
- * infinite one, which makes an elliptic cylinder. */
+ * infinite one, which makes an elliptic cylinder. A box has the largest component for its norm. */
 typedef struct qb__ellipsoid {
     double center[3]; /* mm */
     double a[3][3];   /* 1/mm */
     double value;     /* 1/mm */
+    bool box;
 } qb__ellipsoid;
 
 typedef struct qb__phantom {
@@ -24,6 +25,11 @@ typedef struct qb__phantom {
 /* Semi-axes in mm (INFINITY allowed), turned by `phi` radians about z, from x towards y. */
 qb__ellipsoid qb__ellipsoid_make(const double center[3], const double semi[3], double phi,
                                  double value);
+/* Half the sides instead. */
+qb__ellipsoid qb__box_make(const double center[3], const double half[3], double phi, double value);
+/* Where w + t d lies within `limit` of the origin in each component; false when nowhere, or
+ * everywhere. */
+bool qb__box_cut(const double w[3], const double d[3], double limit, double *from, double *to);
 
 /* One of the named phantoms, sized to the grid's box and centred on it; `attenuation` in 1/mm is
  * what its value 1.0 stands for. R below is half the shorter of the box's sides in x and y; m is
@@ -37,6 +43,7 @@ qb__ellipsoid qb__ellipsoid_make(const double center[3], const double semi[3], d
  *   spheres      six spheres off the axis, no two alike: a flip or a turn of any axis shows
  *   foam         a cylinder of radius 0.9 R, value 1, with hundreds of round holes that do not
  *                touch, placed by `seed`
+ *   baggage      a bag or a case with what people pack, by `seed`: see phantom_baggage.h
  *
  * QB_BAD_ARGUMENT with the list of names for another name; QB_NO_MEMORY. Release with
  * qb__phantom_destroy. */

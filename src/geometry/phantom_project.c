@@ -5,7 +5,7 @@
 #include "geometry/phantom.h"
 #include "geometry/vector.h"
 
-/* What one ellipsoid casts on one view's detector.
+/* What one shape casts on one view's detector.
  *
  * In the ellipsoid's coordinates (the unit ball) let w be a point of the ray and d its direction.
  * The ray hits when f = |d|^2 - |n|^2 > 0 with n = w x d, and cuts off 2 sqrt(f) / |d|^2 in units
@@ -17,6 +17,9 @@ typedef struct shadow {
     double d0[3], du[3], dv[3];
     double value;
     double row0, row1; /* it lies within these rows */
+    /* Of a box, which lies within this ellipsoid, a point of the ray: it is in while no component is over `limit`. */
+    bool box;
+    double w0[3], wu[3], wv[3], limit;
 } shadow;
 
 /* A row in which it lies: f = f0 + f2 x^2, |d|^2 = q0 + q1 x + q2 x^2, x = column - c0. */
@@ -52,15 +55,27 @@ static void bound_rows(shadow *s) {
     s->row1 = (-b - root) / a + 1;
 }
 
+/* The matrix of the ellipsoid that it is, or of a box the least around it, and where in its coordinates the box ends. */
+static double circumscribe(const qb__ellipsoid *e, double a[3][3]) {
+    double finite = 0;
+    for (int j = 0; j < 3 && e->box; j++) finite += qb__dot(e->a[j], e->a[j]) > 0;
+    const double limit = finite > 0 ? 1 / sqrt(finite) : 1;
+    for (int j = 0; j < 3; j++)
+        for (int k = 0; k < 3; k++) a[j][k] = e->a[j][k] * limit;
+    return limit;
+}
+
 static void cast(const qb__ellipsoid *e, const qb_view *view, qb_beam beam, shadow *s) {
-    double corner[3], w[3], u[3], v[3], from[3];
-    qb__apply(e->a, view->u, u);
-    qb__apply(e->a, view->v, v);
+    double corner[3], w[3], u[3], v[3], from[3], a[3][3];
+    const bool parallel = beam == QB_BEAM_PARALLEL;
+    const double limit = circumscribe(e, a);
+    qb__apply(a, view->u, u);
+    qb__apply(a, view->v, v);
     combine(view->detector, e->center, -1, corner);
     *s = (shadow){.value = 2 * e->value};
-    if (beam == QB_BEAM_PARALLEL) {
-        qb__apply(e->a, view->source, s->d0);
-        qb__apply(e->a, corner, w);
+    if (parallel) {
+        qb__apply(a, view->source, s->d0);
+        qb__apply(a, corner, w);
         qb__cross(w, s->d0, s->n0);
         qb__cross(u, s->d0, s->nu);
         qb__cross(v, s->d0, s->nv);
@@ -68,12 +83,22 @@ static void cast(const qb__ellipsoid *e, const qb_view *view, qb_beam beam, shad
         double ray[3];
         combine(view->source, e->center, -1, from);
         combine(view->detector, view->source, -1, ray);
-        qb__apply(e->a, from, w);
-        qb__apply(e->a, ray, s->d0);
+        qb__apply(a, from, w);
+        qb__apply(a, ray, s->d0);
         for (int k = 0; k < 3; k++) s->du[k] = u[k], s->dv[k] = v[k];
         qb__cross(w, s->d0, s->n0);
         qb__cross(w, u, s->nu);
         qb__cross(w, v, s->nv);
+    }
+    if (e->box) {
+        s->box = true;
+        s->limit = limit;
+        s->value = e->value;
+        for (int k = 0; k < 3; k++) {
+            s->w0[k] = w[k];
+            s->wu[k] = parallel ? u[k] : 0;
+            s->wv[k] = parallel ? v[k] : 0;
+        }
     }
     bound_rows(s);
 }
@@ -135,6 +160,20 @@ static void add_line(const line *l, double value, const double *length, size_t c
     }
 }
 
+static void add_box(const shadow *s, const line *l, double row, const double *length, size_t columns, double *out) {
+    const double reach = sqrt(-l->f0 / l->f2);
+    const double from = fmax(ceil(l->c0 - reach), 0), to = fmin(floor(l->c0 + reach) + 1, (double)columns);
+    double w0[3], d0[3];
+    combine(s->w0, s->wv, row, w0);
+    combine(s->d0, s->dv, row, d0);
+    for (double c = from; c < to; c++) {
+        double w[3], d[3], in, after;
+        combine(w0, s->wu, c, w);
+        combine(d0, s->du, c, d);
+        if (qb__box_cut(w, d, s->limit, &in, &after)) out[(size_t)c] += s->value * (after - in) * length[(size_t)c];
+    }
+}
+
 /* Pixel by pixel: the rays to a bent detector are not linear in the column. */
 static void project_bent(const qb__phantom *phantom, const qb_geometry *geometry, size_t view,
                          size_t row, size_t end, double *out) {
@@ -171,7 +210,10 @@ void qb__phantom_project(const qb__phantom *phantom, const qb_geometry *geometry
             const shadow *s = &shadows[i];
             line l;
             if (at < s->row0 || at > s->row1 || !cut(s, at, &l)) continue;
-            add_line(&l, s->value, length, columns, out);
+            if (s->box)
+                add_box(s, &l, at, length, columns, out);
+            else
+                add_line(&l, s->value, length, columns, out);
         }
     }
 }

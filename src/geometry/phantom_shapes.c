@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "geometry/phantom.h"
+#include "geometry/phantom_baggage.h"
 
 /* Half the box's sides: in the plane, along z, and the smallest, in mm. */
 typedef struct frame {
@@ -158,6 +159,10 @@ out:
     return status;
 }
 
+static qb_status baggage(const frame *box, uint64_t seed, qb__phantom *phantom) {
+    return qb__phantom_baggage(box->center, box->plane, box->depth, box->value, seed, phantom);
+}
+
 static const struct {
     const char *name;
     qb_status (*build)(const frame *box, uint64_t seed, qb__phantom *phantom);
@@ -165,7 +170,8 @@ static const struct {
                 {"disc", disc},
                 {"ball", ball},
                 {"spheres", spheres},
-                {"foam", foam}};
+                {"foam", foam},
+                {"baggage", baggage}};
 
 qb_status qb__phantom_create(const char *name, const qb_grid *grid, double attenuation,
                              uint64_t seed, qb__phantom *phantom) {
@@ -175,5 +181,5 @@ qb_status qb__phantom_create(const char *name, const qb_grid *grid, double atten
         if (strcmp(phantoms[i].name, name) == 0) return phantoms[i].build(&box, seed, phantom);
     }
     return qb__fail(QB_BAD_ARGUMENT,
-                    "there is no phantom %s: shepp-logan, disc, ball, spheres and foam are", name);
+                    "there is no phantom %s: shepp-logan, disc, ball, spheres, foam and baggage are", name);
 }

@@ -10,6 +10,7 @@ static bool inside(const qb__ellipsoid *e, const double point[3], double *from, 
     double p[3], w[3], d[3] = {e->a[0][0], e->a[1][0], e->a[2][0]}, n[3];
     for (int k = 0; k < 3; k++) p[k] = point[k] - e->center[k];
     qb__apply(e->a, p, w);
+    if (e->box) return qb__box_cut(w, d, 1, from, to);
     qb__cross(w, d, n);
     double q = qb__dot(d, d), f = q - qb__dot(n, n);
     if (!(f >= 0)) return false;
@@ -47,14 +48,17 @@ static void add_line(const qb__ellipsoid *e, const qb_grid *grid, const double p
         add_samples((long)first, (long)last, k, (float)(e->value / ((double)k * k * k)), row);
 }
 
-/* Half of the ellipsoid's bounding box: the lengths of the rows of the inverse of A. */
+/* Half of the bounding box: the lengths of the rows of the inverse of A, of a box the sums of their components. */
 static void bounds(const qb__ellipsoid *e, double half[3]) {
     for (int k = 0; k < 3; k++) half[k] = 0;
     for (int j = 0; j < 3; j++) {
         double q = qb__dot(e->a[j], e->a[j]);
-        for (int k = 0; k < 3; k++) half[k] += q > 0 ? e->a[j][k] * e->a[j][k] / (q * q) : INFINITY;
+        for (int k = 0; k < 3; k++) {
+            const double part = q > 0 ? fabs(e->a[j][k]) / q : INFINITY;
+            half[k] += e->box ? part : part * part;
+        }
     }
-    for (int k = 0; k < 3; k++) half[k] = sqrt(half[k]);
+    for (int k = 0; k < 3 && !e->box; k++) half[k] = sqrt(half[k]);
 }
 
 /* Whether anything within half a voxel of an index along an axis can lie inside. */

@@ -47,7 +47,7 @@ const qb_param qb_simulate_params[] = {
     ROW(center_offset, "center-offset", QB_PARAM_DOUBLE, "PIXELS", NULL, NULL, -1e6, 1e6,
         "where the axis falls, from the detector's middle column (COLUMNS - 1) / 2", 0),
     ROW(seed, "seed", QB_PARAM_INT, "N", NULL, NULL, 0, 0,
-        "of noise, faults and foam; the same seed gives the same files", 0),
+        "of noise, faults, foam and baggage; the same seed gives the same files", 0),
     ROW(truth, "truth", QB_PARAM_TEXT, "FILE", NULL, NULL, 0, 0,
         "write the phantom's voxels too (1/mm, means over 3x3x3 points)", 0),
     ROW(geometry_out, "geometry-out", QB_PARAM_TEXT, "FILE", NULL, NULL, 0, 0,

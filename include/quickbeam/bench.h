@@ -25,6 +25,7 @@ typedef struct qb_bench_options {
     bool ablate;         /* mbir on a device: each parameter of the kernel changed by itself */
     bool ladder;         /* rabbitct, ifdk on a device: the papers' kernels one after another */
     char *problem;       /* ifdk: one of the fifteen, by its name; NULL = all that fit */
+    int cases;           /* mbir: bags of a suite in the place of a foam; 0 = none */
 } qb_bench_options;
 QB_API extern const qb_param qb_bench_params[];
 

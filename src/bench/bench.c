@@ -42,7 +42,9 @@ const qb_param qb_bench_params[] = {
      "rabbitct, ifdk on a device: the kernels of the paper's table, one after another", 0},
     {"problem", QB_PARAM_TEXT, offsetof(qb_bench_options, problem), "NAME", NULL, NULL, 0, 0,
      "ifdk: one problem, pixels-voxels: 512-128, 512-1k, 512-2k (1k x 1k x 2k), ... 2k-2k; default: all that fit", 0},
-    QB_PARAMS_END(qb_bench_options, problem),
+    {"cases", QB_PARAM_INT, offsetof(qb_bench_options, cases), "N", "0", NULL, 0, 100000,
+     "mbir: so many bags, of seeds 1 to N, as many at once as --size has slices, instead of a foam", 0},
+    QB_PARAMS_END(qb_bench_options, cases),
 };
 
 typedef qb_status (*run_bench)(const qb_bench_options *options, const qb_env *env, cJSON *result);
@@ -111,6 +113,8 @@ static qb_status check_papers(const char *name, const qb_bench_options *options)
         return qb__fail(QB_BAD_ARGUMENT, "%s takes no --ladder: rabbitct and ifdk have one", name);
     if (options->ladder && options->kernel)
         return qb__fail(QB_BAD_ARGUMENT, "--ladder goes through kernels of its own: leave --kernel out");
+    if (options->cases && strcmp(name, "mbir") != 0)
+        return qb__fail(QB_BAD_ARGUMENT, "%s takes no --cases: mbir does", name);
     if (options->problem && !ifdk) return qb__fail(QB_BAD_ARGUMENT, "%s takes no --problem: ifdk does", name);
     return QB_OK;
 }

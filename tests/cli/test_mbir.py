@@ -313,6 +313,30 @@ def test_bench():
     fails(2, "bench", "mbir", "--device", "cpu", "--ablate", "--size", "16,16,1", "--views", 8, says=["--ablate", "--device cuda"])
 
 
+@pytest.mark.parametrize("where", [[], ["--device", "opencl"]])
+def test_bench_of_a_suite(where):
+    """Five bags, two at once: each close to its own image, and what is said of all follows from what is said of each."""
+    if where and not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
+        pytest.skip("there is no OpenCL device")
+    small = ["--size", "40,40,2", "--views", 60, "--detector", 80, *where]
+    r = qb_json("bench", "mbir", "--cases", 5, *small)
+    assert (r["suite"], r["cases"], r["at_once"]) == ("baggage", 5, 2)
+    assert r["converged"] and r["not_converged"] == [] and r["rmse_hu_worst"] < 10
+    for name, kept in ("equits", "equits_by_case"), ("seconds_per_slice", "seconds_by_case"):
+        values = np.array(r[kept])
+        assert len(values) == 5 and (values > 0).all()
+        assert [r[f"{name}_{k}"] for k in ("mean", "std", "worst")] == pytest.approx([values.mean(), values.std(), values.max()], abs=1e-12)
+        assert r[f"{name}_worst_case"] == values.argmax() + 1
+    assert r["equits_worst"] < 40 and len(set(r["equits_by_case"])) > 1
+    again = qb_json("bench", "mbir", "--cases", 2, *small)
+    assert again["equits_by_case"] == r["equits_by_case"][:2]  # by seed: a shorter suite is the beginning of a longer one
+
+
+def test_bench_of_a_suite_is_of_mbir():
+    fails(2, "bench", "mbir", "--cases", 2, "--ablate", "--size", "16,16,1", "--views", 8, says=["--ablate", "--cases"])
+    fails(2, "bench", "fbp", "--cases", 2, says=["fbp takes no --cases"])
+
+
 def test_on_a_device(tmp_path):
     """The same image within 1 HU, the same bits each time, and what a device does not do."""
     if not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):

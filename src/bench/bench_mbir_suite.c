@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* qb bench mbir --cases N: what Table 1 of Wang et al. (PPoPP 2017) says of 3,200 slices of luggage, which are not
+ * public, of bags packed by seeds 1 to N: each to within 10 HU of where 40 equits lead. --size's slices are in hand at
+ * once, none knowing of another: one by one for a slice's own time, in stacks for throughput. */
+#include <math.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "bench/bench_mbir.h"
+#include "cpu/features.h"
+
+static const double width = 475; /* mm: the field of the paper's scanner, an Imatron C-300 */
+
+/* [case] */
+typedef struct table {
+    size_t cases;
+    double *seconds, *start, *equits, *ran, *rmse; /* seconds of a stack: a share; it ran until all were there */
+    bool *converged;
+} table;
+
+static qb_status create(size_t cases, table *t) {
+    qb_status status;
+    t->cases = cases;
+    QB__TRY(qb__alloc(cases, sizeof *t->seconds, &t->seconds));
+    QB__TRY(qb__alloc(cases, sizeof *t->start, &t->start));
+    QB__TRY(qb__alloc(cases, sizeof *t->equits, &t->equits));
+    QB__TRY(qb__alloc(cases, sizeof *t->ran, &t->ran));
+    QB__TRY(qb__alloc(cases, sizeof *t->rmse, &t->rmse));
+    QB__TRY(qb__alloc(cases, sizeof *t->converged, &t->converged));
+out:
+    return status;
+}
+
+static void release(table *t) {
+    qb__free(t->seconds);
+    qb__free(t->start);
+    qb__free(t->equits);
+    qb__free(t->ran);
+    qb__free(t->rmse);
+    qb__free(t->converged);
+}
+
+/* A bag for each slice, at that slice's own height. */
+static qb_status pack(qb__mbir_bench *b, size_t first, size_t slices, size_t stack) {
+    for (size_t i = 0; i < b->phantoms; i++) qb__phantom_destroy(&b->phantom[i]);
+    b->phantoms = 0;
+    for (size_t s = 0; s < slices; s++) {
+        const double z = (double)s - ((double)stack - 1) / 2;
+        const qb_grid grid = {{b->grid.n[0], b->grid.n[1], 1}, {b->grid.voxel[0], b->grid.voxel[1], 1}, {0, 0, z}};
+        const qb_status status = qb__phantom_create("baggage", &grid, b->water, first + s + 1, &b->phantom[s]);
+        if (status != QB_OK) return status;
+        b->phantoms++;
+    }
+    b->noise = first + 1;
+    return qb__mbir_bench_project(b, slices);
+}
+
+static void note(const qb__mbir_bench *b, size_t first, table *t) {
+    const size_t slices = b->grid.n[2];
+    for (size_t s = 0; s < slices; s++) {
+        t->start[first + s] = b->start / (double)slices;
+        t->seconds[first + s] = (b->start + b->seconds) / (double)slices;
+        t->converged[first + s] = !isnan(b->reached[s]);
+        t->equits[first + s] = t->converged[first + s] ? b->reached[s] : b->equits;
+        t->ran[first + s] = b->equits;
+        t->rmse[first + s] = b->apart[s];
+    }
+}
+
+static qb_status run(qb__mbir_bench *b, size_t stack, const qb_env *env, table *t) {
+    qb_status status = QB_OK;
+    for (size_t first = 0; first < t->cases && status == QB_OK; first += stack) {
+        const size_t slices = t->cases - first < stack ? t->cases - first : stack;
+        QB__TRY(pack(b, first, slices, stack));
+        QB__TRY(qb__mbir_bench_descend(b, true, env));
+        QB__TRY(qb__mbir_bench_descend(b, false, env));
+        note(b, first, t);
+        qb__progress(env, "bags", first + slices, t->cases);
+        status = qb__check_cancel(env);
+    }
+out:
+    return status;
+}
+
+/* NAME_mean, _std, _worst and the seed of the worst. */
+static void add(cJSON *result, const char *name, const double *values, size_t count) {
+    char key[48];
+    double sum = 0, square = 0;
+    size_t worst = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += values[i];
+        if (values[i] > values[worst]) worst = i;
+    }
+    const double mean = sum / (double)count;
+    for (size_t i = 0; i < count; i++) square += (values[i] - mean) * (values[i] - mean);
+    const struct {
+        const char *end;
+        double value;
+    } rows[] = {{"mean", mean}, {"std", sqrt(square / (double)count)}, {"worst", values[worst]}, {"worst_case", (double)(worst + 1)}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        qb__print(key, sizeof key, "%s_%s", name, rows[i].end);
+        cJSON_AddNumberToObject(result, key, rows[i].value);
+    }
+}
+
+static void report(const qb__mbir_bench *b, size_t stack, const table *t, cJSON *result) {
+    double all = 0, iterations = 0, equits = 0;
+    cJSON_AddStringToObject(result, "suite", "baggage");
+    cJSON_AddNumberToObject(result, "cases", (double)t->cases);
+    cJSON_AddNumberToObject(result, "at_once", (double)stack);
+    cJSON_AddStringToObject(result, "kernel", b->set.count ? b->choice.variant->id : b->matrix.variant->head.id);
+    cJSON_AddStringToObject(result, "cpu", qb__cpu_name());
+    cJSON_AddNumberToObject(result, "threads", qb__pool_threads(b->pool));
+    if (b->set.count) qb__mbir_bench_add_device(b, result);
+    add(result, "seconds_per_slice", t->seconds, t->cases);
+    add(result, "start_seconds_per_slice", t->start, t->cases);
+    add(result, "equits", t->equits, t->cases);
+    add(result, "rmse_hu", t->rmse, t->cases);
+    cJSON *open = cJSON_CreateArray();
+    for (size_t i = 0; i < t->cases; i++) {
+        all += t->seconds[i];
+        iterations += t->seconds[i] - t->start[i];
+        equits += t->ran[i];
+        if (!t->converged[i]) cJSON_AddItemToArray(open, cJSON_CreateNumber((double)(i + 1)));
+    }
+    cJSON_AddNumberToObject(result, "equit_seconds_per_slice", iterations / equits);
+    cJSON_AddNumberToObject(result, "slices_per_second", (double)t->cases / all);
+    cJSON_AddBoolToObject(result, "converged", cJSON_GetArraySize(open) == 0);
+    cJSON_AddItemToObject(result, "not_converged", open);
+    cJSON_AddItemToObject(result, "equits_by_case", cJSON_CreateDoubleArray(t->equits, (int)t->cases));
+    cJSON_AddItemToObject(result, "seconds_by_case", cJSON_CreateDoubleArray(t->seconds, (int)t->cases));
+}
+
+qb_status qb__bench_mbir_suite(const qb_bench_options *options, const qb_env *env, cJSON *result) {
+    qb__mbir_bench b = {0};
+    table t = {0};
+    qb_status status;
+    if (options->ablate) return qb__fail(QB_BAD_ARGUMENT, "--ablate is of one problem: leave --cases out");
+    QB__TRY(qb__mbir_bench_make(options, env, width, &b));
+    const size_t stack = b.grid.n[2];
+    QB__TRY(create((size_t)options->cases, &t));
+    QB__TRY(qb__alloc(stack, sizeof *b.phantom, &b.phantom));
+    QB__TRY(run(&b, stack, env, &t));
+    report(&b, stack, &t, result);
+out:
+    release(&t);
+    qb__mbir_bench_release(&b);
+    return status;
+}

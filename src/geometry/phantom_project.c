@@ -139,13 +139,21 @@ static bool cut(const shadow *s, double row, line *l) {
     return l->f2 < 0 && l->f0 > 0;
 }
 
-static void add_line(const line *l, double value, const double *length, size_t columns,
-                     double *out) {
+/* The columns of its shadow; false when there are none. */
+static bool span(const line *l, size_t columns, size_t *begin, size_t *end) {
     double reach = sqrt(-l->f0 / l->f2);
     double from = fmax(ceil(l->c0 - reach), 0),
            to = fmin(floor(l->c0 + reach) + 1, (double)columns);
-    if (!(from < to)) return;
-    size_t begin = (size_t)from, end = (size_t)to;
+    if (!(from < to)) return false;
+    *begin = (size_t)from;
+    *end = (size_t)to;
+    return true;
+}
+
+static void add_line(const line *l, double value, const double *length, size_t columns,
+                     double *out) {
+    size_t begin, end;
+    if (!span(l, columns, &begin, &end)) return;
     if (l->q2 == 0) {
         double scale = value / l->q0;
         for (size_t c = begin; c < end; c++) {
@@ -161,16 +169,16 @@ static void add_line(const line *l, double value, const double *length, size_t c
 }
 
 static void add_box(const shadow *s, const line *l, double row, const double *length, size_t columns, double *out) {
-    const double reach = sqrt(-l->f0 / l->f2);
-    const double from = fmax(ceil(l->c0 - reach), 0), to = fmin(floor(l->c0 + reach) + 1, (double)columns);
+    size_t begin, end;
     double w0[3], d0[3];
+    if (!span(l, columns, &begin, &end)) return;
     combine(s->w0, s->wv, row, w0);
     combine(s->d0, s->dv, row, d0);
-    for (double c = from; c < to; c++) {
+    for (size_t c = begin; c < end; c++) {
         double w[3], d[3], in, after;
-        combine(w0, s->wu, c, w);
-        combine(d0, s->du, c, d);
-        if (qb__box_cut(w, d, s->limit, &in, &after)) out[(size_t)c] += s->value * (after - in) * length[(size_t)c];
+        combine(w0, s->wu, (double)c, w);
+        combine(d0, s->du, (double)c, d);
+        if (qb__box_cut(w, d, s->limit, &in, &after)) out[c] += s->value * (after - in) * length[c];
     }
 }
 

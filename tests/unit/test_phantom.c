@@ -138,7 +138,7 @@ static void chords_agree_with_sampling(void **state) {
     qb__random random = qb__random_stream(1, 2);
     for (int n = 0; n < NAMES; n++) {
         qb__phantom phantom = make(names[n], &grid);
-        for (int ray = 0; ray < (phantom.count > 450 ? 2 : 30); ray++) {
+        for (int ray = 0; ray < (phantom.count > 100 ? 8 : 30); ray++) {
             double origin[3], d[3];
             for (int k = 0; k < 3; k++) {
                 origin[k] = 60 * (qb__random_unit(&random) - 0.5);

@@ -223,8 +223,38 @@ def test_model_based(scan, tmp_path):
     shares = [report, *report["other_ranks"]]
     slabs = [slab for share in shares for slab in share.get("convergence", {}).get("slabs", [])]
     assert sum(slab["slices"] for slab in slabs) == 37 and slabs[-1]["first_slice"] + slabs[-1]["slices"] == 37
-    done = ranks(2, "mbir", scan, "-o", tmp_path / "no.h5", "--center", 19, code=3)
-    assert "--neighbours 1,0.7071,0" in said(done)[0]
+
+
+@pytest.mark.parametrize("n,how", few((2, "--slices 0:32"), (3, "--slices 3:35 --weights transmission --coarse 1 --threads 1"),
+                                      others=[(3, "--slices 5:8"), (4, "--slices 0:27 --no-positivity --start 0.01")]))
+def test_slices_with_a_prior_between_them(scan, tmp_path, n, how):
+    """Each rank sees the slices beside its own. Groups of 16 of an even number, or fewer slices than 17, have the bits that one
+    process makes; all ranks tell of the whole."""
+    out, alone = tmp_path / "out.h5", tmp_path / "alone.h5"
+    words = ("--center", 19, "--equits", 4, *how.split())
+    qb("mbir", scan, "-o", alone, *words, "--quiet")
+    report = json.loads(ranks(n, "mbir", scan, "-o", out, *words, "--json").stdout)
+    assert (numbers(out) == numbers(alone)).all()
+    want = provenance(alone)["run"]["report"]["convergence"]["slabs"][0]
+    slabs = [share["convergence"]["slabs"] for share in [report, *report["other_ranks"]]]
+    assert [len(some) for some in slabs] == [1] * n and sum(some[0]["slices"] for some in slabs) == want["slices"]
+    for slab, in slabs:
+        assert slab["stopped"] == want["stopped"] and len(slab["cost"]) == len(want["cost"])
+        for what in "equits", "change", "cost":
+            assert np.allclose(slab[what], want[what], rtol=0.1 if what == "equits" else 1e-9, atol=0)
+
+
+def test_an_odd_number_of_groups(scan, tmp_path):
+    """One process takes the last of three groups by itself, ranks all even slices and then all odd ones: another order, as another
+    --seed is, and far less of one."""
+    volumes = {}
+    for name, n, more in ("alone", 1, ()), ("out", 3, ()), ("seed", 1, ("--seed", 5)):
+        ranks(n, "mbir", scan, "-o", tmp_path / f"{name}.h5", "--center", 19, "--quiet", *more)
+        volumes[name] = numbers(tmp_path / f"{name}.h5").astype(float)
+    off, seed = (np.linalg.norm(volumes[name] - volumes["alone"]) for name in ("out", "seed"))
+    assert 0 < off < seed / 5
+    done = ranks(3, "mbir", scan, "-o", tmp_path / "no.h5", "--center", 19, "--slices", "4:6", code=3)
+    assert "fewer slices" in said(done)[0] and "--neighbours 1,0.7071,0" in said(done)[0]
 
 
 ITERATIVE = [("cgls", 3, "parallel", "--iterations 12 --hu 0.02 --pixel-size 0.1"),

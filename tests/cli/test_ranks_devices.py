@@ -29,10 +29,11 @@ def cone(tmp_path_factory):
 
 PARALLEL = ["fbp --center 19.3 --dtype uint16 --range 0,0.05",
             "fbp --tilt 1.5 --center auto --rings sort --slices 3:31",
-            "mbir --center 19 --equits 3 --neighbours 1,0.7071,0"]
+            "mbir --center 19 --equits 3 --neighbours 1,0.7071,0",
+            "mbir --center 19 --equits 3"] # slices that share a prior
 
 
-@pytest.mark.parametrize("way", few(PARALLEL[0], PARALLEL[2], others=PARALLEL[1:2]))
+@pytest.mark.parametrize("way", few(PARALLEL[0], *PARALLEL[2:], others=PARALLEL[1:2]))
 def test_slices(opencl, scan, tmp_path, way):
     verb, *how = way.split()
     shim = Shim(tmp_path)
@@ -43,6 +44,16 @@ def test_slices(opencl, scan, tmp_path, way):
     mine, other = provenance(tmp_path / "out.h5"), provenance(tmp_path / "alone.h5")
     assert mine["content"] == other["content"] and mine["plan"]["kernel"] == other["plan"]["kernel"]
     assert [share["device"] for share in [report, *report["other_ranks"]]] == ["opencl:0"] * 3
+
+
+def test_weights_of_slices_with_a_prior_between_them(opencl, scan, tmp_path):
+    """How far a step goes follows from the mean weight of slices side by side, which are others in a part of them: not the same bits."""
+    shim, volumes = Shim(tmp_path), {}
+    for name, n, more in ("alone", 1, ()), ("out", 2, ()), ("seed", 1, ("--seed", 5)):
+        ranks(n, "mbir", scan, "-o", tmp_path / f"{name}.h5", "--center", 19, "--weights", "transmission", "--device", "opencl", "-q", *more, env=shim.env)
+        volumes[name] = numbers(tmp_path / f"{name}.h5").astype(float)
+    off, seed = (np.linalg.norm(volumes[name] - volumes["alone"]) for name in ("out", "seed"))
+    assert off < seed / 5
 
 
 @pytest.mark.parametrize("kernel,grid", few(("circular.half", "1x2"), ("matrix.alu", "3x1"),

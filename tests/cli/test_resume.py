@@ -107,6 +107,53 @@ def test_ranks_that_are_killed(scan, tmp_path):
         out.unlink()
 
 
+@pytest.mark.skipif(bool(NO_RANKS), reason=str(NO_RANKS))
+def test_ranks_that_turn_together(scan, tmp_path):
+    """Of slices with a prior between them all ranks take up the same turn: the latest that all have, whether a file has its name
+    already or waits for it; where one has nothing they begin anew. As many ranks, or it is refused."""
+    whole, out, kept = tmp_path / "whole.npy", tmp_path / "out.npy", tmp_path / "out.npy.checkpoint"
+    job = [*map(str, ["mbir", scan, *JOB, "--equits", 50, "--neighbours", STACK])]
+    launch = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n"]
+    note = ["sh", "-c", f'echo $$ > "{tmp_path}/pid-$OMPI_COMM_WORLD_RANK"; exec "$@"', "sh"]
+    names = ["slab_000000", "slab_000012", "slab_000023"]
+
+    def by(n, *more):
+        return subprocess.run([*launch, str(n), QB, *job, "-o", out, "--checkpoint", "0", "--json", *more], env=RANKS_ENV, capture_output=True,
+                              text=True, timeout=PATIENCE)
+    assert by(3).returncode == 0
+    out.rename(whole)
+    for _ in range(5):
+        run = subprocess.Popen([*launch, "3", *note, QB, *job, "-o", out], env=RANKS_ENV, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, preexec_fn=gently)
+        while run.poll() is None and not all((kept / name).exists() for name in names):
+            time.sleep(0.002)
+        for rank in (1, 0, 2):
+            tell(int((tmp_path / f"pid-{rank}").read_text()), signal.SIGKILL)
+        if run.wait(timeout=PATIENCE) != 0 and not out.exists():
+            break
+        out.unlink()
+    left = {f.name: f.read_bytes() for f in kept.glob("slab_*")}
+    assert set(names) <= set(left)
+    refused = by(2, "--resume")
+    assert refused.returncode != 0 and not out.exists() and "slices was 12 and is 17" in refused.stderr
+    assert left == {f.name: f.read_bytes() for f in kept.glob("slab_*")}
+    waiting = {name + ".next" if name == names[1] else name: data for name, data in left.items() if not name.endswith(".next")}
+    for files, resumed in (left, True), (waiting, True), ({name: left[name] for name in names[:2]}, False):
+        kept.mkdir(exist_ok=True)
+        for f in kept.glob("slab_*"):
+            f.unlink()
+        for name, data in files.items():
+            (kept / name).write_bytes(data)
+        done = by(3, "--resume")
+        assert done.returncode == 0, done.stderr
+        report = json.loads(done.stdout)
+        took = [share["convergence"] for share in [report, *report["other_ranks"]]]
+        at = {one.get("resumed_at_equits", 50 if one.get("slabs_resumed") else 0) for one in took}
+        assert len(at) == 1 and (at.pop() > 0) == resumed
+        assert out.read_bytes() == whole.read_bytes() and not kept.exists()
+        out.unlink()
+
+
 def tell(pid, what):
     try:
         os.kill(pid, what)

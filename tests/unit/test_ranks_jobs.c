@@ -40,6 +40,7 @@ typedef struct job_options {
     bool iterates;    /* a parallel one by cgls */
     const char *start, *bad; /* one by coordinate descent from this volume; the rank `odd` has the other one */
     int odd;
+    const char *neighbours; /* of that; NULL: slices know nothing of each other */
     const char *size; /* of the volume in a cone beam */
     size_t max_ram;
     int slabs; /* comes back */
@@ -85,12 +86,12 @@ out:
 }
 
 static qb_status plan_mbir(qb_scan *scan, const qb_prep_options *prep, const qb_output_options *output, const char *start,
-                           const qb_env *env, qb_job **job) {
+                           const char *neighbours, const qb_env *env, qb_job **job) {
     qb_mbir_options mbir = {0};
     qb_status status;
     QB__TRY(qb_params_init(qb_mbir_params, &mbir));
     QB__TRY(qb_params_set(qb_mbir_params, &mbir, "center", "11.3"));
-    QB__TRY(qb_params_set(qb_mbir_params, &mbir, "neighbours", "1,1,0"));
+    QB__TRY(qb_params_set(qb_mbir_params, &mbir, "neighbours", neighbours ? neighbours : "1,1,0"));
     QB__TRY(qb_params_set(qb_mbir_params, &mbir, "equits", "1"));
     QB__TRY(qb_params_set(qb_mbir_params, &mbir, "start", start));
     status = qb_mbir_plan(scan, prep, &mbir, output, "test", env, job);
@@ -121,7 +122,7 @@ static qb_status reconstruct(qb__comm *comm, void *context) {
     QB__TRY(qb_params_set(qb_fbp_params, &fbp, "center", "11.3"));
     QB__TRY(qb_scan_open(scan_path, &scan_options, &env, &scan));
     if (asked->start)
-        QB__TRY(plan_mbir(scan, &prep, &output, asked->bad && qb_ranks_rank(comm) == asked->odd ? asked->bad : asked->start, &env, &job));
+        QB__TRY(plan_mbir(scan, &prep, &output, asked->bad && qb_ranks_rank(comm) == asked->odd ? asked->bad : asked->start, asked->neighbours, &env, &job));
     else if (asked->iterates)
         QB__TRY(plan_cgls(scan, &prep, &output, &env, &job));
     else if (asked->grid)
@@ -340,6 +341,7 @@ static void memory_may_be_out_in_a_descent(void **state) {
     snprintf(good, sizeof good, "%s/good.npy", folder);
     write_volume(good, 0.01f);
     memory_may_be_out(3, (job_options){.dtype = "float32", .rings = "keep", .start = good}, 13, 37);
+    memory_may_be_out(3, (job_options){.dtype = "float32", .rings = "keep", .start = good, .neighbours = "1,1,1"}, 13, 37);
 }
 
 /* What one rank has no room for, all do with less at a time: the slabs are smaller, the bits the same. */

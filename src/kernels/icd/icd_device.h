@@ -11,6 +11,22 @@
  * neighbours lie in different groups. All calls wait until the device is done. */
 typedef struct qb__icd_on_device qb__icd_on_device;
 
+/* Images of single slices, which ranks show each other; `bytes` of each, as the stack lays them. */
+typedef struct qb__icd_swap {
+    float *first, *last;   /* its own outermost slices */
+    float *before, *after; /* gets those beside them */
+    size_t bytes;
+} qb__icd_swap;
+
+/* A stack that is a part of a larger one: slice `first` of that is its slice 0, and those before and after are elsewhere. */
+typedef struct qb__icd_edges {
+    bool before, after; /* there is one */
+    size_t first;
+    /* All parts come here at once, also one that failed (`mine`): then all fail. What has no neighbour is let be. */
+    qb_status (*swap)(void *self, qb_status mine, const qb__icd_swap *images);
+    void *self;
+} qb__icd_edges;
+
 /* What is asked for; read while creating only. */
 typedef struct qb__icd_ask {
     const qb__icd_problem *problem; /* its fetch is not used */
@@ -18,6 +34,7 @@ typedef struct qb__icd_ask {
     size_t all;                     /* of the whole job: how slices are grouped follows from it */
     double pull;                    /* b of an image that each voxel is pulled toward; 0 = none */
     bool joined;                    /* slices know of each other */
+    const qb__icd_edges *edges;     /* with others beside them, which stay; NULL: none */
     bool weighted;
     uint64_t seed;                  /* of the order of tiles */
 } qb__icd_ask;
@@ -72,6 +89,7 @@ const qb__icd_device_variant *qb__icd_device_variants(size_t *count);
 /* Groups that so many slices make. */
 static inline size_t qb__icd_device_groups(const qb__icd_ask *ask, size_t lanes) {
     const size_t groups = (ask->slices + lanes - 1) / lanes;
+    if (ask->edges && ask->slices > 1) return groups + groups % 2; /* neighbours have numbers of the other kind, also elsewhere */
     return ask->joined && ask->slices > 1 && groups < 2 ? 2 : groups;
 }
 

@@ -76,14 +76,14 @@ static void shuffle(size_t *order, size_t count, uint64_t seed, int turn) {
 }
 
 /* Groups 0, 1, 0, 1 ... are half a turn apart; of an odd number the last, which is a neighbour of the first,
- * a quarter. There are nine batches at least. */
+ * a quarter. There are nine batches at least. Where the first is of the other kind, that one begins in the middle. */
 void qb__icd_schedule_turn(const qb__icd_schedule *s, uint64_t seed, int turn, size_t groups, bool joined,
-                           const bool *still, int32_t *picked) {
+                           size_t first, const bool *still, int32_t *picked) {
     shuffle(s->order, s->batches, seed, turn);
     for (size_t b = 0; b < s->batches; b++)
         for (size_t g = 0; g < groups; g++) {
-            size_t apart = joined ? g % 2 * (s->batches / 2) : 0;
-            if (joined && groups % 2 && g + 1 == groups) apart = s->batches / 4;
+            size_t apart = joined ? (first + g) % 2 * (s->batches / 2) : 0;
+            if (joined && groups % 2 && groups > 1 && g + 1 == groups) apart = s->batches / 4;
             const int32_t *from = s->batch + s->order[(b + apart) % s->batches] * s->places;
             for (size_t i = 0; i < s->places; i++)
                 picked[(b * groups + g) * s->places + i] = still && still[g] ? -1 : from[i];

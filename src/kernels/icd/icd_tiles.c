@@ -66,7 +66,7 @@ size_t qb__tiles_bytes(const qb__icd_ask *ask, const int *values) {
                          qb__ceil_div(ask->problem->ny, (size_t)values[HIGH]);
     add_tiles(&n, tiles, tiles / 9 + 1);
     const size_t steps = qb__tiles_spots(&n) * (n.voxels * n.lanes * sizeof(float) + sizeof(int32_t));
-    return qb__tiles_data(&n) * (ask->weighted ? 6 : 4) + 2 * qb__tiles_images(&n) * sizeof(float) + share_of(&n) +
+    return qb__tiles_data(&n) * (ask->weighted ? 6 : 4) + (qb__tiles_images(&n) + qb__tiles_x(&n, ask->edges)) * sizeof(float) + share_of(&n) +
            partial_of(&n) + steps + qb__tiles_staging(&n) + qb__tiles_sums(&n) + 64 * tiles * (size_t)n.groups +
            qb__icd_beam_bytes(&ask->problem->shadows) + n.pixels;
 }
@@ -108,6 +108,7 @@ static qb_status build(qb__icd_on_device *s, const qb__icd_ask *ask, const int *
     qb__macros_add(&macros, "COLUMNS", (long long)s->n.span);
     qb__macros_add(&macros, "WEIGHTED", ask->weighted);
     qb__macros_add(&macros, "JOINED", ask->joined);
+    if (ask->edges) qb__macros_add(&macros, "EDGES", ask->edges->before + 2 * ask->edges->after);
     qb__macros_add(&macros, "FAN", qb__icd_fan(&ask->problem->shadows));
     QB__TRY(qb__program_build(s->device, "icd_tiles.cl", macros.list, &s->turns));
     QB__TRY(qb__program_build(s->device, "icd_tiles_start.cl", macros.list, &s->start));
@@ -130,7 +131,7 @@ static qb_status take_memory(qb__icd_on_device *s, const qb__icd_problem *p) {
         {&s->picked, picked * sizeof(int32_t)},
         {&s->error, qb__tiles_data(n) * sizeof(float)},
         {&s->root, s->weighted ? qb__tiles_data(n) * 2 : 4},
-        {&s->x, qb__tiles_images(n) * sizeof(float)},
+        {&s->x, qb__tiles_x(n, s->edges.swap) * sizeof(float)},
         {&s->curve, qb__tiles_images(n) * sizeof(float)},
         {&s->share, share_of(n)},
         {&s->partial, partial_of(n)},
@@ -146,6 +147,7 @@ static qb_status take_memory(qb__icd_on_device *s, const qb__icd_problem *p) {
     QB__TRY(qb__alloc(picked, sizeof *s->host_picked, &s->host_picked));
     QB__TRY(qb__alloc(groups * tiles, sizeof *s->host_stats, &s->host_stats));
     QB__TRY(qb__alloc(qb__tiles_sums(n), 1, &s->host_sums));
+    if (s->edges.swap) QB__TRY(qb__alloc(4 * (size_t)n->nx * (size_t)n->ny + n->pixels, sizeof(float), &s->host_edges));
     QB__TRY(qb__memory_upload(s->queue, s->inside, 0, p->inside, n->pixels));
     QB__TRY(qb__memory_upload(s->queue, s->corner, 0, s->schedule.corner, corner));
     QB__TRY(qb__memory_fill(s->queue, s->stats, 0, 0, groups * tiles * 4 * sizeof(float)));
@@ -163,6 +165,7 @@ void qb__tiles_destroy(qb__icd_on_device *s) {
     qb__free(s->host_picked);
     qb__free(s->host_stats);
     qb__free(s->host_sums);
+    qb__free(s->host_edges);
     qb__icd_schedule_destroy(&s->schedule);
     qb__program_release(s->turns);
     qb__program_release(s->start);
@@ -182,6 +185,7 @@ qb_status qb__tiles_create(qb__device *device, const qb__icd_ask *ask, const int
                              .joined = ask->joined,
                              .weighted = ask->weighted,
                              .positive = p->positive,
+                             .edges = ask->edges ? *ask->edges : (qb__icd_edges){.swap = NULL},
                              .seed = ask->seed,
                              .area = p->shadows.area,
                              .neighbours = {p->prior.nearest, p->prior.diagonal, p->prior.interslice},

@@ -37,8 +37,8 @@ FUNCTION int tile_awake(qb_slab s, int group, int x0, int y0, int item) {
         any |= s.x[pixel_at(s, group, x, y) * SLICES + lane] != 0.0f;
 #if JOINED
         int slice = lane * s.groups + group;
-        if (slice > 0 && slice < s.slices) any |= x_before(s, group, lane, pixel_at(s, 0, x, y)) != 0.0f;
-        if (slice + 1 < s.slices) any |= x_after(s, group, lane, pixel_at(s, 0, x, y)) != 0.0f;
+        if (has_before(slice, s.slices)) any |= x_before(s, group, lane, pixel_at(s, 0, x, y)) != 0.0f;
+        if (has_after(slice, s.slices)) any |= x_after(s, group, lane, pixel_at(s, 0, x, y)) != 0.0f;
 #endif
     }
     return any;
@@ -208,8 +208,8 @@ KERNEL GROUPS_OF(SLICES, 1) void
         size_t pixel = there ? pixel_at(slab, 0, ix, iy) : 0;
         curves[j * SLICES + lane] = there ? curve[pixel_at(slab, group, ix, iy) * SLICES + (size_t)lane] : 0.0f;
 #if JOINED
-        before[j * SLICES + lane] = slice > 0 && slice < slices ? x_before(slab, group, lane, pixel) : 0.0f;
-        after[j * SLICES + lane] = slice + 1 < slices ? x_after(slab, group, lane, pixel) : 0.0f;
+        before[j * SLICES + lane] = has_before(slice, slices) ? x_before(slab, group, lane, pixel) : 0.0f;
+        after[j * SLICES + lane] = has_after(slice, slices) ? x_after(slab, group, lane, pixel) : 0.0f;
 #endif
         float slope = 0.0f;
         for (int k = 0; k < chunks; k++)
@@ -237,8 +237,8 @@ KERNEL GROUPS_OF(SLICES, 1) void
 #if JOINED
             float first = before[j * SLICES + lane], last = after[j * SLICES + lane];
             awake |= first != 0.0f || last != 0.0f;
-            pull_to(b, slice > 0 && slice < slices ? interslice : 0.0f, old - first, &prior);
-            pull_to(b, slice + 1 < slices ? interslice : 0.0f, old - last, &prior);
+            pull_to(b, has_before(slice, slices) ? interslice : 0.0f, old - first, &prior);
+            pull_to(b, has_after(slice, slices) ? interslice : 0.0f, old - last, &prior);
 #endif
             UNROLL
             for (int k = 0; k < VOXELS; k++) less = FMA(shares[j * VOXELS + k], taken[k], less);

@@ -27,6 +27,7 @@ struct qb__icd_on_device {
     qb__tiles_sizes n;
     size_t items;
     bool joined, weighted, positive;
+    qb__icd_edges edges; /* no swap: it is a stack on its own */
     uint64_t seed;
     float area, b[3];      /* b: of neighbours, ... */
     double neighbours[3]; /* ... before weights are scaled */
@@ -36,6 +37,7 @@ struct qb__icd_on_device {
     int32_t *host_picked;
     float (*host_stats)[4];
     float *host_sums;
+    float *host_edges; /* as of qb__icd_swap, and one with its margin */
 };
 
 static inline size_t qb__tiles_data(const qb__tiles_sizes *n) {
@@ -43,6 +45,8 @@ static inline size_t qb__tiles_data(const qb__tiles_sizes *n) {
 }
 
 static inline size_t qb__tiles_images(const qb__tiles_sizes *n) { return (size_t)n->groups * n->pixels * n->lanes; }
+/* With one before the first slice and one after the last, where others have them. */
+static inline size_t qb__tiles_x(const qb__tiles_sizes *n, bool edges) { return qb__tiles_images(n) + (edges ? 2 * n->pixels : 0); }
 static inline size_t qb__tiles_spots(const qb__tiles_sizes *n) { return (size_t)n->groups * (size_t)n->places; }
 
 static inline size_t qb__tiles_staging(const qb__tiles_sizes *n) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernels of icd_tiles.cl and icd_tiles_start.cl, launched. */
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -65,10 +66,40 @@ static qb_status lift(qb__icd_on_device *s, size_t batch) {
                   QB__MEMORY(s->corner), QB__VALUE(n->nx), QB__VALUE(n->ny), QB__MEMORY(s->steps), QB__MEMORY(s->moved));
 }
 
+/* ---- slices of other stacks beside these ---- */
+
+static qb_status show(qb__icd_on_device *s, size_t image) {
+    qb_status status = qb__tiles_image(s, 0, 1, s->host_edges);
+    if (status == QB_OK) status = qb__tiles_image(s, (size_t)s->n.slices - 1, 1, s->host_edges + image);
+    return status;
+}
+
+/* Behind the groups' images, with a margin of zeros. */
+static qb_status see(qb__icd_on_device *s, size_t number, const float *image) {
+    const size_t nx = (size_t)s->n.nx, ny = (size_t)s->n.ny, bytes = s->n.pixels * sizeof(float);
+    float *whole = s->host_edges + 4 * nx * ny;
+    for (size_t y = 0; y < ny; y++) memcpy(whole + (y + 1) * (nx + 2) + 1, image + y * nx, nx * sizeof *image);
+    const qb_status status = qb__memory_upload(s->queue, s->x, qb__tiles_images(&s->n) * sizeof(float) + number * bytes, whole, bytes);
+    return status == QB_OK ? qb__queue_finish(s->queue) : status;
+}
+
+/* The outermost slices to those beside and theirs here; `mine` of a stack that has none. */
+static qb_status swap(qb__icd_on_device *s, qb_status mine) {
+    const size_t image = (size_t)s->n.nx * (size_t)s->n.ny;
+    float *const at = s->host_edges;
+    if (!s->edges.swap) return mine;
+    if (mine == QB_OK) mine = show(s, image);
+    const qb__icd_swap images = {at, at + image, at + 2 * image, at + 3 * image, image * sizeof *at};
+    qb_status status = s->edges.swap(s->edges.self, mine, &images);
+    if (status == QB_OK && s->edges.before) status = see(s, 0, images.before);
+    if (status == QB_OK && s->edges.after) status = see(s, 1, images.after);
+    return status;
+}
+
 /* ---- the start ---- */
 
 static qb_status pick(qb__icd_on_device *s, int turn, bool joined, const bool *still) {
-    qb__icd_schedule_turn(&s->schedule, s->seed, turn, (size_t)s->n.groups, joined, still, s->host_picked);
+    qb__icd_schedule_turn(&s->schedule, s->seed, turn, (size_t)s->n.groups, joined, s->edges.first, still, s->host_picked);
     return qb__memory_upload(s->queue, s->picked, 0, s->host_picked,
                              s->schedule.batches * qb__tiles_spots(&s->n) * sizeof *s->host_picked);
 }
@@ -155,6 +186,7 @@ qb_status qb__tiles_begin(qb__icd_on_device *s, const float *lines, int rule, co
         QB__TRY(apply(s, b));
     }
     QB__TRY(qb__queue_finish(s->queue));
+    status = swap(s, QB_OK);
 out:
     return status;
 }
@@ -174,11 +206,19 @@ static void add_up(const qb__icd_on_device *s, const bool *still, qb__icd_turned
     }
 }
 
+/* Of the tiles' order even slices take the first half while odd ones take the second, and then the other way round: what they are
+ * to see of each other is whole in the middle, but for the last tile of an odd number, which is odd slices' then. */
+static bool in_the_middle(const qb__icd_on_device *s, size_t batch) {
+    const size_t half = s->schedule.batches / 2;
+    return s->edges.swap && (batch == half || (s->schedule.batches % 2 && batch == half + 1));
+}
+
 qb_status qb__tiles_turn(qb__icd_on_device *s, int number, bool skip, const bool *still, qb__icd_turned *turned) {
     const size_t stats = (size_t)s->n.groups * (size_t)s->n.tiles * sizeof *s->host_stats;
     qb_status status;
     QB__TRY(pick(s, number, s->joined, still));
     for (size_t b = 0; b < s->schedule.batches; b++) {
+        if (in_the_middle(s, b)) QB__TRY(swap(s, QB_OK));
         QB__TRY(theta(s, b, THETA, skip));
         QB__TRY(solve(s, b, skip));
         QB__TRY(apply(s, b));
@@ -186,6 +226,7 @@ qb_status qb__tiles_turn(qb__icd_on_device *s, int number, bool skip, const bool
     QB__TRY(qb__memory_download(s->queue, s->stats, 0, s->host_stats, stats));
     QB__TRY(qb__queue_finish(s->queue));
     add_up(s, still, turned);
+    status = swap(s, QB_OK);
 out:
     return status;
 }
@@ -258,5 +299,6 @@ out:
 qb_status qb__tiles_state(qb__icd_on_device *s, bool into, qb__icd_piece piece, void *self) {
     const qb__icd_state_part parts[] = {{s->error, qb__tiles_data(&s->n) * sizeof(float)},
                                         {s->x, qb__tiles_images(&s->n) * sizeof(float)}};
-    return qb__icd_pass_state(s->queue, parts, 2, QB__TILES_STAGING / 4, into, piece, self);
+    const qb_status status = qb__icd_pass_state(s->queue, parts, 2, QB__TILES_STAGING / 4, into, piece, self);
+    return into ? swap(s, status) : status;
 }

@@ -213,7 +213,7 @@ KERNEL void icd_rough(GLOBAL const float *RESTRICT x, GLOBAL const uchar *RESTRI
     int step[4] = {1, row, row + 1, row - 1};
     qb_slab slab = {x, inside, nx, ny, groups, slices};
     size_t base = pixel_at(slab, group, -1, -1);
-    float sum = 0.0f, after = lane * groups + group + 1 < slices ? interslice : 0.0f;
+    float sum = 0.0f, after = has_after(lane * groups + group, slices) ? interslice : 0.0f;
     for (int j = 0; j < VOXELS; j++) {
         int ix = (corner[tile] & 0xffff) + j % WIDE, iy = (corner[tile] >> 16) + j / WIDE;
         size_t pixel = pixel_at(slab, 0, ix, iy);

@@ -145,18 +145,27 @@ static bool is_whole(const qb__icd_stack *s, int turn) {
     return !s->settings.skip || turn % 3 == 0;
 }
 
-/* Of the groups first <= g < end, which stop together: of equits as near to what was asked for as whole turns come. */
-static const char *stop_some(qb__icd_stack *s, size_t first, size_t end, bool whole, bool last, double *change) {
-    qb__icd_turned sum = {0};
+/* What a turn came to: of groups that stop together, of all ranks. */
+typedef struct turn_sum {
+    double change, size, updates, groups, cost;
+} turn_sum;
+
+static turn_sum sum_of(const qb__icd_stack *s, size_t first, size_t end, double cost) {
+    turn_sum sum = {.groups = (double)(end - first), .cost = cost};
     for (size_t g = first; g < end; g++) {
         sum.change += s->turned[g].change;
         sum.size += s->turned[g].size;
         sum.updates += s->turned[g].updates;
     }
-    const double equits = sum.updates / (double)(s->shape.voxels * (end - first));
-    *change = sum.size > 0 ? sum.change / sum.size : 0;
+    return sum;
+}
+
+/* Groups first <= g < end: of equits as near to what was asked for as whole turns come. */
+static const char *stop_some(qb__icd_stack *s, size_t first, size_t end, const turn_sum *sum, bool whole, bool last, double *change) {
+    const double equits = sum->updates / ((double)s->shape.voxels * sum->groups);
+    *change = sum->size > 0 ? sum->change / sum->size : 0;
     const char *stopped = NULL;
-    if (whole && (*change < s->settings.stop || sum.updates == 0)) stopped = "change";
+    if (whole && (*change < s->settings.stop || sum->updates == 0)) stopped = "change";
     for (size_t g = first; g < end; g++) {
         s->equits[g] += equits;
         if (!stopped && (last || s->equits[g] + equits / 2 >= s->settings.equits)) stopped = "equits";
@@ -180,23 +189,29 @@ static qb_status note(qb__icd_stack *s, qb__icd_trace *trace, int turn, const qb
     const size_t groups = s->shape.groups, step = s->shape.joined ? groups : 1;
     const bool last = turn + 1 == s->shape.most, whole = is_whole(s, turn);
     size_t moving = 0;
+    double cost = 0;
     *trace = (qb__icd_trace){0};
+    qb_status status = s->worker->cost(s->self, &cost);
+    turn_sum all = sum_of(s, 0, groups, cost);
+    status = qb__icd_halo_sum(s->settings.halo, status, &all.change, sizeof all / sizeof(double));
+    if (status != QB_OK) return status;
+    trace->cost = all.cost;
     for (size_t g = 0; g < groups; g += step) {
         double change = 0;
-        const char *why = s->still[g] ? NULL : stop_some(s, g, g + step, whole, last, &change);
+        const turn_sum sum = s->shape.joined ? all : sum_of(s, g, g + 1, cost);
+        const char *why = s->still[g] ? NULL : stop_some(s, g, g + step, &sum, whole, last, &change);
         if (!(change <= trace->change)) trace->change = change;
         if (why) *stopped = why;
         moving += !s->still[g];
     }
     if (moving) *stopped = NULL;
     for (size_t g = 0; g < groups; g++) trace->equits += s->equits[g] / (double)groups;
-    qb_status status = s->worker->cost(s->self, &trace->cost);
-    if (status == QB_OK) status = check_cost(s, trace, turn);
+    status = check_cost(s, trace, turn);
     if (status != QB_OK) return status;
-    const double all = s->settings.equits;
+    const double most = s->settings.equits;
     char words[64];
     snprintf(words, sizeof words, "mbir; %.1f equits, change %.2g %%", trace->equits, 100 * trace->change);
-    qb__progress(env, words, (uint64_t)(100 * fmin(trace->equits, all)), (uint64_t)(100 * all));
+    qb__progress(env, words, (uint64_t)(100 * fmin(trace->equits, most)), (uint64_t)(100 * most));
     return qb__check_cancel(env);
 }
 

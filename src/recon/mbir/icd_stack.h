@@ -7,12 +7,14 @@
 #include "ops/filter.h"
 #include "ops/system_matrix.h"
 #include "quickbeam/env.h"
+#include "recon/mbir/icd_halo.h"
 
 /* Iterative coordinate descent on a stack of slices, 16 at a time (cpu/icd/icd.h). Slices that know
  * nothing of each other are taken as they come, and each group of 16 stops by itself. With a prior
  * between them, lane l of group g is slice l * groups + g, so that no two neighbours are ever updated
  * together: groups of even number move, then those of odd number, and of an odd number of groups the
- * last by itself, being a neighbour of the first; all stop together. Within a group voxels are taken tile by tile, tiles in an order drawn anew each
+ * last by itself, being a neighbour of the first; all stop together. Where other ranks have the slices beside (icd_halo.h),
+ * groups are of even number everywhere, and those of even slices of the whole job move first. Within a group voxels are taken tile by tile, tiles in an order drawn anew each
  * time, a tile in snakes. One thread works on a group: no bit depends on how many there are. */
 
 typedef enum qb__icd_weighting {
@@ -36,6 +38,7 @@ typedef struct qb__icd_settings {
     double stop;            /* once voxels change by less than this share of their mean; 0 = never */
     uint64_t seed;          /* of the tiles' order */
     bool supervoxels;       /* on the CPU: slice after slice, each by all threads (icd_bands.h) */
+    const qb__icd_halo *halo; /* slices of other ranks beside these; NULL: there are none */
 } qb__icd_settings;
 
 /* After each turn of all tiles. */

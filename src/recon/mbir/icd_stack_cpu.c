@@ -7,6 +7,57 @@
 #include "base/random.h"
 #include "recon/mbir/icd_stack_lanes.h"
 
+/* ---- what other ranks have ---- */
+
+typedef struct around {
+    const qb__icd_lanes *s;
+    size_t group, lane;  /* of the last slice */
+    const float *before, *after; /* what is beside the lanes of the first group, and of that */
+} around;
+
+static around around_of(const qb__icd_lanes *s) {
+    const size_t last = s->slices - 1, group = last % s->groups;
+    return (around){s, group, last / s->groups, s->group[s->groups - 1].x - 1,
+                    group + 1 < s->groups ? s->group[group + 1].x : s->group[0].x + 1};
+}
+
+static void show_tile(void *context, size_t tile, int worker) {
+    (void)worker;
+    const around *a = context;
+    const qb__icd_lanes *s = a->s;
+    float *first = s->swapped, *last = first + s->count;
+    for (size_t i = s->tile[tile]; i < s->tile[tile + 1]; i++) {
+        first[i] = s->group[0].x[(size_t)s->pixels[i] * L];
+        last[i] = s->group[a->group].x[(size_t)s->pixels[i] * L + a->lane];
+    }
+}
+
+static void see_tile(void *context, size_t tile, int worker) {
+    (void)worker;
+    const around *a = context;
+    const qb__icd_lanes *s = a->s;
+    const float *before = s->swapped + 2 * s->count, *after = before + s->count;
+    for (size_t i = s->tile[tile]; i < s->tile[tile + 1]; i++) {
+        const size_t at = (size_t)s->pixels[i] * L;
+        memcpy(s->edge[0] + at, a->before + at, L * sizeof(float));
+        memcpy(s->edge[1] + at, a->after + at, L * sizeof(float));
+        s->edge[0][at] = before[i];
+        s->edge[1][at + a->lane] = after[i];
+    }
+}
+
+qb_status qb__icd_lanes_swap(qb__icd_lanes *s, qb_status mine) {
+    const qb__icd_halo *halo = s->settings.halo;
+    if (!halo) return mine;
+    around a = around_of(s);
+    float *const at = s->swapped;
+    const qb__icd_swap images = {at, at + s->count, at + 2 * s->count, at + 3 * s->count, s->count * sizeof(float)};
+    qb__pool_for(s->pool, s->tiles, show_tile, &a);
+    const qb_status status = halo->edges.swap(halo->edges.self, mine, &images);
+    if (status == QB_OK) qb__pool_for(s->pool, s->tiles, see_tile, &a);
+    return status;
+}
+
 /* ---- turns ---- */
 
 static void shuffle(qb__icd_lanes *s, int turn) {
@@ -35,15 +86,28 @@ static void turn_some(qb__icd_lanes *s, size_t first, size_t step, size_t count)
     if (count) qb__pool_for(s->pool, count, turn_group, s);
 }
 
-static void turn_tiles(qb__icd_lanes *s) {
+/* Even slices of all ranks, then odd ones. */
+static qb_status turn_with_others(qb__icd_lanes *s) {
+    qb_status status = QB_OK;
+    for (size_t odd = 0; odd < 2 && status == QB_OK; odd++) {
+        const size_t first = (s->settings.halo->edges.first + odd) % 2;
+        turn_some(s, first, 2, (s->groups + 1 - first) / 2);
+        status = qb__icd_lanes_swap(s, qb__check_cancel(s->env));
+    }
+    return status;
+}
+
+static qb_status turn_tiles(qb__icd_lanes *s) {
     const size_t even = s->groups / 2, alone = s->groups % 2;
+    if (s->settings.halo) return turn_with_others(s);
     if (!s->joined) {
         turn_some(s, 0, 1, s->groups);
-        return;
+        return QB_OK;
     }
     turn_some(s, 0, 2, even);
     turn_some(s, 1, 2, even);
     turn_some(s, s->groups - 1, 1, alone);
+    return QB_OK;
 }
 
 /* ---- cost ---- */
@@ -92,12 +156,12 @@ static qb_status turn(void *self, int number, bool skip, const bool *still, cons
     s->still = still;
     s->env = env;
     shuffle(s, number);
-    turn_tiles(s);
+    const qb_status status = turn_tiles(s);
     for (size_t g = 0; g < s->groups; g++) {
         turned[g] = (qb__icd_turned){.updates = (double)s->moved[g].updates, .size = size_of(s, g)};
         for (size_t l = 0; l < L; l++) turned[g].change += s->moved[g].change[l];
     }
-    return QB_OK;
+    return status;
 }
 
 static qb_status image(void *self, size_t slice, float scale, float *out) {
@@ -112,14 +176,14 @@ static qb_status image(void *self, size_t slice, float scale, float *out) {
 
 /* As they lie in memory. */
 static qb_status state(void *self, bool into, qb__icd_piece piece, void *to) {
-    const qb__icd_lanes *s = self;
+    qb__icd_lanes *s = self;
     const size_t data = s->matrix->shadows.views * s->row, voxels = qb__icd_image_floats(s->matrix);
     qb_status status = QB_OK;
-    (void)into;
     for (size_t g = 0; g < s->groups && status == QB_OK; g++) {
         status = piece(to, s->group[g].error, data * sizeof(float));
         if (status == QB_OK) status = piece(to, s->group[g].x - MARGIN, voxels * sizeof(float));
     }
+    if (into) status = qb__icd_lanes_swap(s, status);
     return status;
 }
 

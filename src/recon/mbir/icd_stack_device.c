@@ -92,6 +92,9 @@ static qb_status start(void *self, const qb__icd_given *given) {
     QB__TRY(qb__alloc(views, sizeof *t.largest, &t.largest));
     qb__pool_for(s->pool, views, look_view, &t);
     for (size_t v = 0; v < views; v++) largest = fmaxf(largest, t.largest[v]);
+    double of_all = (double)largest;
+    QB__TRY(qb__icd_halo_largest(s->settings.halo, QB_OK, &of_all, 1));
+    largest = (float)of_all;
     QB__TRY(qb__icd_check(lines, weights, atomic_load(&t.bad), largest > 0, s->slices, s->matrix->shadows.columns));
     if (given->toward) QB__TRY(s->variant->put(s->stack, true, given->toward));
     QB__TRY(begin_image(s, &t, given));
@@ -149,7 +152,8 @@ static qb__icd_ask ask_of(const qb__icd_problem *problem, const qb__icd_settings
     return (qb__icd_ask){.problem = problem,
                          .slices = slices,
                          .all = all,
-                         .joined = settings->prior.interslice > 0 && all > 1,
+                         .joined = settings->prior.interslice > 0 && (all > 1 || settings->halo),
+                         .edges = settings->halo ? &settings->halo->edges : NULL,
                          .weighted = settings->weighting != QB__WEIGH_NONE,
                          .pull = settings->pull * (sigma_y > 0 ? sigma_y * sigma_y : 1), /* a plan does not know it yet */
                          .seed = settings->seed};
@@ -171,7 +175,8 @@ qb__icd_room qb__icd_stack_room(const qb__icd_device_variant *variant, const int
     const qb__icd_problem problem = problem_of(matrix, settings);
     const qb__icd_ask ask = ask_of(&problem, settings, slices, all);
     const size_t filtered = matrix->shadows.views * slices * matrix->shadows.columns * sizeof(float);
-    return (qb__icd_room){variant->bytes(&ask, values), filtered + (matrix->nx + 2) * (matrix->ny + 2) * 4};
+    const size_t pixels = (matrix->nx + 2) * (matrix->ny + 2), shown = settings->halo ? 5 * pixels * sizeof(float) : 0;
+    return (qb__icd_room){variant->bytes(&ask, values), filtered + shown + pixels * 4};
 }
 
 qb_status qb__icd_stack_create_on(qb__device *device, const qb__icd_device_variant *variant, const int *values,

@@ -23,6 +23,11 @@ static void list_tile(qb__icd_lanes *s, size_t x0, size_t y0) {
     }
 }
 
+/* Floats of what other ranks' slices take. */
+static size_t edge_floats(const qb__system_matrix *m) {
+    return 2 * qb__icd_image_floats(m) + 4 * m->nx * m->ny;
+}
+
 static qb_status list_pixels(qb__icd_lanes *s) {
     const size_t nx = s->problem.nx, ny = s->problem.ny, all = (nx + 2) * (ny + 2);
     const size_t tiles = qb__ceil_div(nx, TILE) * qb__ceil_div(ny, TILE);
@@ -47,11 +52,12 @@ out:
 
 static size_t groups_of(const qb__icd_settings *settings, size_t slices) {
     const size_t groups = qb__ceil_div(slices, L);
+    if (settings->halo && slices > 1) return groups + groups % 2;
     return settings->prior.interslice > 0 && slices > 1 && groups < 2 ? 2 : groups;
 }
 
 static bool are_joined(const qb__icd_settings *settings, size_t groups) {
-    return groups > 1 && settings->prior.interslice > 0;
+    return (groups > 1 || settings->halo) && settings->prior.interslice > 0;
 }
 
 /* As turn_tiles() of icd_stack_cpu.c takes them. */
@@ -85,6 +91,7 @@ static void place_groups(qb__icd_lanes *s) {
 
 /* The slice before that of lane l in group 0 is in lane l - 1 of the last group: one float earlier. */
 static void join_groups(qb__icd_lanes *s) {
+    const qb__icd_edges none = {.first = 0}, *edges = s->settings.halo ? &s->settings.halo->edges : &none;
     s->joined = are_joined(&s->settings, s->groups);
     if (!s->joined) return;
     for (size_t i = 0; i < s->groups; i++) {
@@ -94,10 +101,12 @@ static void join_groups(qb__icd_lanes *s) {
         for (size_t l = 0; l < L; l++) {
             const size_t slice = slice_of(s, i, l);
             const float b = (float)s->problem.prior.interslice;
-            g->before_b[l] = slice > 0 && slice < s->slices ? b : 0;
-            g->after_b[l] = slice + 1 < s->slices ? b : 0;
+            g->before_b[l] = (slice > 0 || edges->before) && slice < s->slices ? b : 0;
+            g->after_b[l] = slice + 1 < s->slices + edges->after ? b : 0;
         }
     }
+    if (edges->before) s->group[0].before = s->edge[0];
+    if (edges->after) s->group[(s->slices - 1) % s->groups].after = s->edge[1];
 }
 
 size_t qb__icd_stack_bytes(const qb__system_matrix *m, const qb__icd_settings *settings, size_t slices,
@@ -107,7 +116,7 @@ size_t qb__icd_stack_bytes(const qb__system_matrix *m, const qb__icd_settings *s
     return groups * (qb__icd_group_floats(m, settings) * sizeof(float) + sizeof(qb__icd_group) +
                      sizeof(qb__icd_moved) + (L + 1) * sizeof(double) + sizeof(bool)) +
            pixels * (1 + sizeof(uint32_t)) + 2 * pixels / TILE * sizeof(size_t) +
-           (size_t)threads * qb__icd_scratch_bytes(&m->shadows);
+           (settings->halo ? edge_floats(m) * sizeof(float) : 0) + (size_t)threads * qb__icd_scratch_bytes(&m->shadows);
 }
 
 qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind,
@@ -147,6 +156,8 @@ qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind,
     QB__TRY(qb__alloc(threads, sizeof *s->scratch, &s->scratch));
     for (size_t i = 0; i < threads; i++)
         QB__TRY(qb__alloc(qb__icd_scratch_bytes(&matrix->shadows), 1, &s->scratch[i]));
+    if (settings->halo) QB__TRY(qb__alloc(edge_floats(matrix), sizeof(float), &s->edge[0]));
+    if (settings->halo) s->edge[1] = s->edge[0] + qb__icd_image_floats(matrix), s->swapped = s->edge[1] + qb__icd_image_floats(matrix);
     place_groups(s);
     join_groups(s);
     const qb__icd_shape shape = {s->groups, s->count, qb__icd_whole_turns(settings->equits), s->joined};
@@ -169,5 +180,6 @@ void qb__icd_lanes_destroy(void *self) {
     qb__free(s->moved);
     qb__free(s->cost);
     qb__free(s->block);
+    qb__free(s->edge[0]);
     qb__free(s);
 }

@@ -24,6 +24,8 @@ typedef struct qb__icd_lanes {
     qb__icd_group *group;
     float *block; /* all groups' error, weight, x, curve, what they are pulled toward */
     char **scratch;
+    /* With others beside: what lane 0 of the first group and the lane of the last slice see, and all lanes beside them. */
+    float *edge[2], *swapped; /* [pixel][16]; [4][count] as of qb__icd_swap */
     /* of the turn in hand */
     size_t *order;
     qb__icd_moved *moved; /* [group] */
@@ -47,6 +49,9 @@ static inline size_t qb__icd_lane_of(const qb__icd_lanes *s, size_t slice) {
 static inline float *qb__icd_lanes_at(const qb__icd_lanes *s, float *rows, size_t view) {
     return rows + view * s->row + s->matrix->shadows.taps * L;
 }
+
+/* The outermost slices to and from other ranks, into `edge`; `mine` where there is none. After whatever changed x. */
+qb_status qb__icd_lanes_swap(qb__icd_lanes *s, qb_status mine);
 
 /* Floats of a view's lanes, of a group's image, of all that a group has. */
 static inline size_t qb__icd_row_floats(const qb__system_matrix *m) {

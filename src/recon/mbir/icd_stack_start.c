@@ -149,10 +149,12 @@ qb_status qb__icd_lanes_start(void *self, const qb__icd_given *given) {
     }
     qb__pool_for(s->pool, s->slices, fill_images, &t);
     qb__pool_for(s->pool, s->matrix->shadows.views, load_view, &t);
-    qb_status status = qb__icd_check(given->lines, given->weights, atomic_load(&t.bad), atomic_load(&t.positive) > 0, s->slices,
-                                     s->matrix->shadows.columns);
+    double some = (double)atomic_load(&t.positive);
+    qb_status status = qb__icd_halo_sum(s->settings.halo, QB_OK, &some, 1);
+    if (status == QB_OK)
+        status = qb__icd_check(given->lines, given->weights, atomic_load(&t.bad), some > 0, s->slices, s->matrix->shadows.columns);
     if (status != QB_OK) return status;
     qb__pool_for(s->pool, s->tiles * s->groups, curve_tile, s);
     qb__pool_for(s->pool, s->groups, subtract_group, s);
-    return QB_OK;
+    return qb__icd_lanes_swap(s, QB_OK);
 }

@@ -32,7 +32,7 @@ typedef struct qb__mbir_level {
 enum { QB__MBIR_LEVELS = 4 };
 
 /* A model-based reconstruction of a parallel beam or a fan. Slices that know nothing of each other pass in slabs
- * of whole groups; with a prior between them there is one slab. */
+ * of whole groups; with a prior between them there is one slab, or one of each rank. */
 typedef struct qb__mbir {
     /* decided by mbir_plan.c; only read afterwards */
     qb_scan *scan;
@@ -61,6 +61,8 @@ typedef struct qb__mbir {
     qb__system_matrix matrix; /* its columns are kept by the engine */
     qb_mbir_matrix kind;      /* how, once the cut is chosen by memory */
     qb__icd_settings settings; /* but for what the data say: sigma_x, sigma_y */
+    qb__icd_halo halo;        /* the settings', where ranks share slices that know of each other */
+    size_t grain;             /* slices that ranks do not part */
     qb__mbir_level coarse[QB__MBIR_LEVELS]; /* of twice the side, of four times, ... */
     size_t levels;
     const char *weights_file; /* NULL: by rule */
@@ -87,6 +89,8 @@ qb_status qb__mbir_images_load(qb__mbir *m, const qb__running *run);
 const float *qb__mbir_image_at(const qb__mbir *m, const qb__mbir_image *image, size_t slice);
 void qb__mbir_images_release(qb__mbir *m);
 
+/* Slices by which they are grouped: of the job, or, of ranks whose slices know of each other, of the one that has most. */
+size_t qb__mbir_all(const qb__mbir *m);
 size_t qb__mbir_chunk_slices(const qb__mbir *m, size_t chunk);
 
 /* ---- rows of the method's table ---- */

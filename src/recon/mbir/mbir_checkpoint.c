@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +19,7 @@
 #include "io/place.h"
 #include "io/publication.h"
 
-static const char prefix[] = "slab_";
+static const char prefix[] = "slab_", next_one[] = ".next";
 
 /* ---- the folder ---- */
 
@@ -46,9 +47,9 @@ static bool take(qb__checkpoint *c, bool *anew) {
 }
 
 qb_status qb__checkpoint_open(const char *output, bool resume, double every, bool all, const char *job,
-                              const qb_env *env, qb__checkpoint *c) {
+                              const qb__icd_halo *halo, const qb_env *env, qb__checkpoint *c) {
     bool anew;
-    *c = (qb__checkpoint){.every = every, .resume = resume, .all = all, .job = job, .env = env, .lock = -1, .saved = qb__now()};
+    *c = (qb__checkpoint){.every = every, .resume = resume, .all = all, .job = job, .halo = halo, .asked = output && every > 0 && qb__hash_known(), .env = env, .lock = -1, .saved = qb__now()};
     if (resume && !output) return qb__fail(QB_BAD_ARGUMENT, "--resume goes on beside a file: give -o OUT");
     if (resume && !qb__hash_known())
         return qb__fail(QB_UNSUPPORTED, "--resume needs a build with xxhash: without it nothing tells data from other data");
@@ -96,26 +97,64 @@ void qb__checkpoint_close(qb__checkpoint *c) {
     *c = (qb__checkpoint){.lock = -1};
 }
 
-static qb_status path_of(const qb__checkpoint *c, const qb__checkpoint_slab *slab, char *path, size_t room) {
-    const int n = snprintf(path, room, "%s/%s%06zu", c->folder, prefix, slab->first);
+static qb_status path_of(const qb__checkpoint *c, const qb__checkpoint_slab *slab, const char *more, char *path, size_t room) {
+    const int n = snprintf(path, room, "%s/%s%06zu%s", c->folder, prefix, slab->first, more);
     return (size_t)n < room ? QB_OK : qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a name", c->folder);
 }
 
 /* ---- taking up ---- */
 
+/* *state: what a file holds, as a number that no other state of the slab has; -1: it is not there. */
+static qb_status peek(const char *path, const qb__checkpoint_slab *slab, double *state) {
+    struct stat about;
+    qb__checkpoint_found found = QB__FOUND_NOTHING;
+    int turns = 0;
+    *state = -1;
+    if (stat(path, &about) != 0) return QB_OK;
+    const qb_status status = qb__checkpoint_peek(path, slab, &found, &turns);
+    *state = 2 * turns + (found == QB__FOUND_DONE);
+    return status;
+}
+
+/* The latest that each has among its two, or -1. */
+static double common(const double *states, int ranks) {
+    double latest = -1;
+    for (int own = 0; own < 2; own++) {
+        bool all = true;
+        for (int i = 1; i < ranks; i++) all = all && (states[2 * i] == states[own] || states[2 * i + 1] == states[own]);
+        if (all && states[own] > latest) latest = states[own];
+    }
+    return latest;
+}
+
+static qb_status look_together(const qb__checkpoint *c, const char *path, const qb__checkpoint_slab *slab, double *state) {
+    char next[PATH_MAX];
+    double own[2] = {-1, -1};
+    const bool can = c->lock >= 0; /* a folder that one rank does not see holds nothing for the others either */
+    qb_status status = path_of(c, slab, next_one, next, sizeof next);
+    if (can && status == QB_OK) status = peek(path, slab, &own[0]);
+    if (can && status == QB_OK) status = peek(next, slab, &own[1]);
+    status = qb__icd_halo_gather(c->halo, status, own, 2);
+    if (status != QB_OK) return status;
+    *state = common(c->halo->numbers, qb__comm_count(c->halo->comm));
+    if (*state < 0 || own[0] == *state) return QB_OK;
+    return rename(next, path) == 0 ? QB_OK : qb__fail_errno(errno, "renaming", next);
+}
+
 qb_status qb__checkpoint_look(qb__checkpoint *c, const qb__checkpoint_slab *slab, qb__checkpoint_found *found) {
     char path[PATH_MAX];
-    struct stat about;
+    double state = -1;
     *found = QB__FOUND_NOTHING;
-    if (!c->resume || c->lock < 0) return QB_OK;
-    qb_status status = path_of(c, slab, path, sizeof path);
-    if (status != QB_OK || stat(path, &about) != 0) return status;
-    return qb__checkpoint_peek(path, slab, found);
+    if (!c->resume || (c->lock < 0 && !c->halo)) return QB_OK;
+    qb_status status = path_of(c, slab, "", path, sizeof path);
+    if (status == QB_OK) status = c->halo ? look_together(c, path, slab, &state) : peek(path, slab, &state);
+    if (status == QB_OK && state >= 0) *found = fmod(state, 2) != 0 ? QB__FOUND_DONE : QB__FOUND_TURNING;
+    return status;
 }
 
 qb_status qb__checkpoint_load(qb__checkpoint *c, qb__checkpoint_slab *slab) {
     char path[PATH_MAX];
-    qb_status status = path_of(c, slab, path, sizeof path);
+    qb_status status = path_of(c, slab, "", path, sizeof path);
     if (status == QB_OK) status = qb__checkpoint_read(path, slab);
     if (status != QB_OK) return status;
     const double equits = slab->turns ? slab->trace[slab->turns - 1].equits : 0;
@@ -155,24 +194,51 @@ out:
     return status;
 }
 
-static void save(qb__checkpoint *c, const qb__checkpoint_slab *slab) {
+static qb_status write_as(qb__checkpoint *c, const qb__checkpoint_slab *slab, const char *more) {
     char path[PATH_MAX];
     qb_status status = begin(c);
-    if (status == QB_OK) status = path_of(c, slab, path, sizeof path);
-    if (status == QB_OK) status = publish(path, slab);
+    if (status == QB_OK) status = path_of(c, slab, more, path, sizeof path);
+    return status == QB_OK ? publish(path, slab) : status;
+}
+
+/* Once all have written the next one, it takes the place of the one before; else none does. */
+static qb_status replace_together(const qb__checkpoint *c, const qb__checkpoint_slab *slab, qb_status mine) {
+    char path[PATH_MAX], next[PATH_MAX];
+    double lack = mine != QB_OK;
+    qb_status status = qb__icd_halo_sum(c->halo, QB_OK, &lack, 1);
+    if (mine != QB_OK || status != QB_OK) return mine != QB_OK ? mine : status;
+    QB__TRY(path_of(c, slab, "", path, sizeof path));
+    QB__TRY(path_of(c, slab, next_one, next, sizeof next));
+    if (lack > 0) {
+        unlink(next);
+        return qb__fail(QB_IO, "another rank cannot write its own");
+    }
+    if (rename(next, path) != 0) status = qb__fail_errno(errno, "renaming", next);
+out:
+    return status;
+}
+
+static void save(qb__checkpoint *c, const qb__checkpoint_slab *slab) {
+    qb_status status = write_as(c, slab, c->halo ? next_one : "");
+    if (c->halo) status = replace_together(c, slab, status);
     c->saved = qb__now();
     if (status == QB_OK) return;
     qb__warn(c->env, "no more checkpoints: %s", qb_detail());
     c->every = 0;
 }
 
+/* Of those that turn together once any of them is due; where they cannot agree on it, the next exchange says why. */
+static bool is_due(const qb__checkpoint *c, bool due) {
+    double any = due && c->folder && c->every > 0;
+    if (c->halo && !c->asked) return false;
+    return qb__icd_halo_largest(c->halo, QB_OK, &any, 1) == QB_OK && any > 0;
+}
+
 void qb__checkpoint_turned(qb__checkpoint *c, const qb__checkpoint_slab *slab) {
-    const bool due = c->folder && c->every > 0 && qb__now() - c->saved >= c->every;
-    if (due && !slab->stopped) save(c, slab);
+    if (is_due(c, !slab->stopped && qb__now() - c->saved >= c->every)) save(c, slab);
 }
 
 /* Images are small beside what they cost, but short jobs leave no trace. */
 void qb__checkpoint_done(qb__checkpoint *c, const qb__checkpoint_slab *slab) {
-    const bool due = c->lock >= 0 || qb__now() - c->saved >= c->every;
-    if (c->folder && c->every > 0 && c->all && due) save(c, slab);
+    if (is_due(c, c->all && (c->lock >= 0 || qb__now() - c->saved >= c->every))) save(c, slab);
 }

@@ -97,12 +97,14 @@ static qb_status open_file(const char *path, const qb__checkpoint_slab *slab, st
     return status;
 }
 
-qb_status qb__checkpoint_peek(const char *path, const qb__checkpoint_slab *slab, qb__checkpoint_found *found) {
+qb_status qb__checkpoint_peek(const char *path, const qb__checkpoint_slab *slab, qb__checkpoint_found *found, int *turns) {
     stream s;
     head h;
     qb_status status = open_file(path, slab, &s, &h);
     if (s.fd >= 0) close(s.fd);
-    if (status == QB_OK) *found = h.stopped[0] ? QB__FOUND_DONE : QB__FOUND_TURNING;
+    if (status != QB_OK) return status;
+    *found = h.stopped[0] ? QB__FOUND_DONE : QB__FOUND_TURNING;
+    *turns = (int)h.turns;
     return status;
 }
 

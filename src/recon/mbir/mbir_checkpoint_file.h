@@ -20,8 +20,8 @@ typedef struct qb__checkpoint_slab {
 
 typedef enum qb__checkpoint_found { QB__FOUND_NOTHING, QB__FOUND_TURNING, QB__FOUND_DONE } qb__checkpoint_found;
 
-/* What it holds, once it is whole and of this job. */
-qb_status qb__checkpoint_peek(const char *path, const qb__checkpoint_slab *slab, qb__checkpoint_found *found);
+/* What it holds, once it is whole and of this job, and of how many turns. */
+qb_status qb__checkpoint_peek(const char *path, const qb__checkpoint_slab *slab, qb__checkpoint_found *found, int *turns);
 qb_status qb__checkpoint_read(const char *path, qb__checkpoint_slab *slab);
 /* To `fresh`, and on the disk; `path` is for words. */
 qb_status qb__checkpoint_write(const char *fresh, const char *path, const qb__checkpoint_slab *slab);

@@ -153,6 +153,7 @@ static qb_status tell_job(const qb__mbir_descent *d, const qb__checkpoint_slab *
     for (size_t i = 0; i < 3; i++)
         cJSON_DeleteItemFromObject(cJSON_GetObjectItem(json, "options"), free_to_change[i]);
     cJSON_AddNumberToObject(json, "slices", (double)slab->slices);
+    if (m->settings.halo) cJSON_AddNumberToObject(json, "ranks", qb__comm_count(m->halo.comm));
     cJSON_AddNumberToObject(json, "pixel", m->pixel);
     cJSON_AddNumberToObject(json, "column", m->center);
     cJSON_AddNumberToObject(json, m->proximal ? "sigma_p" : "sigma_x", m->proximal ? m->sigmas.p : m->sigmas.x);
@@ -329,7 +330,7 @@ static qb_status open_checkpoint(qb__mbir_descent *d, const qb__cut *cut) {
     const qb_mbir_options *o = m->options;
     const bool alone = qb__comm_count(qb__comm_of(d->run->env)) == 1;
     return qb__checkpoint_open(m->output, o->resume, o->checkpoint, cut->slabs > 1 || !alone, alone ? NULL : m->job,
-                               d->run->env, &m->keep);
+                               m->settings.halo, d->run->env, &m->keep);
 }
 
 void qb__mbir_descent_close(void *state) {

@@ -48,7 +48,7 @@ static qb_status stack_of(qb__mbir_descent *d, qb__system_matrix *matrix, const 
     if (!is_for_device(gpu, matrix, settings))
         return qb__icd_stack_create(matrix, QB_MATRIX_FLY, settings, slices, d->run->pool, stack);
     return qb__icd_stack_create_on(gpu->pick.device, variant_of(gpu), gpu->pick.choice.values, matrix, settings, slices,
-                                   d->m->grid.n[2], d->run->pool, stack);
+                                   qb__mbir_all(d->m), d->run->pool, stack);
 }
 
 /* ---- what it costs ---- */
@@ -56,7 +56,7 @@ static qb_status stack_of(qb__mbir_descent *d, qb__system_matrix *matrix, const 
 static qb__icd_room room_of(const on_device *gpu, const qb__cut *cut) {
     const qb__mbir *m = gpu->descent.m;
     return qb__icd_stack_room(variant_of(gpu), gpu->pick.choice.values, &m->matrix, &m->settings, cut->slices,
-                              m->grid.n[2]);
+                              qb__mbir_all(m));
 }
 
 /* One after another. */
@@ -66,7 +66,7 @@ static qb__icd_room with_levels(const on_device *gpu, const qb__cut *cut, qb__ic
         const qb__mbir_level *l = &m->coarse[i];
         qb__icd_room room = {0, qb__icd_stack_bytes(&l->matrix, &l->settings, cut->slices, gpu->descent.threads)};
         if (is_for_device(gpu, &l->matrix, &l->settings))
-            room = qb__icd_stack_room(variant_of(gpu), gpu->pick.choice.values, &l->matrix, &l->settings, cut->slices, m->grid.n[2]);
+            room = qb__icd_stack_room(variant_of(gpu), gpu->pick.choice.values, &l->matrix, &l->settings, cut->slices, qb__mbir_all(m));
         most = (qb__icd_room){qb__larger(most.device, room.device), qb__larger(most.host, room.host)};
     }
     return most;

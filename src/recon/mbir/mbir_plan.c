@@ -70,6 +70,20 @@ static qb_status parallel_grid(qb__mbir *m, const qb_env *env) {
     return QB_OK;
 }
 
+/* Ranks part slices anywhere where each of them sees what is beside its own, else whole groups of them. */
+static qb_status share_slices(qb__mbir *m, qb__comm *comm, qb__decision *decision) {
+    const size_t slices = m->grid.n[2], ranks = (size_t)qb__comm_count(comm);
+    const bool joined = ranks > 1 && slices > 1 && m->settings.prior.interslice > 0;
+    decision->grain = m->grain = joined ? 1 : QB__ICD_LANES;
+    if (!joined) return QB_OK;
+    decision->together = slices < ranks ? "there are fewer slices, and neighbours share a prior: --neighbours 1,0.7071,0 takes each by itself" : NULL;
+    if (decision->together) return QB_OK;
+    m->settings.halo = &m->halo;
+    return qb__icd_halo_create(comm, slices, &m->halo);
+}
+
+size_t qb__mbir_all(const qb__mbir *m) { return m->settings.halo ? m->halo.tallest : m->grid.n[2]; }
+
 static qb_status decide_grid(qb__mbir *m, const qb_env *env, cJSON *json, qb__decision *decision) {
     const qb_mbir_options *options = m->options;
     const bool known = options->geometry || m->info->pixel_size > 0;
@@ -89,11 +103,9 @@ static qb_status decide_grid(qb__mbir *m, const qb_env *env, cJSON *json, qb__de
                         options->slices);
     m->settings.radius = options->roi > 0 ? options->roi / grid->voxel[0] : (double)qb__larger(grid->n[0], grid->n[1]) / 2;
     if (options->geometry) status = qb__mbir_fan_rows(m, env, json);
+    if (status == QB_OK) status = share_slices(m, qb__comm_of(env), decision);
     if (status != QB_OK) return status;
     decision->hu = options->hu;
-    decision->grain = QB__ICD_LANES;
-    if (m->settings.prior.interslice > 0)
-        decision->together = "neighbouring slices share a prior; --neighbours 1,0.7071,0 takes each by itself";
     decision->row0 = m->first_row;
     decision->row1 = m->first_row + grid->n[2];
     decision->subject.grid = *grid;
@@ -295,6 +307,7 @@ void qb__mbir_release(void *plan) {
     qb__mbir_coarse_release(m);
     qb__filter_destroy(m->filter);
     qb__mbir_fan_release(m);
+    qb__icd_halo_release(&m->halo);
     qb_geometry_destroy(&m->geometry);
     qb__free(m->theta);
     m->filter = NULL;

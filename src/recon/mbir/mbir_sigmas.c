@@ -56,7 +56,7 @@ static qb_status look(qb__mbir *m, const qb__running *run) {
     QB__TRY(qb__alloc((size_t)qb__pool_threads(run->pool), sizeof *counts, &counts));
     for (size_t i = 0; i < rows; i++) {
         const size_t slice = (2 * i + 1) * slices / (2 * rows), row = m->first_row + slice;
-        const int owner = qb__cut_owner(slices, QB__ICD_LANES, qb__comm_count(comm), slice);
+        const int owner = qb__cut_owner(slices, m->grain, qb__comm_count(comm), slice);
         if (qb__comm_rank(comm) == owner)
             status = qb__prepare_rows(run->prepare, m->scan, row, row + 1, run->pool, lines + i * one, counts);
         QB__TRY(qb__comm_bcast(comm, status, owner, lines + i * one, one * sizeof *lines));

@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -137,7 +138,10 @@ def test_ranks_that_turn_together(scan, tmp_path):
     refused = by(2, "--resume")
     assert refused.returncode != 0 and not out.exists() and "slices was 12 and is 17" in refused.stderr
     assert left == {f.name: f.read_bytes() for f in kept.glob("slab_*")}
-    waiting = {name + ".next" if name == names[1] else name: data for name, data in left.items() if not name.endswith(".next")}
+    kept_at = [{int.from_bytes(left[f][40:48], sys.byteorder): left[f] for f in (name, name + ".next") if f in left} for name in names]
+    both = max(set.intersection(*map(set, kept_at)))  # there is one, whenever that was
+    whole_state = dict(zip(names, (turns[both] for turns in kept_at)))
+    waiting = {name + ".next" if name == names[1] else name: data for name, data in whole_state.items()}
     for files, resumed in (left, True), (waiting, True), ({name: left[name] for name in names[:2]}, False):
         kept.mkdir(exist_ok=True)
         for f in kept.glob("slab_*"):

@@ -70,6 +70,7 @@ typedef struct qb_scan_info {
     size_t stored;             /* views in the file: the scan has stored view first_view ... */
     size_t first_view, view_step; /* ... and every view_step-th from there on (--views) */
     const char *geometry_from; /* the file that says where source and detector of a cone beam are; NULL: none does */
+    size_t first_slice;        /* the number that the scan's own files give to row 0 (sv-mbirct: FirstSliceNumber); else 0 */
 } qb_scan_info;
 
 /* Open and describe; reads metadata, flats, darks and angles but no projections. What is odd but

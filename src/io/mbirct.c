@@ -42,6 +42,11 @@ typedef struct mbirct {
     bool of_rays;
 } mbirct;
 
+bool qb__mbirct_is_images(const char *path) {
+    const size_t n = strlen(path), end = strlen(".2Dimgdata");
+    return n > end && qb__mbirct_is(path + n - end, ".2Dimgdata");
+}
+
 /* ---- slices ---- */
 
 static bool name_slice(const mbirct *m, size_t slice, int digits, char *name) {
@@ -219,6 +224,7 @@ static qb_status scan_of(mbirct *m, const char *parameters, const char *text, qb
     parts->data = (qb__frames){.source = &m->base, .count = m->base.shape[0]};
     QB__TRY(qb__mbirct_beam_of(parameters, text, &beam));
     parts->pixel_size = m->base.voxel[0];
+    parts->first_slice = m->first;
     snprintf(parts->pixel_from, sizeof parts->pixel_from, "%.150s", parameters);
     snprintf(parts->quantity, sizeof parts->quantity, "line_integral");
     if (beam.kind == QB__MBIRCT_PARALLEL) {

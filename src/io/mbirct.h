@@ -28,6 +28,8 @@ typedef struct qb__mbirct_beam {
 } qb__mbirct_beam;
 qb_status qb__mbirct_beam_of(const char *path, const char *text, qb__mbirct_beam *beam);
 
+/* Is it the name of images, BASE_slice%04d.2Dimgdata? */
+bool qb__mbirct_is_images(const char *path);
 /* Is it the name of a scan's parameters? */
 bool qb__mbirct_is_scan(const char *path);
 /* The fans of such a file, a detector row each; QB_BAD_INPUT of a parallel beam. On failure *geometry holds nothing or

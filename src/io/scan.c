@@ -176,6 +176,7 @@ static void set_pixel(qb_scan *scan, const qb_scan_options *options) {
         info->pixel_from = "stated in the file";
     }
     info->center = parts->center;
+    info->first_slice = parts->first_slice;
 }
 
 static qb_status check_unusable(qb_scan *scan) {

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "cpu/features.h"
+#include "io/mbirct.h"
 #include "io/scan.h"
 #include "io/tensor.h"
 #include "io/tensor_stack.h"
@@ -132,6 +133,12 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     return r->job.plan_text ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the plan");
 }
 
+/* sv-mbirct's images have the numbers of the slices that they are of. */
+static void number_images(const qb__reconstruction *r, qb_stack *stack) {
+    const char *path = r->output.output;
+    if (r->task.info && path && qb__mbirct_is_images(path)) stack->first += r->task.info->first_slice;
+}
+
 static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     qb__decision *d = &r->decision;
     qb_status status;
@@ -140,6 +147,7 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
     QB__TRY(check_dtype(r));
     begin_subject(r, &d->subject);
     QB__TRY(r->method->decide(&r->task, r->plan, env, r->job.plan, d));
+    number_images(r, &d->stack);
     QB__TRY(qb__ranks_share(r, env));
     r->volume = (qb__volume_out){.comm = r->comm,
                                  .first = r->share.first,

@@ -121,11 +121,11 @@ def test_images_go_out_and_come_back(lines, tmp_path):
     qb(*job, "-o", tmp_path / "plain.npy")
     qb(*job, "-o", tmp_path / "v_slice%04d.2Dimgdata")
     plain = np.load(tmp_path / "plain.npy")
-    for z in range(2):  # as sv-mbirct would read them
-        image = np.fromfile(tmp_path / f"v_slice{1 + z:04d}.2Dimgdata", "<f4").reshape(COLUMNS, COLUMNS)
+    for z in range(2):  # as sv-mbirct would read them, by the numbers of the scan's slices, which begin with 1
+        image = np.fromfile(tmp_path / f"v_slice{2 + z:04d}.2Dimgdata", "<f4").reshape(COLUMNS, COLUMNS)
         assert (image == plain[z]).all()
     said = dict(line.split(": ") for line in (tmp_path / "v.imgparams").read_text().splitlines())
-    assert said == dict(Nx="40", Ny="40", Nz="2", FirstSliceNumber="1", Deltaxy="0.5", DeltaZ="0.5", ROIRadius="10")
+    assert said == dict(Nx="40", Ny="40", Nz="2", FirstSliceNumber="2", Deltaxy="0.5", DeltaZ="0.5", ROIRadius="10")
     assert qb_json("compare", tmp_path / "v.imgparams", tmp_path / "plain.npy")["max_abs"] == 0
     again = qb("info", tmp_path / "v.imgparams").stdout
     assert "mbir" in again and "--slices 1:3" in again  # the command that repeats it
@@ -136,6 +136,20 @@ def test_images_go_out_and_come_back(lines, tmp_path):
     fails(2, "mbir", scan, "-o", tmp_path / "v_slice%04d.2Dimgdata", "--slices", "0:2", says=["older series"])
     fails(2, "simulate", "disc", "-o", tmp_path / "w_slice%04d.2Dimgdata", "--views", 2, "--detector", "8,1", says=["read only"])
     assert not list(tmp_path.glob("w*")) and not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("how", [("mbir", "--equits", 1), ("fbp",), ("sirt", "--iterations", 1)])
+def test_images_have_the_numbers_of_their_slices(lines, tmp_path, how):
+    """Those of another program's scan are counted on from its first; ours, and other kinds of files, from 0."""
+    scan = write_scan(tmp_path, np.load(lines), first=41)
+    center = () if how[0] == "sirt" else ("--center", "20.75")
+    qb(how[0], scan, *how[1:], *center, "-o", tmp_path / "v_slice%04d.2Dimgdata")
+    assert sorted(p.name for p in tmp_path.glob("v_*")) == [f"v_slice{41 + z:04d}.2Dimgdata" for z in range(ROWS)]
+    assert "FirstSliceNumber: 41\n" in (tmp_path / "v.imgparams").read_text()
+    qb(how[0], scan, *how[1:], *center, "-o", tmp_path / "t%04d.tif")
+    qb(how[0], lines, *PLAIN, *how[1:], *center, "-o", tmp_path / "w_slice%04d.2Dimgdata")
+    assert sorted(p.name for p in [*tmp_path.glob("t*.tif"), *tmp_path.glob("w_*")]) == [
+        *(f"t{z:04d}.tif" for z in range(ROWS)), *(f"w_slice{z:04d}.2Dimgdata" for z in range(ROWS))]
 
 
 @pytest.mark.parametrize("changes, says", [

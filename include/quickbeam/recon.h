@@ -156,7 +156,7 @@ typedef struct qb_mbir_options {
     double sigma_y;      /* 0 = from snr_db */
     double p, q, t;      /* 1 <= p <= q <= 2 */
     qb_numbers neighbours; /* nearest, diagonal, interslice: b, rescaled to 4 + 4 + 2 of them = 1 */
-    char *weights;       /* unweighted, transmission, transmission_root, emission, or a file */
+    char *weights;       /* unweighted, transmission, transmission_root, emission, or a file; 0 where nothing was measured */
     bool positivity;     /* no attenuation below zero */
     char *start;         /* fbp, prox, a constant in 1/mm, or a volume's file */
     int equits;          /* at most; an equit is as many updates as there are voxels */
@@ -212,8 +212,9 @@ QB_API qb_status qb_cgls_plan(qb_scan *scan, const qb_geometry *geometry, const 
                               const char *command, const qb_env *env, qb_job **job);
 /* Model-based reconstruction of a parallel beam or a fan (options->geometry). With a prior between slices the whole stack is held,
  * with line integrals, errors and weights: QB_BAD_ARGUMENT, with how much, when env allows less; slices on
- * their own pass in slabs. QB_BAD_INPUT for weights that are negative, no numbers or all zero. The
- * report tells equits, change and cost. */
+ * their own pass in slabs. What is NaN or infinite, or of a pixel whose flat is dead, counts as not measured: it weighs nothing.
+ * QB_BAD_INPUT for a slice of which nothing was measured, and for weights that are negative, no numbers or all zero. The
+ * report tells equits, change and cost, and of slabs how much was not measured. */
 QB_API qb_status qb_mbir_plan(qb_scan *scan, const qb_prep_options *prep,
                               const qb_mbir_options *options, const qb_output_options *output,
                               const char *command, const qb_env *env, qb_job **job);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns that have no value are bridged by a line between the good ones around them. */
+/* Columns that have no value are counted, and bridged by a line between the good ones around them. */
 #include <math.h>
 
 #include "prep/prep.h"
@@ -33,7 +33,7 @@ static void run(const qb__prep *prep, qb__line *line, size_t column, size_t colu
             else
                 line->counts->not_finite++;
         }
-        if (i > first) bridge(out, columns, first, i);
+        if (i > first && !prep->keep_lost) bridge(out, columns, first, i);
     }
     line->lost = 0;
 }

@@ -96,8 +96,8 @@ static qb_status measure(const qb__pass *pass) {
                         "--flats and --darks swapped?",
                         info->path, pixels);
     if (dead)
-        qb__warn(pass->env, "%s: %zu of %zu flat pixels are dead; they are bridged by their neighbours",
-                 info->path, dead, pixels);
+        qb__warn(pass->env, "%s: %zu of %zu flat pixels are dead; they %s", info->path, dead, pixels,
+                 pass->keep_lost ? "count as not measured, and weigh nothing" : "are bridged by their neighbours");
     return QB_OK;
 }
 

@@ -25,6 +25,7 @@ typedef struct qb__prep {
     const float *gain; /* [row][column] times: 1/(flat - dark), 0 where the flat is dead; NULL = 1 */
     const float *air;  /* [view] over: transmission of open beam; NULL = 1 */
     float floor;       /* transmissions below are raised to it, and counted */
+    bool keep_lost;    /* what has no value stays NaN, and is counted; else it is bridged */
     /* of qb__prep_begin(): */
     const qb_prep_options *options;
     const qb__lines *loops; /* those of this CPU */
@@ -33,8 +34,8 @@ typedef struct qb__prep {
 
 typedef struct qb__prep_counts {
     uint64_t clamped;    /* transmissions raised to the floor */
-    uint64_t not_finite; /* NaN or infinite inputs, replaced */
-    uint64_t dead;       /* pixels whose flat is dead, replaced */
+    uint64_t not_finite; /* NaN or infinite inputs, replaced or kept as NaN */
+    uint64_t dead;       /* pixels whose flat is dead, likewise */
     uint64_t values;     /* all that were prepared */
 } qb__prep_counts;
 
@@ -46,7 +47,7 @@ void qb__prep_gain(const float *flat, const float *dark, size_t count, float *ga
 
 /* One detector row of one view: raw[columns] of prep->dtype -> out[columns] line integrals. `row`
  * indexes the dark and gain fields. A dead or non-finite pixel takes the line interpolated between
- * its nearest good neighbours in the row (0 when there are none). Adds to *counts. */
+ * its nearest good neighbours in the row (0 when there are none) or, with keep_lost, is NaN. Adds to *counts. */
 void qb__prep_row(const qb__prep *prep, size_t view, size_t row, const void *raw, float *out,
                   qb__prep_counts *counts);
 

@@ -71,7 +71,8 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, cons
     qb__prep_begin(&prepare->steps, NULL);
     for (size_t i = 0; qb__steps[i]; i++) {
         const qb__step *step = qb__steps[i];
-        const qb__pass pass = {scan, options, env, prepare, fields, prepare->note[i], sizeof prepare->note[i]};
+        const qb__pass pass = {scan, options, env, prepare, fields, prepare->note[i], sizeof prepare->note[i],
+                               rows->keep_lost};
         if (step->scope != QB__SCOPE_SCAN || !step->wanted(info, options)) continue;
         QB__TRY(step->measure(&pass));
         prepare->steps.dark = fields->dark;
@@ -79,6 +80,7 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, cons
         prepare->steps.air = fields->air;
     }
     qb__prep_begin(&prepare->steps, options);
+    prepare->steps.keep_lost = rows->keep_lost;
 out:
     if (status != QB_OK) {
         qb__prepare_destroy(prepare);
@@ -202,6 +204,6 @@ void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *count
         qb__warn(env, "%llu transmissions below %g were raised to it before -log",
                  (unsigned long long)sum.clamped, (double)prepare->steps.floor);
     if (sum.not_finite)
-        qb__warn(env, "%llu values are NaN or infinite; they were bridged by their neighbours",
-                 (unsigned long long)sum.not_finite);
+        qb__warn(env, "%llu values are NaN or infinite; they %s", (unsigned long long)sum.not_finite,
+                 prepare->steps.keep_lost ? "count as not measured, and weigh nothing" : "were bridged by their neighbours");
 }

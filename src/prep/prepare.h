@@ -18,6 +18,7 @@ typedef struct qb__prepared {
     size_t row0, row1, step;
     size_t own0, own1; /* not looked at where all have all, or on one's own */
     bool all;
+    bool keep_lost; /* what has no value stays NaN; passes over the scan bridge it all the same */
 } qb__prepared;
 
 /* Runs the passes over the scan: its fields, and what else is asked for (the air region of every view). Says what it decided.

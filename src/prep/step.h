@@ -41,6 +41,7 @@ typedef struct qb__pass {
     qb__fields *fields;                /* to fill and to change */
     char *note;                        /* [note_size] what was done, for report and provenance */
     size_t note_size;
+    bool keep_lost; /* qb__prepared's: what lost pixels come to */
 } qb__pass;
 
 /* The row that value and row steps have in hand. */

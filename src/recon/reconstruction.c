@@ -326,7 +326,7 @@ static qb_status prepare(qb__reconstruction *r, const qb_env *env) {
     const qb__decision *d = &r->decision;
     const qb__share *share = &r->share;
     const qb__prepared rows = {.row0 = d->row0, .row1 = d->row1, .step = d->row_step, .own0 = share->own0, .own1 = share->own1,
-                               .all = share->ranks != NULL};
+                               .all = share->ranks != NULL, .keep_lost = d->keep_lost};
     qb_status status = QB_OK;
     const bool late = share->ranks && !d->summed && !qb__prepare_reads_all(r->task.info, &r->prep);
     if (late) qb__digest_leave(&r->task.scan->digests, &r->job.digest);

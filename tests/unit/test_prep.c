@@ -175,6 +175,11 @@ static void bad_values_are_bridged(void **state) {
     prepare_row(prep, 0, 0, raw, out, &counts);
     assert_int_equal(counts.not_finite, 5);
     for (int i = 0; i < 8; i++) assert_close(out[i], want[i], 1e-6);
+    prep.keep_lost = true;
+    prepare_row(prep, 0, 0, raw, out, &counts);
+    for (int i = 0; i < 8; i++) assert_true(isfinite(raw[i]) ? out[i] == raw[i] : isnan(out[i]));
+    assert_int_equal(counts.not_finite, 10);
+    prep.keep_lost = false;
     for (int i = 0; i < 8; i++) raw[i] = NAN;
     prepare_row(prep, 0, 0, raw, out, &counts);
     for (int i = 0; i < 8; i++) assert_true(out[i] == 0.0f);

@@ -7,7 +7,7 @@
 #endif
 #define SUMMED 128 /* items of a group that sums */
 
-enum { TRANSMISSION = 1, TRANSMISSION_ROOT, EMISSION, GIVEN }; /* qb__icd_weighting */
+enum { TRANSMISSION = 1, TRANSMISSION_ROOT, EMISSION, GIVEN, MEASURED }; /* qb__icd_weighting */
 
 #if QB_CUDA
 #define EXP(a) expf(a)
@@ -17,6 +17,8 @@ enum { TRANSMISSION = 1, TRANSMISSION_ROOT, EMISSION, GIVEN }; /* qb__icd_weight
 #define TAN(a) tan(a)
 #endif
 
+#define LOST(y) ((AS_INT(y) & 0x7fffffff) > 0x7f800000) /* a NaN, whatever a compiler assumes of those */
+
 FUNCTION float weigh(float y, int rule, float scale) {
     if (rule == TRANSMISSION) return EXP(-y);
     if (rule == TRANSMISSION_ROOT) return EXP(-0.5f * y);
@@ -25,15 +27,16 @@ FUNCTION float weigh(float y, int rule, float scale) {
 }
 
 /* lines[view][slice][column] of views from view0 on -> error and the roots of their weights; GIVEN: weights over
- * the largest -> roots. */
+ * the largest -> roots. 0 both of NaN, which was not measured. */
 KERNEL void icd_load(GLOBAL const float *RESTRICT lines, int view0, int views, int slices, int columns, int rule, float scale,
                      GLOBAL float *RESTRICT error, GLOBAL half_bits *RESTRICT root) {
     int column = (int)global_id(0), view = (int)group_id(1), slice = (int)group_id(2);
     if (column >= columns) return;
     float y = lines[((size_t)view * (size_t)slices + (size_t)slice) * (size_t)columns + (size_t)column];
     size_t to = ((size_t)slice * (size_t)views + (size_t)(view0 + view)) * (size_t)(columns + 2 * WIDTH) + (size_t)(WIDTH + column);
-    if (rule != GIVEN) error[to] = y;
-    STORE_HALF(SQRT(weigh(y, rule, scale)), to, root);
+    int is = !LOST(y);
+    if (rule != GIVEN) error[to] = is ? y : 0.0f;
+    STORE_HALF(is ? SQRT(weigh(y, rule, scale)) : 0.0f, to, root);
 }
 
 /* out = A' error, none below `least`, or, squares, (A^2)' w: an item a voxel. */

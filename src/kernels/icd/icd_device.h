@@ -65,7 +65,7 @@ typedef struct qb__icd_device_variant {
     qb_status (*fill)(qb__icd_on_device *stack, float value);
     /* x, or what voxels are pulled toward, = images[slice][iy][ix]; x none below zero where the problem says so. */
     qb_status (*put)(qb__icd_on_device *stack, bool toward, const float *images);
-    /* error = lines - A x. rule: qb__icd_weighting's number; given weights, and the prior, are multiplied by
+    /* error = lines - A x; lines that are NaN weigh nothing, where there are weights. rule: qb__icd_weighting's number; given weights, and the prior, are multiplied by
      * `scale`, so that halves hold them. */
     qb_status (*begin)(qb__icd_on_device *stack, const float *lines, int rule, const float *weights, float scale);
     /* All voxels once, or as many as make a turn, those of groups that are `still` not at all; turned[group]. */

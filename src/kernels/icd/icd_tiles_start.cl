@@ -5,9 +5,9 @@
 /* ---- data ---- */
 
 /* lines[view][slice][column] of views from view0 on, or weights over `largest` -> lanes: error as they
- * are, or roots of weights as halves. rule: qb__icd_weighting; below 0: no weights. Lane l of group g is
+ * are, or roots of weights as halves; 0 both of NaN, which was not measured. rule: qb__icd_weighting; below 0: no weights. Lane l of group g is
  * slice g * SLICES + l, or, of slices that are neighbours, l * groups + g. */
-enum { TRANSMISSION = 1, TRANSMISSION_ROOT, EMISSION, GIVEN };
+enum { TRANSMISSION = 1, TRANSMISSION_ROOT, EMISSION, GIVEN, MEASURED };
 
 #if QB_CUDA
 #define EXP(a) expf(a)
@@ -15,11 +15,13 @@ enum { TRANSMISSION = 1, TRANSMISSION_ROOT, EMISSION, GIVEN };
 #define EXP(a) exp(a)
 #endif
 
+#define LOST(y) ((AS_INT(y) & 0x7fffffff) > 0x7f800000) /* a NaN, whatever a compiler assumes of those */
+
 FUNCTION float weigh(float y, int rule, float scale) {
     if (rule == TRANSMISSION) return EXP(-y);
     if (rule == TRANSMISSION_ROOT) return EXP(-0.5f * y);
     if (rule == EMISSION) return 1.0f / ((y < 0.0f ? -y : y) + 0.1f);
-    return y * scale;
+    return rule == MEASURED ? 1.0f : y * scale;
 }
 
 KERNEL void icd_load(GLOBAL const float *RESTRICT lines, int view0, int views, int slices, int columns, int groups,
@@ -37,8 +39,9 @@ KERNEL void icd_load(GLOBAL const float *RESTRICT lines, int view0, int views, i
     for (int c = (int)group_id(0) * 32 + part; c < end && c < columns; c += parts) {
         float y = slice < slices ? from[c] : 0.0f;
         size_t to = line + (size_t)c * SLICES;
-        if (rule != GIVEN) error[to] = y;
-        if (rule > 0) STORE_HALF(slice < slices ? SQRT(weigh(y, rule, scale)) : 0.0f, to, root);
+        int is = slice < slices && !LOST(y);
+        if (rule != GIVEN) error[to] = is ? y : 0.0f;
+        if (rule > 0) STORE_HALF(is ? SQRT(weigh(y, rule, scale)) : 0.0f, to, root);
     }
 }
 

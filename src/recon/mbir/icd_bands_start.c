@@ -27,8 +27,8 @@ static void filter_view(void *context, size_t view, int worker) {
     const qb__icd_few *s = t->s;
     const size_t columns = s->matrix->shadows.columns;
     float *row = row_of(s, s->single[t->slice].error, view);
-    memcpy(row, line_of(t, t->given->lines, view), columns * sizeof *row);
-    qb__filter_rows(t->given->filter, row, 1, columns, (float)(t->given->theta[view] / (double)s->matrix->shadows.area),
+    const float more = qb__icd_start_row(t->given, view * s->slices + t->slice, t->slice, columns, row);
+    qb__filter_rows(t->given->filter, row, 1, columns, more * (float)(t->given->theta[view] / (double)s->matrix->shadows.area),
                     t->scratch[worker]);
 }
 
@@ -93,9 +93,9 @@ static void load_view(void *context, size_t view, int worker) {
     for (size_t c = 0; c < columns; c++) {
         const float w = given ? given[c] : qb__icd_weigh(s->settings.weighting, line[c]);
         size_t none = 0;
-        if (!isfinite(line[c]) || !(w >= 0) || !isfinite(w))
+        if (isinf(line[c]) || !(w >= 0) || !isfinite(w))
             atomic_compare_exchange_strong(&t->bad, &none, (size_t)(line + c - t->given->lines) + 1);
-        error[c] = line[c];
+        error[c] = isnan(line[c]) ? 0 : line[c];
         weight[c] = w * scale;
         positive += w > 0;
     }

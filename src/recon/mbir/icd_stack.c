@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "ops/resample.h"
 #include "recon/mbir/icd_stack.h"
 
 struct qb__icd_stack {
@@ -22,6 +23,7 @@ struct qb__icd_stack {
 };
 
 float qb__icd_weigh(qb__icd_weighting weighting, float y) {
+    if (isnan(y)) return 0;
     switch (weighting) {
     case QB__WEIGH_TRANSMISSION: return expf(-y);
     case QB__WEIGH_TRANSMISSION_ROOT: return expf(-y / 2);
@@ -65,11 +67,18 @@ qb_status qb__icd_check(const float *lines, const float *weights, size_t bad, bo
     if (!bad) return qb__fail(QB_BAD_INPUT, "all weights are zero: nothing was measured that counts");
     const size_t index = bad - 1, view = index / columns / slices, slice = index / columns % slices;
     const double y = (double)lines[index], w = weights ? (double)weights[index] : 1;
-    if (!isfinite(y))
+    if (isinf(y))
         return qb__fail(QB_BAD_INPUT, "view %zu, slice %zu, column %zu is no number (%g): mask or mend it first",
                         view, slice, index % columns, y);
     return qb__fail(QB_BAD_INPUT, "the weight of view %zu, slice %zu, column %zu is %g: weights are numbers from 0 up",
                     view, slice, index % columns, w);
+}
+
+float qb__icd_start_row(const qb__icd_given *given, size_t row, size_t slice, size_t columns, float *to) {
+    memcpy(to, given->lines + row * columns, columns * sizeof *to);
+    if (!given->more) return 1;
+    qb__resample_fill(to, columns);
+    return given->more[slice];
 }
 
 /* ---- life ---- */

@@ -22,10 +22,16 @@ typedef enum qb__icd_weighting {
     QB__WEIGH_TRANSMISSION,      /* exp(-y) */
     QB__WEIGH_TRANSMISSION_ROOT, /* exp(-y / 2) */
     QB__WEIGH_EMISSION,          /* 1 / (|y| + 0.1) */
-    QB__WEIGH_GIVEN              /* by the caller */
+    QB__WEIGH_GIVEN,             /* by the caller */
+    QB__WEIGH_MEASURED           /* 1, as NONE, but for lines that are NaN: the same bits where none is */
 } qb__icd_weighting;
 
+/* 0 of NaN: what was not measured. */
 float qb__icd_weigh(qb__icd_weighting weighting, float y);
+/* All weights are 1, or 0: sigma_y is taken into the prior in their place. */
+static inline bool qb__icd_even(qb__icd_weighting weighting) {
+    return weighting == QB__WEIGH_NONE || weighting == QB__WEIGH_MEASURED;
+}
 
 typedef struct qb__icd_settings {
     qb__icd_prior prior;    /* interslice 0: slices know nothing of each other */
@@ -86,7 +92,10 @@ void qb__icd_stack_destroy(qb__icd_stack *stack); /* NULL-safe */
 
 /* What a stack starts with; the caller's. Images are [slice][iy][ix]. */
 typedef struct qb__icd_given {
-    const float *lines, *weights; /* [(view * slices + slice) * columns + column]; weights NULL unless given */
+    /* [(view * slices + slice) * columns + column]. Lines that were not measured are NaN, and weigh nothing, but not with
+     * QB__WEIGH_NONE: there are none of them then. weights NULL unless given; 0 where lines are NaN. */
+    const float *lines, *weights;
+    const float *more;            /* [slice] filtered back-projection times this, for its views that are NaN; NULL = 1 */
     const float *toward;          /* images, with settings.pull */
     /* x at first: images, or, these being NULL, filtered back-projection by `filter` and theta[view], or a constant */
     const float *images;
@@ -94,7 +103,9 @@ typedef struct qb__icd_given {
     const double *theta;
     double constant;
 } qb__icd_given;
-/* QB_BAD_INPUT for a line that is no number and for weights that are negative, none, or all zero. Voxels that no ray
+/* A line of the start's: lines' row `row`, a view's slice, with its gaps filled, and what its view counts for beside others. */
+float qb__icd_start_row(const qb__icd_given *given, size_t row, size_t slice, size_t columns, float *to);
+/* QB_BAD_INPUT for a line that is infinite and for weights that are negative, none, or all zero. Voxels that no ray
  * of any weight meets are, for good, what they are pulled toward. */
 qb_status qb__icd_stack_start(qb__icd_stack *stack, const qb__icd_given *given);
 /* Turns of all tiles until enough equits are done, little changes, or `watch`, which may be NULL, has

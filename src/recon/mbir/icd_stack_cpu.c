@@ -136,7 +136,7 @@ static qb_status cost_of(void *self, double *cost) {
     for (size_t slice = 0; slice < s->slices; slice++)
         sum += s->cost[qb__icd_group_of(s, slice) * L + qb__icd_lane_of(s, slice)];
     const double sigma2 = s->settings.sigma_y * s->settings.sigma_y;
-    *cost = s->settings.weighting == QB__WEIGH_NONE ? sum / sigma2 : sum;
+    *cost = qb__icd_even(s->settings.weighting) ? sum / sigma2 : sum;
     return QB_OK;
 }
 

@@ -25,9 +25,7 @@ typedef struct device_stack {
 
 typedef struct looking {
     const device_stack *s;
-    const float *lines, *weights;
-    const qb__filter *filter;
-    const double *theta;
+    const qb__icd_given *given;
     float *filtered;
     char **scratch;
     atomic_size_t bad, positive; /* 1 + a bad value's index; views with a weight above zero */
@@ -40,11 +38,12 @@ static void look_view(void *context, size_t view, int worker) {
     (void)worker;
     looking *t = context;
     const size_t count = view_floats(t->s), first = view * count;
-    float largest = t->weights ? 0 : 1;
+    const float *lines = t->given->lines, *weights = t->given->weights;
+    float largest = weights ? 0 : 1;
     for (size_t i = first; i < first + count; i++) {
-        const float w = t->weights ? t->weights[i] : 1;
+        const float w = weights ? weights[i] : 1;
         size_t none = 0;
-        if (!isfinite(t->lines[i]) || !(w >= 0) || !isfinite(w))
+        if (isinf(lines[i]) || !(w >= 0) || !isfinite(w))
             atomic_compare_exchange_strong(&t->bad, &none, i + 1);
         largest = w > largest ? w : largest;
     }
@@ -55,10 +54,12 @@ static void filter_view(void *context, size_t view, int worker) {
     const looking *t = context;
     const device_stack *s = t->s;
     const size_t columns = s->matrix->shadows.columns, first = view * view_floats(s);
-    const float weight = (float)(t->theta[view] / (double)s->matrix->shadows.area);
-    memcpy(t->filtered + first, t->lines + first, view_floats(s) * sizeof(float));
-    for (size_t slice = 0; slice < s->slices; slice++)
-        qb__filter_rows(t->filter, t->filtered + first + slice * columns, 1, columns, weight, t->scratch[worker]);
+    const float weight = (float)(t->given->theta[view] / (double)s->matrix->shadows.area);
+    for (size_t slice = 0; slice < s->slices; slice++) {
+        float *row = t->filtered + first + slice * columns;
+        const float more = qb__icd_start_row(t->given, view * s->slices + slice, slice, columns, row);
+        qb__filter_rows(t->given->filter, row, 1, columns, more * weight, t->scratch[worker]);
+    }
 }
 
 /* The start: filtered back-projection by the transposed matrix. */
@@ -67,7 +68,7 @@ static qb_status filter_start(device_stack *s, looking *t) {
     qb_status status;
     QB__TRY(qb__alloc(views * view_floats(s), sizeof(float), &t->filtered));
     QB__TRY(qb__alloc(threads, sizeof *t->scratch, &t->scratch));
-    for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(qb__filter_scratch(t->filter), 1, &t->scratch[i]));
+    for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(qb__filter_scratch(t->given->filter), 1, &t->scratch[i]));
     qb__pool_for(s->pool, views, filter_view, t);
     QB__TRY(s->variant->back(s->stack, t->filtered));
 out:
@@ -79,13 +80,13 @@ out:
 
 static qb_status begin_image(device_stack *s, looking *t, const qb__icd_given *given) {
     if (given->images) return s->variant->put(s->stack, false, given->images);
-    return t->filter ? filter_start(s, t) : s->variant->fill(s->stack, (float)given->constant);
+    return given->filter ? filter_start(s, t) : s->variant->fill(s->stack, (float)given->constant);
 }
 
 static qb_status start(void *self, const qb__icd_given *given) {
     device_stack *s = self;
     const float *lines = given->lines, *weights = given->weights;
-    looking t = {.s = s, .lines = lines, .weights = weights, .filter = given->filter, .theta = given->theta};
+    looking t = {.s = s, .given = given};
     const size_t views = s->matrix->shadows.views;
     float largest = 0;
     qb_status status;

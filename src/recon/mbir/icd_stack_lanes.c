@@ -142,8 +142,8 @@ qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind,
                                  .positive = settings->positive,
                                  .fetch = qb__system_matrix_fetch,
                                  .store = matrix}};
-    /* Without weights all data would be multiplied by 1 / sigma_y^2. */
-    const double lighter = settings->weighting == QB__WEIGH_NONE ? settings->sigma_y * settings->sigma_y : 1;
+    /* With even weights all data would be multiplied by 1 / sigma_y^2. */
+    const double lighter = qb__icd_even(settings->weighting) ? settings->sigma_y * settings->sigma_y : 1;
     qb__icd_lighten(&s->problem.prior, lighter);
     s->pull = settings->pull * lighter;
     QB__TRY(list_pixels(s));

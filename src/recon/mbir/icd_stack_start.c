@@ -21,8 +21,8 @@ static void filter_view(void *context, size_t view, int worker) {
     const size_t columns = s->matrix->shadows.columns;
     float *row = (float *)(void *)t->scratch[worker];
     for (size_t slice = 0; slice < s->slices; slice++) {
-        memcpy(row, t->given->lines + (view * s->slices + slice) * columns, columns * sizeof *row);
-        qb__filter_rows(t->given->filter, row, 1, columns, (float)(t->given->theta[view] / (double)s->matrix->shadows.area),
+        const float more = qb__icd_start_row(t->given, view * s->slices + slice, slice, columns, row);
+        qb__filter_rows(t->given->filter, row, 1, columns, more * (float)(t->given->theta[view] / (double)s->matrix->shadows.area),
                         row + qb__round_up(columns, 16));
         float *to = qb__icd_lanes_at(s, s->group[qb__icd_group_of(s, slice)].error, view) + qb__icd_lane_of(s, slice);
         for (size_t c = 0; c < columns; c++) to[c * L] = row[c];
@@ -54,7 +54,7 @@ static void load_view(void *context, size_t view, int worker) {
     starting *t = context;
     qb__icd_lanes *s = t->s;
     const size_t columns = s->matrix->shadows.columns;
-    const float scale = (float)(1 / (s->settings.sigma_y * s->settings.sigma_y));
+    const float scale = s->settings.weighting == QB__WEIGH_MEASURED ? 1 : (float)(1 / (s->settings.sigma_y * s->settings.sigma_y));
     size_t positive = 0;
     for (size_t slice = 0; slice < s->slices; slice++) {
         const size_t first = (view * s->slices + slice) * columns;
@@ -64,8 +64,8 @@ static void load_view(void *context, size_t view, int worker) {
         for (size_t c = 0; c < columns; c++) {
             const float y = t->given->lines[first + c];
             const float w = t->given->weights ? t->given->weights[first + c] : qb__icd_weigh(s->settings.weighting, y);
-            if (!isfinite(y) || !(w >= 0) || !isfinite(w)) note_bad(t, first + c);
-            error[c * L] = y;
+            if (isinf(y) || !(w >= 0) || !isfinite(w)) note_bad(t, first + c);
+            error[c * L] = isnan(y) ? 0 : y;
             positive += w > 0;
             if (weight) weight[c * L] = w * scale;
         }

@@ -130,6 +130,7 @@ static qb_status descend(qb__mbir_level *l, size_t level, qb__mbir_coarse *c, co
     qb_status status;
     env.progress = NULL;
     settings.prior.sigma = c->settings->prior.sigma;
+    settings.weighting = c->settings->weighting;
     settings.sigma_y = c->settings->sigma_y * sqrt(ldexp(1, (int)level));
     QB__TRY(c->stack(c->self, &l->matrix, &settings, c->slices, &stack));
     QB__TRY(qb__icd_stack_start(stack, given));

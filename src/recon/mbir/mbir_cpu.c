@@ -24,7 +24,8 @@ static qb_status stack_of(qb__mbir_descent *d, qb__system_matrix *matrix, const 
 static qb__room memory(void *state, const qb__cut *cut) {
     const qb__mbir_descent *d = state;
     const qb__mbir *m = d->m;
-    const size_t stack = qb__larger(qb__icd_stack_bytes(&m->matrix, &m->settings, cut->slices, d->threads),
+    const qb__icd_settings settings = qb__mbir_settings(d);
+    const size_t stack = qb__larger(qb__icd_stack_bytes(&m->matrix, &settings, cut->slices, d->threads),
                                     qb__mbir_coarse_stack_bytes(m, cut->slices, d->threads)) +
                          qb__system_matrix_bytes(&m->matrix, m->kind, qb__mbir_voxels(m)) +
                          (size_t)d->threads * (m->filter ? qb__filter_scratch(m->filter) : 0);
@@ -93,6 +94,8 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
                             .threads = task->threads,
                             .stack = stack_of,
                             .engine = "cpu",
+                            .memory = memory,
+                            .cap = offer->space.cap,
                             .kernel = m->variant->head.id};
     offer->state = d;
     offer->space = (qb__cut_space){

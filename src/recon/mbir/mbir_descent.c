@@ -130,6 +130,7 @@ static qb_status note_slab(qb__mbir_descent *d, size_t first, const qb__checkpoi
     cJSON_AddNumberToObject(slab, "slices", (double)of->slices);
     cJSON_AddStringToObject(slab, "stopped", of->stopped ? of->stopped : "early");
     note_coarse(d, slab);
+    qb__mbir_lost_note(&d->lost, slab);
     for (int i = 0; equits && change && cost && i < of->turns; i++) {
         cJSON_AddItemToArray(equits, cJSON_CreateNumber(d->trace[i].equits));
         cJSON_AddItemToArray(change, cJSON_CreateNumber(d->trace[i].change));
@@ -186,7 +187,7 @@ static bool turned(void *self, const qb__icd_stack *stack, const qb__icd_trace *
 /* A fan is not back-projected by the transposed matrix: its voxels' distances from the source would be left out. */
 static qb_status begin_in_fan(const qb__mbir_descent *d, const qb__checkpoint_slab *slab, qb__icd_given *given, float **images) {
     if (!d->m->options->geometry || !given->filter || given->images) return QB_OK;
-    const qb_status status = qb__mbir_fan_start(d->m, slab->slices, given->lines, d->run->pool, images);
+    const qb_status status = qb__mbir_fan_start(d->m, slab->slices, given, d->run->pool, images);
     given->images = *images;
     given->filter = NULL;
     return status;
@@ -215,6 +216,7 @@ static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool re
     const size_t first = slab->first - m->first_row;
     qb__icd_given given = {.lines = lines,
                            .weights = d->some,
+                           .more = d->lost.more,
                            .toward = qb__mbir_image_at(m, &m->image[QB__MBIR_TOWARD], first),
                            .images = resumed ? NULL : qb__mbir_image_at(m, m->begins_with, first),
                            .filter = resumed ? NULL : m->filter,
@@ -246,6 +248,30 @@ static qb_status check_values(const qb__mbir_descent *d) {
     return all ? qb__prepare_check(d->m->info->path, d->run->counts, qb__pool_threads(d->run->pool)) : QB_OK;
 }
 
+/* Without weights there is nothing to say it with. Of slabs where all was measured they are spared. */
+static qb_status weigh_lost(qb__mbir_descent *d) {
+    const qb__mbir *m = d->m;
+    d->settings.weighting = m->settings.weighting;
+    if (!d->lost.values || m->settings.weighting != QB__WEIGH_NONE) return QB_OK;
+    const qb__room without = d->memory(d, &m->cut);
+    d->settings.weighting = QB__WEIGH_MEASURED;
+    const qb__room with = d->memory(d, &m->cut), *need = &m->cut.need;
+    const size_t host = need->host + (with.host - without.host), device = need->device + (with.device - without.device);
+    if (host <= d->cap.host && device <= d->cap.device) return QB_OK;
+    const bool here = host > d->cap.host;
+    return qb__fail(QB_NO_MEMORY, "some line integrals were not measured, and with weights that say so the job takes %.1f MiB%s, where %.1f MiB may be "
+                    "used: give more by --max-%s, or fewer --slices", (double)(here ? host : device) / 1048576,
+                    here ? "" : " on the device", (double)(here ? d->cap.host : d->cap.device) / 1048576, here ? "ram" : "vram");
+}
+
+static qb_status look_for_lost(qb__mbir_descent *d, const qb__checkpoint_slab *slab, const float *lines) {
+    const qb__mbir *m = d->m;
+    qb_status status = qb__mbir_lost_find(m, slab->first, slab->slices, lines, m->weights_file ? d->some : NULL, d->run->pool, &d->lost);
+    if (status != QB_OK) return status;
+    qb__mbir_lost_tell(m, slab->first, slab->slices, &d->lost, d->run->env);
+    return weigh_lost(d);
+}
+
 static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     qb__mbir_descent *d = self;
@@ -262,6 +288,7 @@ static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, 
     d->coarsely = false;
     QB__TRY(check_values(d));
     if (m->weights_file) qb__mbir_weights(m, slab.first, slab.slices, d->some);
+    QB__TRY(look_for_lost(d, &slab, in));
     QB__TRY(tell_job(d, &slab, in, &job));
     slab.job = job;
     QB__TRY(qb__checkpoint_look(&m->keep, &slab, &found));
@@ -277,6 +304,7 @@ static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, 
     }
     status = note_slab(d, slab.first - m->first_row, &slab);
 out:
+    qb__mbir_lost_release(&d->lost);
     qb__icd_stack_destroy(slab.stack);
     cJSON_free(job);
     return status;
@@ -315,7 +343,7 @@ size_t qb__mbir_voxels(const qb__mbir *m) {
 }
 
 size_t qb__mbir_descent_bytes(const qb__mbir *m, const qb__cut *cut, size_t stack) {
-    stack += qb__mbir_coarse_image_bytes(m, cut->slices) + qb__mbir_fan_bytes(m, cut->slices);
+    stack += qb__mbir_lost_bytes(m, cut->slices) + qb__mbir_coarse_image_bytes(m, cut->slices) + qb__mbir_fan_bytes(m, cut->slices);
     const size_t look = 2 * QB__MBIR_LOOK * m->info->views * m->info->columns * sizeof(float);
     const size_t trace = (size_t)qb__icd_turns(m->settings.equits) * sizeof(qb__icd_trace);
     const size_t weights = (weight_rows(m, m->info->rows) + weight_rows(m, cut->slices)) * sizeof(float);
@@ -340,7 +368,7 @@ void qb__mbir_descent_close(void *state) {
     cJSON_Delete(d->slabs);
     qb__checkpoint_close(&d->m->keep);
     *d = (qb__mbir_descent){
-        .m = d->m, .threads = d->threads, .stack = d->stack, .engine = d->engine, .kernel = d->kernel};
+        .m = d->m, .threads = d->threads, .stack = d->stack, .engine = d->engine, .kernel = d->kernel, .memory = d->memory, .cap = d->cap};
 }
 
 qb_status qb__mbir_descent_open(void *state, const qb__cut *cut, const qb__running *run) {

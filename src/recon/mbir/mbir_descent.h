@@ -3,6 +3,7 @@
 #define QB_RECON_MBIR_MBIR_DESCENT_H
 
 #include "recon/mbir/mbir_coarse.h"
+#include "recon/mbir/mbir_lost.h"
 
 /* What the engines of qb mbir share; each engine's state begins with it. */
 typedef struct qb__mbir_descent {
@@ -12,16 +13,26 @@ typedef struct qb__mbir_descent {
     qb_status (*stack)(struct qb__mbir_descent *descent, qb__system_matrix *matrix, const qb__icd_settings *settings,
                        size_t slices, qb__icd_stack **stack);
     const char *engine, *kernel;
+    qb__room (*memory)(void *state, const qb__cut *cut); /* the engine's, ... */
+    qb__room cap;                                         /* ... and what it may come to */
     /* while running */
     const qb__running *run;
     qb_env env; /* of several slabs, how far one is says nothing of the whole */
-    qb__icd_settings settings; /* with sigma_x and sigma_y */
+    qb__icd_settings settings; /* with sigma_x and sigma_y, weights as the slab in hand needs them */
+    qb__mbir_lost lost;        /* of it */
     float *some;               /* a slab's part of a file's weights */
     qb__icd_trace *trace;
     qb__mbir_coarse coarse;    /* what came before a slab's own descent, ... */
     bool coarsely;             /* ... where anything did */
     cJSON *slabs;              /* what each came to */
 } qb__mbir_descent;
+
+/* The plan's; weights that it can do without are counted once a slab has lines that were not measured. */
+static inline qb__icd_settings qb__mbir_settings(const qb__mbir_descent *d) {
+    qb__icd_settings settings = d->m->settings;
+    if (d->settings.weighting == QB__WEIGH_MEASURED) settings.weighting = QB__WEIGH_MEASURED;
+    return settings;
+}
 
 size_t qb__mbir_voxels(const qb__mbir *m); /* that may change, of a slice */
 /* Of the host, when the stack takes `stack`. */

@@ -55,7 +55,8 @@ static qb_status stack_of(qb__mbir_descent *d, qb__system_matrix *matrix, const 
 
 static qb__icd_room room_of(const on_device *gpu, const qb__cut *cut) {
     const qb__mbir *m = gpu->descent.m;
-    return qb__icd_stack_room(variant_of(gpu), gpu->pick.choice.values, &m->matrix, &m->settings, cut->slices,
+    const qb__icd_settings settings = qb__mbir_settings(&gpu->descent);
+    return qb__icd_stack_room(variant_of(gpu), gpu->pick.choice.values, &m->matrix, &settings, cut->slices,
                               qb__mbir_all(m));
 }
 
@@ -153,7 +154,8 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     const qb__mbir *m = plan;
     qb_status status = qb__alloc(1, sizeof *gpu, &gpu);
     if (status != QB_OK) return status;
-    gpu->descent = (qb__mbir_descent){.m = plan, .threads = task->threads, .stack = stack_of, .engine = "device"};
+    gpu->descent = (qb__mbir_descent){.m = plan, .threads = task->threads, .stack = stack_of, .engine = "device",
+                                       .memory = memory, .cap.host = offer->space.cap.host};
     gpu->size = size_of(m, &m->matrix, &m->settings);
     status = qb__device_pick_open(&gpu->pick, env, &offer->named);
     if (!gpu->pick.device) {
@@ -166,6 +168,7 @@ static qb_status decide(const qb__task *task, void *plan, const qb_env *env, qb_
     QB__TRY(qb__device_pick_choose(&gpu->pick, &question));
     gpu->descent.kernel = gpu->pick.choice.variant->id;
     offer->space = space_of(gpu, env);
+    gpu->descent.cap.device = offer->space.cap.device;
 out:
     return status;
 }

@@ -134,8 +134,8 @@ void qb__mbir_fan_release(qb__mbir *m) {
 
 typedef struct projecting {
     const qb__mbir *m;
-    const float *lines; /* of a slice in view 0 */
-    size_t apart;       /* from view to view */
+    const qb__icd_given *given;
+    size_t slice, slices;
     qb__bp_cone_problem problem;
     const qb__bp_cone_variant *variant;
     size_t view_bytes;
@@ -169,11 +169,13 @@ static void filter_view(void *context, size_t view, int worker) {
     const qb__mbir *m = p->m;
     const size_t width = p->problem.columns, columns = m->screen.columns;
     float *row = (float *)(void *)p->scratch[worker], *weight = row + row_floats(width), *middle = row + m->fan.before;
+    float *line = weight + row_floats(columns), *rest = line + row_floats(m->geometry.columns);
+    const float more = qb__icd_start_row(p->given, view * p->slices + p->slice, p->slice, m->geometry.columns, line);
     memset(row, 0, width * sizeof *row);
-    screen_line(m, view, p->lines + view * p->apart, middle);
+    screen_line(m, view, line, middle);
     qb__cone_pixel_weights(&m->screen, &m->fan, view, 0, 1, weight);
     for (size_t c = 0; c < columns; c++) middle[c] *= weight[c];
-    qb__filter_rows(m->filter, row, 1, width, (float)m->fan.view[view], weight + row_floats(columns));
+    qb__filter_rows(m->filter, row, 1, width, more * (float)m->fan.view[view], rest);
     p->variant->pack(&p->problem, view, only_row, row, width, p->packed + view * p->view_bytes);
 }
 
@@ -208,7 +210,7 @@ static qb_status choose(projecting *p) {
 
 static size_t scratch_bytes(const projecting *p) {
     const qb__mbir *m = p->m;
-    const size_t rows = (row_floats(p->problem.columns) + row_floats(m->screen.columns)) * sizeof(float);
+    const size_t rows = (row_floats(p->problem.columns) + row_floats(m->screen.columns) + row_floats(m->geometry.columns)) * sizeof(float);
     return qb__larger(rows + qb__filter_scratch(m->filter), p->variant->scratch_bytes(&p->problem));
 }
 
@@ -217,10 +219,10 @@ size_t qb__mbir_fan_bytes(const qb__mbir *m, size_t slices) {
     return m->options->geometry && m->filter ? slices * grid.n[0] * grid.n[1] * sizeof(float) : 0;
 }
 
-qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const float *lines, qb__pool *pool, float **images) {
-    const size_t views = m->geometry.views, columns = m->geometry.columns, threads = (size_t)qb__pool_threads(pool);
+qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const qb__icd_given *given, qb__pool *pool, float **images) {
+    const size_t views = m->geometry.views, threads = (size_t)qb__pool_threads(pool);
     qb_grid grid = qb__mbir_grid_of(m, m->levels);
-    projecting p = {.m = m, .apart = slices * columns};
+    projecting p = {.m = m, .given = given, .slices = slices};
     qb__matrix *matrices = NULL;
     double(*matrix)[12] = NULL;
     qb_status status;
@@ -238,7 +240,7 @@ qb_status qb__mbir_fan_start(const qb__mbir *m, size_t slices, const float *line
     for (size_t i = 0; i < threads; i++) QB__TRY(qb__alloc(scratch_bytes(&p), 1, &p.scratch[i]));
     QB__TRY(qb__alloc(slices * grid.n[0] * grid.n[1], sizeof(float), images));
     for (size_t s = 0; s < slices; s++) {
-        p.lines = lines + s * columns;
+        p.slice = s;
         p.image = *images + s * grid.n[0] * grid.n[1];
         qb__pool_for(pool, views, filter_view, &p);
         qb__pool_for(pool, qb__ceil_div(grid.n[1], BRICK), back_project, &p);

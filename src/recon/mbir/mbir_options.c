@@ -26,7 +26,7 @@ const qb_param qb_mbir_params[] = {
         "weights of 4, 4 and 2 neighbours in the prior; INTERSLICE 0: slices on their own, in slabs"),
     ROW(weights, QB_PARAM_TEXT, "RULE|FILE", "unweighted", NULL, 0, 0,
         "what a ray counts for: unweighted, transmission (exp(-y)), transmission_root (exp(-y/2)), "
-        "emission (1/(|y|+0.1)), or a file of the scan's shape"),
+        "emission (1/(|y|+0.1)), or a file of the scan's shape; what was not measured (NaN, dead pixels) for nothing"),
     ROW(positivity, QB_PARAM_FLAG, NULL, "true", NULL, 0, 0, "no attenuation below zero"),
     ROW(start, QB_PARAM_TEXT, "fbp|prox|VALUE|FILE", "fbp", NULL, 0, 0,
         "begin with filtered back-projection, the image of --prox, VALUE in 1/mm everywhere, or a volume in 1/mm"),

@@ -106,6 +106,7 @@ static qb_status decide_grid(qb__mbir *m, const qb_env *env, cJSON *json, qb__de
     if (status == QB_OK) status = share_slices(m, qb__comm_of(env), decision);
     if (status != QB_OK) return status;
     decision->hu = options->hu;
+    decision->keep_lost = true;
     decision->row0 = m->first_row;
     decision->row1 = m->first_row + grid->n[2];
     decision->subject.grid = *grid;

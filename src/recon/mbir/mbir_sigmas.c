@@ -11,13 +11,17 @@
 #include "quickbeam/io.h"
 #include "recon/mbir/mbir.h"
 
-/* A ray has met something when it lost more than 5 % of the mean. */
+/* A ray has met something when it lost more than 5 % of the mean; one that was not measured, NaN, has not. */
 qb__mbir_sigmas qb__mbir_sigmas_of(const float *lines, const float *weights, size_t count, double width,
                                    double relative_voxel, double sharpness, double snr_db) {
     double mean = 0, sum = 0, square = 0;
-    size_t met = 0;
-    for (size_t i = 0; i < count; i++) mean += fabs((double)lines[i]);
-    mean /= count ? (double)count : 1;
+    size_t met = 0, measured = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (isnan(lines[i])) continue;
+        mean += fabs((double)lines[i]);
+        measured++;
+    }
+    mean /= measured ? (double)measured : 1;
     for (size_t i = 0; i < count; i++) {
         const double y = (double)lines[i];
         if (!(y > 0.05 * mean)) continue;

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* What was not measured: how much of a slab, and that it weighs nothing. */
+#include "recon/mbir/mbir_lost.h"
+
+#include <math.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/status.h"
+
+typedef struct finding {
+    const float *lines;
+    float *weights; /* NULL: none are given */
+    size_t slices, columns;
+    uint32_t *gone; /* [view * slices + slice] of columns */
+} finding;
+
+static void look_at_view(void *context, size_t view, int worker) {
+    (void)worker;
+    const finding *f = context;
+    for (size_t row = view * f->slices; row < (view + 1) * f->slices; row++) {
+        const float *line = f->lines + row * f->columns;
+        for (size_t c = 0; c < f->columns; c++) {
+            if (!isnan(line[c])) continue;
+            f->gone[row]++;
+            if (f->weights) f->weights[row * f->columns + c] = 0;
+        }
+    }
+}
+
+static void count(const finding *f, size_t views, qb__mbir_lost *lost) {
+    for (size_t view = 0; view < views; view++) {
+        size_t empty = 0;
+        for (size_t s = 0; s < f->slices; s++) {
+            lost->values += f->gone[view * f->slices + s];
+            empty += f->gone[view * f->slices + s] == f->columns;
+        }
+        lost->views += empty == f->slices;
+    }
+}
+
+/* By how much more a slice's views count in the start for those without a value; 0 when none has any. */
+static float more_of(const qb__mbir *m, const finding *f, size_t slice) {
+    double all = 0, some = 0;
+    for (size_t view = 0; view < m->info->views; view++) {
+        const double share = m->theta ? m->theta[view] : 1;
+        all += share;
+        if (f->gone[view * f->slices + slice] < f->columns) some += share;
+    }
+    return some > 0 ? (float)(all / some) : 0;
+}
+
+static bool is_empty(const qb__mbir *m, const finding *f, size_t slice) {
+    for (size_t view = 0; view < m->info->views; view++)
+        if (f->gone[view * f->slices + slice] < f->columns) return false;
+    return true;
+}
+
+/* No voxel of such a slice would ever move. */
+static qb_status check_slices(const qb__mbir *m, const finding *f, size_t row) {
+    size_t first = 0, empty = 0;
+    for (size_t s = f->slices; s-- > 0;) {
+        if (!is_empty(m, f, s)) continue;
+        first = s;
+        empty++;
+    }
+    if (!empty) return QB_OK;
+    if (empty == f->slices)
+        return qb__fail(QB_BAD_INPUT, "%s: nothing was measured of slices %zu to %zu: all their values are NaN or infinite, or of dead pixels",
+                        m->info->path, row, row + f->slices - 1);
+    return qb__fail(QB_BAD_INPUT,
+                    "%s: nothing was measured of %zu slices, the first of them %zu: all its %zu x %zu values are NaN or infinite, or of "
+                    "dead pixels; leave it out by --slices A:B, or mend it",
+                    m->info->path, empty, row + first, m->info->views, f->columns);
+}
+
+qb_status qb__mbir_lost_find(const qb__mbir *m, size_t row, size_t slices, const float *lines, float *weights, qb__pool *pool,
+                             qb__mbir_lost *lost) {
+    finding f = {.lines = lines, .weights = weights, .slices = slices, .columns = m->info->columns};
+    qb_status status;
+    *lost = (qb__mbir_lost){0};
+    QB__TRY(qb__alloc(m->info->views * slices, sizeof *f.gone, &f.gone));
+    qb__pool_for(pool, m->info->views, look_at_view, &f);
+    count(&f, m->info->views, lost);
+    if (!lost->values) goto out;
+    QB__TRY(check_slices(m, &f, row));
+    QB__TRY(qb__alloc(slices, sizeof *lost->more, &lost->more));
+    for (size_t s = 0; s < slices; s++) lost->more[s] = more_of(m, &f, s);
+out:
+    qb__free(f.gone);
+    return status;
+}
+
+void qb__mbir_lost_tell(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_lost *lost, const qb_env *env) {
+    const double all = (double)m->info->views * (double)slices * (double)m->info->columns;
+    if (lost->values)
+        qb__info(env, "slices %zu to %zu: %llu of %.0f line integrals (%.3g %%) were not measured, and weigh nothing; %zu of %zu views have none",
+                 row, row + slices - 1, (unsigned long long)lost->values, all, 100 * (double)lost->values / all, lost->views, m->info->views);
+}
+
+void qb__mbir_lost_note(const qb__mbir_lost *lost, cJSON *slab) {
+    if (!lost->values) return;
+    cJSON_AddNumberToObject(slab, "not_measured", (double)lost->values);
+    cJSON_AddNumberToObject(slab, "views_without", (double)lost->views);
+}
+
+void qb__mbir_lost_release(qb__mbir_lost *lost) {
+    qb__free(lost->more);
+    lost->more = NULL;
+}
+
+size_t qb__mbir_lost_bytes(const qb__mbir *m, size_t slices) {
+    return m->info->views * slices * sizeof(uint32_t) + slices * sizeof(float);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_MBIR_MBIR_LOST_H
+#define QB_RECON_MBIR_MBIR_LOST_H
+
+#include "recon/mbir/mbir.h"
+
+/* Lines that were not measured: preparation leaves NaN where a number is none, or its pixel's flat is dead. They weigh nothing.
+ * Only the start's filtered back-projection needs numbers there: within a row its gaps are filled, and the views that have
+ * any count for those that have none. */
+typedef struct qb__mbir_lost {
+    uint64_t values;   /* of a slab */
+    size_t views;      /* of which no slice has any value */
+    float *more;       /* [slice] as qb__icd_given's; NULL where all was measured */
+} qb__mbir_lost;
+
+/* Of `slices` from detector row `row` on; given weights become 0 there. QB_BAD_INPUT for a slice of which nothing was
+ * measured. Release it also after a failure. */
+qb_status qb__mbir_lost_find(const qb__mbir *m, size_t row, size_t slices, const float *lines, float *weights, qb__pool *pool,
+                             qb__mbir_lost *lost);
+void qb__mbir_lost_tell(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_lost *lost, const qb_env *env);
+void qb__mbir_lost_note(const qb__mbir_lost *lost, cJSON *slab);
+void qb__mbir_lost_release(qb__mbir_lost *lost);
+size_t qb__mbir_lost_bytes(const qb__mbir *m, size_t slices);
+
+#endif

@@ -13,7 +13,8 @@ size_t qb__cut_slabs(const qb__layers *layers, size_t nz, size_t thickness, size
         for (; down > 0; down--)
             if (layers->below - down * thickness < layers->above)
                 cut[n++] = layers->below - down * thickness;
-        for (size_t at = layers->above; at < nz; at += thickness)
+        const size_t up = layers->below ? layers->above : layers->above % thickness; /* nothing goes down: nor is all before it one */
+        for (size_t at = up; at < nz; at += thickness)
             if (at > 0) cut[n++] = at;
     }
     cut[n] = nz;

@@ -163,6 +163,10 @@ static void shares_keep_layers(void **state) {
             assert_true(cut[i] > cut[i - 1] && cut[i] - cut[i - 1] <= step);
             assert_true(z >= above ? (z - above) % step == 0 : (layers.below - z) % step == 0);
         }
+        /* Where that is too thick: what lies before the first layer is cut, too. */
+        const size_t thin = 1 + (size_t)trial % step, parts = qb__cut_slabs(&own, count, thin, cut);
+        assert_true(cut[0] == 0 && cut[parts] == count);
+        for (size_t i = 0; i < parts; i++) assert_true(cut[i] < cut[i + 1] && cut[i + 1] - cut[i] <= thin);
     }
 }
 

@@ -150,7 +150,8 @@ qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits) {
     space->need = need;
     space->slabs = slabs;
     space->seconds = c->offer.timed ? seconds : NULL;
-    qb_status status = qb__cut_search(space, &c->cut, fits);
+    qb_status status = qb__ranks_cap(c);
+    if (status == QB_OK) status = qb__cut_search(space, &c->cut, fits);
     if (status == QB_OK && !*fits) return no_room(c, &c->cut, env);
     if (status == QB_OK) c->cut.seconds = qb__candidate_seconds(c, &c->cut);
     return status;

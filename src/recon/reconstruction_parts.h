@@ -39,6 +39,8 @@ typedef struct qb__share {
     size_t first, count; /* slices that this rank makes; none: it only waits for the others, or works for them */
     size_t row0, row1;   /* detector rows of the whole job */
     size_t view0, views; /* that this rank's digest is of */
+    qb__room cap;        /* of a grid: that all ranks have ... */
+    const qb__engine *cap_of; /* ... for this engine; NULL: they have not said so yet */
     size_t own0, own1;   /* those of this rank's that the one before does not read, too: they are in its digest, ... */
     size_t gap0, gap1;   /* ... but for these between them */
 } qb__share;
@@ -116,6 +118,8 @@ void qb__engines_close(qb__reconstruction *r); /* what open took */
 
 /* Which slices are this rank's, once the method has decided; QB_UNSUPPORTED where they cannot be shared. */
 qb_status qb__ranks_share(qb__reconstruction *r, const qb_env *env);
+/* Of a grid, its cap becomes what each of the ranks has, so that all look for a cut with the same. */
+qb_status qb__ranks_cap(qb__candidate *c);
 /* The smallest of all ranks' cuts, for all ranks of a grid. */
 qb_status qb__ranks_cut(qb__reconstruction *r);
 /* Behind the engine's stages, those of a row of ranks: sums of their slabs, or each one's part of what is

@@ -103,6 +103,26 @@ def test_who_carries_sums(cone, tmp_path):
     assert not (tmp_path / "none.h5").exists()
 
 
+def test_devices_with_less_room(opencl, cone, tmp_path):
+    """The least of all is what ranks look for slabs and blocks with, and where one device has none for filtering no device filters:
+    the plan, and the bits, of ranks that all have the least."""
+    shim, plans, volumes = Shim(tmp_path), {}, {}
+    words = ["fdk", cone[0], "--sod", 400, "--sdd", 700, "--pixel-size", 0.8, "--size", "40,40,70", "--voxel", 0.2, "--device", "opencl",
+             "--kernel", "bp_cone_circular.half", "-q"]
+    def run(name, room, which):
+        has = ["sh", "-c", f'case $OMPI_COMM_WORLD_RANK in {which}) exec "$@" --max-vram {room};; *) exec "$@";; esac', "sh"]
+        ranks(2, *words, "-o", tmp_path / f"{name}.h5", env=shim.env, before=has)
+        plans[name] = provenance(tmp_path / f"{name}.h5")["plan"]
+        volumes[name] = numbers(tmp_path / f"{name}.h5")
+        return {what: plans[name][what] for what in ("slices_per_chunk", "chunks", "filtered_by")}
+    ample = run("ample", "100M", "*")
+    assert run("second", "200K", "1") == run("both", "200K", "*") != ample
+    assert (volumes["second"] == volumes["ample"]).all()
+    assert run("none", "40K", "1") == run("none_both", "40K", "*") and plans["none"]["filtered_by"] == "cpu"
+    assert plans["none"]["filtered_by_why"] == "another rank's device has no room for it"
+    assert (volumes["none"] == volumes["none_both"]).all() and not (volumes["none"] == volumes["ample"]).all()
+
+
 @pytest.mark.parametrize("n,kernel,how", few((2, "circular.half", "--preview PNG"), (3, "circular.half", "--max-vram 600K --dtype uint8 --range 0,0.05"),
                                              others=[(2, "matrix.alu", "--outside nan"), (4, "circular.half", "--grid 2x2 --max-vram 600K"),
                                                      (2, "circular.half", "--detector-radius 700 --max-vram 600K")]))

@@ -243,6 +243,14 @@ static qb_status decide_filter(qb__fdk_gpu *gpu, void *plan, qb__cut_space space
     return status;
 }
 
+/* All ranks, or the volume were a patchwork: who filters shows in the last bits. */
+static qb_status filter_alike(qb__fdk_gpu *gpu, qb__comm *comm, qb_status status) {
+    uint64_t beside = status == QB_OK && gpu->beside;
+    status = qb__comm_sum(comm, status, &beside, 1);
+    if (beside && !gpu->beside) gpu->beside = "another rank's device has no room for it";
+    return status;
+}
+
 qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
     qb__fdk *fdk = plan;
     qb__fdk_gpu *gpu;
@@ -272,7 +280,7 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     if (status == QB_OK) status = qb__device_pick_choose(&gpu->pick, &question);
     if (status != QB_OK) return status;
     offer->space = space_of(gpu, env);
-    return decide_filter(gpu, plan, offer->space);
+    return filter_alike(gpu, qb__comm_of(env), decide_filter(gpu, plan, offer->space));
 }
 
 /* ---- what is said ---- */

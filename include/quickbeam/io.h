@@ -59,6 +59,7 @@ typedef struct qb_stack {
     /* HDF5 only: that many files in the folder NAME.h5.parts have the images, which threads write at once, and
      * NAME.h5 a virtual dataset of them; 0 and 1 = all in NAME.h5. */
     size_t parts;
+    double axis; /* projections of a parallel beam: by how many columns the axis lies behind the middle one; NAN: not known */
 } qb_stack;
 
 /* A file being written under a temporary name; nothing that looks finished exists before commit. */

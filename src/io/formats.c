@@ -99,7 +99,7 @@ const qb__format qb__formats[] = {
         .name = "sv-mbirct",
         .extensions = " .sinoparams .imgparams .2dsinodata .2dweightdata .2dprojection .2dimgdata ",
         .line = "sv-mbirct (.sinoparams .imgparams, slices beside them): reads scans of parallel beams and fans, weights and images; writes "
-                "images, as BASE_slice%04d.2Dimgdata",
+                "images, as BASE_slice%04d.2Dimgdata, and scans of parallel beams, as BASE.sinoparams",
         .open = qb__mbirct_open,
         .scan = qb__mbirct_scan,
         .writer = &qb__mbirct_writer,

@@ -9,7 +9,9 @@
 #include "base/memory.h"
 #include "base/params.h"
 #include "base/status.h"
+#include "io/mbirct.h"
 #include "io/writer.h"
+#include "prep/prep.h"
 #include "quickbeam/io.h"
 
 enum { FLATS = 20, DARKS = 10, BAND_PIXELS = 32768 };
@@ -24,6 +26,7 @@ typedef struct exposure {
     char *scratch; /* per worker: a band of line integrals, then the phantom's own */
     size_t scratch_bytes;
     size_t *clipped; /* [workers] */
+    const qb__prep *lines; /* the file holds line integrals; NULL: what the detector says */
 } exposure;
 
 static size_t row_end(const exposure *e, size_t row) {
@@ -40,15 +43,18 @@ static void expose_band(void *context, size_t task, int worker) {
     qb__phantom_project(&s->phantom, &s->geometry, e->first + view, row, end, line,
                         line + e->band * columns);
     for (; row < end; row++, line += columns) {
-        char *out = e->out + (view * s->rows + row) * columns * e->pixel_bytes;
+        char *place = e->out + (view * s->rows + row) * columns * e->pixel_bytes;
+        char *out = e->lines ? e->scratch + (size_t)(worker + 1) * e->scratch_bytes - columns * sizeof(float) : place;
         for (size_t c = 0; c < columns; c++) line[c] = exp(-line[c]);
         if (s->options->photons > 0) {
             e->clipped[worker] += qb__detector_expose(&s->detector, QB__FRAME_VIEW, e->first + view,
                                                       row, line, (uint16_t *)out);
-            continue;
+        } else {
+            for (size_t c = 0; c < columns; c++)
+                ((float *)out)[c] = (float)(line[c] * s->detector.fault[c]);
         }
-        for (size_t c = 0; c < columns; c++)
-            ((float *)out)[c] = (float)(line[c] * s->detector.fault[c]);
+        qb__prep_counts counts = {0};
+        if (e->lines) qb__prep_row(e->lines, e->first + view, row, out, (float *)place, &counts);
     }
 }
 
@@ -74,15 +80,18 @@ static qb_status make_field(field *f, size_t frames) {
     return status;
 }
 
+/* sv-mbirct knows nothing else. */
+static bool wants_lines(const qb__simulation *s) { return qb__mbirct_is_scan(s->options->output); }
+
 static qb_status open_scan(const qb__simulation *s, const qb_array *flats, const qb_array *darks,
                            qb_writer **writer) {
-    bool counts = s->options->photons > 0;
+    const bool lines = wants_lines(s), counts = s->options->photons > 0 && !lines;
     qb_stack stack = {
         .dtype = counts ? QB_U16 : QB_F32,
         .shape = {s->views, s->rows, s->columns},
         .voxel = {s->pixel, s->pixel_v, 0},
         .units = counts ? "counts" : "",
-        .quantity = qb_quantity_name(counts ? QB_COUNTS : QB_TRANSMISSION),
+        .quantity = qb_quantity_name(counts ? QB_COUNTS : lines ? QB_LINE_INTEGRAL : QB_TRANSMISSION),
         .scale_low = 0,
         .scale_high = 65535,
         .description = "quickbeam simulated scan",
@@ -90,16 +99,63 @@ static qb_status open_scan(const qb__simulation *s, const qb_array *flats, const
         .beam = s->geometry.beam,
         .flats = counts ? flats : NULL,
         .darks = counts ? darks : NULL,
+        .axis = qb__simulate_axis(s),
     };
     return qb__writer_create(s->set, NULL, s->options->output, &stack, writer);
 }
 
+/* What makes line integrals of a detector's numbers. */
+typedef struct line_maker {
+    qb__prep prep;
+    qb_prep_options options;
+    float *flat, *dark, *gain; /* [row][column]; where there are counts */
+} line_maker;
+
+static void mean_of(const qb_array *frames, size_t pixels, float *mean) {
+    const uint16_t *value = frames->data;
+    for (size_t i = 0; i < pixels; i++) {
+        double sum = 0;
+        for (size_t f = 0; f < frames->shape[0]; f++) sum += value[f * pixels + i];
+        mean[i] = (float)(sum / (double)frames->shape[0]);
+    }
+}
+
+static qb_status make_lines(const qb__simulation *s, const qb_array *flats, const qb_array *darks, line_maker *l) {
+    const bool counts = s->options->photons > 0;
+    const size_t pixels = s->rows * s->columns;
+    uint64_t dead = 0;
+    qb_status status;
+    qb_params_init(qb_prep_params, &l->options);
+    l->prep = (qb__prep){.quantity = counts ? QB_COUNTS : QB_TRANSMISSION, .dtype = counts ? QB_U16 : QB_F32, .columns = s->columns,
+                         .floor = (float)l->options.transmission_floor};
+    if (counts) {
+        QB__TRY(qb__alloc(pixels, sizeof(float), &l->flat));
+        QB__TRY(qb__alloc(pixels, sizeof(float), &l->dark));
+        QB__TRY(qb__alloc(pixels, sizeof(float), &l->gain));
+        mean_of(flats, pixels, l->flat);
+        mean_of(darks, pixels, l->dark);
+        qb__prep_gain(l->flat, l->dark, pixels, l->gain, &dead);
+        l->prep.dark = l->dark;
+        l->prep.gain = l->gain;
+    }
+    qb__prep_begin(&l->prep, &l->options);
+    return QB_OK;
+out:
+    return status;
+}
+
+static void release_lines(line_maker *l) {
+    qb__free(l->flat);
+    qb__free(l->dark);
+    qb__free(l->gain);
+}
+
 static void cut_views(const qb__simulation *s, exposure *e) {
-    *e = (exposure){.simulation = s, .pixel_bytes = s->options->photons > 0 ? 2 : 4};
+    *e = (exposure){.simulation = s, .pixel_bytes = s->options->photons > 0 && !wants_lines(s) ? 2 : 4};
     e->band = BAND_PIXELS / s->columns + 1;
     if (e->band > s->rows) e->band = s->rows;
     e->bands = (s->rows + e->band - 1) / e->band;
-    e->scratch_bytes = (e->band * s->columns * sizeof(double) +
+    e->scratch_bytes = (e->band * s->columns * sizeof(double) + s->columns * sizeof(float) +
                         qb__phantom_scratch(&s->phantom, s->columns) + 63) /
                        64 * 64;
 }
@@ -111,7 +167,7 @@ qb__simulate_bytes qb__simulate_needs(const qb__simulation *s) {
     return (qb__simulate_bytes){
         .view = pixels * (double)e.pixel_bytes,
         .scratch = (double)qb__pool_threads(s->pool) * (double)e.scratch_bytes,
-        .fields = s->options->photons > 0 ? pixels * 2.0 * (FLATS + DARKS) : 0};
+        .fields = s->options->photons > 0 ? pixels * (2.0 * (FLATS + DARKS) + (wants_lines(s) ? 12 : 0)) : 0};
 }
 
 static qb_status prepare(const qb__simulation *s, exposure *e) {
@@ -133,12 +189,13 @@ static void release(exposure *e) {
     qb__free(e->out);
 }
 
-static qb_status expose_views(const qb__simulation *s, qb_writer *writer, const qb_env *env) {
+static qb_status expose_views(const qb__simulation *s, const qb__prep *lines, qb_writer *writer, const qb_env *env) {
     exposure e;
     const size_t chunk = s->scan.slices;
     size_t clipped = 0;
     qb_status status;
     QB__TRY(prepare(s, &e));
+    e.lines = lines;
     for (size_t view = 0; view < s->views; view += chunk) {
         size_t end = view + chunk < s->views ? view + chunk : s->views;
         e.first = view;
@@ -156,7 +213,7 @@ out:
 
 /* Not every format holds a whole scan. */
 static void warn_of_losses(const qb__simulation *s, const qb_writer *writer, const qb_env *env) {
-    bool fields = s->options->photons > 0 && !writer->kind->keeps_fields;
+    bool fields = s->options->photons > 0 && !writer->kind->keeps_fields && !wants_lines(s);
     bool angles = !writer->kind->keeps_angles;
     if (fields || angles)
         qb__warn(env, "%s cannot hold the scan's %s%s%s: .h5 can", writer->path,
@@ -169,6 +226,7 @@ static qb_status write_all(const qb__simulation *s, const qb_env *env) {
     field flat = {s, QB__FRAME_FLAT, {0}}, dark = {s, QB__FRAME_DARK, {0}};
     const bool describes = qb__simulate_describes(s->options);
     qb_writer *writer = NULL;
+    line_maker l = {0};
     qb_status status;
     if (s->options->photons > 0) {
         QB__TRY(make_field(&flat, FLATS));
@@ -184,10 +242,12 @@ static qb_status write_all(const qb__simulation *s, const qb_env *env) {
         status = qb__simulate_describe(s);
         goto out;
     }
-    QB__TRY(expose_views(s, writer, env));
+    if (wants_lines(s)) QB__TRY(make_lines(s, &flat.frames, &dark.frames, &l));
+    QB__TRY(expose_views(s, wants_lines(s) ? &l.prep : NULL, writer, env));
     status = qb__simulate_finish(s, &writer);
 out:
     qb_writer_abort(writer);
+    release_lines(&l);
     qb_array_destroy(&flat.frames);
     qb_array_destroy(&dark.frames);
     return status;

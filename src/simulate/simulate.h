@@ -18,7 +18,8 @@ typedef struct qb__simulation {
     const char *name; /* of the phantom; the caller's */
     const qb_simulate_options *options;
     size_t views, rows, columns;
-    double pixel, pixel_v, center; /* mm along columns and rows; the axis' column */
+    double pixel, pixel_v, center; /* mm along columns and rows; the axis' column, ... */
+    double astray;                 /* ... from which views of a file are that many pixels away, at most */
     bool from_file;                /* the geometry is a file's ... */
     bool plain;                    /* ... or a circle (or parallel) that has no faults */
     double *angles;                /* [views] radians */
@@ -41,6 +42,8 @@ void qb__simulation_destroy(qb__simulation *simulation);
 qb_status qb__simulate_adopt(qb__simulation *simulation, const qb_simulate_options *options);
 /* Where views, detector and box are. */
 qb_status qb__simulate_place(qb__simulation *simulation, const qb_simulate_options *options, const qb_env *env);
+/* Of a parallel beam, as qb_stack.axis. */
+double qb__simulate_axis(const qb__simulation *simulation);
 /* No source may enter the phantom or look away from it. */
 qb_status qb__simulate_check_sources(const qb__simulation *simulation);
 

@@ -133,6 +133,7 @@ qb_status qb__simulate_adopt(qb__simulation *s, const qb_simulate_options *optio
     s->views = g->views, s->rows = g->rows, s->columns = g->columns;
     s->pixel = qb__norm(g->view[0].u), s->pixel_v = qb__norm(g->view[0].v);
     s->center = circle.column;
+    s->astray = circle.error;
     qb_grid_default(g, &s->grid);
 out:
     return status;
@@ -157,6 +158,10 @@ static qb_status take_file(qb__simulation *s, const qb_env *env) {
     qb_status status =
         qb_geometry_make(&options, (size_t)o->views, NULL, &detector, env, &s->geometry);
     return status == QB_OK ? qb__simulate_adopt(s, s->options) : status;
+}
+
+double qb__simulate_axis(const qb__simulation *s) {
+    return s->astray < 1e-3 ? s->center - ((double)s->columns - 1) / 2 : NAN;
 }
 
 qb_status qb__simulate_place(qb__simulation *s, const qb_simulate_options *options, const qb_env *env) {

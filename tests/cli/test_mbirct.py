@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """sv-mbirct's parameters and slices: scans, weights and images of it come back as what they were made of; what does not
 fit together is refused."""
+import json
+
+import h5py
 import numpy as np
 import pytest
 
@@ -134,8 +137,75 @@ def test_images_go_out_and_come_back(lines, tmp_path):
                               ("w_slice%04d.2Dimgdata", "float32", "--dtype", "float16"), ("w.imgparams", "BASE_slice%04d.2Dimgdata")):
         fails(2, *job, *more, "-o", tmp_path / name, says=[says])
     fails(2, "mbir", scan, "-o", tmp_path / "v_slice%04d.2Dimgdata", "--slices", "0:2", says=["older series"])
-    fails(2, "simulate", "disc", "-o", tmp_path / "w_slice%04d.2Dimgdata", "--views", 2, "--detector", "8,1", says=["read only"])
+    fails(2, "simulate", "disc", "-o", tmp_path / "w_slice%04d.2Dimgdata", "--views", 2, "--detector", "8,1", says=["BASE.sinoparams"])
     assert not list(tmp_path.glob("w*")) and not list(tmp_path.glob(".*"))
+
+
+SCAN = ["--views", 30, "--detector", "24,3", "--pixel-size", 0.7, "--center-offset", 1.5, "--angles", "10:190"]
+
+
+def read_scan(path, views, rows, columns):
+    """[view][row][column], angles and parameters as sv-mbirct would read them: nothing of quickbeam's."""
+    said = dict(line.split(": ") for line in path.read_text().splitlines())
+    assert [int(said[k]) for k in ("NViews", "NSlices", "NChannels")] == [views, rows, columns]
+    first = int(said["FirstSliceNumber"])
+    slices = [np.fromfile(path.parent / f"{path.stem}_slice{first + r:04d}.2Dsinodata", "<f4") for r in range(rows)]
+    theta = np.loadtxt(path.parent / said["ViewAngleList"])
+    return np.array([s.reshape(views, columns) for s in slices]).transpose(1, 0, 2), theta, said
+
+
+@pytest.mark.parametrize("photons, seed", [(0, 1), (3000, 5)])
+def test_simulated_scans_go_out_and_come_back(tmp_path, photons, seed):
+    """The line integrals, noise and all, of the same scan in HDF5; to other programs and to quickbeam."""
+    how = ["simulate", "shepp-logan", *SCAN, "--photons", photons, "--seed", seed, "--rings", 0.02]
+    qb(*how, "-o", tmp_path / "s.h5")
+    done = qb(*how, "-o", tmp_path / "s.sinoparams")
+    assert "cannot hold" not in done.stderr
+    lines, theta, said = read_scan(tmp_path / "s.sinoparams", 30, 3, 24)
+    assert said["Geometry"] == "parallel" and (float(said["DeltaChannel"]), float(said["CenterOffset"])) == (0.7, 1.5)
+    assert theta == pytest.approx(np.radians(10 + 6 * np.arange(30)) - np.pi / 2, abs=1e-12)
+    with h5py.File(tmp_path / "s.h5") as file:
+        numbers = file["exchange/data"][:].astype(float)
+        if photons:
+            dark = file["exchange/data_dark"][:].astype(float).mean(0)
+            numbers = (numbers - dark) / (file["exchange/data_white"][:].astype(float).mean(0) - dark)
+    expected = -np.log(np.maximum(numbers, 1e-6))
+    assert lines == pytest.approx(expected, abs=1e-4) and lines.max() > 0.1
+    info = qb_json("info", tmp_path / "s.sinoparams")
+    assert info["center"] == pytest.approx(13)
+    assert "simulate" in qb("info", tmp_path / "s.sinoparams").stdout
+    for name in "s.h5", "s.sinoparams":
+        qb("mbir", tmp_path / name, "-o", tmp_path / f"{name}.npy", "--center", 13, "--equits", 2, "--pixel-size", 0.7)
+    a, b = np.load(tmp_path / "s.h5.npy"), np.load(tmp_path / "s.sinoparams.npy")
+    assert np.abs(a - b).max() < 2e-3 * a.max()
+
+
+def test_line_integrals_of_a_volume_go_out_and_come_back(tmp_path):
+    qb("simulate", "disc", "-o", tmp_path / "x.npy", *SCAN, "--truth", tmp_path / "v.mha")
+    ways = ["project", tmp_path / "v.mha", "-g", "parallel", *SCAN, "--geometry-out", tmp_path / "g.json"]
+    qb(*ways, "-o", tmp_path / "p.npy")
+    qb(*ways, "-o", tmp_path / "p.sinoparams")
+    qb("project", tmp_path / "v.mha", "-g", tmp_path / "g.json", "-o", tmp_path / "f.sinoparams")
+    plain = np.load(tmp_path / "p.npy")
+    for name in "p", "f":
+        lines, theta, said = read_scan(tmp_path / f"{name}.sinoparams", 30, 3, 24)
+        assert (lines == plain).all() and float(said["CenterOffset"]) == pytest.approx(1.5, abs=1e-6)
+        assert theta[0] == pytest.approx(np.radians(10) - np.pi / 2, abs=1e-9)
+
+
+def test_scans_that_sv_mbirct_does_not_know(tmp_path):
+    qb("simulate", "ball", "-o", tmp_path / "b.npy", *SCAN, "--truth", tmp_path / "v.mha")
+    cone = ["--geometry", "cone", "--sod", 400, "--sdd", 600, "--views", 4, "--detector", "16,1"]
+    fails(2, "simulate", "disc", *cone, "-o", tmp_path / "c.sinoparams", says=["parallel"])
+    fails(2, "project", tmp_path / "v.mha", "-g", "parallel", *SCAN, "-o", tmp_path / "c.sinoparams", "--dtype", "float16", says=["--dtype"])
+    fails(2, "fbp", tmp_path / "b.npy", "--center", 13, "--angles", "10:190", "--quantity", "transmission", "-o", tmp_path / "c.sinoparams",
+          says=["BASE_slice%04d.2Dimgdata"])
+    bent = {"quickbeam_geometry": 1, "units": "mm", "beam": "parallel", "rows": 1, "columns": 8, "pixel_size": [1, 1], "views": [
+        {"source": [-np.sin(t), np.cos(t), 0], "detector": [-(3.5 + t) * np.cos(t), -(3.5 + t) * np.sin(t), 0], "u": [np.cos(t), np.sin(t), 0], "v": [0, 0, 1]}
+        for t in np.arange(6) / 2]}
+    (tmp_path / "bent.json").write_text(json.dumps(bent))
+    fails(2, "simulate", "disc", "-g", tmp_path / "bent.json", "-o", tmp_path / "c.sinoparams", says=["one column"])
+    assert not list(tmp_path.glob("c*")) and not list(tmp_path.glob(".*"))
 
 
 @pytest.mark.parametrize("how", [("mbir", "--equits", 1), ("fbp",), ("sirt", "--iterations", 1)])

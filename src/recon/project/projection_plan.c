@@ -142,7 +142,8 @@ static void decide_output(qb__projection *p, qb__decision *d) {
                           .quantity = qb_quantity_name(QB_LINE_INTEGRAL),
                           .description = "quickbeam projections",
                           .angles = s->angles,
-                          .beam = s->geometry.beam};
+                          .beam = s->geometry.beam,
+                          .axis = qb__simulate_axis(s)};
     if (p->in_mm) d->stack.voxel[0] = s->pixel, d->stack.voxel[1] = s->pixel_v;
 }
 

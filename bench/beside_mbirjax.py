@@ -42,7 +42,7 @@ def parse():
     parser.add_argument("--sharpness", default=0, type=float, metavar="X", help="what sigma_x follows from")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="of both")
     parser.add_argument("--qb", help="the command (else that of PATH, else build/qb)")
-    parser.add_argument("--json", metavar="FILE", help="write it there too")
+    parser.add_argument("--json", metavar="FILE", help="write it there too, and before the longest run what is known by then")
     args = parser.parse_args()
     for name, least in (("columns", 16), ("views", 8), ("slices", 1), ("photons", 1), ("iterations", 1), ("converged", 0)):
         if getattr(args, name) < least:
@@ -140,6 +140,11 @@ def device_name(device):
     return jax.devices()[0].device_kind
 
 
+def keep(args, result):
+    if args.json:
+        pathlib.Path(args.json).write_text(json.dumps(result, indent=1) + "\n")
+
+
 def main():
     args = parse()
     check_peer(args.device)
@@ -155,7 +160,6 @@ def main():
     them = Mbirjax(args, lines, sigmas)
     compiled = them.run(args.iterations, 0.2)[2]
     theirs, iterations, seconds = them.run(args.iterations, 0.2)
-    reached = them.run(args.converged, 0)[0] if args.converged else None
     slab = sigmas["slabs"][0]
     mine = {"seconds": report["wall_seconds"], "seconds_first": first["wall_seconds"], "seconds_process": process,
             "slices_per_second": args.slices / report["wall_seconds"], "kernel": report["kernel"], "equits": slab["equits"][-1],
@@ -165,15 +169,15 @@ def main():
              "iterations": iterations, "rmse_phantom_hu": distance(theirs, truth)}
     result = {"device": device_name(args.device), "cores": len(os.sched_getaffinity(0)), "columns": args.columns, "views": args.views,
               "slices": args.slices, "photons": args.photons, "sigma_x": sigmas["sigma_x"], "sigma_y": sigmas["sigma_y"], "qb": mine,
-              "mbirjax": peers, "times_as_fast": seconds / report["wall_seconds"]}
+              "mbirjax": peers, "times_as_fast": seconds / report["wall_seconds"], "apart_hu": distance(ours, theirs)}
     if args.converged:
-        mine.update(to_own_converged_hu=distance(ours, settled), to_converged_of_mbirjax_hu=distance(ours, reached))
-        peers.update(to_own_converged_hu=distance(theirs, reached), to_converged_of_qb_hu=distance(theirs, settled))
+        mine["to_own_converged_hu"], peers["to_converged_of_qb_hu"] = distance(ours, settled), distance(theirs, settled)
+        keep(args, result)
+        reached = them.run(args.converged, 0)[0]
+        mine["to_converged_of_mbirjax_hu"], peers["to_own_converged_hu"] = distance(ours, reached), distance(theirs, reached)
         result["converged_apart_hu"] = distance(settled, reached)
-    text = json.dumps(result, indent=1)
-    print(text)
-    if args.json:
-        pathlib.Path(args.json).write_text(text + "\n")
+    keep(args, result)
+    print(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":

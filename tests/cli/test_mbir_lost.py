@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """qb mbir of data of which some was not measured: it weighs nothing, whoever descends; what there was of it is told; nothing at
-all of a slice is refused."""
+all of a slice is refused. Data that are no line integrals: what overflows is named, and zeros do not come without a word."""
 import json
 import re
 import subprocess
@@ -179,6 +179,38 @@ def test_nothing_of_a_slice(data, tmp_path):
     gone[4, 0, 3] = 1e30  # infinite where it is squared
     np.save(tmp_path / "gone.npy", gone)
     fails(3, "mbir", tmp_path / "gone.npy", *LINES, "-o", out, "--slices", "0:1", "--hardening", 10, *SIGMAS, says=["view 4, slice 0, column 3", "inf"])
+
+
+@pytest.mark.parametrize("device", ["cpu", "opencl"])
+def test_numbers_that_overflow(data, tmp_path, device):
+    if not any(d["device"].startswith(device) for d in [{"device": "cpu"}, *qb_json("devices")["devices"]]):
+        pytest.skip("there is no OpenCL device")
+    folder, _ = data
+    lines, base = np.load(folder / "full.npy"), [tmp_path / "odd.npy", *LINES, "-o", tmp_path / "v.npy", "--device", device, "--slices", "1:4"]
+    lines[5, 2, 40] = 1e30
+    np.save(tmp_path / "odd.npy", lines)
+    for more in [], ["--coarse", 1]:
+        fails(3, "mbir", *base, *more, says=["numbers overflow", "1e+30 (view 5, slice 2, column 40)", "NaN", "--quantity"])
+    lines[5, 2, 40] = -1e3
+    np.save(tmp_path / "odd.npy", lines)
+    fails(3, "mbir", *base, "--weights", "transmission", says=["weight of view 5, slice 1, column 40", "-1000", "NaN"])
+    qb("mbir", *base, "--equits", 1)
+
+
+def test_data_that_are_negative(data, tmp_path):
+    folder, _ = data
+    lines, base = np.load(folder / "full.npy"), ["mbir", tmp_path / "odd.npy", *LINES, "-o", tmp_path / "v.npy", "--equits", 2]
+
+    def warned(odd, *more):
+        np.save(tmp_path / "odd.npy", odd)
+        return [w for w in qb_json(*base, *more)["warnings"] if "negative" in w]
+    text, = warned(-lines)
+    share = 100 * (lines > 0).mean()
+    assert f"slices 0 to 3: {share:.3g} % of the line integrals are negative" in text and f"{-lines.mean():.3g}" in text
+    assert all(word in text for word in ("--quantity", "--air", "--no-positivity")) and not np.load(tmp_path / "v.npy").any()
+    assert len(warned(-lines, *APART)) == 1
+    assert not warned(-lines, "--no-positivity") and np.load(tmp_path / "v.npy").min() < -0.01
+    assert not warned(lines) and not warned(np.random.default_rng(3).normal(0, 0.1, lines.shape).astype(np.float32))  # of air alone
 
 
 def test_no_room_for_weights(data, tmp_path):

@@ -20,6 +20,7 @@ struct qb__icd_stack {
     qb__icd_turned *turned;
     double least;   /* cost so far */
     int turns;      /* so far */
+    const char *told; /* given's */
 };
 
 float qb__icd_weigh(qb__icd_weighting weighting, float y) {
@@ -66,12 +67,16 @@ qb_status qb__icd_check(const float *lines, const float *weights, size_t bad, bo
     if (!bad && some) return QB_OK;
     if (!bad) return qb__fail(QB_BAD_INPUT, "all weights are zero: nothing was measured that counts");
     const size_t index = bad - 1, view = index / columns / slices, slice = index / columns % slices;
-    const double y = (double)lines[index], w = weights ? (double)weights[index] : 1;
+    const double y = (double)lines[index];
     if (isinf(y))
         return qb__fail(QB_BAD_INPUT, "view %zu, slice %zu, column %zu is no number (%g): mask or mend it first",
                         view, slice, index % columns, y);
+    if (!weights)
+        return qb__fail(QB_BAD_INPUT, "the weight of view %zu, slice %zu, column %zu overflows: a line integral of %g is no attenuation's; "
+                        "change the sign of all if they are ln of transmissions, set it to NaN if it was not measured",
+                        view, slice, index % columns, y);
     return qb__fail(QB_BAD_INPUT, "the weight of view %zu, slice %zu, column %zu is %g: weights are numbers from 0 up",
-                    view, slice, index % columns, w);
+                    view, slice, index % columns, (double)weights[index]);
 }
 
 float qb__icd_start_row(const qb__icd_given *given, size_t row, size_t slice, size_t columns, float *to) {
@@ -111,7 +116,10 @@ void qb__icd_stack_destroy(qb__icd_stack *s) {
     qb__free(s);
 }
 
-qb_status qb__icd_stack_start(qb__icd_stack *s, const qb__icd_given *given) { return s->worker->start(s->self, given); }
+qb_status qb__icd_stack_start(qb__icd_stack *s, const qb__icd_given *given) {
+    s->told = given->told;
+    return s->worker->start(s->self, given);
+}
 
 qb_status qb__icd_stack_image(const qb__icd_stack *s, size_t slice, float scale, float *image) {
     return s->worker->image(s->self, slice, scale, image);
@@ -186,7 +194,10 @@ static const char *stop_some(qb__icd_stack *s, size_t first, size_t end, const t
 /* The cost only falls, but for rounding and for what tiles far apart do to each other at a time. */
 static qb_status check_cost(qb__icd_stack *s, const qb__icd_trace *trace, int turn) {
     if (turn == 0 || trace->cost < s->least) s->least = trace->cost;
-    if (isfinite(trace->cost) && isfinite(trace->change) && trace->cost <= 2 * s->least) return QB_OK;
+    if (!isfinite(trace->cost) || !isfinite(trace->change))
+        return qb__fail(QB_BAD_INPUT, "its numbers overflow: after %.1f equits the cost is %g%s%s", trace->equits, fabs(trace->cost),
+                        s->told ? "; " : "", s->told ? s->told : "");
+    if (trace->cost <= 2 * s->least) return QB_OK;
     return qb__fail(QB_INTERNAL,
                     "mbir diverges: after %.1f equits the cost is %g, and it was %g; do scan and geometry "
                     "belong together?",

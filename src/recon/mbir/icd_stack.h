@@ -102,6 +102,7 @@ typedef struct qb__icd_given {
     const qb__filter *filter;
     const double *theta;
     double constant;
+    const char *told; /* what the lines are like, said where numbers overflow; as long as the stack lives, NULL = nothing */
 } qb__icd_given;
 /* A line of the start's: lines' row `row`, a view's slice, with its gaps filled, and what its view counts for beside others. */
 float qb__icd_start_row(const qb__icd_given *given, size_t row, size_t slice, size_t columns, float *to);
@@ -110,7 +111,8 @@ float qb__icd_start_row(const qb__icd_given *given, size_t row, size_t slice, si
 qb_status qb__icd_stack_start(qb__icd_stack *stack, const qb__icd_given *given);
 /* Turns of all tiles until enough equits are done, little changes, or `watch`, which may be NULL, has
  * seen enough. trace[*turns], *turns at most qb__icd_turns(equits), those before a state that was taken up
- * counted, whose trace is as it was; *stopped says why. Numbers that overflow end it with QB_INTERNAL. */
+ * counted, whose trace is as it was; *stopped says why. Numbers that overflow end it with QB_BAD_INPUT, a cost that rises with
+ * QB_INTERNAL. */
 qb_status qb__icd_stack_run(qb__icd_stack *stack, const qb_env *env, const qb__icd_watch *watch,
                             qb__icd_trace *trace, int *turns, const char **stopped);
 int qb__icd_turns(int equits); /* room for a trace, whoever turns */
@@ -152,7 +154,8 @@ qb_status qb__icd_stack_of(const qb__icd_worker *worker, void *self, const qb__i
 
 /* inside[(ny + 2) (nx + 2)]: 1 where voxels may change. */
 void qb__icd_inside(size_t nx, size_t ny, double radius, uint8_t *inside);
-/* QB_BAD_INPUT for the line, or weight, number bad - 1, when `bad` is not 0, and unless some weights count. */
+/* QB_BAD_INPUT for the line, or weight, number bad - 1, when `bad` is not 0, and unless some weights count. Weights NULL:
+ * they are the rule's. */
 qb_status qb__icd_check(const float *lines, const float *weights, size_t bad, bool some, size_t slices,
                         size_t columns);
 /* All weights times `scale` is the prior by it. */

@@ -34,18 +34,21 @@ typedef struct looking {
 
 static size_t view_floats(const device_stack *s) { return s->slices * s->matrix->shadows.columns; }
 
+/* Given weights are scaled, those of a rule are not, and halves hold their roots. */
+static const float most_by_rule = 65504.0f * 65504.0f;
+
 static void look_view(void *context, size_t view, int worker) {
     (void)worker;
     looking *t = context;
     const size_t count = view_floats(t->s), first = view * count;
     const float *lines = t->given->lines, *weights = t->given->weights;
+    const qb__icd_weighting rule = t->s->settings.weighting;
     float largest = weights ? 0 : 1;
     for (size_t i = first; i < first + count; i++) {
-        const float w = weights ? weights[i] : 1;
+        const bool sound = weights ? weights[i] >= 0 && isfinite(weights[i]) : !(lines[i] < 0) || qb__icd_weigh(rule, lines[i]) <= most_by_rule;
         size_t none = 0;
-        if (isinf(lines[i]) || !(w >= 0) || !isfinite(w))
-            atomic_compare_exchange_strong(&t->bad, &none, i + 1);
-        largest = w > largest ? w : largest;
+        if (isinf(lines[i]) || !sound) atomic_compare_exchange_strong(&t->bad, &none, i + 1);
+        if (weights && weights[i] > largest) largest = weights[i];
     }
     t->largest[view] = largest;
 }

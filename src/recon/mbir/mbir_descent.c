@@ -217,6 +217,7 @@ static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool re
     qb__icd_given given = {.lines = lines,
                            .weights = d->some,
                            .more = d->lost.more,
+                           .told = d->lost.told,
                            .toward = qb__mbir_image_at(m, &m->image[QB__MBIR_TOWARD], first),
                            .images = resumed ? NULL : qb__mbir_image_at(m, m->begins_with, first),
                            .filter = resumed ? NULL : m->filter,
@@ -269,6 +270,7 @@ static qb_status look_for_lost(qb__mbir_descent *d, const qb__checkpoint_slab *s
     qb_status status = qb__mbir_lost_find(m, slab->first, slab->slices, lines, m->weights_file ? d->some : NULL, d->run->pool, &d->lost);
     if (status != QB_OK) return status;
     qb__mbir_lost_tell(m, slab->first, slab->slices, &d->lost, d->run->env);
+    if (!d->warned) d->warned = qb__mbir_lost_warn(m, slab->first, slab->slices, &d->lost, d->run->env);
     return weigh_lost(d);
 }
 

@@ -20,6 +20,7 @@ typedef struct qb__mbir_descent {
     qb_env env; /* of several slabs, how far one is says nothing of the whole */
     qb__icd_settings settings; /* with sigma_x and sigma_y, weights as the slab in hand needs them */
     qb__mbir_lost lost;        /* of it */
+    bool warned;               /* that lines are negative: once is enough */
     float *some;               /* a slab's part of a file's weights */
     qb__icd_trace *trace;
     qb__mbir_coarse coarse;    /* what came before a slab's own descent, ... */

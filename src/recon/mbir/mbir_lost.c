@@ -3,6 +3,7 @@
 #include "recon/mbir/mbir_lost.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -13,19 +14,42 @@ typedef struct finding {
     float *weights; /* NULL: none are given */
     size_t slices, columns;
     uint32_t *gone; /* [view * slices + slice] of columns */
+    struct seen *seen; /* [view] */
 } finding;
+
+/* What was measured of a view. */
+typedef struct seen {
+    double sum, size; /* of y, of |y| */
+    uint64_t count, negative;
+    size_t low, high; /* where the extremes are, of the lines */
+} seen;
+
+static void see(seen *s, const float *lines, size_t at) {
+    const double y = (double)lines[at];
+    s->sum += y;
+    s->size += fabs(y);
+    s->count++;
+    s->negative += y < 0;
+    if (!(lines[s->low] <= lines[at])) s->low = at;
+    if (!(lines[s->high] >= lines[at])) s->high = at;
+}
 
 static void look_at_view(void *context, size_t view, int worker) {
     (void)worker;
     const finding *f = context;
+    seen s = {.low = view * f->slices * f->columns, .high = view * f->slices * f->columns};
     for (size_t row = view * f->slices; row < (view + 1) * f->slices; row++) {
         const float *line = f->lines + row * f->columns;
         for (size_t c = 0; c < f->columns; c++) {
-            if (!isnan(line[c])) continue;
+            if (!isnan(line[c])) {
+                see(&s, f->lines, row * f->columns + c);
+                continue;
+            }
             f->gone[row]++;
             if (f->weights) f->weights[row * f->columns + c] = 0;
         }
     }
+    f->seen[view] = s;
 }
 
 static void count(const finding *f, size_t views, qb__mbir_lost *lost) {
@@ -37,6 +61,27 @@ static void count(const finding *f, size_t views, qb__mbir_lost *lost) {
         }
         lost->views += empty == f->slices;
     }
+}
+
+static void see_all(const finding *f, size_t views, size_t row, qb__mbir_lost *lost) {
+    seen all = f->seen[0];
+    for (size_t view = 1; view < views; view++) {
+        const seen *s = &f->seen[view];
+        all.sum += s->sum, all.size += s->size;
+        all.count += s->count, all.negative += s->negative;
+        if (!(f->lines[all.low] <= f->lines[s->low])) all.low = s->low;
+        if (!(f->lines[all.high] >= f->lines[s->high])) all.high = s->high;
+    }
+    const double count = all.count ? (double)all.count : 1;
+    const size_t line = f->slices * f->columns;
+    lost->negative = (double)all.negative / count;
+    lost->mean = all.sum / count;
+    lost->size = all.size / count;
+    snprintf(lost->told, sizeof lost->told,
+             "line integrals lie between %.4g (view %zu, slice %zu, column %zu) and %.4g (view %zu, slice %zu, column %zu), those of "
+             "attenuation between 0 and about 10: set to NaN what was not measured, or say by --quantity what they are",
+             (double)f->lines[all.low], all.low / line, row + all.low / f->columns % f->slices, all.low % f->columns,
+             (double)f->lines[all.high], all.high / line, row + all.high / f->columns % f->slices, all.high % f->columns);
 }
 
 /* By how much more a slice's views count in the start for those without a value; 0 when none has any. */
@@ -80,13 +125,16 @@ qb_status qb__mbir_lost_find(const qb__mbir *m, size_t row, size_t slices, const
     qb_status status;
     *lost = (qb__mbir_lost){0};
     QB__TRY(qb__alloc(m->info->views * slices, sizeof *f.gone, &f.gone));
+    QB__TRY(qb__alloc(m->info->views, sizeof *f.seen, &f.seen));
     qb__pool_for(pool, m->info->views, look_at_view, &f);
+    see_all(&f, m->info->views, row, lost);
     count(&f, m->info->views, lost);
     if (!lost->values) goto out;
     QB__TRY(check_slices(m, &f, row));
     QB__TRY(qb__alloc(slices, sizeof *lost->more, &lost->more));
     for (size_t s = 0; s < slices; s++) lost->more[s] = more_of(m, &f, s);
 out:
+    qb__free(f.seen);
     qb__free(f.gone);
     return status;
 }
@@ -96,6 +144,14 @@ void qb__mbir_lost_tell(const qb__mbir *m, size_t row, size_t slices, const qb__
     if (lost->values)
         qb__info(env, "slices %zu to %zu: %llu of %.0f line integrals (%.3g %%) were not measured, and weigh nothing; %zu of %zu views have none",
                  row, row + slices - 1, (unsigned long long)lost->values, all, 100 * (double)lost->values / all, lost->views, m->info->views);
+}
+
+bool qb__mbir_lost_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_lost *lost, const qb_env *env) {
+    if (!m->options->positivity || !(lost->mean < -lost->size / 2)) return false; /* noise beside an object is around zero */
+    qb__warn(env, "slices %zu to %zu: %.3g %% of the line integrals are negative, their mean is %.3g, and voxels that may not be so come out zero: change "
+             "the sign of what is ln of transmissions; say by --quantity when they are counts or transmissions; see to the open beam (--flats, --air) "
+             "where they are said to have gained; --no-positivity lets voxels be negative", row, row + slices - 1, 100 * lost->negative, lost->mean);
+    return true;
 }
 
 void qb__mbir_lost_note(const qb__mbir_lost *lost, cJSON *slab) {
@@ -110,5 +166,5 @@ void qb__mbir_lost_release(qb__mbir_lost *lost) {
 }
 
 size_t qb__mbir_lost_bytes(const qb__mbir *m, size_t slices) {
-    return m->info->views * slices * sizeof(uint32_t) + slices * sizeof(float);
+    return m->info->views * (slices * sizeof(uint32_t) + sizeof(seen)) + slices * sizeof(float);
 }

@@ -11,6 +11,9 @@ typedef struct qb__mbir_lost {
     uint64_t values;   /* of a slab */
     size_t views;      /* of which no slice has any value */
     float *more;       /* [slice] as qb__icd_given's; NULL where all was measured */
+    char told[320];    /* as qb__icd_given's: where the measured ones lie */
+    double negative;   /* share of these, ... */
+    double mean, size; /* ... their mean, and that of |y| */
 } qb__mbir_lost;
 
 /* Of `slices` from detector row `row` on; given weights become 0 there. QB_BAD_INPUT for a slice of which nothing was
@@ -18,6 +21,8 @@ typedef struct qb__mbir_lost {
 qb_status qb__mbir_lost_find(const qb__mbir *m, size_t row, size_t slices, const float *lines, float *weights, qb__pool *pool,
                              qb__mbir_lost *lost);
 void qb__mbir_lost_tell(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_lost *lost, const qb_env *env);
+/* Of data that are negative by and large positivity makes zeros, without a word. Whether it warned. */
+bool qb__mbir_lost_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_lost *lost, const qb_env *env);
 void qb__mbir_lost_note(const qb__mbir_lost *lost, cJSON *slab);
 void qb__mbir_lost_release(qb__mbir_lost *lost);
 size_t qb__mbir_lost_bytes(const qb__mbir *m, size_t slices);

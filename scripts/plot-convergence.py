@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """How a model-based reconstruction converged, as a picture: plot-convergence.py REPORT.json OUT.svg, where REPORT is
-what `qb mbir --json` printed. Above, each slab's cost over its last value; below, the share by which voxels changed."""
+what `qb mbir --json` printed. Above, each slab's cost over its last value; below, the share by which voxels changed; of a run with --reference, how
+far it was from that."""
 import json
 import math
 import sys
@@ -28,11 +29,14 @@ def panel(top, title, lines):
 
 def main(report, target):
     with open(report) as file:
-        slabs = json.load(file)["convergence"]["slabs"]
+        told = json.load(file)["convergence"]
+    slabs = told["slabs"]
     cost = [[(e, c / s["cost"][-1] - 1) for e, c in zip(s["equits"], s["cost"]) if c > s["cost"][-1]] for s in slabs]
     change = [[(e, c) for e, c in zip(s["equits"], s["change"]) if c > 0] for s in slabs]
+    rmse = [[(e, r) for e, r in zip(s["equits"], s["rmse"]) if r > 0] for s in slabs if "rmse" in s]
     panels = [(title, [line for line in lines if line]) for title, lines in
-              (("cost over where it ends, less one", cost), ("change of a turn, as a share of the mean", change))]
+              (("cost over where it ends, less one", cost), ("change of a turn, as a share of the mean", change),
+               (f"rmse to the reference, {told.get('rmse_units')}", rmse))]
     out, top = [], TOP
     for title, lines in panels:
         if not lines:

@@ -186,6 +186,7 @@ typedef struct qb_mbir_options {
     /* A fan beam's: a cone's with a detector that is flat, or bent about the source, of the scan's views, rows and columns, of whose rows the slices that are
      * asked for stay in their planes; NULL = a parallel beam of the scan's own angles. The caller's; it outlives the job. */
     const qb_geometry *geometry;
+    char *reference;     /* a volume of the output's shape, in 1/mm or, with hu, HU: the report tells each turn's rmse to it; NULL = none */
 } qb_mbir_options;
 QB_API extern const qb_param qb_mbir_params[];
 

@@ -52,6 +52,7 @@ typedef struct qb__icd_trace {
     double equits; /* so far, the mean of all slices */
     double change; /* mean |x' - x| / mean |x|, of the group that changed most */
     double cost;   /* of the whole stack */
+    double rmse;   /* to an image that whoever watches knows of; 0 = nobody has said */
 } qb__icd_trace;
 
 typedef struct qb__icd_stack qb__icd_stack;

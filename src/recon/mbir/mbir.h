@@ -15,14 +15,14 @@ typedef struct qb__mbir_sigmas {
 qb__mbir_sigmas qb__mbir_sigmas_of(const float *lines, const float *weights, size_t count, double width,
                                    double relative_voxel, double sharpness, double snr_db);
 
-/* A volume [z][y][x] that a descent is given, as a file or as the caller's array. */
+/* A volume [z][y][x] that a descent is given, or compared with, as a file or as the caller's array. */
 typedef struct qb__mbir_image {
     const char *option, *path;
     const qb_tensor *array;
     const char *besides; /* what else could have been given */
     qb_array data;       /* float32, while running */
 } qb__mbir_image;
-enum { QB__MBIR_TOWARD, QB__MBIR_START, QB__MBIR_IMAGES };
+enum { QB__MBIR_TOWARD, QB__MBIR_START, QB__MBIR_REFERENCE, QB__MBIR_IMAGES };
 
 /* Coarser voxels that a descent begins with. */
 typedef struct qb__mbir_level {
@@ -56,6 +56,7 @@ typedef struct qb__mbir {
     bool start_is_number;
     const qb__mbir_image *begins_with; /* ... unless this */
     qb__mbir_image image[QB__MBIR_IMAGES];
+    bool reference_in_hu;
     bool proximal;         /* voxels are pulled toward an image, neighbours let be */
     const qb__icd_variant *variant;
     qb__system_matrix matrix; /* its columns are kept by the engine */

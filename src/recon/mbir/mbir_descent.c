@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "job/describe.h"
 #include "recon/mbir/mbir_fan.h"
+#include "recon/mbir/mbir_reference.h"
 #include "quickbeam/io.h"
 #include "quickbeam/version.h"
 
@@ -88,6 +89,8 @@ static qb_status prepare_run(void *self, size_t chunk, size_t view, int worker, 
 
 /* ---- weights of a file ---- */
 
+static size_t slice_floats(const qb__mbir *m) { return qb__mbir_has_reference(m) ? m->grid.n[0] * m->grid.n[1] : 0; }
+
 static size_t weight_rows(const qb__mbir *m, size_t slices) {
     return m->weights_file ? m->info->views * slices * m->info->columns : 0;
 }
@@ -121,6 +124,11 @@ static void note_coarse(const qb__mbir_descent *d, cJSON *slab) {
     }
 }
 
+static void note_reference(const qb__mbir_descent *d, const qb__checkpoint_slab *of, cJSON *slab) {
+    cJSON *rmse = qb__mbir_has_reference(d->m) ? cJSON_AddArrayToObject(slab, "rmse") : NULL;
+    for (int i = 0; rmse && i < of->turns; i++) cJSON_AddItemToArray(rmse, cJSON_CreateNumber(d->trace[i].rmse));
+}
+
 /* In the stage's thread, and what is lost here nobody sees who prints the report in another. */
 static qb_status note_slab(qb__mbir_descent *d, size_t first, const qb__checkpoint_slab *of) {
     cJSON *slab = cJSON_CreateObject();
@@ -136,6 +144,7 @@ static qb_status note_slab(qb__mbir_descent *d, size_t first, const qb__checkpoi
         cJSON_AddItemToArray(change, cJSON_CreateNumber(d->trace[i].change));
         cJSON_AddItemToArray(cost, cJSON_CreateNumber(d->trace[i].cost));
     }
+    note_reference(d, of, slab);
     if (!cJSON_AddItemToArray(d->slabs, slab)) cJSON_Delete(slab);
     return qb__json_whole("the report of a descent");
 }
@@ -174,14 +183,18 @@ static qb_status tell_job(const qb__mbir_descent *d, const qb__checkpoint_slab *
 typedef struct turning {
     qb__mbir_descent *d;
     qb__checkpoint_slab *slab;
+    qb_status status;
 } turning;
 
 static bool turned(void *self, const qb__icd_stack *stack, const qb__icd_trace *trace) {
-    const turning *t = self;
-    (void)stack;
-    t->slab->turns = (int)(trace - t->d->trace) + 1;
-    qb__checkpoint_turned(&t->d->m->keep, t->slab);
-    return false;
+    turning *t = self;
+    qb__mbir_descent *d = t->d;
+    const int turn = (int)(trace - d->trace);
+    t->slab->turns = turn + 1;
+    if (qb__mbir_has_reference(d->m))
+        t->status = qb__mbir_reference_rmse(d->m, stack, t->slab->first - d->m->first_row, t->slab->slices, d->slice, &d->trace[turn].rmse);
+    if (t->status == QB_OK) qb__checkpoint_turned(&d->m->keep, t->slab);
+    return t->status != QB_OK;
 }
 
 /* A fan is not back-projected by the transposed matrix: its voxels' distances from the source would be left out. */
@@ -223,7 +236,7 @@ static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool re
                            .filter = resumed ? NULL : m->filter,
                            .theta = m->theta,
                            .constant = resumed ? 0 : m->constant};
-    turning t = {d, slab};
+    turning t = {d, slab, QB_OK};
     const qb__icd_watch watch = {turned, &t};
     float *begun = NULL, *fan = NULL;
     qb_status status;
@@ -236,6 +249,7 @@ static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool re
     begun = fan = NULL;
     if (resumed) QB__TRY(qb__checkpoint_load(&m->keep, slab));
     status = qb__icd_stack_run(slab->stack, &d->env, &watch, d->trace, &slab->turns, &slab->stopped);
+    if (status == QB_OK) status = t.status;
 out:
     qb__free(begun);
     qb__free(fan);
@@ -349,7 +363,7 @@ size_t qb__mbir_descent_bytes(const qb__mbir *m, const qb__cut *cut, size_t stac
     const size_t look = 2 * QB__MBIR_LOOK * m->info->views * m->info->columns * sizeof(float);
     const size_t trace = (size_t)qb__icd_turns(m->settings.equits) * sizeof(qb__icd_trace);
     const size_t weights = (weight_rows(m, m->info->rows) + weight_rows(m, cut->slices)) * sizeof(float);
-    return weights + qb__mbir_images_bytes(m) + qb__larger(look, stack + trace);
+    return weights + slice_floats(m) * sizeof(float) + qb__mbir_images_bytes(m) + qb__larger(look, stack + trace);
 }
 
 /* ---- life ---- */
@@ -366,6 +380,7 @@ static qb_status open_checkpoint(qb__mbir_descent *d, const qb__cut *cut) {
 void qb__mbir_descent_close(void *state) {
     qb__mbir_descent *d = state;
     qb__free(d->some);
+    qb__free(d->slice);
     qb__free(d->trace);
     cJSON_Delete(d->slabs);
     qb__checkpoint_close(&d->m->keep);
@@ -382,6 +397,7 @@ qb_status qb__mbir_descent_open(void *state, const qb__cut *cut, const qb__runni
     if (cut->slabs > 1) d->env.progress = NULL;
     d->settings = settings_of(m);
     QB__TRY(qb__alloc(weight_rows(m, cut->slices), sizeof(float), &d->some));
+    QB__TRY(qb__alloc(slice_floats(m), sizeof(float), &d->slice));
     QB__TRY(qb__alloc((size_t)qb__icd_turns(m->settings.equits), sizeof *d->trace, &d->trace));
     d->slabs = cJSON_CreateArray();
     status = open_checkpoint(d, cut);
@@ -396,6 +412,8 @@ qb_status qb__mbir_descent_finish(void *state, cJSON *report, qb__prep_counts *c
     cJSON *json = cJSON_AddObjectToObject(report, "convergence");
     cJSON_AddNumberToObject(json, d->m->proximal ? "sigma_p" : "sigma_x", d->m->proximal ? d->m->sigmas.p : d->m->sigmas.x);
     cJSON_AddNumberToObject(json, "sigma_y", d->m->sigmas.y);
+    if (qb__mbir_has_reference(d->m))
+        cJSON_AddStringToObject(json, "rmse_units", qb__volume_units(d->m->options->hu, d->m->options->geometry || d->m->info->pixel_size > 0));
     cJSON_AddItemToObject(json, "slabs", d->slabs);
     if (d->m->matrix.cache) cJSON_AddBoolToObject(json, "matrix_from_cache", d->m->matrix.cached);
     if (d->m->keep.slabs) cJSON_AddNumberToObject(json, "slabs_resumed", (double)d->m->keep.slabs);

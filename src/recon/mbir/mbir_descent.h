@@ -22,6 +22,7 @@ typedef struct qb__mbir_descent {
     qb__mbir_lost lost;        /* of it */
     bool warned;               /* that lines are negative: once is enough */
     float *some;               /* a slab's part of a file's weights */
+    float *slice;              /* of an image, to be compared with the reference */
     qb__icd_trace *trace;
     qb__mbir_coarse coarse;    /* what came before a slab's own descent, ... */
     bool coarsely;             /* ... where anything did */

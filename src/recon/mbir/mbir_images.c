@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Images that a descent is given: what voxels are pulled toward, and where they begin. */
+/* Images that a descent is given: what voxels are pulled toward, where they begin, and what they are compared with. */
 #include <math.h>
 #include <string.h>
 
@@ -8,13 +8,13 @@
 #include "io/tensor_stack.h"
 #include "job/content.h"
 #include "quickbeam/io.h"
-#include "recon/mbir/mbir.h"
+#include "recon/mbir/mbir_reference.h"
 
 static bool is_given(const qb__mbir_image *image) { return image->path || image->array; }
 
 /* ---- what there is ---- */
 
-static qb_status shape_of(const qb__mbir_image *image, char name[QB__TENSOR_NAME], size_t shape[3]) {
+static qb_status shape_of(qb__mbir *m, const qb__mbir_image *image, char name[QB__TENSOR_NAME], size_t shape[3]) {
     qb_array_info found = {.struct_size = sizeof found};
     qb__tensor tensor;
     qb_status status = image->array ? qb__tensor_look(image->array, image->option, QB__MISSING_IMAGE, &tensor)
@@ -24,15 +24,15 @@ static qb_status shape_of(const qb__mbir_image *image, char name[QB__TENSOR_NAME
     if (status != QB_OK) return status;
     memcpy(shape, image->array ? tensor.shape : found.shape, sizeof found.shape);
     if (image->array) qb__tensor_name(&tensor, name);
-    return QB_OK;
+    return image == &m->image[QB__MBIR_REFERENCE] ? qb__mbir_reference_units(m, &found) : QB_OK;
 }
 
 /* A look at it now, as at weights. */
-static qb_status look(const qb__mbir *m, const qb__mbir_image *image) {
+static qb_status look(qb__mbir *m, const qb__mbir_image *image) {
     const size_t *n = m->grid.n;
     char name[QB__TENSOR_NAME] = "";
     size_t shape[3] = {0};
-    qb_status status = shape_of(image, name, shape);
+    qb_status status = shape_of(m, image, name, shape);
     if (isnan(m->center) && !m->options->size.count) return status; /* how wide it is the axis says, which is yet to be found */
     if (status != QB_OK || (shape[0] == n[2] && shape[1] == n[1] && shape[2] == n[0])) return status;
     return qb__fail(QB_BAD_INPUT, "%s %s has %zu x %zu x %zu voxels along z, y and x, the volume %zu x %zu x %zu", image->option,
@@ -47,6 +47,7 @@ qb_status qb__mbir_images_decide(qb__mbir *m) {
     if (o->prox || o->prox_array)
         *toward = (qb__mbir_image){.option = "--prox", .path = o->prox, .array = o->prox_array, .besides = ""};
     m->proximal = is_given(toward);
+    if (o->reference) m->image[QB__MBIR_REFERENCE] = (qb__mbir_image){.option = "--reference", .path = o->reference, .besides = ""};
     if (begins && !o->start_array && strcmp(o->start, "prox") == 0) {
         if (!m->proximal) return qb__fail(QB_BAD_ARGUMENT, "--start prox begins with the image of --prox: give one");
         m->begins_with = toward;
@@ -102,6 +103,7 @@ qb_status qb__mbir_images_load(qb__mbir *m, const qb__running *run) {
         if (status != QB_OK) return status;
         qb__content_add(run->job->content, image->option + 2, image->data.data, qb_array_count(&image->data) * sizeof(float));
     }
+    qb__mbir_reference_convert(m);
     return QB_OK;
 }
 

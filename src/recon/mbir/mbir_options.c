@@ -65,6 +65,8 @@ const qb_param qb_mbir_params[] = {
         "how far --prox may lead from its volume, in 1/mm; default, and 0: 2 * 2^sharpness of a typical attenuation"),
     ROW(coarse, QB_PARAM_INT, "N", "0", NULL, 0, 4,
         "begin on voxels of 2^N times the side, then of half that, to the volume's own: with few views in half the time; 2 is a start"),
+    ROW(reference, QB_PARAM_TEXT, "FILE", NULL, NULL, 0, 0,
+        "tell after each turn how far the image is from this volume (1/mm, or HU with --hu; of the output's shape): rmse in the report's convergence"),
     QB_PARAMS_END(qb_mbir_options, checkpoint),
 };
 /* clang-format on */

@@ -95,6 +95,15 @@ static void cut_rows(const qb__cut_grid *grid, size_t *edge, qb__cut *cut) {
     for (size_t i = cut->slabs + 1; i-- > 0;) edge[i] -= edge[0];
 }
 
+/* By what all ranks know: slabs of this one may be thinner. */
+static void cut_pieces(const qb__cut_space *space, qb__cut *cut) {
+    const qb__cut_grid *grid = space->grid;
+    const size_t most = grid ? qb__smaller(cut->thickness, qb__cut_tallest(grid)) : cut->slices;
+    const size_t own = qb__larger(1, grid ? qb__ceil_div(most, (size_t)grid->columns) : most);
+    cut->piece = space->piece ? space->piece(space->engine, own) : own;
+    cut->pieces = qb__ceil_div(own, cut->piece);
+}
+
 void qb__cut_edges(const qb__cut_space *space, size_t *edge, qb__cut *cut) {
     if (space->grid)
         cut_rows(space->grid, edge, cut);
@@ -107,6 +116,7 @@ void qb__cut_edges(const qb__cut_space *space, size_t *edge, qb__cut *cut) {
     cut->first = space->first;
     cut->count = space->slices;
     cut->folded = space->folded;
+    cut_pieces(space, cut);
     if (space->slabs) space->slabs(space->context, cut, edge);
 }
 

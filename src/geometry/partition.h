@@ -40,6 +40,7 @@ typedef struct qb__cut {
     size_t turns;         /* ranges of views in a block, equally long and far apart */
     unsigned slots;       /* buffers in each ring of the pipeline */
     size_t parts;         /* devices that share each slab's slices */
+    size_t piece, pieces; /* slices of a slab that leave it at a time, of what this rank has of it; how many times, on all ranks */
     bool folded;          /* slices are counted in the order of geometry/fold.h; first, thickness and the like are even */
     qb__room need;        /* what need() said */
     double seconds;       /* what seconds() said; 0 where nobody was asked */
@@ -61,6 +62,8 @@ struct qb__cut_space {
     /* Views a block to try after `before` (0: the first), 0 = none; the cut's slabs and slots are set.
      * NULL: all views at once. */
     size_t (*views_after)(const void *engine, const qb__cut *cut, size_t before);
+    /* Slices that leave a slab at a time, of so many; NULL: all. As above, the same on all ranks. */
+    size_t (*piece)(const void *engine, size_t slices);
     const void *engine;
     bool views_stream;    /* blocks pass the pipeline one by one */
     qb__room cap;

@@ -13,13 +13,16 @@ static int user_of(const qb__pace *stages, int i) {
     return i;
 }
 
+static size_t one(size_t count) { return count ? count : 1; }
+
 static bool can_move(const qb__pace *stages, int count, int i) {
     const qb__pace *s = &stages[i];
     if (s->finished >= s->chunks) return false;
     if (s->part > 0) return true;
-    if (i > 0 && stages[i - 1].finished / (s[-1].gather ? s[-1].gather : 1) <= s->finished) return false;
-    return i + 1 == count || s->in_place ||
-           s->finished / (s->gather ? s->gather : 1) < stages[user_of(stages, i)].finished + s->slots;
+    if (i > 0 && s[-1].finished / one(s[-1].gather) <= s->finished / one(s->scatter)) return false;
+    if (i + 1 == count || s->in_place) return true;
+    const qb__pace *user = &stages[user_of(stages, i)];
+    return s->finished / one(s->gather) < user->finished / one(user->scatter) + s->slots;
 }
 
 /* Until the next chunk of some stage is done; false when nothing moves any more. */

@@ -15,6 +15,7 @@ typedef struct qb__pace {
     double part;     /* ... and of the one in hand, 0..1 */
     double seconds;  /* that a chunk takes: of a blocking stage by itself, of others in one thread */
     bool in_place;
+    size_t scatter;
 } qb__pace;
 
 /* Seconds until all stages are done: played through, chunk by chunk, as the pipeline would run it, later stages

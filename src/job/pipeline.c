@@ -18,7 +18,7 @@ typedef struct station {
     int index;
     void **ring; /* [slots] */
     size_t chunks, started, finished;
-    size_t share;             /* chunks that become one output of the last stage */
+    size_t share;             /* chunks of one of the outputs that `only` counts */
     double cpu, busy, since;  /* seconds */
     size_t tasks, ended;      /* of the chunk in hand */
     double spent;             /* seconds within tasks, of all threads */
@@ -52,6 +52,8 @@ static void fail(qb__pipeline *line, qb_status status) {
 
 static size_t gathered(const station *s) { return s->stage.gather ? s->stage.gather : 1; }
 
+static size_t scattered(const station *s) { return s->stage.scatter ? s->stage.scatter : 1; }
+
 /* Of a chunk that is to be made, its number among all. */
 static size_t number(const station *s, size_t chunk) {
     const size_t *only = s->line->only;
@@ -75,9 +77,10 @@ static const station *user_of(const station *s) {
 static bool ready(const qb__pipeline *line, const station *s) {
     if (line->status != QB_OK || s->started > s->finished || s->started == s->chunks) return false;
     const station *before = s - 1;
-    if (s->index > 0 && before->finished / gathered(before) <= s->started) return false;
-    return s->index + 1 == line->count || s->stage.in_place ||
-           s->started / gathered(s) < user_of(s)->finished + s->stage.slots;
+    if (s->index > 0 && before->finished / gathered(before) <= s->started / scattered(s)) return false;
+    if (s->index + 1 == line->count || s->stage.in_place) return true;
+    const station *user = user_of(s);
+    return s->started / gathered(s) < user->finished / scattered(user) + s->stage.slots;
 }
 
 /* ---- progress ---- */
@@ -113,7 +116,7 @@ static double left(const qb__pipeline *line) {
                              fmin(part, 0.999), done > BEGUN || (done > 0 && !(s->stage.forecast > 0))
                                                     ? s->spent / done
                                                     : s->stage.forecast * (s->stage.blocking ? 1 : wrong),
-                             s->stage.in_place};
+                             s->stage.in_place, s->stage.scatter};
     }
     return qb__pace_left(pace, line->count, line->pool ? qb__pool_threads(line->pool) : 1);
 }
@@ -151,7 +154,7 @@ static void end(qb__pipeline *line, station *s) {
 
 static void run_task(station *s, size_t chunk, size_t task, int worker) {
     qb__pipeline *line = s->line;
-    const void *in = s->index > 0 ? slot(&line->station[s->index - 1], chunk) : NULL;
+    const void *in = s->index > 0 ? slot(&line->station[s->index - 1], chunk / scattered(s)) : NULL;
     double from = qb__now_thread() + qb__share_seconds(), entered = qb__now();
     pthread_mutex_lock(&line->lock);
     bool stop = line->status != QB_OK;
@@ -258,6 +261,7 @@ size_t qb__pipeline_bytes(const qb__stage *stages, int count, size_t chunks) {
     size_t bytes = 0;
     for (int i = 0; i < count; i++) {
         const qb__stage *stage = &stages[i];
+        if (stage->scatter) chunks *= stage->scatter;
         if (stage->gather) chunks /= stage->gather;
         /* Memory that is made specially is there whether it is touched or not. */
         bool all = chunks > stage->slots || !stage->last_bytes || stage->maker.create;
@@ -299,6 +303,7 @@ qb_status qb__pipeline_create(const qb__stage *stages, int count, size_t chunks,
     line->name = count ? stages[count - 1].name : "";
     for (int i = 0; i < count; i++) {
         station *s = &line->station[i];
+        chunks *= stages[i].scatter ? stages[i].scatter : 1;
         *s = (station){.line = line, .stage = stages[i], .index = i, .chunks = chunks};
         chunks /= gathered(s);
         if (status == QB_OK) status = make_ring(s);
@@ -313,8 +318,7 @@ qb_status qb__pipeline_create(const qb__stage *stages, int count, size_t chunks,
     return QB_OK;
 }
 
-void qb__pipeline_only(qb__pipeline *line, const size_t *outputs, size_t count) {
-    const size_t all = line->station[line->count - 1].chunks;
+void qb__pipeline_only(qb__pipeline *line, size_t all, const size_t *outputs, size_t count) {
     for (int i = 0; i < line->count; i++) {
         station *s = &line->station[i];
         s->share = all ? s->chunks / all : 1;

@@ -29,6 +29,8 @@ typedef struct qb__stage {
                           first stage, nor the last */
     size_t gather;     /* chunks that go into one output, which is a chunk to the next stage; 0 = 1.
                           All of them get the same `out`, in order */
+    size_t scatter;    /* outputs that one chunk before becomes, one after the other: chunks of this stage and those behind it; all get
+                          the same `in`, which is used up with the last. 0 = 1; not the first stage, nor with gather or in_place */
     size_t slot_bytes; /* bytes of host memory in a slot */
     size_t last_bytes; /* what the last chunk, which may be smaller, touches of it; 0 = all */
     qb__slot_maker maker;
@@ -64,15 +66,15 @@ size_t qb__pipeline_bytes(const qb__stage *stages, int count, size_t chunks);
 typedef struct qb__pipeline qb__pipeline;
 
 /* Makes all slots: QB_NO_MEMORY when there is no room for them. `chunks` is what the first stage
- * makes; it divides by every `gather`. The stages are copied, what they refer to must stay. */
+ * makes; it divides by every `gather`, and multiplies by every `scatter`. The stages are copied, what they refer to must stay. */
 qb_status qb__pipeline_create(const qb__stage *stages, int count, size_t chunks, qb__pipeline **line);
 /* What progress is called; the last stage's name unless it is set. The name must stay. Progress counts thousandths
  * of the time that all will take, as far as can be told from what is done: at the beginning, after every chunk of
  * the last stage, and some times a second. */
 void qb__pipeline_call(qb__pipeline *line, const char *name);
-/* Of the outputs of the last stage only these `count` are made, in that order; calls are given the numbers that the chunks
- * have among all. Before it runs; the list must stay. */
-void qb__pipeline_only(qb__pipeline *line, const size_t *outputs, size_t count);
+/* Of `all` outputs, each of so many chunks of every stage, only these `count` are made, in that order; calls are given the
+ * numbers that the chunks have among all. Before it runs; the list must stay. */
+void qb__pipeline_only(qb__pipeline *line, size_t all, const size_t *outputs, size_t count);
 /* Once: run to the end, to the first failure (its status and detail come back here) or to
  * cancellation. `pool` may be NULL when all stages block. */
 qb_status qb__pipeline_run(qb__pipeline *line, qb__pool *pool, const qb_env *env,

@@ -60,9 +60,10 @@ out:
 }
 
 qb_status qb__down_run(const qb__down *down, qb__convert *convert, qb__queue *queue, const qb__memory *from,
-                       size_t slices, void *host) {
-    if (convert) return qb__convert_download(convert, queue, from, slices, host);
-    return qb__memory_download(queue, from, 0, host, qb__down_host(down, slices));
+                       size_t slices, size_t first, size_t count, void *host) {
+    if (!convert) return qb__memory_download(queue, from, qb__down_host(down, first), host, qb__down_host(down, count));
+    const qb_status status = first == 0 ? qb__convert_run(convert, queue, from, slices) : QB_OK;
+    return status == QB_OK ? qb__convert_fetch(convert, queue, first, count, host) : status;
 }
 
 qb_status qb__down_count(qb__convert *convert, qb__queue *queue, qb__volume_out *volume) {

@@ -25,9 +25,9 @@ size_t qb__down_open_bytes(const qb__down *down);
 /* For a device and its queue; up to `slices` at a time. NULL where it does not convert. */
 qb_status qb__down_open(const qb__down *down, qb__device *device, qb__queue *queue, const qb__volume_out *volume,
                         size_t slices, qb__convert **convert);
-/* Asynchronous. `convert` may be NULL. */
+/* `count` slices from `first` on of `slices`; all are converted with the first of them. Asynchronous. `convert` may be NULL. */
 qb_status qb__down_run(const qb__down *down, qb__convert *convert, qb__queue *queue, const qb__memory *from,
-                       size_t slices, void *host);
+                       size_t slices, size_t first, size_t count, void *host);
 /* Values that had to be clamped are the volume's to report. Waits for the queue. */
 qb_status qb__down_count(qb__convert *convert, qb__queue *queue, qb__volume_out *volume);
 

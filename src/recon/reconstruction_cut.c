@@ -16,7 +16,7 @@ size_t qb__candidate_chunks(const qb__candidate *c, const qb__cut *cut) {
 
 /* Of the output. */
 static size_t chunks_out(const qb__candidate *c, const qb__cut *cut) {
-    return c->r->decision.of_views ? cut->blocks : cut->slabs;
+    return c->r->decision.of_views ? cut->blocks : cut->slabs * cut->pieces;
 }
 
 /* Of this process' share of the scan's file, each number once unless the method says what it `reads`. */
@@ -37,9 +37,9 @@ int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *
     qb__reconstruction *r = c->r;
     const bool of_views = r->decision.of_views;
     const size_t columns = r->share.ranks ? (size_t)r->share.ranks->columns : 1, chunks = chunks_out(c, cut);
-    const size_t images = of_views ? cut->views : qb__ceil_div(cut->slices, columns);
+    const size_t images = of_views ? cut->views : qb__smaller(cut->piece, qb__ceil_div(cut->slices, columns));
     const size_t last = of_views      ? c->offer.space.views - (cut->blocks - 1) * cut->views
-                        : columns > 1 ? images
+                        : columns > 1 || cut->pieces > 1 ? images
                                       : qb__cut_last(cut, c->offer.space.slices);
     qb__slot_maker source = {0};
     int n = r->method->stages(r->plan, cut, stages);
@@ -50,8 +50,8 @@ int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *
     more = c->offer.sums ? 0 : qb__ranks_stages(r, cut, stages + n);
     if (more && stages[n].in_place && chunks > 1) stages[n - 1].slots++; /* one is summed and another written meanwhile */
     n += more;
-    return n + qb__volume_stages(&r->volume, c->offer.converts, images, last, chunks > 1 ? cut->slots : 1,
-                                 stages + n);
+    const size_t slots = cut->pieces > 1 ? 2 : chunks > 1 ? cut->slots : 1;
+    return n + qb__volume_stages(&r->volume, c->offer.converts, images, last, slots, stages + n);
 }
 
 int qb__engines_stages(qb__reconstruction *r, qb__stage *stages, size_t *chunks) {
@@ -159,33 +159,31 @@ qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits) {
 
 /* ---- the cut that is taken ---- */
 
-/* Of its slabs a rank of a grid writes the part that it has the sum of. */
-static void fill_parts(qb__reconstruction *r) {
+/* Of a slab the slices that this rank writes: all, or of ranks of a grid the part that it has the sum of. */
+static void own_of(const qb__reconstruction *r, size_t slab, size_t *first, size_t *count) {
     const qb__cut_grid *grid = &r->share.grid;
-    qb__pick *p = &r->pick;
-    for (size_t i = 0; i < p->cut.slabs; i++) {
-        size_t count;
-        qb__cut_rank(p->edge[i + 1] - p->edge[i], 1, grid->columns, grid->column, &p->begin[i], &count);
-        p->begin[i] += p->edge[i];
-        p->end[i] = p->begin[i] + count;
-    }
-    qb__volume_chunks(&r->volume, p->begin, p->end, p->cut.slabs);
+    const size_t *edge = r->pick.edge + slab;
+    const bool summed = r->share.ranks && r->share.ranks->columns > 1;
+    *first = 0, *count = edge[1] - edge[0];
+    if (summed) qb__cut_rank(*count, 1, grid->columns, grid->column, first, count);
 }
 
-/* Edges count folded slices: the slices of each slab, or this rank's part of them. */
-static void fill_pairs(qb__reconstruction *r) {
+/* Chunks of the output: slabs, in pieces where they leave in such. Edges may count folded slices. */
+static void fill_chunks(qb__reconstruction *r, bool runs) {
     const size_t slices = r->decision.stack.shape[0];
     qb__pick *p = &r->pick;
-    for (size_t i = 0; i < p->cut.slabs; i++) {
-        const size_t first = p->edge[i];
-        const bool part = r->volume.begin == p->begin;
-        qb__runs runs = qb__unfold(slices, true, first, p->edge[i + 1]);
-        if (part) runs = qb__runs_part(&runs, p->begin[i] - first, p->end[i] - first);
-        p->begin[i] = runs.of[0].first, p->end[i] = runs.of[0].end;
-        p->begin2[i] = runs.of[1].first, p->end2[i] = runs.of[1].end;
+    const qb__cut *cut = &p->cut;
+    for (size_t i = 0; i < cut->slabs * cut->pieces; i++) {
+        const size_t slab = i / cut->pieces, at = i % cut->pieces * cut->piece;
+        size_t first, count;
+        own_of(r, slab, &first, &count);
+        const size_t from = first + qb__smaller(at, count), to = first + qb__smaller(at + cut->piece, count);
+        const qb__runs whole = qb__unfold(slices, cut->folded, p->edge[slab], p->edge[slab + 1]), some = qb__runs_part(&whole, from, to);
+        p->begin[i] = some.of[0].first, p->end[i] = some.of[0].end;
+        p->begin2[i] = some.of[1].first, p->end2[i] = some.of[1].end;
     }
-    qb__volume_chunks(&r->volume, p->begin, p->end, p->cut.slabs);
-    qb__volume_pairs(&r->volume, p->begin2, p->end2);
+    qb__volume_chunks(&r->volume, p->begin, p->end, runs ? cut->slabs * cut->pieces : 0);
+    if (cut->folded) qb__volume_pairs(&r->volume, p->begin2, p->end2);
 }
 
 static void fill_edges(qb__reconstruction *r) {
@@ -194,8 +192,8 @@ static void fill_edges(qb__reconstruction *r) {
     const qb__candidate *c = qb__chosen(r);
     const qb__cut *cut = &r->pick.cut;
     qb__cut_edges(&c->offer.space, r->pick.edge, &r->pick.cut);
-    if (r->share.ranks && r->share.ranks->columns > 1) fill_parts(r);
-    if (cut->folded) fill_pairs(r);
+    const bool parts = r->share.ranks && r->share.ranks->columns > 1;
+    if (parts || cut->folded || cut->pieces > 1) fill_chunks(r, parts || cut->folded);
     if (!r->decision.of_views) return;
     for (size_t i = 0; i < cut->blocks; i++) r->pick.edge[i] = i * cut->views;
     r->pick.edge[cut->blocks] = c->offer.space.views;
@@ -223,12 +221,14 @@ qb_status qb__engines_choose(qb__reconstruction *r, int number, const qb_env *en
     r->pick.cut = c->cut;
     qb__free(r->pick.edge);
     const size_t room = r->share.ranks ? qb__cut_room(&r->share.grid) : (slices > views ? slices : views) + 2;
-    qb_status status = qb__alloc(5 * room, sizeof *r->pick.edge, &r->pick.edge);
+    /* Pieces of slabs, the last of each shorter: no more than slabs and slices of slabs that are all as tall as the tallest. */
+    const size_t chunks = c->offer.space.piece ? 5 * room : room;
+    qb_status status = qb__alloc(room + 4 * chunks, sizeof *r->pick.edge, &r->pick.edge);
     if (status != QB_OK) return status;
     r->pick.begin = r->pick.edge + room;
-    r->pick.end = r->pick.begin + room;
-    r->pick.begin2 = r->pick.end + room;
-    r->pick.end2 = r->pick.begin2 + room;
+    r->pick.end = r->pick.begin + chunks;
+    r->pick.begin2 = r->pick.end + chunks;
+    r->pick.end2 = r->pick.begin2 + chunks;
     qb__engines_settle(r);
     if (c->engine->tell) c->engine->tell(c->offer.state, env);
     return QB_OK;

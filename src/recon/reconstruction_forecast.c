@@ -22,9 +22,10 @@ double qb__play_stages(const qb__stage *stages, int count, size_t chunks, int th
     bool all_known = true;
     for (int i = 0; i < count; i++) {
         const qb__stage *s = &stages[i];
+        if (s->scatter) chunks *= s->scatter;
         const double all = stage_seconds(s, chunks), wall = s->blocking ? all : all / threads;
         pace[i] = (qb__pace){.blocking = s->blocking, .chunks = chunks, .gather = s->gather,
-                             .slots = s->slots, .seconds = all / (double)chunks, .in_place = s->in_place};
+                             .slots = s->slots, .seconds = all / (double)chunks, .in_place = s->in_place, .scatter = s->scatter};
         if (i > 0 && i + 1 < count) all_known = all_known && s->forecast > 0;
         if (list && s->forecast > 0) cJSON_AddNumberToObject(list, s->name, wall);
         if (s->gather) chunks /= s->gather;

@@ -158,7 +158,7 @@ void qb__keep_begin(qb__reconstruction *r) {
 
 qb_status qb__keep_leave_out(qb__reconstruction *r, const qb_env *env) {
     qb__volume_out *out = &r->volume;
-    const size_t slabs = r->pick.cut.slabs;
+    const size_t slabs = r->pick.cut.slabs, pieces = r->pick.cut.pieces;
     uint64_t *lacks = NULL;
     size_t left = 0;
     if (!out->keep.done) return QB_OK;
@@ -167,20 +167,21 @@ qb_status qb__keep_leave_out(qb__reconstruction *r, const qb_env *env) {
     r->pick.todo = NULL;
     if (status == QB_OK) status = qb__alloc(slabs, sizeof *lacks, &lacks);
     if (status == QB_OK) status = qb__alloc(slabs, sizeof *r->pick.todo, &r->pick.todo);
-    for (size_t i = 0; status == QB_OK && i < slabs; i++) {
+    for (size_t i = 0; status == QB_OK && i < slabs * pieces; i++) {
         const qb__runs runs = qb__volume_runs(out, i);
-        for (int k = 0; k < 2; k++) lacks[i] |= !qb__keep_has(&out->keep, runs.of[k].first, runs.of[k].end);
+        for (int k = 0; k < 2; k++) lacks[i / pieces] |= !qb__keep_has(&out->keep, runs.of[k].first, runs.of[k].end);
     }
     /* Ranks of a grid make their slabs in step: what one of them lacks all make. */
     if (r->share.ranks) status = qb__comm_sum(r->comm, status, lacks, slabs);
-    for (size_t i = 0; status == QB_OK && i < slabs; i++) {
+    for (size_t i = 0; status == QB_OK && i < slabs * pieces; i++) {
         const qb__runs runs = qb__volume_runs(out, i);
-        if (lacks[i]) r->pick.todo[left++] = i;
-        for (int k = 0; !lacks[i] && k < 2; k++) qb__writer_count(out->writer, runs.of[k].first, runs.of[k].end);
+        const bool lack = lacks[i / pieces];
+        if (lack && i % pieces == 0) r->pick.todo[left++] = i / pieces;
+        for (int k = 0; !lack && k < 2; k++) qb__writer_count(out->writer, runs.of[k].first, runs.of[k].end);
     }
     qb__free(lacks);
     if (status != QB_OK) return status;
-    qb__pipeline_only(r->line, r->pick.todo, left);
+    qb__pipeline_only(r->line, slabs, r->pick.todo, left);
     cJSON_AddNumberToObject(r->job.report, "slabs_resumed", (double)(slabs - left));
     qb__info(env, "%zu of %zu slabs are taken from %s", slabs - left, slabs, out->keep.folder);
     return QB_OK;

@@ -117,6 +117,31 @@ def test_every_note_counts(scan, want, tmp_path):
     assert took == sorted(took) and took[0] == 0 and took[-1] >= 2
 
 
+@pytest.mark.parametrize("how", few("--dtype uint16 --range 0,0.05", others=["--outside nan"]))
+def test_slabs_that_leave_a_device_in_pieces(opencl, tmp_path, how):
+    """A slab is done when all its pieces are written; the bits are those of slabs that leave as a whole."""
+    cone, shim = tmp_path / "cone.h5", Shim(tmp_path)
+    qb("simulate", "foam", "-o", cone, "--geometry", "cone", "--views", 16, "--detector", "64,64", "--sod", 400, "--sdd", 700, "--pixel-size", 0.8, "-q")
+    words = ["fdk", cone, "--sod", 400, "--sdd", 700, "--pixel-size", 0.8, "--size", "140,140,150", "--voxel", 0.2, "--device", "opencl", "--kernel",
+             "bp_cone_circular.half", *how.split(), "-q"]
+    def run(name, room, *more):
+        report = qb_json(*words, "--max-vram", room, "-o", tmp_path / name, *more, env={**os.environ, **shim.env})
+        plan = qb_json("plan", *words, "--max-vram", room, "-o", tmp_path / name, env={**os.environ, **shim.env})
+        return report, plan["pieces_per_chunk"], plan["chunks"]
+    assert run("whole.npy", "1M")[1] == 1
+    _, pieces, chunks = run("out.npy", "8M")
+    assert pieces > 1 and chunks > 1 and same(tmp_path / "out.npy", tmp_path / "whole.npy")
+    (tmp_path / "out.npy").unlink()
+    job = [*words, "--max-vram", "8M", *NOTE, "-o", tmp_path / "out.npy"]
+    took = []
+    for at in 4, 5 * pieces + 1, 40:
+        (tmp_path / "out.npy").unlink(missing_ok=True)
+        if killed(*job, at=at):
+            took.append(run("out.npy", "8M", *NOTE, "--resume")[0]["slabs_resumed"])
+            assert same(tmp_path / "out.npy", tmp_path / "whole.npy") and not hidden(tmp_path)
+    assert took[0] == 0 and 0 < max(took) < chunks
+
+
 def test_another_cut_goes_on(scan, want, tmp_path):
     """What is done is known by slices: a slab that is done in part is made whole."""
     out, job = tmp_path / "v.npy", ["fbp", scan, *FBP, *NOTE, "-o", tmp_path / "v.npy"]

@@ -108,7 +108,7 @@ static const char *the_kernel_is_told(mock_cuda_state *mock) {
     EXPECT(mock->allocations == held + 3); /* the numbers, what is hidden, the counts */
     mock->arguments = 1;
     const size_t before = mock->down_bytes;
-    EXPECT(qb__convert_download(convert, queue, slices, 2, numbers) == QB_OK && qb__queue_finish(queue) == QB_OK);
+    EXPECT(qb__convert_run(convert, queue, slices, 2) == QB_OK && qb__convert_fetch(convert, queue, 0, 2, numbers) == QB_OK && qb__queue_finish(queue) == QB_OK);
     EXPECT((uint64_t)(uintptr_t)mock->argument[0] == qb__memory_native(slices));
     EXPECT(mock->down_bytes - before == 2 * PIXELS);
     EXPECT(mock->grid[0] * mock->block[0] >= PIXELS && mock->grid[1] == 2);

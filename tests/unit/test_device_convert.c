@@ -81,7 +81,10 @@ static void check_run(const run *r) {
         const size_t from = first * r->pixels;
         got[(from + n * r->pixels) * bytes] = 77;
         assert_ok(qb__memory_upload(queue, memory, 0, values + from, n * r->pixels * sizeof *values));
-        assert_ok(qb__convert_download(convert, queue, memory, n, got + from * bytes));
+        assert_ok(qb__convert_run(convert, queue, memory, n));
+        const size_t some = (size_t)(qb__random_unit(&chance) * (double)n); /* in two pieces */
+        assert_ok(qb__convert_fetch(convert, queue, 0, some, got + from * bytes));
+        assert_ok(qb__convert_fetch(convert, queue, some, n - some, got + (from + some * r->pixels) * bytes));
         assert_ok(qb__queue_finish(queue));
         assert_int_equal(got[(from + n * r->pixels) * bytes], 77);
     }

@@ -200,6 +200,57 @@ static void chunks_gather(void **state) {
     }
 }
 
+enum { PIECES = 3 };
+static const size_t left_over[] = {1, 4, 8, 9}; /* of ten outputs */
+
+static size_t sum_of(size_t output) {
+    size_t all = 0;
+    for (size_t i = 4 * output; i < 4 * output + 4; i++) all += i * 64 + 1;
+    return all;
+}
+
+static qb_status cut(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
+    (void)context, (void)task, (void)worker;
+    *(size_t *)out = *(const size_t *)in + chunk % PIECES;
+    return QB_OK;
+}
+
+static qb_status keep_piece(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
+    (void)task, (void)worker, (void)out;
+    job *j = context;
+    const size_t n = j->written++, output = j->stop ? left_over[n / PIECES] : n / PIECES;
+    assert_int_equal(chunk, output * PIECES + n % PIECES);
+    assert_int_equal(*(const size_t *)in, sum_of(output) + n % PIECES);
+    return QB_OK;
+}
+
+/* One output of a stage leaves in pieces, as a slab that does not come down as a whole; all outputs, or those that are left. */
+static void outputs_scatter(void **state) {
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        const size_t slots = 1 + (size_t)round % 3;
+        const bool some = round % 2;
+        job j = {.fail_stage = -1, .stop = some};
+        qb__stage stages[] = {
+            {.name = "make", .self = &j, .slots = slots, .slot_bytes = 512, .tasks = tasks, .run = make},
+            {.name = "sum", .self = &j, .slots = slots, .slot_bytes = 64, .gather = 4, .run = sum},
+            {.name = "cut", .self = &j, .slots = 1 + (size_t)round % 2, .slot_bytes = 8, .scatter = PIECES, .blocking = true, .run = cut},
+            {.name = "keep", .self = &j, .blocking = round % 5 > 0, .run = keep_piece},
+        };
+        qb__pool *pool;
+        qb__pipeline *line;
+        qb__pipeline_report report;
+        assert_int_equal(qb__pipeline_bytes(stages, 4, 40), slots * (512 + 64) + stages[2].slots * 8);
+        assert_ok(qb__pool_create(2, &pool));
+        assert_ok(qb__pipeline_create(stages, 4, 40, &line));
+        if (some) qb__pipeline_only(line, 10, left_over, 4);
+        assert_ok(qb__pipeline_run(line, pool, NULL, &report));
+        qb__pipeline_destroy(line);
+        qb__pool_destroy(pool);
+        assert_int_equal(j.written, PIECES * (some ? 4 : 10));
+    }
+}
+
 /* Stages of which each waits for another that must be at work beside it: 4 slabs of 4 blocks on two threads. */
 enum { BLOCKS = 16, GATHERED = 4, SLABS = BLOCKS / GATHERED };
 
@@ -598,6 +649,12 @@ static void pace_of_stages(void **state) {
     assert_true(fabs(qb__pace_left(changing, 3, 1) - 30) < 1e-9); /* one buffer for all three */
     changing[0].slots = 3;
     assert_true(fabs(qb__pace_left(changing, 3, 1) - 12) < 1e-9);
+    qb__pace scattering[] = {{.blocking = true, .chunks = 2, .slots = 1, .seconds = 6},
+                             {.blocking = true, .chunks = 6, .scatter = 3, .slots = 1, .seconds = 1},
+                             {.blocking = true, .chunks = 6, .seconds = 0}};
+    assert_true(fabs(qb__pace_left(scattering, 3, 1) - (6 + 3 + 6 + 3)) < 1e-9);
+    scattering[0].slots = 2;
+    assert_true(fabs(qb__pace_left(scattering, 3, 1) - (6 + 6 + 3)) < 1e-9);
     for (int i = 0; i < 2; i++) gathering[i].chunks *= 100000;
     assert_true(fabs(qb__pace_left(gathering, 2, 1) / 800000 - 1) < 1e-3);
 }
@@ -612,6 +669,7 @@ int main(void) {
         cmocka_unit_test(slots_are_their_makers),
         cmocka_unit_test(no_room_for_a_slot),
         cmocka_unit_test(chunks_gather),
+        cmocka_unit_test(outputs_scatter),
         cmocka_unit_test(stages_overlap),
         cmocka_unit_test(even_cuts),
         cmocka_unit_test(cuts_of_views),

@@ -73,8 +73,7 @@ void qb__convert_destroy(qb__convert *convert) {
     qb__free(convert);
 }
 
-qb_status qb__convert_download(qb__convert *convert, qb__queue *queue, const qb__memory *from, size_t slices,
-                               void *host) {
+qb_status qb__convert_run(qb__convert *convert, qb__queue *queue, const qb__memory *from, size_t slices) {
     const qb__convert_what *what = &convert->what;
     const qb__conversion *to = &what->to;
     const uint64_t pixels = what->pixels, all = slices;
@@ -96,10 +95,12 @@ qb_status qb__convert_download(qb__convert *convert, qb__queue *queue, const qb_
     const size_t groups[3] = {qb__smaller(qb__ceil_div(what->pixels, ITEMS), MOST), qb__smaller(slices, MOST), 1};
     const size_t items[3] = {ITEMS, 1, 1};
     if (slices == 0) return QB_OK;
-    qb_status status = qb__kernel_launch(convert->kernel, queue, groups, items, args, sizeof args / sizeof *args);
-    if (status != QB_OK) return status;
-    return qb__memory_download(queue, convert->numbers, 0, host,
-                               what->pixels * slices * qb_dtype_size(to->dtype));
+    return qb__kernel_launch(convert->kernel, queue, groups, items, args, sizeof args / sizeof *args);
+}
+
+qb_status qb__convert_fetch(qb__convert *convert, qb__queue *queue, size_t first, size_t count, void *host) {
+    const size_t slice = convert->what.pixels * qb_dtype_size(convert->what.to.dtype);
+    return count ? qb__memory_download(queue, convert->numbers, first * slice, host, count * slice) : QB_OK;
 }
 
 qb_status qb__convert_outside(qb__convert *convert, qb__queue *queue, uint64_t *outside) {

@@ -22,9 +22,9 @@ size_t qb__convert_bytes(qb_dtype dtype, size_t pixels, size_t slices, bool hidd
 qb_status qb__convert_create(qb__device *device, qb__queue *queue, const qb__convert_what *what,
                              qb__convert **out);
 void qb__convert_destroy(qb__convert *convert); /* NULL-safe */
-/* `slices` from the memory's beginning to the host, dense. Asynchronous: `host` must stay. */
-qb_status qb__convert_download(qb__convert *convert, qb__queue *queue, const qb__memory *from, size_t slices,
-                               void *host);
+/* `slices` from the memory's beginning; then some of these to the host, dense. Asynchronous: `host` must stay. */
+qb_status qb__convert_run(qb__convert *convert, qb__queue *queue, const qb__memory *from, size_t slices);
+qb_status qb__convert_fetch(qb__convert *convert, qb__queue *queue, size_t first, size_t count, void *host);
 /* Values so far that the type cannot hold, NaN among them. Waits for the queue. */
 qb_status qb__convert_outside(qb__convert *convert, qb__queue *queue, uint64_t *outside);
 

@@ -120,7 +120,7 @@ static qb_status download_run(void *self, size_t chunk, size_t task, int worker,
     for (size_t p = 0; p < gpu->parts && status == QB_OK; p++) {
         size_t n = qb__fbp_share(gpu, slices, p, &first);
         if (n == 0) continue;
-        status = qb__down_run(&gpu->way_down, gpu->part[p].convert, gpu->part[p].down, slab->memory[p], n,
+        status = qb__down_run(&gpu->way_down, gpu->part[p].convert, gpu->part[p].down, slab->memory[p], n, 0, n,
                               (char *)out + first * slice_bytes);
     }
     return finish(gpu, status, DOWN);

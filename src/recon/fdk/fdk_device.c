@@ -160,15 +160,19 @@ static qb_status put_slab(const qb__fdk_gpu *gpu, const qb__fdk_window *w, const
     return status;
 }
 
-static qb_status download_run(void *self, size_t slab, size_t task, int worker, const void *in,
+/* A slab leaves piece by piece, an array in the device's memory gets it with the first. */
+static qb_status download_run(void *self, size_t chunk, size_t task, int worker, const void *in,
                               void *out) {
     (void)task, (void)worker;
     const qb__fdk_gpu *gpu = self;
-    const qb__fdk_window *w = &gpu->fdk->window[slab];
+    const qb__cut *cut = &gpu->fdk->cut;
+    const qb__fdk_window *w = &gpu->fdk->window[chunk / cut->pieces];
+    const size_t first = chunk % cut->pieces * cut->piece;
     if (w->z0 == w->z1) return QB_OK;
-    const size_t slices = slices_down(gpu, w);
-    if (gpu->arrays.to) return finish(gpu->out, put_slab(gpu, w, in));
-    return slices ? finish(gpu->out, qb__down_run(&gpu->way_down, gpu->convert, gpu->out, in, slices, out)) : QB_OK;
+    if (gpu->arrays.to) return first == 0 ? finish(gpu->out, put_slab(gpu, w, in)) : QB_OK;
+    const size_t slices = slices_down(gpu, w), count = qb__smaller(cut->piece, slices - qb__smaller(first, slices));
+    if (count == 0) return QB_OK;
+    return finish(gpu->out, qb__down_run(&gpu->way_down, gpu->convert, gpu->out, in, slices, first, count, out));
 }
 
 /* ---- slots ---- */
@@ -259,8 +263,9 @@ static int stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__s
     stages[n++] = (qb__stage){.name = "download",
                               .self = gpu,
                               .blocking = true,
-                              .slots = qb__fdk_gpu_slabs(cut),
-                              .slot_bytes = gpu->arrays.to ? 1 : qb__down_host(&gpu->way_down, qb__fdk_gpu_down(cut)),
+                              .scatter = cut->pieces,
+                              .slots = qb__fdk_gpu_ring(cut),
+                              .slot_bytes = gpu->arrays.to ? 1 : qb__fdk_gpu_piece(gpu, cut),
                               .maker = gpu->arrays.to ? qb__token_slots : page_locked(gpu, &gpu->down),
                               .run = download_run};
     return n;

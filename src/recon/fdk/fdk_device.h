@@ -61,6 +61,11 @@ static inline int qb__fdk_gpu_columns(const qb__cut *cut) { return cut->grid ? c
 static inline size_t qb__fdk_gpu_down(const qb__cut *cut) {
     return qb__larger(qb__ceil_div(cut->slices, (size_t)qb__fdk_gpu_columns(cut)), 1);
 }
+/* Bytes of a piece of a slab on its way down; how many there are. */
+static inline size_t qb__fdk_gpu_piece(const qb__fdk_gpu *gpu, const qb__cut *cut) {
+    return qb__down_host(&gpu->way_down, qb__smaller(cut->piece, qb__fdk_gpu_down(cut)));
+}
+static inline unsigned qb__fdk_gpu_ring(const qb__cut *cut) { return cut->slabs > 1 ? cut->slots : cut->pieces > 1 ? 2 : 1; }
 static inline unsigned qb__fdk_gpu_slabs(const qb__cut *cut) { return cut->slabs > 1 ? cut->slots : 1; }
 
 /* ---- projections in the device's memory (fdk_device_arrays.c) ---- */

@@ -147,13 +147,14 @@ double qb__fdk_gpu_seconds(void *state, const qb__cut *cut) {
     const double write = qb__fdk_write_seconds(fdk, gpu->value_bytes, gpu->write);
     const double project = back_projection(gpu, cut), slabs = (double)cut->slabs;
     const double locked = (double)cut->slots * (double)block_up(gpu, cut) +
-                          (double)qb__fdk_gpu_slabs(cut) * (double)qb__down_host(&gpu->way_down, qb__fdk_gpu_down(cut));
+                          (double)qb__fdk_gpu_ring(cut) * (double)qb__fdk_gpu_piece(gpu, cut);
     /* Launching, waiting, handing over: a tenth of a millisecond a chunk. */
     const double extra = locked / gpu->pick.costs.lock + 1e-4 * slabs * (double)cut->blocks + sums(gpu, cut);
     if (cut->slots < 2) return extra + read + filter + up + project + down + write;
     const double device = gpu->beside ? fmax(filter, project) : filter + project; /* one device: they share it */
     const double slowest = fmax(fmax(read, up), fmax(device, fmax(down, write)));
-    return extra + slowest + (down + write) / slabs +
+    const double out = fmax(down, write) + fmin(down, write) / (double)cut->pieces; /* of the last slab, piece by piece */
+    return extra + slowest + out / slabs +
            (read + filter + up) / (slabs * (double)cut->blocks);
 }
 
@@ -191,6 +192,15 @@ static size_t views_after(const void *state, const qb__cut *cut, size_t before) 
     return before > turns ? qb__round_up(before / 2, turns) : 0;
 }
 
+/* Slices come down in page-locked memory, which takes its time to lock: so many at a time that each pass is long, and that
+ * all threads have some to write. */
+static size_t piece_of(const void *state, size_t slices) {
+    enum { LEAST = 1 << 20, MOST = 512 << 20, PARTS = 8 };
+    const qb__fdk_gpu *gpu = state;
+    const size_t slice = qb__down_host(&gpu->way_down, 1), least = qb__ceil_div(LEAST, slice), most = qb__larger(1, MOST / slice);
+    return qb__smaller(slices, qb__smaller(most, qb__larger(least, qb__ceil_div(slices, PARTS))));
+}
+
 /* Slabs that begin or end within a layer make all of it. Ranks have agreed on whether slices are folded. */
 static qb__cut_space space_of(const qb__fdk_gpu *gpu, const qb_env *env) {
     const qb__bp_cone_problem *p = &gpu->fdk->problem;
@@ -204,6 +214,7 @@ static qb__cut_space space_of(const qb__fdk_gpu *gpu, const qb_env *env) {
                            .most = p->nz,
                            .thinner = qb__thinner_layers,
                            .views_after = views_after,
+                           .piece = piece_of,
                            .turns = qb__bp_cone_turns(variant_of(gpu), gpu->pick.choice.values),
                            .engine = gpu,
                            .views_stream = true,
@@ -297,6 +308,7 @@ void qb__fdk_gpu_describe(void *state, const qb__cut *cut, cJSON *plan) {
     const qb__fdk_gpu *gpu = state;
     qb__device_pick_describe(&gpu->pick, cut->need.device, plan);
     cJSON_AddBoolToObject(plan, "folded", cut->folded); /* slabs have both sides of the mirror */
+    cJSON_AddNumberToObject(plan, "pieces_per_chunk", (double)cut->pieces); /* in which a slab comes down */
     cJSON_AddStringToObject(plan, "filtered_by", gpu->beside ? "cpu" : gpu->pick.question.device->spec);
     if (gpu->beside) cJSON_AddStringToObject(plan, "filtered_by_why", gpu->beside);
 }

@@ -28,8 +28,9 @@ static double alone(const cJSON *report, const cJSON *stage) {
     const char *name = cJSON_GetObjectItem(stage, "name")->valuestring;
     const bool waits = strcmp(name, "back-project") == 0 && has_stage(report, "upload");
     if (waits || is_one_of(name, device)) return qb__bench_number(stage, "busy_seconds");
-    return qb__bench_number(stage, "cpu_seconds") /
-           (is_one_of(name, io) ? 1 : qb__bench_number(report, "threads"));
+    const double cpu = qb__bench_number(stage, "cpu_seconds"), busy = qb__bench_number(stage, "busy_seconds");
+    if (is_one_of(name, io)) return cpu < busy ? cpu : busy; /* one thread's, or several at once */
+    return cpu / qb__bench_number(report, "threads");
 }
 
 double qb__bench_bound(const cJSON *report) {

@@ -46,7 +46,9 @@ static void test_device(void **state) {
     assert_float_equal(bound(stages, 5, 8), 6, 0);
     stages[1].busy = 7; /* a slow bus */
     assert_float_equal(bound(stages, 5, 8), 7, 0);
-    stages[0].cpu = 8; /* a slow reader */
+    stages[0].cpu = stages[0].busy = 8; /* a slow reader */
+    assert_float_equal(bound(stages, 5, 8), 8, 0);
+    stages[4] = (timed){"write", 24, 3}; /* of a file a thread at once */
     assert_float_equal(bound(stages, 5, 8), 8, 0);
 }
 

@@ -181,7 +181,7 @@ static bool accurate(const trial *t, const pass *whole, rng *r, bool quick, outc
 
 static void take_rows(const qb__bp_cone_problem *p, qb__bp_cone_side *side) {
     side->window = qb__bp_cone_rows(p, side->z0, side->z1);
-    if (side->window.r0 == side->window.r1) side->window = (qb__bp_cone_window){0, 1};
+    if (side->window.r0 == side->window.r1) side->window = (qb__bp_cone_window){0};
 }
 
 /* Some slices; of a kernel that has slabs in two parts mostly some above its mirror and those as far below it. */
@@ -201,6 +201,8 @@ static pass some_of(const trial *t, rng *r) {
         }
     }
     take_rows(p, &part.side[0]);
+    /* As fdk does it: a part that sees nothing has no rows, but a row there must be. */
+    if (!rows_of(&part.side[0]) && !rows_of(&part.side[1])) part.side[0].window.r1 = 1;
     return part;
 }
 

@@ -109,22 +109,23 @@ static size_t check_all(void) {
 }
 
 /* JSON has no infinity: what there is nothing to compare with is null. */
-static const char *number(double value, int digits, char out[32]) {
-    snprintf(out, 32, isfinite(value) ? "%.*f" : "null", digits, value);
+static const char *number(double value, const char *format, char out[32]) {
+    snprintf(out, 32, isfinite(value) ? format : "null", value);
     return out;
 }
 
 static void print_measurement(const char *id, const measurement *m, bool first) {
     double each = m->giga_updates_per_second / opt.threads;
-    char ratio[32], share[32];
+    char speed[32], ratio[32], most[32], share[32], pack[32], error[32];
     if (opt.json)
         printf(
             "%s\n  {\"kernel\": \"%s\", \"problem\": \"%s\", \"parameters\": %s, \"threads\": %d, "
-            "\"giga_updates_per_second\": %.3f, \"ratio_to_scalar\": %s, \"ceiling\": %.2f, "
-            "\"share_of_ceiling\": %s, \"pack_gigabytes_per_second\": %.2f, \"rel_l2\": %.3g}",
+            "\"giga_updates_per_second\": %s, \"ratio_to_scalar\": %s, \"ceiling\": %s, "
+            "\"share_of_ceiling\": %s, \"pack_gigabytes_per_second\": %s, \"rel_l2\": %s}",
             first ? "" : ",", id, m->problem.s, *m->parameters.s ? m->parameters.s : "{}",
-            opt.threads, m->giga_updates_per_second, number(each / m->scalar, 2, ratio), m->ceiling,
-            number(each / m->ceiling, 3, share), m->pack_gigabytes_per_second, m->rel_l2);
+            opt.threads, number(m->giga_updates_per_second, "%.3f", speed), number(each / m->scalar, "%.2f", ratio),
+            number(m->ceiling, "%.2f", most), number(each / m->ceiling, "%.3f", share),
+            number(m->pack_gigabytes_per_second, "%.2f", pack), number(m->rel_l2, "%.3g", error));
     else
         printf("%-34s %-46s %8.2f %8.1f %8.0f%% %8.1f %9.1e\n", id, m->problem.s,
                m->giga_updates_per_second, each / m->scalar, 100 * each / m->ceiling,

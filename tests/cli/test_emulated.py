@@ -23,11 +23,11 @@ def cuda(tmp_path_factory):
 @pytest.mark.parametrize("kernel,most", [("float-local", 1e-5), ("half-local", 1e-3)])
 @pytest.mark.parametrize("room", ["ample", "narrow"])
 def test_boxes_take_turns(cuda, kernel, most, room):
-    """A fine detector, of which boxes of all sizes are copied ahead: into places of their own, or into one that has room for the largest
+    """A fine detector, of which boxes of all sizes are copied ahead, also of tiles that the grid does not fill: into places of their own, or into one that has room for the largest
     and no more, where who goes ahead must wait until a place has been read."""
     env = {**cuda, "QB_CACHE_DIR": "", **({"EMULATE_NARROW": "1"} if room == "narrow" else {})}
-    told = qb_json("bench", "backproject", "--geometry", "cone", "--device", "cuda", "--kernel", f"bp_cone_circular.{kernel}", "--size", 32,
-                   "--detector", "96,96", "--views", 32, "--repeat", 1, env=env)
+    told = qb_json("bench", "backproject", "--geometry", "cone", "--device", "cuda", "--kernel", f"bp_cone_circular.{kernel}", "--size", 36,
+                   "--detector", "108,108", "--views", 32, "--repeat", 1, env=env)
     assert told["rel_l2"] < most
 
 

@@ -172,7 +172,8 @@ FUNCTION void note_line(LOCAL_POINTER const qb_tile_view *t, LOCAL_POINTER const
     const float weight = MUL(MUL(r, r), scale), tu = at_u + ROUND, fu = at_u - (tu - ROUND) + 0.5f;
     const int u0 = (int)t->x - 1, v0 = (int)t->y - 1, odd = (v0 + r0) & 1, base = v0 - odd;
     const int beside = (int)((uint)AS_INT(tu) - ROUND_BITS) + u0 - b->column;
-    const int column = beside < 0 ? 0 : beside < BOX - 1 ? beside : BOX - 2;
+    /* Lines of the tile beyond the grid see other columns than the box has. */
+    const int last = b->columns - 2, column = beside < 0 ? 0 : beside < last ? beside : last;
     const int cell = (int)((uint)(start + 2 * column * HALF_OF(b) + (base - b->row) / 2) - ROUND_BITS);
     float left = MUL(weight, 1.0f - fu), right = MUL(weight, fu);
 #if ADD_WORDS
@@ -365,19 +366,36 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
 #define EACH_SUM(i, n)                                                                                          \
     UNROLL for (int i = 0; i < STEPS; i++)                                                                      \
         UNROLL for (int n = 0; n < VALUES; n++)
-#define EACH_PLACE(e, i, n, line, z, at)                                                                        \
-    for (int e = item; e < 32 * LINES && warp < WARPS; e += 32 * WARPS) {                                       \
-        const int across = (n) / SIDES % 2, x = across ? e / TILE_Y % TILE_X : e % TILE_X, z = e / LINES;       \
-        const int y = across ? e % TILE_Y : e / TILE_X % TILE_Y, line = y * TILE_X + x;                         \
-        const LONG at = place_of(slab, x0 + x, y0 + y, box.tile_z + z + 32 * (i), n);
-    EACH_SUM(i, n) {
-        WORKERS_BARRIER();
-        EACH_PLACE(e, i, n, line, z, at)
-            exchange[line][z] = more && at >= 0 ? out[at] : 0.0f;
+/* An item fetches and stores as many of each kind as it has sums of it: of one line, of slices that lie apart. */
+#define FIND_SLICES                                                                                             \
+    int slice[COLUMNS][STEPS][SIDES];                                                                           \
+    UNROLL for (int c = 0; c < COLUMNS; c++)                                                                    \
+        UNROLL for (int i = 0; i < STEPS; i++)                                                                  \
+            UNROLL for (int s = 0; s < SIDES; s++)                                                              \
+                slice[c][i][s] = slice_of(slab, box.tile_z + HEIGHT(c) + 32 * i, s);
+#define HEIGHT(c) (item / LINES + (c) * (32 / COLUMNS))
+#define EACH_PLACE(c, i, n, line, at)                                                                           \
+    const int across = (n) / SIDES % 2, x = across ? own / TILE_Y : own % TILE_X;                               \
+    const int y = across ? own % TILE_Y : own / TILE_X, line = y * TILE_X + x;                                  \
+    const LONG where = line_of(slab, x0 + x, y0 + y, (n) / SIDES);                                              \
+    UNROLL for (int c = 0; c < COLUMNS; c++) {                                                                  \
+        const LONG at = place_at(slab, slice[c][i][(n) % SIDES], where);
+    const int own = item % LINES;
+    UNROLL for (int c = 0; c < COLUMNS; c++)
+        EACH_SUM(i, n) sum[c][i][n] = 0.0f;
+    if (more) {
+        FIND_SLICES
+        EACH_SUM(i, n) {
+            WORKERS_BARRIER();
+            if (warp < WARPS) {
+                EACH_PLACE(c, i, n, line, at)
+                    exchange[line][HEIGHT(c)] = at >= 0 ? out[at] : 0.0f;
+                }
+            }
+            WORKERS_BARRIER();
+            UNROLL for (int c = 0; c < COLUMNS; c++)
+                if (warp < WARPS) sum[c][i][n] = exchange[WARPS * c + warp][lane];
         }
-        WORKERS_BARRIER();
-        UNROLL for (int c = 0; c < COLUMNS; c++)
-            sum[c][i][n] = warp < WARPS ? exchange[WARPS * c + warp][lane] : 0.0f;
     }
 #if ADD_WORDS
     uint words[COLUMNS][STEPS][WORDS];
@@ -437,13 +455,16 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
                 }
 #endif
     }
+    FIND_SLICES
     EACH_SUM(i, n) {
         WORKERS_BARRIER();
         UNROLL for (int c = 0; c < COLUMNS; c++)
             if (warp < WARPS) exchange[WARPS * c + warp][lane] = sum[c][i][n];
         WORKERS_BARRIER();
-        EACH_PLACE(e, i, n, line, z, at)
-            if (at >= 0) out[at] = exchange[line][z];
+        if (warp < WARPS) {
+            EACH_PLACE(c, i, n, line, at)
+                if (at >= 0) out[at] = exchange[line][HEIGHT(c)];
+            }
         }
     }
 }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sys/mman.h>
 #include <tuple>
 #if !defined __x86_64__
 #include <ucontext.h>
@@ -44,7 +45,11 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
 
 enum { QB_STACK = 128 * 1024, QB_ITEMS = 1024, QB_BARRIERS = 16, QB_DYNAMIC = 256 * 1024 };
 extern "C" char __start_qb_shared[], __stop_qb_shared[];
-__shared__ __align__(128) __attribute__((used)) unsigned char qb_dynamic_local[QB_DYNAMIC];
+__shared__ __attribute__((used)) char qb_shared_begins;
+/* What a launch asks for ends at a page that nobody may touch. */
+enum { QB_PAGE = 4096 };
+static __attribute__((aligned(QB_PAGE))) unsigned char qb_dynamic[QB_DYNAMIC + QB_PAGE];
+static unsigned char *qb_dynamic_local;
 
 struct qb_index { unsigned x, y, z; };
 struct qb_barrier { int arrived; unsigned generation; };
@@ -315,6 +320,7 @@ static void qb_begin() {
 /* Nothing moves any more: an error, as of a kernel that hangs. */
 static int qb_run_group(int items) {
     memset(__start_qb_shared, 0xcb, (size_t)(__stop_qb_shared - __start_qb_shared));
+    memset(qb_dynamic_local, 0xcb, (size_t)(qb_dynamic + QB_DYNAMIC - qb_dynamic_local));
     memset(qb.barrier, 0, sizeof qb.barrier), memset(qb.warp, 0, sizeof qb.warp);
     qb.alive = items, qb.copies.clear();
     for (int i = 0; i < items; i++) {
@@ -337,7 +343,7 @@ static int qb_run_group(int items) {
     return 0;
 }
 
-typedef struct qb_launch { unsigned grid[3], block[3]; void **arguments; unsigned seed; } qb_launch;
+typedef struct qb_launch { unsigned grid[3], block[3], shared; void **arguments; unsigned seed; } qb_launch;
 
 template <class... A, size_t... I>
 static int qb_emulate_with(void (*kernel)(A...), const qb_launch *l, std::index_sequence<I...>) {
@@ -347,7 +353,8 @@ static int qb_emulate_with(void (*kernel)(A...), const qb_launch *l, std::index_
     qb.body = [](void *of) { std::apply(((call *)of)->kernel, ((call *)of)->arguments); };
     qb.arguments = &c, qb.random = l->seed;
     qb.grid = {l->grid[0], l->grid[1], l->grid[2]}, qb.size = {l->block[0], l->block[1], l->block[2]};
-    if (items > QB_ITEMS) return 1;
+    if (items > QB_ITEMS || l->shared > QB_DYNAMIC || mprotect(qb_dynamic + QB_DYNAMIC, QB_PAGE, PROT_NONE)) return 1;
+    qb_dynamic_local = qb_dynamic + QB_DYNAMIC - (l->shared + 15) / 16 * 16;
     for (unsigned g = 0; g < l->grid[0] * l->grid[1] * l->grid[2]; g++) {
         qb.block = {g % l->grid[0], g / l->grid[0] % l->grid[1], g / l->grid[0] / l->grid[1]};
         if (qb_run_group(items)) return 1;

@@ -131,7 +131,7 @@ EXPORT int nvrtcGetPTX(void *of, char *bytes) {
 /* ---- modules and launches ---- */
 
 typedef struct launch {
-    unsigned grid[3], block[3];
+    unsigned grid[3], block[3], shared;
     void **arguments;
     unsigned seed;
 } launch;
@@ -171,12 +171,12 @@ EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                           unsigned shared, void *stream, void **arguments, void **extra) {
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     static unsigned seed;
-    (void)shared, (void)stream, (void)extra;
+    (void)stream, (void)extra;
     int (*run)(const launch *);
     memcpy(&run, &function, sizeof run);
     const char *said = getenv("QB_SEED");
     pthread_mutex_lock(&one);
-    const launch l = {{gx, gy, gz}, {bx, by, bz}, arguments, (said ? (unsigned)atoi(said) : 0) + seed++};
+    const launch l = {{gx, gy, gz}, {bx, by, bz}, shared, arguments, (said ? (unsigned)atoi(said) : 0) + seed++};
     const int failed = run(&l);
     pthread_mutex_unlock(&one);
     if (failed) fprintf(stderr, "emulated CUDA: a kernel waits for ever\n");

@@ -173,7 +173,7 @@ def test_simulated_scans_go_out_and_come_back(tmp_path, photons, seed):
     assert lines == pytest.approx(expected, abs=1e-4) and lines.max() > 0.1
     info = qb_json("info", tmp_path / "s.sinoparams")
     assert info["center"] == pytest.approx(13)
-    assert "simulate" in qb("info", tmp_path / "s.sinoparams").stdout
+    assert json.loads((tmp_path / "s.sinoparams.json").read_text())["provenance"]["phantom"] == "shepp-logan"
     for name in "s.h5", "s.sinoparams":
         qb("mbir", tmp_path / name, "-o", tmp_path / f"{name}.npy", "--center", 13, "--equits", 2, "--pixel-size", 0.7)
     a, b = np.load(tmp_path / "s.h5.npy"), np.load(tmp_path / "s.sinoparams.npy")
@@ -191,6 +191,48 @@ def test_line_integrals_of_a_volume_go_out_and_come_back(tmp_path):
         lines, theta, said = read_scan(tmp_path / f"{name}.sinoparams", 30, 3, 24)
         assert (lines == plain).all() and float(said["CenterOffset"]) == pytest.approx(1.5, abs=1e-6)
         assert theta[0] == pytest.approx(np.radians(10) - np.pi / 2, abs=1e-9)
+
+
+def test_a_scan_in_hdf5_becomes_one_of_sv_mbirct_s(tmp_path):
+    """Counts by their flats and darks, with what else is asked for; there and back the same numbers."""
+    qb("simulate", "shepp-logan", *SCAN, "--photons", 3000, "-o", tmp_path / "s.h5")
+    with h5py.File(tmp_path / "s.h5") as file:
+        numbers, dark = file["exchange/data"][:].astype(float), file["exchange/data_dark"][:].astype(float).mean(0)
+        expected = -np.log(np.maximum((numbers - dark) / (file["exchange/data_white"][:].astype(float).mean(0) - dark), 1e-6))
+    qb("convert", tmp_path / "s.h5", "-o", tmp_path / "l.sinoparams", "--center", 13)
+    lines, theta, said = read_scan(tmp_path / "l.sinoparams", 30, 3, 24)
+    assert lines == pytest.approx(expected, abs=1e-4)
+    assert theta == pytest.approx(np.radians(10 + 6 * np.arange(30)) - np.pi / 2, abs=1e-9)
+    assert [float(said[k]) for k in ("CenterOffset", "DeltaChannel")] == pytest.approx([1.5, 0.7])
+    qb("convert", tmp_path / "l.sinoparams", "-o", tmp_path / "again.sinoparams")  # which states its axis
+    qb("convert", tmp_path / "l.sinoparams", "-o", tmp_path / "back.h5", "--threads", 1)
+    assert (read_h5(tmp_path / "back.h5") == lines).all()
+    assert (read_scan(tmp_path / "again.sinoparams", 30, 3, 24)[0] == lines).all()
+    assert "CenterOffset: 1.5\n" in (tmp_path / "again.sinoparams").read_text()
+    assert qb_json("info", tmp_path / "back.h5")["quantity"] == "line_integral"
+    kept = json.loads((tmp_path / "l.sinoparams.json").read_text())["provenance"]
+    assert kept["command"].startswith("qb convert") and str(tmp_path / "s.h5") in kept["command"]  # what repeats it
+    done = qb("convert", tmp_path / "s.h5", "-o", tmp_path / "half.sinoparams", "--views", "1::2", "--hardening", "0.1")
+    assert "does not state its axis" in done.stderr
+    half, theta, said = read_scan(tmp_path / "half.sinoparams", 15, 3, 24)
+    assert half == pytest.approx((expected + 0.1 * expected**2)[1::2], abs=1e-3) and float(said["CenterOffset"]) == 0
+    assert theta == pytest.approx(np.radians(16 + 12 * np.arange(15)) - np.pi / 2, abs=1e-9)
+
+
+def test_what_convert_refuses(lines, tmp_path):
+    qb("simulate", "disc", *SCAN, "-o", tmp_path / "s.h5")
+    out = ["-o", tmp_path / "x.sinoparams"]
+    fails(3, "convert", tmp_path / "s.h5", *out, "--center", "stated", says=["does not state its axis"])
+    fails(2, "convert", tmp_path / "s.h5", *out, "--center", "there", says=["--center there"])
+    fails(3, "convert", lines, *out, says=["angles"])
+    fails(2, "convert", tmp_path / "s.h5", says=["--output"])
+    fails(2, "convert", tmp_path / "s.h5", "-o", tmp_path / "s.h5", says=["s.h5"])
+    fails(2, "convert", tmp_path / "s.h5", *out, "--max-ram", "1M", says=["--max-ram"])
+    scan = write_scan(tmp_path, np.load(lines))
+    before = (tmp_path / "shepp_slice0001.2Dsinodata").read_bytes()
+    fails(2, "convert", scan, "-o", scan, says=["shepp.sinoparams"])
+    assert (tmp_path / "shepp_slice0001.2Dsinodata").read_bytes() == before
+    assert not list(tmp_path.glob("x*")) and not list(tmp_path.glob(".*"))
 
 
 def test_scans_that_sv_mbirct_does_not_know(tmp_path):

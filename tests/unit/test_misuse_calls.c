@@ -306,6 +306,9 @@ static void jobs(void **state) {
     no(qb_mbir(&lines, NULL, 1, &volume, NULL, NULL));
     no(qb_mbir(&lines, angles, 1, NULL, NULL, NULL));
     no(qb_simulate("disc", NULL, NULL));
+    no(qb_convert(NULL, NULL, &(qb_convert_options){0}, NULL, NULL));
+    no(qb_convert(scan, NULL, NULL, NULL, NULL));
+    no(qb_convert(scan, NULL, &(qb_convert_options){0}, NULL, NULL));
     assert_null(qb_job_plan(NULL));
     qb_job_destroy(NULL);
     qb_geometry_destroy(&good);

@@ -51,6 +51,7 @@ typedef struct options {
     qb_output_options output;
     qb_center_options center;
     qb_simulate_options simulate;
+    qb_convert_options convert;
     qb_bench_options bench;
     qb_tune_options tune;
     compare_options compare;
@@ -180,6 +181,7 @@ qb_status finish_job(cli *c, qb_job *job);
 qb_status open_scan(cli *c, qb_scan **scan);
 qb_status cmd_center(cli *c);
 qb_status cmd_simulate(cli *c);
+qb_status cmd_convert(cli *c);
 qb_status cmd_compare(cli *c);
 qb_status cmd_bench(cli *c);
 qb_status cmd_devices(cli *c);

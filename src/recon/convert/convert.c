@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* qb convert: a scan's line integrals into a file of another kind, views at a time. */
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/params.h"
+#include "base/pool.h"
+#include "base/status.h"
+#include "io/outputs.h"
+#include "io/scan.h"
+#include "io/writer.h"
+#include "job/budget.h"
+#include "job/job.h"
+#include "prep/prepare.h"
+#include "quickbeam/recon.h"
+
+const qb_param qb_convert_params[] = {
+    {"output", QB_PARAM_TEXT, offsetof(qb_convert_options, output), "OUT", NULL, NULL, 0, 0,
+     "the scan to write, float32; its kind follows from the name: .h5, .mha, .npy, .raw, BASE.sinoparams, a TIFF stack", 'o'},
+    {"center", QB_PARAM_TEXT, offsetof(qb_convert_options, center), "COLUMN|stated|middle", NULL, NULL, 0, 0,
+     "the rotation axis, for kinds of files that state it (BASE.sinoparams); default: as the scan states it, else the middle", 0},
+    QB_PARAMS_END(qb_convert_options, center),
+};
+
+typedef struct conversion {
+    qb_scan *scan;
+    const qb_scan_info *info;
+    const qb_convert_options *options;
+    const qb_prep_options *prep;
+    const char *command;
+    qb__pool *pool;
+    qb__prepare *prepare;
+    qb__prep_counts *counts; /* [thread] */
+    qb__publication *set;
+    qb_writer *writer;
+    size_t block, first; /* views at a time; the first of those in hand */
+    char *raw;
+    float *lines; /* [view][row][column] */
+} conversion;
+
+/* Columns from the middle to the axis. */
+static qb_status find_axis(const conversion *c, const qb_env *env, double *axis) {
+    const char *text = c->options->center;
+    const double middle = ((double)c->info->columns - 1) / 2, stated = c->info->center;
+    const bool default_middle = !text && !isfinite(stated);
+    char *end;
+    if (!text) text = isfinite(stated) ? "stated" : "middle";
+    if (strcmp(text, "stated") == 0 && !isfinite(stated))
+        return qb__fail(QB_BAD_INPUT, "%s does not state its axis: give --center COLUMN (qb center finds it)", c->info->path);
+    if (strcmp(text, "middle") == 0 || strcmp(text, "stated") == 0) {
+        *axis = *text == 's' ? stated - middle : 0;
+        if (default_middle) qb__info(env, "%s does not state its axis: taken to be the middle column, %g", c->info->path, middle);
+        return QB_OK;
+    }
+    *axis = qb__strtod(text, &end) - middle;
+    return end > text && !*end && isfinite(*axis) ? QB_OK
+                                                  : qb__fail(QB_BAD_ARGUMENT, "--center %s: a column, stated or middle", text);
+}
+
+static qb_status check(const conversion *c, const qb_env *env) {
+    const char *output = c->options->output;
+    if (!output || !*output) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");
+    if (!c->info->angles) return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles", c->info->path);
+    const qb__output outputs[] = {{.path = output, .images = c->info->views, .projections = true}};
+    return qb__outputs_check(outputs, 1, &c->scan->inputs, env);
+}
+
+/* As many views at a time as --max-ram lets, up to what makes no difference any more. */
+static qb_status cut(conversion *c, const qb_env *env) {
+    enum { AMPLE = 64 << 20 };
+    const size_t pixels = c->info->rows * c->info->columns, each = pixels * (sizeof(float) + qb_dtype_size(c->info->dtype));
+    const qb__held held = {.threads = qb__pool_threads(c->pool),
+                           .scan = c->info,
+                           .prepared = qb__prepare_bytes(c->info, c->prep, c->info->rows)};
+    const size_t beside = qb__held_bytes(&held), cap = qb__memory_cap(env);
+    if (beside > cap || each > cap - beside)
+        return qb__fail_ram((double)cap, (double)beside + (double)each, "even one view at a time needs");
+    c->block = qb__smaller(c->info->views, qb__smaller((cap - beside) / each, AMPLE / each + 1));
+    return QB_OK;
+}
+
+static qb_status create(conversion *c, const qb_env *env) {
+    const qb_scan_info *info = c->info;
+    qb_stack stack = {.dtype = QB_F32,
+                      .shape = {info->views, info->rows, info->columns},
+                      .voxel = {info->pixel_size, info->pixel_size, 0},
+                      .units = "",
+                      .quantity = qb_quantity_name(QB_LINE_INTEGRAL),
+                      .description = "quickbeam line integrals",
+                      .angles = info->angles,
+                      .beam = info->beam == QB_BEAM_CONE ? QB_BEAM_CONE : QB_BEAM_PARALLEL};
+    qb_status status;
+    QB__TRY(find_axis(c, env, &stack.axis));
+    QB__TRY(qb__publication_create(env, &c->set));
+    QB__TRY(qb__writer_create(c->set, NULL, c->options->output, &stack, &c->writer));
+out:
+    return status;
+}
+
+static void prepare_view(void *context, size_t task, int worker) {
+    const conversion *c = context;
+    const size_t pixels = c->info->rows * c->info->columns;
+    qb__prepare_view(c->prepare, c->first + task, 0, c->info->rows, c->raw + task * pixels * qb_dtype_size(c->info->dtype),
+                     c->lines + task * pixels, &c->counts[worker]);
+}
+
+static qb_status run(conversion *c, const qb_env *env) {
+    const qb_scan_info *info = c->info;
+    const size_t pixels = info->rows * info->columns;
+    const int threads = qb__pool_threads(c->pool);
+    qb_status status;
+    QB__TRY(qb__alloc((size_t)threads, sizeof *c->counts, &c->counts));
+    QB__TRY(qb__alloc(c->block, pixels * qb_dtype_size(info->dtype), &c->raw));
+    QB__TRY(qb__alloc(c->block, pixels * sizeof(float), &c->lines));
+    QB__TRY(qb__prepare_create(c->scan, c->prep, &(qb__prepared){.row1 = info->rows, .step = 1}, env, &c->prepare));
+    for (c->first = 0; c->first < info->views; c->first += c->block) {
+        const size_t end = qb__smaller(c->first + c->block, info->views);
+        QB__TRY(qb__check_cancel(env));
+        QB__TRY(qb_scan_read(c->scan, c->first, end, 0, info->rows, c->raw));
+        qb__pool_for(c->pool, end - c->first, prepare_view, c);
+        QB__TRY(qb_writer_write(c->writer, c->first, end, c->lines));
+        qb__progress(env, "convert", end, info->views);
+    }
+    QB__TRY(qb__prepare_check(info->path, c->counts, threads));
+out:
+    return status;
+}
+
+/* What was done to the numbers, and how to do it again. */
+static qb_status finish(conversion *c, const qb_env *env) {
+    qb__json_forget();
+    cJSON *root = qb__provenance_begin(c->command ? c->command : "");
+    cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&c->scan->inputs));
+    cJSON_AddNumberToObject(root, "views", (double)c->info->views);
+    qb__prepare_report(c->prepare, c->counts, qb__pool_threads(c->pool), root, env);
+    char *text;
+    qb_status status = qb__json_text(root, "the provenance", &text);
+    if (status != QB_OK) return status;
+    status = qb__writer_finish(c->writer, text);
+    c->writer = NULL;
+    cJSON_free(text);
+    return status;
+}
+
+static void release(conversion *c) {
+    qb_writer_abort(c->writer);
+    qb__publication_abort(c->set);
+    qb__prepare_destroy(c->prepare);
+    qb__free(c->counts);
+    qb__free(c->raw);
+    qb__free(c->lines);
+    qb__pool_destroy(c->pool);
+}
+
+qb_status qb_convert(qb_scan *scan, const qb_prep_options *given_prep, const qb_convert_options *given, const char *command, const qb_env *env) {
+    QB__NEED(scan);
+    QB__NEED(given);
+    qb_prep_options prep;
+    qb_convert_options options;
+    conversion c = {.scan = scan, .info = qb_scan_describe(scan), .options = &options, .prep = &prep, .command = command};
+    qb_status status;
+    QB__TRY(qb__params_view(qb_prep_params, given_prep, &prep));
+    QB__TRY(qb__params_view(qb_convert_params, given, &options));
+    QB__TRY(qb__check_callback());
+    QB__TRY(check(&c, env));
+    QB__TRY(qb__pool_create(env ? env->threads : 0, &c.pool));
+    QB__TRY(cut(&c, env));
+    QB__TRY(create(&c, env));
+    QB__TRY(run(&c, env));
+    QB__TRY(finish(&c, env));
+    status = qb__publication_commit(c.set);
+    c.set = NULL;
+out:
+    release(&c);
+    return status;
+}

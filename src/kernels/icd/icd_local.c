@@ -76,7 +76,7 @@ void qb__local_cost(const void *of, unsigned slices, const int *values, qb__kern
     enum { WAIT = 2000, REGISTERS = 118 };
     const qb__icd_size *p = of;
     const double taps = (double)p->taps, views = (double)p->views, side = values[SIDE], pixels = (double)p->pixels;
-    const double along = sqrt(pixels) / side, places = fmax(1, along * values[BATCH] / 100);
+    const double along = sqrt(pixels) / side, places = fmax(1, along * fmin(1, along / QB__SUPERVOXELS_FEW) * values[BATCH] / 100);
     const size_t width = qb__buffers_width((size_t)values[SIDE] * (p->taps - 1) + 1);
     *cost = (qb__kernel_cost){.arithmetic = 12 + (p->fan ? 110 : 64) / taps, /* shadows of a fan are each its own */
                               .local_bytes = 32,

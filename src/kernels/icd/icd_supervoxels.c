@@ -13,11 +13,13 @@ size_t qb__supervoxels_most(const qb__icd_problem *p, size_t side) {
     return qb__ceil_div(p->nx, side) * qb__ceil_div(p->ny, side);
 }
 
-/* How hard SuperVoxels pull together, for one that pulls by itself, grows with how many lie on a ray. */
+/* How hard SuperVoxels pull together, for one that pulls by itself, grows with how many lie on a ray. Of a small image's
+ * they are fewer, and never more than half of a colour, so that they are others each turn: the same two, each in the other's
+ * rays, answer the same residual turn by turn, and swing about their optimum. */
 size_t qb__supervoxels_places(const qb__icd_problem *p, const qb__supervoxels_how *how) {
-    const size_t along = qb__ceil_div(qb__larger(p->nx, p->ny), how->side);
-    const size_t places = along * (size_t)how->batch / 100;
-    return qb__smaller(qb__larger(1, places), qb__supervoxels_most(p, how->side));
+    const size_t along = qb__ceil_div(qb__larger(p->nx, p->ny), how->side), few = qb__smaller(along, QB__SUPERVOXELS_FEW);
+    const size_t places = along * few * (size_t)how->batch / (100 * QB__SUPERVOXELS_FEW);
+    return qb__larger(1, qb__smaller(places, qb__supervoxels_most(p, how->side) / (2 * COLOURS)));
 }
 
 size_t qb__supervoxels_picked(const qb__supervoxels *s) {

@@ -4,6 +4,8 @@
 
 #include "kernels/icd/icd_device.h"
 
+enum { QB__SUPERVOXELS_FEW = 16 }; /* along an image's longer side: of fewer not so large a part moves at a time */
+
 typedef struct qb__ranked {
     double amount;
     size_t index;
@@ -33,7 +35,7 @@ typedef struct qb__supervoxels {
 
 typedef struct qb__supervoxels_how {
     size_t side, slices;
-    int batch; /* SuperVoxels at a time, in percent of how many lie along the longer side */
+    int batch; /* SuperVoxels at a time, in percent of how many lie along the longer side; of fewer than FEW, fewer */
     int share, least;
 } qb__supervoxels_how;
 

@@ -19,7 +19,7 @@ typedef struct options {
 
 /* Short text, made by case files. */
 typedef struct text {
-    char s[256];
+    char s[512];
 } text;
 
 typedef struct outcome {

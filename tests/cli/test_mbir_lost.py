@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, RANKS_ENV, fails, few, qb, qb_json, write_scan
+from test_mbirct import write_scan as write_mbirct
 from test_resume import killed
 
 VIEWS, ROWS, COLUMNS = 60, 4, 48
@@ -111,6 +112,39 @@ def test_slices_without_gaps_keep_their_bits(data, tmp_path, device, group):
     how = [*APART, "--device", device, "--equits", 1, *(["--kernel", "icd_supervoxel.tiles"] if device == "opencl" else [])]
     full, lost = (image_of(tmp_path / f"{name}.npy", tmp_path / "v.npy", *how)[0] for name in ("full", "lost"))
     assert (full[:group] == lost[:group]).all() and (full[group] != lost[group]).any()
+
+
+def test_the_start_makes_up_for_views(data, tmp_path):
+    """Filtered back-projection fills gaps within rows, and other views count for those that have none."""
+    folder, _ = data
+    lines = np.load(folder / "full.npy")
+    lines[1::2] = np.nan
+    lines[::2, :, 10] = np.nan
+    np.save(tmp_path / "half.npy", lines)
+    for more in [], APART:
+        images = [image_of(path, tmp_path / "v.npy", *more, "--sigma-y", 1e6, "--sigma-x", 1e6, "--p", 2, "--equits", 1)[0]
+                  for path in (folder / "full.npy", tmp_path / "half.npy")]  # what hardly moves from there
+        middle = [image[:, 14:34, 14:34].mean() for image in images]
+        assert middle[1] == pytest.approx(middle[0], rel=0.05)
+
+
+def test_coarser_voxels_know_of_it(data, tmp_path):
+    """What they begin a descent with is what weights of zero begin it with."""
+    folder, _ = data
+    how = ["--coarse", 1, "--start", 0, "--equits", 1]
+    got, want = (image_of(folder / name, tmp_path / "v.npy", *how, *more)[0]
+                 for name, more in (("lost.npy", []), ("full.npy", ["--weights", folder / "weights.npy"])))
+    assert hounsfield(got, want) < 2
+
+
+def test_as_sv_mbirct_has_it(data, tmp_path):
+    """Slices as svmbir writes them, NaN among their numbers."""
+    folder, gone = data
+    scan = write_mbirct(tmp_path, np.load(folder / "lost.npy"), DeltaChannel=1, DeltaSlice=1, CenterOffset=0)
+    report = qb_json("mbir", scan, *LINES[-2:], *SIGMAS, "--equits", 4, "-o", tmp_path / "a.npy")
+    assert report["convergence"]["slabs"][0]["not_measured"] == gone.sum()
+    want, _ = image_of(folder / "lost.npy", tmp_path / "b.npy", "--equits", 4)
+    assert hounsfield(np.load(tmp_path / "a.npy"), want) < 0.1
 
 
 def test_sigmas_are_told_from_what_was_measured(data, tmp_path):

@@ -170,6 +170,13 @@ static bool is_idle(const search *s, size_t thickness, int *idle) {
     return *idle == 4;
 }
 
+qb__cut_space qb__cut_unfolded(const qb__cut_space *space) {
+    qb__cut_space plain = *space;
+    plain.folded = plain.either = false;
+    plain.layers.thickness /= 2;
+    return plain;
+}
+
 qb_status qb__cut_search(const qb__cut_space *space, qb__cut *cut, bool *fits) {
     search s = {.space = space};
     size_t *edge;

@@ -55,7 +55,7 @@ struct qb__cut_space {
     size_t view0;         /* of the whole scan: where `views` begin */
     qb__layers layers;    /* slabs are whole numbers of these while they can be */
     size_t most;          /* slices of the thickest slab to try */
-    bool folded;          /* as the cut's */
+    bool folded, either;  /* as the cut's; either: or not, of layers half as thick, whichever is forecast to be faster */
     size_t parts, turns;  /* as the cut's; 0 = 1. turns divides views, and what views_after() says */
     /* The next thickness to try after `thickness`, 0 = none; one of those below. */
     size_t (*thinner)(const qb__cut_space *space, size_t thickness);
@@ -75,6 +75,8 @@ struct qb__cut_space {
     void *context;
 };
 
+/* Of slices that may be folded or not: as they are not. */
+qb__cut_space qb__cut_unfolded(const qb__cut_space *space);
 /* QB_OK with the cut and whether it fits; when nothing does, *cut is what needs least.
  * QB_NO_MEMORY when there is none for looking. */
 qb_status qb__cut_search(const qb__cut_space *space, qb__cut *cut, bool *fits);

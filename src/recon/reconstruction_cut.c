@@ -137,6 +137,28 @@ static qb_status check_columns(const qb__reconstruction *r, const qb__cut_space 
                     r->decision.grid, turns, space->views / turns, columns);
 }
 
+/* Both sides of the mirror in a slab spare a kernel half its work, and slabs that lie farther out read rows on both sides: where
+ * reading takes longest, slabs of neighbours may be faster. The bits are the same. */
+static qb_status try_unfolded(qb__candidate *c, bool *fits) {
+    const qb__cut_space plain = qb__cut_unfolded(&c->offer.space);
+    qb__cut cut;
+    bool other;
+    qb_status status = qb__cut_search(&plain, &cut, &other);
+    if (status != QB_OK) return status;
+    const qb__room *need = &cut.need, *folded = &c->cut.need;
+    const bool less = need->host + need->device < folded->host + folded->device;
+    if (other != *fits ? other : other ? cut.seconds < c->cut.seconds : less) {
+        c->offer.space = plain;
+        c->cut = cut;
+        *fits = other;
+    }
+    size_t *edge; /* what slabs were told of last are those of the cut that is taken */
+    status = qb__alloc(c->offer.space.slices + 2, sizeof *edge, &edge);
+    if (status == QB_OK) qb__cut_edges(&c->offer.space, edge, &c->cut);
+    qb__free(edge);
+    return status;
+}
+
 qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits) {
     qb__cut_space *space = &c->offer.space;
     const qb_status shared = check_columns(c->r, space);
@@ -152,6 +174,7 @@ qb_status qb__candidate_cut(qb__candidate *c, const qb_env *env, bool *fits) {
     space->seconds = c->offer.timed ? seconds : NULL;
     qb_status status = qb__ranks_cap(c);
     if (status == QB_OK) status = qb__cut_search(space, &c->cut, fits);
+    if (status == QB_OK && space->either) status = try_unfolded(c, fits);
     if (status == QB_OK && !*fits) return no_room(c, &c->cut, env);
     if (status == QB_OK) c->cut.seconds = qb__candidate_seconds(c, &c->cut);
     return status;

@@ -206,10 +206,12 @@ static qb__cut_space space_of(const qb__fdk_gpu *gpu, const qb_env *env) {
     const qb__bp_cone_problem *p = &gpu->fdk->problem;
     const qb__bp_cone_device_variant *variant = variant_of(gpu);
     const int *values = gpu->pick.choice.values;
-    const bool folded = qb__comm_count(qb__comm_of(env)) > 1 ? gpu->fdk->folded : gpu->fdk->foldable && qb__bp_cone_pairs(variant, values);
+    const bool alone = qb__comm_count(qb__comm_of(env)) == 1;
+    const bool folded = !alone ? gpu->fdk->folded : gpu->fdk->foldable && qb__bp_cone_pairs(variant, values);
     return (qb__cut_space){.slices = p->nz,
                            .views = p->views,
                            .folded = folded,
+                           .either = folded && alone,
                            .layers = {.thickness = (folded ? 2 : 1) * variant->layer(values)},
                            .most = p->nz,
                            .thinner = qb__thinner_layers,

@@ -9,8 +9,8 @@
 const qb__tuning_shipped qb__tuning_shipped_rows[] = {
     /* 512^2 pixels, 1024 views, 512^3 voxels. */
     ROW("NVIDIA H200", "bp_cone_circular.float", 1, 512, 1301, 0, 0, 40, 2, 4, 8, 2, 0, 8, 0, 0),
-    ROW("NVIDIA H200", "bp_cone_circular.float-local", 1, 512, 1391, 0, 0, 40, 2, 4, 8, 2, 2, 8, 2, 1),
-    ROW("NVIDIA H200", "bp_cone_circular.half-local", 1, 512, 2627, 0, 1, 41, 1, 4, 8, 2, 4, 12, 2, 1),
+    ROW("NVIDIA H200", "bp_cone_circular.float-local", 1, 512, 1643, 0, 0, 40, 2, 8, 8, 1, 4, 12, 2, 1),
+    ROW("NVIDIA H200", "bp_cone_circular.half-local", 1, 512, 2809, 0, 1, 41, 1, 4, 8, 2, 4, 12, 2, 1),
     ROW("NVIDIA H200", "bp_cone_circular.half", 1, 512, 1989, 0, 1, 41, 1, 2, 8, 4, 0, 8, 0, 0),
     ROW("NVIDIA H200", "bp_cone_circular.texture", 1, 512, 3147, 1, 1, 40, 4, 1, 8, 4, 0, 8, 0, 0),
     ROW("NVIDIA H200", "bp_cone_matrix.alu", 1, 512, 764, 0, 16, 16, 32, 4),

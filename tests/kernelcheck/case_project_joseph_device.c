@@ -255,7 +255,8 @@ static bool near(const float *got, const double *want, size_t count, double nois
     norm = fmax(norm, noise);
     const double relative = sqrt(error / norm), peak = largest / sqrt(norm / seen);
     o->share_of_bound = fmax(o->share_of_bound, fmax(relative / bound, peak / (20 * bound)));
-    const double scatter = 1 + 3 / sqrt(seen); /* few numbers do more */
+    /* Of noise a texture's 8-bit weights leave 5e-3 on the mean, but 9e-3 where rays cross planes at the same fractions, as few may. */
+    const double scatter = 1 + 10 / sqrt(seen);
     if ((seen < 100 || relative <= bound * scatter) && peak <= 20 * bound) return true;
     snprintf(o->why.s, sizeof o->why.s, "%s: relative error %.3g, largest %.3g of the mean", what, relative, peak);
     return false;

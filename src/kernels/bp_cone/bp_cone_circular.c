@@ -395,8 +395,8 @@ static const qb__bp_cone_device_variant rows[] = {
         "circular: what a tile sees copied to local memory; turned views and mirrored rows "
         "together",
         P("TEXTURED", 0), P("HALF", 0), P("PACKING", 40, 21, 41, 20), P("STEPS", 2, 1, 4),
-        P("COLUMNS", 4, 8, 2, 1), P("PATCH", 8), P("GROUPS", 2, 1, 3), P("STAGES", 2, 3, 4, 6, 8),
-        P("WARPS", 8, 12, 16), P("AHEAD", 2, 1), P("BULK", 1, 0)),
+        P("COLUMNS", 8, 4, 2, 1), P("PATCH", 8), P("GROUPS", 1, 2, 3), P("STAGES", 4, 3, 2, 6, 8),
+        P("WARPS", 12, 8, 16), P("AHEAD", 2, 1), P("BULK", 1, 0)),
 };
 
 const qb__bp_cone_family qb__bp_cone_circular_rows = {rows, sizeof rows / sizeof *rows};

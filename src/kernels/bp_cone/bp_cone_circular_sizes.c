@@ -75,9 +75,9 @@ static double share_used(size_t n, size_t tile) {
 
 /* Times that a byte is passed by the level-1 memory, where neighbours' cells are not aligned, or by local memory with what
  * is copied there and noted; the detector's columns for a voxel are `fine` (H200; docs/performance-cone.md). What is copied
- * without BULK is waited for longer. */
+ * without BULK is waited for longer; of more than two columns a voxel nothing was measured. */
 static double passes(const int *values, double fine) {
-    if (qb__circular_copies(values)) return (values[BULK] ? 1.5 : 2.1) * fine;
+    if (qb__circular_copies(values)) return (!values[BULK] ? 2.1 : values[HALF] ? 1.5 : 1.25) * sqrt(fine) * fmax(1, fine / 2);
     return (values[HALF] ? 2 : 1.6) * sqrt(fine);
 }
 

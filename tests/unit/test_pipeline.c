@@ -610,19 +610,20 @@ static bool left_is_told(size_t chunks, double *late, char *wrong, size_t size) 
     return true;
 }
 
-/* As one chunk or as several. Judged by a run whose naps all kept their time; where there is none, by none. */
+/* As one chunk or as several. What is told wrongly is so in each run; what the machine holds up, between naps too, now here and
+ * now there: one run that is right will do, and where none is, those whose naps all kept their time are judged. */
 static void time_left_is_told(void **state) {
     (void)state;
     enum { TIMES = 12 };
     char wrong[160];
     for (size_t chunks = 1; chunks <= 4; chunks += 3) {
         double late;
-        for (int times = 0; !left_is_told(chunks, &late, wrong, sizeof wrong);) {
-            if (late < 0.02) fail_msg("the worst nap was longer by %.3f s: %s", late, wrong);
-            if (++times < TIMES) continue;
-            printf("this machine was busy otherwise: of %d runs none kept its time\n", TIMES);
-            skip();
-        }
+        int runs = 0, kept = 0;
+        while (runs < TIMES && !left_is_told(chunks, &late, wrong, sizeof wrong)) runs++, kept += late < 0.005;
+        if (kept > TIMES / 2) fail_msg("%d of %d runs kept their time and none was right: %s", kept, TIMES, wrong);
+        if (runs < TIMES) continue;
+        printf("this machine was busy otherwise: of %d runs %d kept their time\n", TIMES, kept);
+        skip();
     }
 }
 

@@ -198,6 +198,8 @@ def correctness(check):
             check.beside(f"kernelcheck {name} as 8.0", [kernelcheck, "--trials", trials, "--threads", "2", "--filter", name],
                          env={"QB_CUDA_ARCH": "80"})
     check.beside("variants-sm-75", [check.program("tests/device/variantcheck"), "75"], env={"QB_QUICK": "1"})
+    # Descents take minutes there.
+    check.waiting.sort(key=lambda step: not re.match("(race|init|sync|mem)check icd", step[0][0]))
     check.gather()
     check.alone("device-tensors", [check.program("tests/device/device_tensors_cuda")])
     check.alone("device-lost", [check.program("tests/device/device_lost")])
@@ -219,7 +221,8 @@ def sanitize(check, cuda):
             check.beside(f"{tool} {name}", [*under, check.program(f"tests/unit/unit_{name}")], env={**env, **quick})
         for name in sources:
             # A barrier for each stage of each group; a million would be more than the tool can hold.
-            barriers = ["--num-cuda-barriers", "65536"] if (tool, "tensor" in name) == ("synccheck", True) else []
+            many = tool == "synccheck" and "tensor" in name or tool == "racecheck" and "-local" in name
+            barriers = ["--num-cuda-barriers", "65536"] if many else []
             check.beside(f"{tool} {name}", [*under, *barriers, check.program("tests/kernelcheck/kernelcheck"), "--quick",
                                             "--trials", trials, "--threads", "1", "--filter", name], env=env)
 

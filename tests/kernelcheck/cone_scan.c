@@ -174,7 +174,7 @@ bool cone_accurate(const cone_scan *s, qb_accuracy accuracy, const qb__bp_cone_b
     /* The bound is about many voxels of many pixels of noise: few of them scatter, and so do the errors. */
     const double pixels = (double)(s->problem.views * s->problem.rows * s->problem.columns);
     const double distinct = fmin((double)qb__smaller(samples, voxels), pixels) / (double)s->alike;
-    const double slack = distinct < 1000 ? 1 + 6 / sqrt(2 * distinct) : 1;
+    const double slack = distinct < 1000 ? 1 + 10 / sqrt(2 * distinct) : 1;
     const double bound = slack * qb__accuracy_bound(accuracy), relative = sqrt(error2 / norm2);
     o->share_of_bound = fmax(relative / bound, worst / (20 * bound));
     if (!(relative < bound)) {

@@ -28,26 +28,34 @@ static void say(const char *name, const cJSON *then, const cJSON *now, char *wor
         snprintf(words, size, "%s was %.80s and is %.80s", name, text_of(then, a, sizeof a), text_of(now, b, sizeof b));
 }
 
-/* The first item of `one` that is not the same in `other`, in words; options have a table of their own. `then`: `one` is
- * what was. */
-static bool differs(const cJSON *one, const cJSON *other, bool then, char *words, size_t size) {
+/* The first item of `one` that is not the same in `other`, in words, of hashes or of all else; options have a table of their
+ * own. `then`: `one` is what was. */
+static bool differs(const cJSON *one, const cJSON *other, bool then, bool hashes, char *words, size_t size) {
     for (const cJSON *item = one->child; item; item = item->next) {
         const cJSON *beside = cJSON_GetObjectItemCaseSensitive(other, item->string);
         if (cJSON_Compare(beside, item, true)) continue;
         if (cJSON_IsObject(item) && cJSON_IsObject(beside)) {
-            if (differs(item, beside, then, words, size)) return true;
+            if (differs(item, beside, then, hashes, words, size)) return true;
             continue;
         }
+        if (is_hash(item) != hashes) continue;
         say(item->string, then ? item : beside, then ? beside : item, words, size);
         return true;
     }
     return false;
 }
 
+/* A hash changes with what has a name (a file that is no longer given is not among what is hashed): names first. */
+static bool describe(const cJSON *then, const cJSON *now, char *words, size_t size) {
+    for (int hashes = 0; hashes < 2; hashes++)
+        if (differs(now, then, false, hashes, words, size) || differs(then, now, true, hashes, words, size)) return true;
+    return false;
+}
+
 qb_status qb__other_job(const char *path, const char *then, const char *now) {
     char words[300];
     cJSON *a = cJSON_Parse(then), *b = cJSON_Parse(now);
-    if (!a || !b || (!differs(b, a, false, words, sizeof words) && !differs(a, b, true, words, sizeof words)))
+    if (!a || !b || !describe(a, b, words, sizeof words))
         snprintf(words, sizeof words, "numbers that are told in no words are others");
     cJSON_Delete(a);
     cJSON_Delete(b);

@@ -205,7 +205,8 @@ def test_a_scan_in_hdf5_becomes_one_of_sv_mbirct_s(tmp_path):
     assert theta == pytest.approx(np.radians(10 + 6 * np.arange(30)) - np.pi / 2, abs=1e-9)
     assert [float(said[k]) for k in ("CenterOffset", "DeltaChannel")] == pytest.approx([1.5, 0.7])
     qb("convert", tmp_path / "l.sinoparams", "-o", tmp_path / "again.sinoparams")  # which states its axis
-    qb("convert", tmp_path / "l.sinoparams", "-o", tmp_path / "back.h5", "--threads", 1)
+    gone = qb("convert", tmp_path / "l.sinoparams", "-o", tmp_path / "back.h5", "--threads", 1)
+    assert "back.h5 will not state its axis, which falls on column 13" in gone.stderr
     assert (read_h5(tmp_path / "back.h5") == lines).all()
     assert (read_scan(tmp_path / "again.sinoparams", 30, 3, 24)[0] == lines).all()
     assert "CenterOffset: 1.5\n" in (tmp_path / "again.sinoparams").read_text()
@@ -214,6 +215,8 @@ def test_a_scan_in_hdf5_becomes_one_of_sv_mbirct_s(tmp_path):
     assert kept["command"].startswith("qb convert") and str(tmp_path / "s.h5") in kept["command"]  # what repeats it
     done = qb("convert", tmp_path / "s.h5", "-o", tmp_path / "half.sinoparams", "--views", "1::2", "--hardening", "0.1")
     assert "does not state its axis" in done.stderr
+    qb("convert", tmp_path / "l.sinoparams", "-o", tmp_path / "LOUD.SINOPARAMS")
+    assert "CenterOffset: 1.5\n" in (tmp_path / "LOUD.sinoparams").read_text()
     half, theta, said = read_scan(tmp_path / "half.sinoparams", 15, 3, 24)
     assert half == pytest.approx((expected + 0.1 * expected**2)[1::2], abs=1e-3) and float(said["CenterOffset"]) == 0
     assert theta == pytest.approx(np.radians(16 + 12 * np.arange(15)) - np.pi / 2, abs=1e-9)
@@ -224,6 +227,8 @@ def test_what_convert_refuses(lines, tmp_path):
     out = ["-o", tmp_path / "x.sinoparams"]
     fails(3, "convert", tmp_path / "s.h5", *out, "--center", "stated", says=["does not state its axis"])
     fails(2, "convert", tmp_path / "s.h5", *out, "--center", "there", says=["--center there"])
+    fails(2, "convert", tmp_path / "s.h5", *out, "--center", 24, says=["--center 24", "0..23"])
+    fails(2, "convert", tmp_path / "s.h5", "-o", tmp_path / "x.h5", "--center", 13, says=["--center", "x.h5 does not state its axis"])
     fails(3, "convert", lines, *out, says=["angles"])
     fails(2, "convert", tmp_path / "s.h5", says=["--output"])
     fails(2, "convert", tmp_path / "s.h5", "-o", tmp_path / "s.h5", says=["s.h5"])

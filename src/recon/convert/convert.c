@@ -10,6 +10,7 @@
 #include "base/params.h"
 #include "base/pool.h"
 #include "base/status.h"
+#include "io/mbirct.h"
 #include "io/outputs.h"
 #include "io/scan.h"
 #include "io/writer.h"
@@ -22,7 +23,7 @@ const qb_param qb_convert_params[] = {
     {"output", QB_PARAM_TEXT, offsetof(qb_convert_options, output), "OUT", NULL, NULL, 0, 0,
      "the scan to write, float32; its kind follows from the name: .h5, .mha, .npy, .raw, BASE.sinoparams, a TIFF stack", 'o'},
     {"center", QB_PARAM_TEXT, offsetof(qb_convert_options, center), "COLUMN|stated|middle", NULL, NULL, 0, 0,
-     "the rotation axis, for kinds of files that state it (BASE.sinoparams); default: as the scan states it, else the middle", 0},
+     "the rotation axis, for BASE.sinoparams, which states it; default: as the scan states it, else the middle", 0},
     QB_PARAMS_END(qb_convert_options, center),
 };
 
@@ -42,12 +43,24 @@ typedef struct conversion {
     float *lines; /* [view][row][column] */
 } conversion;
 
+/* A file that says nothing of the axis: who knows it is to keep it. */
+static qb_status leave_axis(const conversion *c, const qb_env *env, double *axis) {
+    const char *output = c->options->output;
+    *axis = NAN;
+    if (c->options->center)
+        return qb__fail(QB_BAD_ARGUMENT, "--center: a file like %s does not state its axis, BASE.sinoparams does; give it to what reads this one", output);
+    if (isfinite(c->info->center))
+        qb__info(env, "%s will not state its axis, which falls on column %g", output, c->info->center);
+    return QB_OK;
+}
+
 /* Columns from the middle to the axis. */
 static qb_status find_axis(const conversion *c, const qb_env *env, double *axis) {
     const char *text = c->options->center;
-    const double middle = ((double)c->info->columns - 1) / 2, stated = c->info->center;
+    const double last = (double)c->info->columns - 1, middle = last / 2, stated = c->info->center;
     const bool default_middle = !text && !isfinite(stated);
     char *end;
+    if (!qb__mbirct_is_scan(c->options->output)) return leave_axis(c, env, axis);
     if (!text) text = isfinite(stated) ? "stated" : "middle";
     if (strcmp(text, "stated") == 0 && !isfinite(stated))
         return qb__fail(QB_BAD_INPUT, "%s does not state its axis: give --center COLUMN (qb center finds it)", c->info->path);
@@ -56,9 +69,11 @@ static qb_status find_axis(const conversion *c, const qb_env *env, double *axis)
         if (default_middle) qb__info(env, "%s does not state its axis: taken to be the middle column, %g", c->info->path, middle);
         return QB_OK;
     }
-    *axis = qb__strtod(text, &end) - middle;
-    return end > text && !*end && isfinite(*axis) ? QB_OK
-                                                  : qb__fail(QB_BAD_ARGUMENT, "--center %s: a column, stated or middle", text);
+    const double column = qb__strtod(text, &end);
+    *axis = column - middle;
+    if (end == text || *end || !isfinite(column)) return qb__fail(QB_BAD_ARGUMENT, "--center %s: a column, stated or middle", text);
+    if (column >= 0 && column <= last) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g", text, last);
 }
 
 static qb_status check(const conversion *c, const qb_env *env) {

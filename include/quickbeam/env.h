@@ -57,7 +57,7 @@ typedef struct qb_env {
 
 /* For a program that has to end at once, whatever the library is doing in other threads: removes what this process has
  * written under temporary names. Returns at the latest after some seconds, and nothing more gets its final name; all
- * that may be done afterwards is _exit(). `qb` does so when it cannot stop within two seconds of a signal. */
+ * that may be done afterwards is _exit(). `qb` does so when it cannot stop within two seconds of a signal (of its own: where others have the processors, later). */
 QB_API void qb_abandon(void);
 
 #ifdef __cplusplus

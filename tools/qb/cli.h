@@ -139,6 +139,9 @@ void open_terminal(cli *c);
 void add_warnings(cJSON *object);
 void finish_progress(void);
 
+/* patience.c: until work has had so many seconds, not counting those in which the machine was busy with others. */
+void wait_patiently(double seconds);
+
 /* ranks.c: is this one of several processes that a launcher started, but not the first, who speaks for all? */
 bool is_silent(void);
 /* Join them, for a verb that can be shared; others are refused. */

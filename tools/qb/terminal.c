@@ -31,10 +31,10 @@ static void interrupt(int signal_number) {
  * that hangs, this thread ends the process. */
 static void *watch(void *unused) {
     static const char words[] = "qb: interrupted in the midst of what could not be stopped; temporary files are removed\n";
-    const struct timespec patience = {1, 500000000};
+    const double PATIENCE = 1.5;
     struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
     while (sem_wait(&told) != 0) continue;
-    nanosleep(&patience, NULL);
+    wait_patiently(PATIENCE);
     qb_abandon();
     if (poll(&out, 1, 0) == 1 && (out.revents & POLLOUT) && write(STDERR_FILENO, words, sizeof words - 1) < 0) _exit(130);
     _exit(130);

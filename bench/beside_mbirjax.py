@@ -14,7 +14,9 @@ Their system matrices are not the same (shadows of voxels are cast each in its o
 Each begins with its own filtered back-projection, which counts. mbirjax runs --iterations (its default: 15) at most and stops
 by its default rule; qb by its own. `seconds` of mbirjax is that of recon() on arrays in memory, after one such call that compiled
 (`seconds_with_compilation`); of qb that of the job as it reports it, file to file, the second of two
-(`seconds_first`; `seconds_process` has the start of the process in it). Converged: --converged iterations and equits."""
+(`seconds_first`; `seconds_process` has the start of the process in it). Converged: qb's after --converged equits; mbirjax's
+own goes on from its image to as many iterations in all, a few at a time, until one changes it by less than a tenth of what
+its default rule stops at. After each few it says how far it is, and --json has what is known by then."""
 import argparse
 import importlib.metadata
 import json
@@ -27,6 +29,7 @@ import tempfile
 import time
 
 WATER = 0.02  # 1/mm
+STOP = 0.2  # per cent of change: where mbirjax stops by default
 
 
 def parse():
@@ -42,7 +45,7 @@ def parse():
     parser.add_argument("--sharpness", default=0, type=float, metavar="X", help="what sigma_x follows from")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="of both")
     parser.add_argument("--qb", help="the command (else that of PATH, else build/qb)")
-    parser.add_argument("--json", metavar="FILE", help="write it there too, and before the longest run what is known by then")
+    parser.add_argument("--json", metavar="FILE", help="write it there too, and in the longest run again and again what is known by then")
     args = parser.parse_args()
     for name, least in (("columns", 16), ("views", 8), ("slices", 1), ("photons", 1), ("iterations", 1), ("converged", 0)):
         if getattr(args, name) < least:
@@ -110,18 +113,27 @@ class Mbirjax:
             recon_shape=(args.columns, args.columns, args.slices), auto_regularize_flag=False, sigma_y=sigmas["sigma_y"],
             sigma_x=swapped, p=2.0, q=1.2, T=sigmas["sigma_x"] / swapped, qggmrf_nbr_wts=[1.0, 1.0, 1.0], positivity_flag=False)
 
-    def run(self, iterations, stop):
-        """The image [z][y][x], iterations, seconds."""
+    def run(self, iterations, stop, begin=None, done=0):
+        """The image [z][y][x], iterations in all, seconds, and the last iteration's change in per cent; it may go on from an image of `done`."""
         import numpy
-        numpy.random.seed(1)  # its partitions
-        begun = time.perf_counter()
-        image, record = self.model.recon(self.lines, weights=self.weights, max_iterations=iterations, stop_threshold_change_pct=stop,
-                                         logfile_path=None, print_logs=False)
-        seconds = time.perf_counter() - begun
-        done = record["recon_params"]["num_iterations"]
-        print(f"mbirjax: {done} iterations in {seconds:.2f} s", file=sys.stderr, flush=True)
+        numpy.random.seed(1 + done)  # its partitions
         # [row][column][slice], its rows against our y.
-        return numpy.asarray(image).transpose(2, 0, 1)[:, ::-1], done, seconds
+        start = None if begin is None else numpy.ascontiguousarray(begin[:, ::-1].transpose(1, 2, 0))
+        begun = time.perf_counter()
+        image, record = self.model.recon(self.lines, weights=self.weights, init_recon=start, max_iterations=iterations,
+                                         first_iteration=done, stop_threshold_change_pct=stop, logfile_path=None, print_logs=False)
+        seconds = time.perf_counter() - begun
+        done += record["recon_params"]["num_iterations"]
+        change = record["recon_params"]["stop_threshold_change_pct"][-1]
+        print(f"mbirjax: {done} iterations, {seconds:.2f} s, change {change:.3f} %", file=sys.stderr, flush=True)
+        return numpy.asarray(image).transpose(2, 0, 1)[:, ::-1], done, seconds, change
+
+    def settle(self, image, done, limit):
+        """Its converged image, by and by: image, iterations in all, change in per cent."""
+        change = STOP
+        while done < limit and change >= STOP / 10:
+            image, done, _, change = self.run(min(done + 6, limit), STOP / 10, image, done)
+            yield image, done, change
 
 
 def distance(a, b):
@@ -158,8 +170,8 @@ def main():
     print(f"qb mbir: {report['wall_seconds']:.2f} s", file=sys.stderr, flush=True)
     sigmas = report["convergence"]
     them = Mbirjax(args, lines, sigmas)
-    compiled = them.run(args.iterations, 0.2)[2]
-    theirs, iterations, seconds = them.run(args.iterations, 0.2)
+    compiled = them.run(args.iterations, STOP)[2]
+    theirs, iterations, seconds, _ = them.run(args.iterations, STOP)
     slab = sigmas["slabs"][0]
     mine = {"seconds": report["wall_seconds"], "seconds_first": first["wall_seconds"], "seconds_process": process,
             "slices_per_second": args.slices / report["wall_seconds"], "kernel": report["kernel"], "equits": slab["equits"][-1],
@@ -172,10 +184,12 @@ def main():
               "mbirjax": peers, "times_as_fast": seconds / report["wall_seconds"], "apart_hu": distance(ours, theirs)}
     if args.converged:
         mine["to_own_converged_hu"], peers["to_converged_of_qb_hu"] = distance(ours, settled), distance(theirs, settled)
+        mine["converged_rmse_phantom_hu"] = distance(settled, truth)
         keep(args, result)
-        reached = them.run(args.converged, 0)[0]
-        mine["to_converged_of_mbirjax_hu"], peers["to_own_converged_hu"] = distance(ours, reached), distance(theirs, reached)
-        result["converged_apart_hu"] = distance(settled, reached)
+        for reached, peers["converged_iterations"], peers["converged_change_percent"] in them.settle(theirs, iterations, args.converged):
+            mine["to_converged_of_mbirjax_hu"], peers["to_own_converged_hu"] = distance(ours, reached), distance(theirs, reached)
+            peers["converged_rmse_phantom_hu"], result["converged_apart_hu"] = distance(reached, truth), distance(settled, reached)
+            keep(args, result)
     keep(args, result)
     print(json.dumps(result, indent=1))
 

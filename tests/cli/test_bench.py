@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """qb bench: small problems; that the figures fit together and the errors are what the classes promise. The
 RabbitCT scores are computed again here, from the files and a volume of our own."""
+import json
 import math
 import os
 import struct
@@ -176,3 +177,47 @@ def test_what_the_comparison_with_mbirjax_lacks_is_said(tmp_path, args, code, sa
     done = subprocess.run([sys.executable, ROOT / "bench" / "beside_mbirjax.py", "--qb", QB, *args], capture_output=True, text=True,
                           env=dict(os.environ, PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1"))
     assert (done.returncode, done.stdout) == (code, "") and says in done.stderr and "Traceback" not in done.stderr
+
+
+PEER = """
+import numpy
+class ParallelBeamModel:
+    \"\"\"Each iteration goes half of the way to 0.02 in the middle.\"\"\"
+    def __init__(self, shape, angles):
+        self.shape = shape
+    def set_params(self, recon_shape, **rest):
+        self.full = numpy.zeros(recon_shape, 'float32')
+        self.full[:, : recon_shape[1] // 2] = 0.02
+    def recon(self, lines, weights, init_recon, max_iterations, first_iteration, stop_threshold_change_pct, **rest):
+        image, changes = numpy.zeros_like(self.full) if init_recon is None else init_recon, []
+        assert image.flags.c_contiguous and (init_recon is None) == (first_iteration == 0)
+        for i in range(first_iteration, max_iterations):
+            step = (self.full - image) / 2
+            image = image + step
+            changes.append(float(100 * step.sum() / image.sum()))
+            if changes[-1] < stop_threshold_change_pct:
+                break
+        return image, {'recon_params': {'num_iterations': len(changes), 'stop_threshold_change_pct': changes}}
+"""
+
+
+@pytest.mark.parametrize("converged, ends", [(40, 13), (11, 11)])
+def test_the_converged_image_of_mbirjax_is_come_to_by_and_by(tmp_path, converged, ends):
+    (tmp_path / "mbirjax.py").write_text(PEER)
+    (tmp_path / "jax.py").write_text("def default_backend(): return 'cpu'\n")
+    for name in ("mbirjax", "jax"):
+        (tmp_path / f"{name}-1.dist-info").mkdir()
+        (tmp_path / f"{name}-1.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    done = subprocess.run([sys.executable, ROOT / "bench" / "beside_mbirjax.py", "--qb", QB, "--columns", "32", "--views", "20", "--slices", "2",
+                           "--iterations", "5", "--converged", str(converged), "--json", tmp_path / "j"], capture_output=True, text=True,
+                          env=dict(os.environ, PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1"))
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told == json.loads((tmp_path / "j").read_text())
+    peer = told["mbirjax"]
+    assert (peer["iterations"], peer["converged_iterations"]) == (5, ends)  # 0.5 ** 13 is 0.012 % and the first below 0.02 %
+    assert peer["converged_change_percent"] == pytest.approx(100 * 0.5**ends / (1 - 0.5**ends), rel=1e-2)
+    # Of half of the image 0.5 ** 5 of water is missing after 5, and next to nothing in the end.
+    assert peer["to_own_converged_hu"] == pytest.approx(1000 * (0.5**5 - 0.5**ends) * 0.5**0.5, rel=1e-3)
+    assert told["qb"]["converged_rmse_phantom_hu"] > 0 and told["converged_apart_hu"] > 0
+    assert f"mbirjax: {min(ends, 11)} iterations" in done.stderr

@@ -67,7 +67,9 @@ INLINE void rays_of(const qb__joseph_brick *brick, const qb__fan *f, size_t r, s
             const double slope = (f->along[to] + row * f->along_step[to]) * inverse;
             const double at = f->origin[to] + row * f->origin_step[to] + planes * slope;
             place[2 * j][i] = nearby(at - (double)brick->at[to]);
-            place[2 * j + 1][i] = fabs(slope) <= 1 ? (float)slope : 0;
+            /* Rows of another axis may be steeper, and are not looked at; two axes that are alike
+             * (qb__fan_axis) have a slope of 1 but for rounding. */
+            place[2 * j + 1][i] = fabs(slope) < 1.001 ? (float)slope : 0;
         }
     }
     *out = (rays){.on = lanes_of(chosen),

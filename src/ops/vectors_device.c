@@ -143,6 +143,8 @@ qb_status qb__device_vectors_create(qb__device *device, qb__queue *queue, const 
     for (int i = 0; i < QB__VECTOR_JOBS; i++)
         if (names[i]) QB__TRY(qb__kernel_get(own->program, names[i], &own->kernel[i]));
     QB__TRY(qb__memory_create(device, qb__device_vectors_bytes(problem), &own->partial));
+    /* Most jobs leave one sum of three, and all come down. */
+    QB__TRY(qb__memory_fill(queue, own->partial, 0, 0, qb__device_vectors_bytes(problem)));
     QB__TRY(qb__alloc(own->groups * SUMS * 2, sizeof *own->sums, &own->sums));
     *vectors = (qb__vectors){.elsewhere = &hooks, .self = own};
 out:

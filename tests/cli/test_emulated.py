@@ -51,3 +51,19 @@ def test_the_cpus_values(cuda, tmp_path, verb, beam, how, there, most):
         qb(verb, tmp_path / "scan.h5", "-o", tmp_path / f"{device}.h5", *more, *how.split(), *own.split(), "--device", device, "-q", env=cuda)
     assert provenance_h5(tmp_path / "cuda.h5")["plan"]["device"].startswith("cuda")
     assert distance(tmp_path / "cuda.h5", tmp_path / "cpu.h5") < most
+
+
+WATCHED = [("mbir", "slices", "--snr-db 30 --equits 2 --kernel icd_supervoxel.tiles"),
+           *(("mbir", "slices", f"--snr-db 30 --equits 3 --neighbours 1,0.7,0 --kernel icd_supervoxel.{kind}") for kind in ("local", "global")),
+           ("sirt", "cone", "--iterations 2"), ("fdk", "cone", "--accuracy normal"), ("fbp", "slices", "--kernel bp_parallel_linear.alu")]
+
+
+@pytest.mark.parametrize("verb,beam,how", few(*WATCHED[:4], others=WATCHED[4:]))
+def test_what_is_read_was_written(cuda, tmp_path, verb, beam, how):
+    """No kernel and no copy reads device memory that nothing wrote before (EMULATE_WRITTEN), not even where what it reads counts for nothing."""
+    more = CIRCLE if beam == "cone" else ()
+    qb("simulate", "foam", "-o", tmp_path / "scan.h5", "--views", 12, "--detector", "20,8" if beam == "cone" else "20,2", "--photons", 20000,
+       *(("--geometry", "cone", *CIRCLE) if beam == "cone" else ()), "-q")
+    env = {**cuda, "EMULATE_WRITTEN": "1", "QB_CACHE_DIR": ""}  # kernels are compiled otherwise
+    qb(verb, tmp_path / "scan.h5", "-o", tmp_path / "out.h5", *more, *how.split(), "--device", "cuda", "-q", env=env)
+    assert provenance_h5(tmp_path / "out.h5")["plan"]["device"].startswith("cuda")

@@ -304,7 +304,7 @@ out:
 }
 
 /* What failed, so that it can be told from others. */
-static void add_problem(const trial *t, outcome *o) {
+static void add_problem(const trial *t, const qb__icd_on_device *stack, outcome *o) {
     const qb__icd_problem *p = &t->problem;
     const qb__footprints *f = &p->shadows;
     char *to = o->why.s;
@@ -316,6 +316,11 @@ static void add_problem(const trial *t, outcome *o) {
                           p->prior.interslice, p->positive ? ", positive" : "", t->ask.weighted ? ", weighted" : "");
     for (int i = 0; i < qb__parameter_count(&t->variant->head) && n < sizeof o->why.s; i++)
         n += (size_t)snprintf(to + n, sizeof o->why.s - n, ", %s %d", t->variant->head.parameters[i].name, t->values[i]);
+    if (stack && n < sizeof o->why.s) {
+        char made[128];
+        t->variant->say(stack, made, sizeof made);
+        n += (size_t)snprintf(to + n, sizeof o->why.s - n, ": %s", made);
+    }
     if (n < sizeof o->why.s) snprintf(to + n, sizeof o->why.s - n, ")");
 }
 
@@ -333,7 +338,7 @@ static bool check(const qb__variant *row, qb__device *device, uint64_t seed, boo
     qb_status status = t.variant->create(device, &t.ask, t.values, &stack);
     if (status == QB_OK) status = descend(&t, stack, image, &ok, o);
     if (status != QB_OK) snprintf(o->why.s, sizeof o->why.s, "%.200s", qb_detail()), ok = false;
-    if (!ok) add_problem(&t, o);
+    if (!ok) add_problem(&t, stack, o);
     t.variant->destroy(stack);
     free(image);
     trial_free(&t);

@@ -332,9 +332,12 @@ static void opening_twice(void **state) {
     qb__memory_destroy(memory_of(NULL, 64)); /* still open */
 }
 
-/* Each thread with a queue of its own, all with the same program and kernel. */
+/* Each thread with a queue of its own, all with the same program and kernel. What is to be written is NaN before, in every round. Memory is given back once all are done:
+ * a tool that follows what was written (initcheck) loses its way where one thread's new memory lies in another's old one. */
+static pthread_barrier_t all_done;
+
 static void *one_thread(void *context) {
-    enum { ROUNDS = 20 };
+    enum { ROUNDS = 20, POISON = 0xff };
     float *wrong = context, add = *wrong, in[COUNT], out[COUNT];
     uint64_t count = COUNT;
     const size_t groups[3] = {(COUNT + 63) / 64, 1, 1}, group[3] = {64, 1, 1};
@@ -353,6 +356,7 @@ static void *one_thread(void *context) {
         status = qb__program_build(device, "device_probe.cl", NULL, &program);
         if (status == QB_OK) status = qb__kernel_get(program, "probe_scale", &kernel);
         if (status == QB_OK) status = qb__memory_upload(own, from, 0, in, sizeof in);
+        if (status == QB_OK) status = qb__memory_fill(own, to, 0, POISON, sizeof out);
         if (status == QB_OK) status = qb__kernel_launch(kernel, own, groups, group, args, 4);
         if (status == QB_OK) status = qb__memory_download(own, to, 0, out, sizeof out);
         if (status == QB_OK) status = qb__queue_finish(own);
@@ -361,6 +365,7 @@ static void *one_thread(void *context) {
             if (out[k] != fmaf(in[k], 2.0f, plus)) status = QB_INTERNAL;
         }
     }
+    pthread_barrier_wait(&all_done);
     qb__memory_destroy(from);
     qb__memory_destroy(to);
     qb__queue_destroy(own);
@@ -373,11 +378,13 @@ static void threads(void **state) {
     enum { THREADS = 8 };
     pthread_t thread[THREADS];
     float wrong[THREADS];
+    assert_int_equal(pthread_barrier_init(&all_done, NULL, THREADS), 0);
     for (int i = 0; i < THREADS; i++) {
         wrong[i] = (float)(100 * i);
         assert_int_equal(pthread_create(&thread[i], NULL, one_thread, &wrong[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    pthread_barrier_destroy(&all_done);
     for (int i = 0; i < THREADS; i++) assert_true(wrong[i] == 0);
 }
 

@@ -2,6 +2,8 @@
 /* Single slices, SuperVoxel by SuperVoxel: what all ways of it keep on the device. */
 #include "kernels/icd/icd_buffers.h"
 
+#include <stdio.h>
+
 #include "base/status.h"
 
 /* Odd, and so wide that of any voxel in it all entries lie in it, those that are zero, too. */
@@ -81,10 +83,17 @@ static qb_status take_memory(qb__icd_on_device *s, const qb__icd_problem *p) {
     QB__TRY(qb__alloc(qb__buffers_sums(n), 1, &s->host_sums));
     QB__TRY(qb__memory_upload(s->queue, s->inside, 0, p->inside, n->pixels));
     QB__TRY(qb__memory_upload(s->queue, s->corner, 0, s->list.corner, s->list.count * sizeof(int32_t)));
+    /* Beside the voxels nothing writes these, and yet they are read, as are the gains of SuperVoxels that no turn has visited. */
     QB__TRY(qb__memory_fill(s->queue, s->curve, 0, 0, qb__buffers_images(n) * sizeof(float)));
+    QB__TRY(qb__memory_fill(s->queue, s->stats, 0, 0, 2 * all * 4 * sizeof(float)));
     QB__TRY(qb__queue_finish(s->queue));
 out:
     return status;
+}
+
+void qb__buffers_say(const qb__icd_on_device *s, char *text, size_t bytes) {
+    const int n = snprintf(text, bytes, "%zu SuperVoxels of %zu, %zu of a slice at a time", s->list.count, s->list.side, s->list.places);
+    if (s->n.parts && n > 0 && (size_t)n < bytes) snprintf(text + n, bytes - (size_t)n, ", %zu groups each", s->n.parts);
 }
 
 void qb__buffers_destroy(qb__icd_on_device *s) {

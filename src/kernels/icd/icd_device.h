@@ -76,6 +76,8 @@ typedef struct qb__icd_device_variant {
     qb_status (*image)(qb__icd_on_device *stack, size_t slice, float scale, float *image);
     /* Errors and voxels, piece by piece out of the device's memory or, `into` a stack that has begun, back. */
     qb_status (*state)(qb__icd_on_device *stack, bool into, qb__icd_piece piece, void *self);
+    /* What was made of the parameters for this problem on this device, in a few words. */
+    void (*say)(const qb__icd_on_device *stack, char *text, size_t bytes);
     void (*destroy)(qb__icd_on_device *stack); /* NULL-safe */
 } qb__icd_device_variant;
 

@@ -8,7 +8,7 @@
     .alone = true, .turns = qb__buffers_turns, .lanes = qb__buffers_lanes, .back = qb__buffers_back,        \
     .fill = qb__buffers_fill, .put = qb__buffers_put, .begin = qb__buffers_begin,                          \
     .turn = qb__buffers_turn, .cost = qb__buffers_cost,                                                     \
-    .image = qb__buffers_image, .state = qb__buffers_state, .destroy = qb__buffers_destroy
+    .image = qb__buffers_image, .state = qb__buffers_state, .say = qb__buffers_say, .destroy = qb__buffers_destroy
 
 static const qb__icd_device_variant rows[] = {
     {HEAD(QB__ICD, "icd_supervoxel.tiles", QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, QB_ACCURACY_HIGH,
@@ -16,7 +16,7 @@ static const qb__icd_device_variant rows[] = {
           P("PER", 2, 1), P("WIDE", 4), P("HIGH", 4), P("WARPS", 8, 4)),
      .programs = 2, .lanes = qb__tiles_lanes, .bytes = qb__tiles_bytes, .create = qb__tiles_create, .back = qb__tiles_back,
      .fill = qb__tiles_fill, .put = qb__tiles_put, .begin = qb__tiles_begin, .turn = qb__tiles_turn, .cost = qb__tiles_cost,
-     .image = qb__tiles_image, .state = qb__tiles_state, .destroy = qb__tiles_destroy},
+     .image = qb__tiles_image, .state = qb__tiles_state, .say = qb__tiles_say, .destroy = qb__tiles_destroy},
     {HEAD(QB__ICD, "icd_supervoxel.local", QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, QB_ACCURACY_HIGH,
           "single slices, SuperVoxels' buffers in local memory", 1, 0, qb__local_unusable, qb__local_cost,
           P("SIDE", 6, 4, 8, 12, 16), P("BATCH", 100, 50, 150, 200, 400), P("SHARE", 25, 50, 100),

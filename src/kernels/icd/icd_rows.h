@@ -18,6 +18,7 @@ qb_status qb__tiles_begin(qb__icd_on_device *stack, const float *lines, int rule
 qb_status qb__tiles_turn(qb__icd_on_device *stack, int turn, bool skip, const bool *still, qb__icd_turned *turned);
 qb_status qb__tiles_image(qb__icd_on_device *stack, size_t slice, float scale, float *image);
 qb_status qb__tiles_state(qb__icd_on_device *stack, bool into, qb__icd_piece piece, void *self);
+void qb__tiles_say(const qb__icd_on_device *stack, char *text, size_t bytes);
 void qb__tiles_destroy(qb__icd_on_device *stack);
 qb_status qb__tiles_cost(qb__icd_on_device *stack, double *cost);
 
@@ -32,6 +33,7 @@ qb_status qb__buffers_turn(qb__icd_on_device *stack, int turn, bool skip, const 
 qb_status qb__buffers_cost(qb__icd_on_device *stack, double *cost);
 qb_status qb__buffers_image(qb__icd_on_device *stack, size_t slice, float scale, float *image);
 qb_status qb__buffers_state(qb__icd_on_device *stack, bool into, qb__icd_piece piece, void *self);
+void qb__buffers_say(const qb__icd_on_device *stack, char *text, size_t bytes);
 void qb__buffers_destroy(qb__icd_on_device *stack);
 /* ... in local memory, ... */
 const char *qb__local_unusable(const qb__device_info *device, const void *of, const int *values);

@@ -3,6 +3,7 @@
 #include "kernels/icd/icd_tiles.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -150,10 +151,18 @@ static qb_status take_memory(qb__icd_on_device *s, const qb__icd_problem *p) {
     if (s->edges.swap) QB__TRY(qb__alloc(4 * (size_t)n->nx * (size_t)n->ny + n->pixels, sizeof(float), &s->host_edges));
     QB__TRY(qb__memory_upload(s->queue, s->inside, 0, p->inside, n->pixels));
     QB__TRY(qb__memory_upload(s->queue, s->corner, 0, s->schedule.corner, corner));
+    /* Beside the voxels nothing writes these, and yet they are read, as are the gains of tiles that no turn has visited. */
+    QB__TRY(qb__memory_fill(s->queue, s->curve, 0, 0, qb__tiles_images(n) * sizeof(float)));
     QB__TRY(qb__memory_fill(s->queue, s->stats, 0, 0, groups * tiles * 4 * sizeof(float)));
     QB__TRY(qb__queue_finish(s->queue));
 out:
     return status;
+}
+
+void qb__tiles_say(const qb__icd_on_device *s, char *text, size_t bytes) {
+    const qb__tiles_sizes *n = &s->n;
+    snprintf(text, bytes, "%d tiles, %d of a group at a time, %d groups of %zu slices, views in %d parts", n->tiles, n->places, n->groups,
+             n->lanes, n->chunks);
 }
 
 void qb__tiles_destroy(qb__icd_on_device *s) {

@@ -9,7 +9,7 @@ export QB_LIBCUDA="$2" QB_LIBNVRTC="$2" QB_LIBCUFFT= QB_LIBOPENCL= MOCK_CUDA_FRE
 trials=$3
 shift 3
 # A GPU has the same names for other code, and so has another state of what emulates one.
-[ -z "${QB_CACHE_DIR:-}" ] || export QB_CACHE_DIR="$QB_CACHE_DIR/emulated-$(cat "$(dirname "$0")"/emulate* | cksum | cut -d ' ' -f 1)"
+[ -z "${QB_CACHE_DIR:-}" ] || export QB_CACHE_DIR="$QB_CACHE_DIR/emulated${EMULATE_WRITTEN:+-written}-$(cat "$(dirname "$0")"/emulate* | cksum | cut -d ' ' -f 1)"
 for id in "$@"; do
     "$check" --quick --trials "$trials" --filter "$id@cuda" || exit 1
 done

@@ -18,6 +18,7 @@
 #include <vector>
 #undef ulong
 #include <cfenv>
+#include "emulate_written.h"
 
 #define __CUDACC__ 1
 #define __global__
@@ -103,6 +104,27 @@ static unsigned qb_chance(unsigned below) {
     return (unsigned)(qb.random >> 33) % below;
 }
 static void qb_yield() { qb_change(&qb.now->place, &qb.scheduler); }
+
+/* ---- what nothing wrote (emulate_written.h) ---- */
+
+/* Of a launch: kernels' reads of what nothing wrote, and the first of them. */
+static struct qb_unwritten { size_t count, bytes; const void *at; } qb_unwritten;
+QB_UNCHECKED static void qb_reads(const void *at, size_t bytes) {
+    if (qb_written(at, bytes) == bytes) return;
+    if (qb_unwritten.count++ == 0) qb_unwritten.bytes = bytes, qb_unwritten.at = at;
+}
+#if defined __SANITIZE_THREAD__
+#define QB_ACCESS(n)                                                                             \
+    extern "C" QB_UNCHECKED void __tsan_read##n(void *at) { qb_reads(at, n); }                    \
+    extern "C" QB_UNCHECKED void __tsan_write##n(void *at) { qb_mark(at, n); }                    \
+    extern "C" QB_UNCHECKED void __tsan_unaligned_read##n(void *at) { qb_reads(at, n); }          \
+    extern "C" QB_UNCHECKED void __tsan_unaligned_write##n(void *at) { qb_mark(at, n); }
+QB_ACCESS(1) QB_ACCESS(2) QB_ACCESS(4) QB_ACCESS(8) QB_ACCESS(16)
+extern "C" QB_UNCHECKED void __tsan_read_range(void *at, unsigned long bytes) { qb_reads(at, bytes); }
+extern "C" QB_UNCHECKED void __tsan_write_range(void *at, unsigned long bytes) { qb_mark(at, bytes); }
+extern "C" QB_UNCHECKED void __tsan_vptr_update(void *, void *) {}
+extern "C" QB_UNCHECKED void __tsan_init() {}
+#endif
 
 /* ---- those that wait for each other ---- */
 
@@ -300,7 +322,7 @@ static void qb_copy_one() {
         if (qb.copies[i].owner >= 0 && qb.copies[k].owner == qb.copies[i].owner) i = k;
     const qb_copy c = qb.copies[i];
     qb.copies.erase(qb.copies.begin() + (long)i);
-    if (c.bytes) memcpy(c.to, c.from, c.bytes);
+    if (c.bytes) qb_reads(c.from, c.bytes), memcpy(c.to, c.from, c.bytes);
     if (c.counts) *c.counts -= (uint64_t)c.bytes << 32, qb_settle(c.counts);
     if (c.arrives) qb_arrive(c.arrives);
     qb.progress++;
@@ -345,13 +367,20 @@ static int qb_run_group(int items) {
 
 typedef struct qb_launch { unsigned grid[3], block[3], shared; void **arguments; unsigned seed; } qb_launch;
 
+/* 0, or 2: an error, as initcheck's. */
+static int qb_all_written(const char *name) {
+    if (qb_unwritten.count)
+        fprintf(stderr, "emulated CUDA: %s reads what nothing wrote, %zu times, first %zu bytes at %p\n", name, qb_unwritten.count, qb_unwritten.bytes, qb_unwritten.at);
+    return qb_unwritten.count ? 2 : 0;
+}
+
 template <class... A, size_t... I>
-static int qb_emulate_with(void (*kernel)(A...), const qb_launch *l, std::index_sequence<I...>) {
+static int qb_emulate_with(const char *name, void (*kernel)(A...), const qb_launch *l, std::index_sequence<I...>) {
     static struct call { void (*kernel)(A...); std::tuple<A...> arguments; } c = {};
     const int items = (int)(l->block[0] * l->block[1] * l->block[2]);
     c.kernel = kernel, c.arguments = std::tuple<A...>(*(A *)l->arguments[I]...);
     qb.body = [](void *of) { std::apply(((call *)of)->kernel, ((call *)of)->arguments); };
-    qb.arguments = &c, qb.random = l->seed;
+    qb.arguments = &c, qb.random = l->seed, qb_unwritten.count = 0;
     qb.grid = {l->grid[0], l->grid[1], l->grid[2]}, qb.size = {l->block[0], l->block[1], l->block[2]};
     if (items > QB_ITEMS || l->shared > QB_DYNAMIC || mprotect(qb_dynamic + QB_DYNAMIC, QB_PAGE, PROT_NONE)) return 1;
     qb_dynamic_local = qb_dynamic + QB_DYNAMIC - (l->shared + 15) / 16 * 16;
@@ -359,8 +388,8 @@ static int qb_emulate_with(void (*kernel)(A...), const qb_launch *l, std::index_
         qb.block = {g % l->grid[0], g / l->grid[0] % l->grid[1], g / l->grid[0] / l->grid[1]};
         if (qb_run_group(items)) return 1;
     }
-    return 0;
+    return qb_all_written(name);
 }
-template <class... A> static int qb_emulate(void (*kernel)(A...), const qb_launch *l) {
-    return qb_emulate_with(kernel, l, std::index_sequence_for<A...>());
+template <class... A> static int qb_emulate(const char *name, void (*kernel)(A...), const qb_launch *l) {
+    return qb_emulate_with(name, kernel, l, std::index_sequence_for<A...>());
 }

@@ -105,14 +105,17 @@ def main(source, library, *options):
     plain = pathlib.Path(source).with_suffix(".plain.cc")
     plain.write_text(f'#include "{HERE / "emulate.h"}"\n#define QB_KERNELS_BEGIN\nint qb_kernels_begin;\n' + text)
     run = lambda *words: subprocess.run(["g++", "-std=c++17", "-w", *words], check=True)
-    run("-E", "-P", *macros, str(plain), "-o", str(plain) + ".i")
+    # The calls that are put in for the thread sanitizer are emulate.h's own, so its library is not linked.
+    watched = ["-fsanitize=thread", "--param", "tsan-instrument-func-entry-exit=0"] if os.environ.get("EMULATE_WRITTEN") else []
+    run("-E", "-P", *watched, *macros, str(plain), "-o", str(plain) + ".i")
     head, kernels = pathlib.Path(str(plain) + ".i").read_text().split("int qb_kernels_begin;")
     kernels = translate(kernels)
     names = re.findall(r'extern "C"\s+void\s+(\w+)\s*\(', kernels)
-    ends = "".join(f'extern "C" int qb_launch_{n}(const qb_launch *l) {{ return qb_emulate({n}, l); }}\n' for n in names)
+    ends = "".join(f'extern "C" int qb_launch_{n}(const qb_launch *l) {{ return qb_emulate("{n}", {n}, l); }}\n' for n in names)
     ready = pathlib.Path(source).with_suffix(".ready.cc")
     ready.write_text(head + kernels + ends)
-    run("-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fno-strict-aliasing", str(ready), "-o", library)
+    run("-O1", "-fPIC", "-c", "-ffp-contract=off", "-fno-strict-aliasing", *watched, str(ready), "-o", str(ready) + ".o")
+    run("-shared", str(ready) + ".o", "-o", library)
 
 
 if __name__ == "__main__":

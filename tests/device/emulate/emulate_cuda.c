@@ -8,8 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "emulate_written.h"
 
 #define EXPORT __attribute__((visibility("default")))
 enum { OPTIONS = 64, NAMES = 64 };
@@ -128,6 +131,48 @@ EXPORT int nvrtcGetPTX(void *of, char *bytes) {
     return nvrtcGetCUBIN(of, bytes);
 }
 
+/* ---- device memory, where EMULATE_WRITTEN watches it ---- */
+
+static int watched(void) {
+    return getenv("EMULATE_WRITTEN") != NULL;
+}
+static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
+static uintptr_t taken;
+
+/* Addresses are never used again, and apart from each other. */
+EXPORT void *mock_alloc(size_t bytes) {
+    enum { APART = 4096, ANY = PROT_READ | PROT_WRITE, HOW = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE };
+    if (!watched()) return malloc(bytes);
+    pthread_mutex_lock(&taking);
+    if (!taken && mmap((void *)QB_WRITTEN_AT, 2 * QB_WRITTEN_BYTES, ANY, HOW, -1, 0) != (void *)QB_WRITTEN_AT) {
+        perror("emulated CUDA: EMULATE_WRITTEN");
+        abort();
+    }
+    size_t *block = (size_t *)(QB_WRITTEN_AT + taken + APART);
+    block[-1] = bytes;
+    taken += (bytes + 2 * APART - 1) / APART * APART;
+    pthread_mutex_unlock(&taking);
+    return block;
+}
+EXPORT void mock_free(void *block) {
+    if (!qb_is_device(block)) {
+        free(block);
+        return;
+    }
+    const size_t bytes = ((size_t *)block)[-1];
+    madvise(block, bytes, MADV_DONTNEED);
+    madvise(qb_marks_of(block), bytes, MADV_DONTNEED);
+}
+EXPORT void mock_wrote(const void *at, size_t bytes) {
+    if (watched()) qb_mark(at, bytes);
+}
+EXPORT int mock_reads(const void *at, size_t bytes) {
+    const size_t whole = watched() ? qb_written(at, bytes) : bytes;
+    if (whole == bytes) return 0;
+    fprintf(stderr, "emulated CUDA: a copy of %zu bytes begins with %zu that were written, and nothing wrote the next\n", bytes, whole);
+    return 716;
+}
+
 /* ---- modules and launches ---- */
 
 typedef struct launch {
@@ -179,7 +224,7 @@ EXPORT int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
     const launch l = {{gx, gy, gz}, {bx, by, bz}, shared, arguments, (said ? (unsigned)atoi(said) : 0) + seed++};
     const int failed = run(&l);
     pthread_mutex_unlock(&one);
-    if (failed) fprintf(stderr, "emulated CUDA: a kernel waits for ever\n");
+    if (failed == 1) fprintf(stderr, "emulated CUDA: a kernel waits for ever\n");
     return failed ? 719 : 0;
 }
 
@@ -230,5 +275,5 @@ EXPORT int cuTexObjectDestroy(uint64_t object) {
 }
 EXPORT int mock_fill_array(void *array, const char *from, size_t depth) {
     memcpy(((texture *)array)->texels, from, plane_bytes(array) * depth);
-    return 0;
+    return mock_reads(from, plane_bytes(array) * depth);
 }

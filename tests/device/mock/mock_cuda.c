@@ -144,16 +144,39 @@ static void *keep(void *block) {
     *slot = block;
     return *slot;
 }
+/* Device memory, and what of it the driver itself writes and reads; a read may fail. */
+REPLACEABLE void *mock_alloc(size_t bytes) {
+    return malloc(bytes);
+}
+REPLACEABLE void mock_free(void *block) {
+    free(block);
+}
+REPLACEABLE void mock_wrote(const void *at, size_t bytes) {
+    (void)at, (void)bytes;
+}
+REPLACEABLE int mock_reads(const void *at, size_t bytes) {
+    (void)at, (void)bytes;
+    return 0;
+}
+static int move(void *to, const void *from, size_t bytes) {
+    const int failed = mock_reads(from, bytes);
+    memmove(to, from, bytes);
+    mock_wrote(to, bytes);
+    return failed;
+}
+static void *place(uint64_t pointer) {
+    return (void *)(uintptr_t)pointer;
+}
 EXPORT int cuMemAlloc_v2(uint64_t *pointer, size_t bytes) {
     CALL_IN_CONTEXT;
     if (bytes > (size_t)1 << 32) return 2;
-    *pointer = (uint64_t)(uintptr_t)keep(malloc(bytes));
+    *pointer = (uint64_t)(uintptr_t)keep(mock_alloc(bytes));
     if (M.poison && *pointer) memset((void *)(uintptr_t)*pointer, M.poison, bytes);
     ADD(M.allocations, *pointer != 0);
     return *pointer ? 0 : 2;
 }
 EXPORT int cuMemFree_v2(uint64_t pointer) {
-    free((void *)(uintptr_t)pointer);
+    mock_free(place(pointer));
     ADD(M.allocations, -1);
     return 0;
 }
@@ -207,22 +230,19 @@ EXPORT int cuMemHostUnregister(void *host) {
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
     (void)stream;
     CALL_IN_CONTEXT;
-    memcpy((void *)(uintptr_t)to, from, bytes);
     ADD(M.up_bytes, bytes);
-    return 0;
+    return move(place(to), from, bytes);
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
     (void)stream;
     CALL_IN_CONTEXT;
-    memcpy(to, (void *)(uintptr_t)from, bytes);
     ADD(M.down_bytes, bytes);
-    return 0;
+    return move(to, place(from), bytes);
 }
 EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
     (void)stream;
     CALL_IN_CONTEXT;
-    memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
-    return 0;
+    return move(place(to), place(from), bytes);
 }
 typedef struct copy_side { /* half of CUDA_MEMCPY3D */
     size_t x_bytes, y, z, level;
@@ -254,12 +274,13 @@ EXPORT int cuMemcpy3DAsync_v2(const copy_3d *copy, void *stream) {
     if (!to && from) return mock_fill_array(copy->to.array, from, copy->depth);
     if (!to || !from) return 0;
     if (copy->to.pitch < copy->width || copy->from.pitch < copy->width) return 1;
+    int failed = 0;
     for (size_t i = 0; i < copy->height; i++)
-        memmove(to + i * copy->to.pitch, from + i * copy->from.pitch, copy->width);
+        failed |= move(to + i * copy->to.pitch, from + i * copy->from.pitch, copy->width);
     ADD(M.row_copies, 1);
     ADD(M.row_copies_in_place, copy->to.kind == copy->from.kind);
     if (copy->to.kind == copy->from.kind) ADD(M.row_bytes_in_place, copy->width * copy->height);
-    return 0;
+    return failed;
 }
 EXPORT int cuPointerGetAttribute(void *value, int which, uint64_t pointer) {
     (void)pointer;
@@ -271,7 +292,8 @@ EXPORT int cuPointerGetAttribute(void *value, int which, uint64_t pointer) {
 EXPORT int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream) {
     (void)stream;
     CALL_IN_CONTEXT;
-    memset((void *)(uintptr_t)to, value, bytes);
+    memset(place(to), value, bytes);
+    mock_wrote(place(to), bytes);
     return 0;
 }
 

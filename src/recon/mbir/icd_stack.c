@@ -81,9 +81,10 @@ qb_status qb__icd_check(const float *lines, const float *weights, size_t bad, bo
 
 float qb__icd_start_row(const qb__icd_given *given, size_t row, size_t slice, size_t columns, float *to) {
     memcpy(to, given->lines + row * columns, columns * sizeof *to);
-    if (!given->more) return 1;
-    qb__resample_fill(to, columns);
-    return given->more[slice];
+    for (size_t c = 0; given->most > 0 && c < columns; c++)
+        if (fabs((double)to[c]) > given->most) to[c] = NAN;
+    if (given->more || given->most > 0) qb__resample_fill(to, columns);
+    return given->more ? given->more[slice] : 1;
 }
 
 /* ---- life ---- */

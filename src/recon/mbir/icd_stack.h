@@ -96,6 +96,7 @@ typedef struct qb__icd_given {
     /* [(view * slices + slice) * columns + column]. Lines that were not measured are NaN, and weigh nothing, but not with
      * QB__WEIGH_NONE: there are none of them then. weights NULL unless given; 0 where lines are NaN. */
     const float *lines, *weights;
+    double most;                  /* larger ones are gaps of the start's, too: they would streak it; 0 = there are none */
     const float *more;            /* [slice] filtered back-projection times this, for its views that are NaN; NULL = 1 */
     const float *toward;          /* images, with settings.pull */
     /* x at first: images, or, these being NULL, filtered back-projection by `filter` and theta[view], or a constant */

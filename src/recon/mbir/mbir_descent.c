@@ -230,6 +230,7 @@ static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool re
     qb__icd_given given = {.lines = lines,
                            .weights = d->some,
                            .more = d->lost.more,
+                           .most = d->lost.far ? d->lost.limit : 0,
                            .told = d->lost.told,
                            .toward = qb__mbir_image_at(m, &m->image[QB__MBIR_TOWARD], first),
                            .images = resumed ? NULL : qb__mbir_image_at(m, m->begins_with, first),
@@ -285,6 +286,7 @@ static qb_status look_for_lost(qb__mbir_descent *d, const qb__checkpoint_slab *s
     if (status != QB_OK) return status;
     qb__mbir_lost_tell(m, slab->first, slab->slices, &d->lost, d->run->env);
     if (!d->warned) d->warned = qb__mbir_lost_warn(m, slab->first, slab->slices, &d->lost, d->run->env);
+    if (!d->warned_far) d->warned_far = qb__mbir_far_warn(m, slab->first, slab->slices, &d->lost, d->run->env);
     return weigh_lost(d);
 }
 
@@ -412,6 +414,10 @@ qb_status qb__mbir_descent_finish(void *state, cJSON *report, qb__prep_counts *c
     cJSON *json = cJSON_AddObjectToObject(report, "convergence");
     cJSON_AddNumberToObject(json, d->m->proximal ? "sigma_p" : "sigma_x", d->m->proximal ? d->m->sigmas.p : d->m->sigmas.x);
     cJSON_AddNumberToObject(json, "sigma_y", d->m->sigmas.y);
+    if (d->m->sigmas.left_out) {
+        cJSON_AddNumberToObject(json, "sigmas_without", (double)d->m->sigmas.left_out);
+        cJSON_AddNumberToObject(json, "sigmas_of", (double)d->m->sigmas.of);
+    }
     if (qb__mbir_has_reference(d->m))
         cJSON_AddStringToObject(json, "rmse_units", qb__volume_units(d->m->options->hu, d->m->options->geometry || d->m->info->pixel_size > 0));
     cJSON_AddItemToObject(json, "slabs", d->slabs);

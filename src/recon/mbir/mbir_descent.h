@@ -20,7 +20,7 @@ typedef struct qb__mbir_descent {
     qb_env env; /* of several slabs, how far one is says nothing of the whole */
     qb__icd_settings settings; /* with sigma_x and sigma_y, weights as the slab in hand needs them */
     qb__mbir_lost lost;        /* of it */
-    bool warned;               /* that lines are negative: once is enough */
+    bool warned, warned_far;   /* that lines are negative, or far from the others: once is enough */
     float *some;               /* a slab's part of a file's weights */
     float *slice;              /* of an image, to be compared with the reference */
     qb__icd_trace *trace;

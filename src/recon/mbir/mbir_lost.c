@@ -7,12 +7,17 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
+
+enum { SAMPLE = 1 << 19 }; /* a third of as many, at least, say how large values are */
 
 typedef struct finding {
     const float *lines;
     float *weights; /* NULL: none are given */
     size_t slices, columns;
+    qb__icd_weighting weighting;
+    double limit;
     uint32_t *gone; /* [view * slices + slice] of columns */
     struct seen *seen; /* [view] */
 } finding;
@@ -22,6 +27,8 @@ typedef struct seen {
     double sum, size; /* of y, of |y| */
     uint64_t count, negative;
     size_t low, high; /* where the extremes are, of the lines */
+    uint64_t far, counts; /* beyond the limit; of these, what weighs something, ... */
+    size_t first[2];      /* ... and where the first of each is */
 } seen;
 
 static void see(seen *s, const float *lines, size_t at) {
@@ -34,6 +41,14 @@ static void see(seen *s, const float *lines, size_t at) {
     if (!(lines[s->high] >= lines[at])) s->high = at;
 }
 
+/* It counts when its pull, weight times value, is not next to nothing beside that of a value around 1. */
+static void see_far(seen *s, const finding *f, size_t at) {
+    const float y = f->lines[at], weight = f->weights ? f->weights[at] : qb__icd_weigh(f->weighting, y);
+    const bool counts = !(fabs((double)weight * (double)y) < 1e-3);
+    if (!s->far++) s->first[0] = at;
+    if (counts && !s->counts++) s->first[1] = at;
+}
+
 static void look_at_view(void *context, size_t view, int worker) {
     (void)worker;
     const finding *f = context;
@@ -43,6 +58,7 @@ static void look_at_view(void *context, size_t view, int worker) {
         for (size_t c = 0; c < f->columns; c++) {
             if (!isnan(line[c])) {
                 see(&s, f->lines, row * f->columns + c);
+                if (fabs((double)line[c]) > f->limit) see_far(&s, f, row * f->columns + c);
                 continue;
             }
             f->gone[row]++;
@@ -61,6 +77,21 @@ static void count(const finding *f, size_t views, qb__mbir_lost *lost) {
         }
         lost->views += empty == f->slices;
     }
+}
+
+static void see_all_far(const finding *f, size_t views, size_t row, qb__mbir_lost *lost) {
+    seen all = {0};
+    for (size_t view = 0; view < views; view++) {
+        const seen *s = &f->seen[view];
+        if (!all.far) all.first[0] = s->first[0];
+        if (!all.counts) all.first[1] = s->first[1];
+        all.far += s->far, all.counts += s->counts;
+    }
+    const size_t at = all.first[all.counts > 0], line = f->slices * f->columns;
+    lost->limit = f->limit;
+    lost->far = all.far, lost->counts = all.counts;
+    qb__print(lost->where, sizeof lost->where, "%.4g (view %zu, slice %zu, column %zu)", (double)f->lines[at], at / line,
+              row + at / f->columns % f->slices, at % f->columns);
 }
 
 static void see_all(const finding *f, size_t views, size_t row, qb__mbir_lost *lost) {
@@ -121,13 +152,16 @@ static qb_status check_slices(const qb__mbir *m, const finding *f, size_t row) {
 
 qb_status qb__mbir_lost_find(const qb__mbir *m, size_t row, size_t slices, const float *lines, float *weights, qb__pool *pool,
                              qb__mbir_lost *lost) {
-    finding f = {.lines = lines, .weights = weights, .slices = slices, .columns = m->info->columns};
+    const size_t all = m->info->views * slices * m->info->columns;
+    finding f = {.lines = lines, .weights = weights, .slices = slices, .columns = m->info->columns, .weighting = m->settings.weighting,
+                 .limit = m->sigmas.limit > 0 ? m->sigmas.limit : qb__mbir_limit(lines, all, 1 + 2 * (all / SAMPLE))};
     qb_status status;
     *lost = (qb__mbir_lost){0};
     QB__TRY(qb__alloc(m->info->views * slices, sizeof *f.gone, &f.gone));
     QB__TRY(qb__alloc(m->info->views, sizeof *f.seen, &f.seen));
     qb__pool_for(pool, m->info->views, look_at_view, &f);
     see_all(&f, m->info->views, row, lost);
+    see_all_far(&f, m->info->views, row, lost);
     count(&f, m->info->views, lost);
     if (!lost->values) goto out;
     QB__TRY(check_slices(m, &f, row));
@@ -154,7 +188,26 @@ bool qb__mbir_lost_warn(const qb__mbir *m, size_t row, size_t slices, const qb__
     return true;
 }
 
+bool qb__mbir_far_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_lost *lost, const qb_env *env) {
+    char words[256];
+    const double all = (double)m->info->views * (double)slices * (double)m->info->columns;
+    const uint64_t many = lost->counts ? lost->counts : lost->far;
+    if (!lost->far) return false;
+    qb__print(words, sizeof words, "slices %zu to %zu: %llu of %.0f line integrals (%.3g %%) lie beyond %.4g in size, far from the others, the first %s", row,
+              row + slices - 1, (unsigned long long)many, all, 100 * (double)many / all, lost->limit, lost->where);
+    if (lost->counts)
+        qb__warn(env, "%s: in the image they count, and leave streaks, but not in a sigma_x and sigma_y told from the data; set to NaN what was not "
+                 "measured, or weigh it by 0 (--weights FILE)", words);
+    else
+        qb__info(env, "%s; they weigh nothing", words);
+    return lost->counts > 0;
+}
+
 void qb__mbir_lost_note(const qb__mbir_lost *lost, cJSON *slab) {
+    if (lost->far) {
+        cJSON_AddNumberToObject(slab, "far", (double)lost->far);
+        cJSON_AddNumberToObject(slab, "far_that_count", (double)lost->counts);
+    }
     if (!lost->values) return;
     cJSON_AddNumberToObject(slab, "not_measured", (double)lost->values);
     cJSON_AddNumberToObject(slab, "views_without", (double)lost->views);

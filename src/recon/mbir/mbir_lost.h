@@ -12,6 +12,9 @@ typedef struct qb__mbir_lost {
     size_t views;      /* of which no slice has any value */
     float *more;       /* [slice] as qb__icd_given's; NULL where all was measured */
     char told[320];    /* as qb__icd_given's: where the measured ones lie */
+    double limit;      /* what lies beyond it is far from all others, ... */
+    uint64_t far, counts; /* ... so many, of which these weigh something, ... */
+    char where[96];    /* ... the first of them (of those, if there are any) */
     double negative;   /* share of these, ... */
     double mean, size; /* ... their mean, and that of |y| */
 } qb__mbir_lost;
@@ -23,6 +26,8 @@ qb_status qb__mbir_lost_find(const qb__mbir *m, size_t row, size_t slices, const
 void qb__mbir_lost_tell(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_lost *lost, const qb_env *env);
 /* Of data that are negative by and large positivity makes zeros, without a word. Whether it warned. */
 bool qb__mbir_lost_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_lost *lost, const qb_env *env);
+/* Of values far from all others: they count in the image. Whether it warned. */
+bool qb__mbir_far_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_lost *lost, const qb_env *env);
 void qb__mbir_lost_note(const qb__mbir_lost *lost, cJSON *slab);
 void qb__mbir_lost_release(qb__mbir_lost *lost);
 size_t qb__mbir_lost_bytes(const qb__mbir *m, size_t slices);

@@ -1,38 +1,65 @@
 /* SPDX-License-Identifier: MIT */
 /* What is told from the numbers before anything is computed: weights of a file, sigma_x and sigma_y. */
 #include <math.h>
+#include <string.h>
 
 #include "base/comm.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "io/place.h"
 #include "job/content.h"
 #include "quickbeam/io.h"
 #include "recon/mbir/mbir.h"
 
+enum { SHIFT = 18, BINS = 0x7f800000 >> SHIFT }; /* of a float's size: 32 an octave, the infinite in one more */
+
+/* Floats are ordered as their bits are. */
+static uint32_t bits_of(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits & 0x7fffffff;
+}
+
+double qb__mbir_limit(const float *lines, size_t count, size_t step) {
+    size_t seen[BINS + 1] = {0}, measured = 0, above = 0, bin = BINS;
+    for (size_t i = 0; i < count; i += step) {
+        if (isnan(lines[i])) continue;
+        seen[bits_of(lines[i]) >> SHIFT]++;
+        measured++;
+    }
+    while (bin > 0 && above + seen[bin] <= measured / 200) above += seen[bin--];
+    const uint32_t end = (uint32_t)(bin < BINS ? bin + 1 : BINS) << SHIFT;
+    float most;
+    memcpy(&most, &end, sizeof most);
+    return fmax(25, 5 * (double)most);
+}
+
 /* A ray has met something when it lost more than 5 % of the mean; one that was not measured, NaN, has not. */
 qb__mbir_sigmas qb__mbir_sigmas_of(const float *lines, const float *weights, size_t count, double width,
                                    double relative_voxel, double sharpness, double snr_db) {
+    const double limit = qb__mbir_limit(lines, count, 1);
     double mean = 0, sum = 0, square = 0;
-    size_t met = 0, measured = 0;
+    size_t met = 0, measured = 0, left_out = 0;
     for (size_t i = 0; i < count; i++) {
-        if (isnan(lines[i])) continue;
+        left_out += fabs((double)lines[i]) > limit;
+        if (!(fabs((double)lines[i]) <= limit)) continue;
         mean += fabs((double)lines[i]);
         measured++;
     }
     mean /= measured ? (double)measured : 1;
     for (size_t i = 0; i < count; i++) {
         const double y = (double)lines[i];
-        if (!(y > 0.05 * mean)) continue;
+        if (!(y > 0.05 * mean) || y > limit) continue;
         met++;
         sum += y;
         square += (double)weights[i] * y * y;
     }
-    if (!met) return (qb__mbir_sigmas){1, 1, 10};
+    if (!met) return (qb__mbir_sigmas){1, 1, 10, limit, left_out, count};
     const double typical = sum / (double)met / width, rms = sqrt(square / (double)met);
     const double y = rms * pow(10, -snr_db / 20) * sqrt(relative_voxel);
-    return (qb__mbir_sigmas){0.2 * exp2(sharpness) * typical, y > 0 ? y : 1, 2 * exp2(sharpness) * typical};
+    return (qb__mbir_sigmas){0.2 * exp2(sharpness) * typical, y > 0 ? y : 1, 2 * exp2(sharpness) * typical, limit, left_out, count};
 }
 
 static qb_status load_weights(qb__mbir *m, const qb__running *run) {
@@ -93,7 +120,10 @@ qb_status qb__mbir_measure(void *plan, const qb__running *run) {
     if (!isfinite(m->sigmas.x) || !isfinite(m->sigmas.p) || !isfinite(m->sigmas.y))
         return qb__fail(QB_BAD_INPUT, "%s holds numbers that are none: mask or mend them, or give --sigma-%c and --sigma-y",
                         m->info->path, m->proximal ? 'p' : 'x');
-    qb__info(run->env, "sigma_%c %.4g, sigma_y %.4g", m->proximal ? 'p' : 'x', m->proximal ? m->sigmas.p : m->sigmas.x, m->sigmas.y);
+    char without[96] = "";
+    if (m->sigmas.left_out)
+        qb__print(without, sizeof without, ", told without %zu of %zu line integrals, which lie beyond %.4g", m->sigmas.left_out, m->sigmas.of, m->sigmas.limit);
+    qb__info(run->env, "sigma_%c %.4g, sigma_y %.4g%s", m->proximal ? 'p' : 'x', m->proximal ? m->sigmas.p : m->sigmas.x, m->sigmas.y, without);
     return QB_OK;
 }
 

@@ -60,6 +60,7 @@ typedef struct qb_stack {
      * NAME.h5 a virtual dataset of them; 0 and 1 = all in NAME.h5. */
     size_t parts;
     double axis; /* projections of a parallel beam: by how many columns the axis lies behind the middle one; NAN: not known */
+    bool axis_stated; /* HDF5 too: who reads it goes by the axis (an attribute of the images, rotation_axis_column) */
 } qb_stack;
 
 /* A file being written under a temporary name; nothing that looks finished exists before commit. */

@@ -49,7 +49,8 @@ typedef enum qb_angle_weights {
 /* Filtered back-projection of a parallel-beam scan. */
 typedef struct qb_fbp_options {
     size_t struct_size; /* see qb_params_init */
-    char *center;        /* auto, a method, middle, stated (by the scan), a column, or A:B:STEP */
+    char *center;        /* auto, a method, middle, stated (by the scan), a column, or A:B:STEP; NULL: stated where
+                            qb_scan_info.center_holds, else auto */
     char *slices;        /* A:B[:S] */
     char *filter;        /* NAME[:CUTOFF] or a file */
     qb_pad pad;
@@ -121,7 +122,8 @@ QB_API extern const qb_param qb_project_params[];
 typedef struct qb_convert_options {
     size_t struct_size; /* see qb_params_init */
     char *output;       /* of a name that qb_writer_create knows */
-    char *center;       /* the axis' column, `stated` or `middle`, for files that state it; NULL: stated where the scan does, else middle */
+    char *center;       /* the axis' column, `stated` or `middle`, for files that state it; NULL: stated where the scan does (of one
+                           that qb_scan_info.center_holds says so of, for .h5), else middle (.h5: none) */
 } qb_convert_options;
 QB_API extern const qb_param qb_convert_params[];
 /* What `prep` (NULL: its defaults) makes of the scan's numbers, all rows of all its views, with their angles. `command` is kept in the
@@ -138,7 +140,7 @@ typedef struct qb_iterative_options {
     int iterations;      /* at most; default 100 for SIRT, 20 for CGLS */
     double tolerance;    /* stop once |x' - x| / |x'| is less; 0 = never */
     bool nonneg;         /* no value below zero */
-    char *center;        /* a column, auto or a finder's name; for a parallel beam */
+    char *center;        /* as qb_fbp_options', without A:B:STEP; for a parallel beam */
     qb_numbers size;     /* NX,NY,NZ; default: columns, columns, rows */
     double voxel;        /* mm; default: pixel / magnification */
     qb_numbers offset;   /* X,Y,Z mm */
@@ -176,7 +178,7 @@ typedef struct qb_mbir_options {
     double stop;         /* once an equit changes voxels by less than this % of their mean; 0 = never */
     bool zero_skip;      /* leave out voxels that are zero among zeros, in two turns of three */
     qb_mbir_matrix matrix;
-    char *center;        /* a column, auto or a finder's name */
+    char *center;        /* as qb_fbp_options', without A:B:STEP */
     char *slices;        /* A:B; NULL = all */
     qb_numbers size;     /* NX,NY; default: columns, columns */
     double voxel;        /* mm, of x and y; default: the pixel size */

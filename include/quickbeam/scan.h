@@ -71,6 +71,8 @@ typedef struct qb_scan_info {
     size_t first_view, view_step; /* ... and every view_step-th from there on (--views) */
     const char *geometry_from; /* the file that says where source and detector of a cone beam are; NULL: none does */
     size_t first_slice;        /* the number that the scan's own files give to row 0 (sv-mbirct: FirstSliceNumber); else 0 */
+    bool center_holds;         /* reconstructions go by `center` unless they are told otherwise: it was written to that end, as in
+                                  scans of sv-mbirct and by qb convert. A motor's estimate, as in NXtomo, is gone by where asked for */
 } qb_scan_info;
 
 /* Open and describe; reads metadata, flats, darks and angles but no projections. What is odd but

@@ -63,7 +63,11 @@ bool qb__center_names_method(const char *text);
 
 /* The column of `middle` and `stated`, by the scan; NAN for other words. QB_BAD_INPUT where it states none. */
 qb_status qb__center_named(const char *text, const qb_scan_info *info, double *center);
-/* A column that is given or named; NAN where a finder is named, as NULL does: auto. */
+/* What --center is where nobody said: stated, where the scan's own axis holds and lies on the detector, else auto. */
+const char *qb__center_usual(const char *text, const qb_scan_info *info);
+/* That it was taken, or why it was not. */
+void qb__center_tell(const char *text, const qb_scan_info *info, const qb_env *env);
+/* A column that is given or named, of NULL the usual one; NAN where a finder is named. */
 qb_status qb__center_asked(const char *text, const qb_scan_info *info, double *center);
 /* The axis by a finder, told to the caller and in the report's "center". */
 qb_status qb__center_seek(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *options,

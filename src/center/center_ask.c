@@ -9,11 +9,25 @@
 #include "base/status.h"
 #include "center/center.h"
 
+static bool is_within(const qb_scan_info *info) { return info->center >= 0 && info->center <= (double)info->columns - 1; }
+
+const char *qb__center_usual(const char *text, const qb_scan_info *info) {
+    return text ? text : info->center_holds && is_within(info) ? "stated" : "auto";
+}
+
+void qb__center_tell(const char *text, const qb_scan_info *info, const qb_env *env) {
+    if (text || !info->center_holds) return;
+    if (is_within(info))
+        qb__info(env, "axis at column %.6g, as %s states it (--center auto looks for it)", info->center, info->path);
+    else
+        qb__warn(env, "%s states that its axis is at column %.6g, outside its columns 0 to %zu: it is looked for", info->path, info->center, info->columns - 1);
+}
+
 qb_status qb__center_named(const char *text, const qb_scan_info *info, double *center) {
     const double last = (double)info->columns - 1;
     *center = strcmp(text, "middle") == 0 ? last / 2 : NAN;
     if (strcmp(text, "stated") != 0) return QB_OK;
-    if (!(info->center >= 0 && info->center <= last))
+    if (!is_within(info))
         return qb__fail(QB_BAD_INPUT, "--center stated: %s does not state where the axis is, from 0 to %g; give --center auto or a column",
                         info->path, last);
     *center = info->center;
@@ -23,7 +37,7 @@ qb_status qb__center_named(const char *text, const qb_scan_info *info, double *c
 qb_status qb__center_asked(const char *text, const qb_scan_info *info, double *center) {
     const double last = (double)info->columns - 1;
     char *stop;
-    if (!text) text = "auto";
+    text = qb__center_usual(text, info);
     qb_status status = qb__center_named(text, info, center);
     if (status != QB_OK || !isnan(*center) || qb__center_names_method(text)) return status;
     *center = qb__strtod(text, &stop);

@@ -125,6 +125,7 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
     if (status != QB_OK) return status;
     qb__h5_pixel(file, name, pixels, parts);
     qb__h5_number(file, path, "rotation_axis_column", &parts->center);
+    parts->center_holds = true;
     snprintf(path, sizeof path, "%s/theta", group);
     if (!qb__h5_exists(file, path)) return QB_OK; /* whoever needs angles will say so */
     if (qb__h5_angles(file, name, path, parts) != QB_OK)

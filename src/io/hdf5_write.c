@@ -2,6 +2,7 @@
 #ifdef QB_HAVE_HDF5
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -114,6 +115,8 @@ static bool describe_data(hid_t set, const qb_stack *stack, bool projections) {
     if (stack->scale_high > stack->scale_low)
         good = good && qb__h5_put_number(set, "scale_low", stack->scale_low) &&
                qb__h5_put_number(set, "scale_high", stack->scale_high);
+    if (projections && stack->axis_stated && isfinite(stack->axis))
+        good = good && qb__h5_put_number(set, "rotation_axis_column", ((double)stack->shape[2] - 1) / 2 + stack->axis);
     return good && qb__h5_put_number(set, "first_image", (double)stack->first);
 }
 
@@ -315,7 +318,8 @@ const qb__writer_kind qb__hdf5_writer = {.begin = begin_hdf5,
                                          .keeps_fields = true,
                                          .parts = true,
                                          .resumes = true,
-                                         .keeps_angles = true};
+                                         .keeps_angles = true,
+                                         .keeps_axis = true};
 #else
 typedef int qb__no_hdf5;
 #endif

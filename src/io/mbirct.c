@@ -229,6 +229,7 @@ static qb_status scan_of(mbirct *m, const char *parameters, const char *text, qb
     snprintf(parts->quantity, sizeof parts->quantity, "line_integral");
     if (beam.kind == QB__MBIRCT_PARALLEL) {
         parts->center = ((double)m->base.shape[2] - 1) / 2 + beam.offset;
+        parts->center_holds = true;
         judge_slices(m, parameters, &parts->notes);
     } else {
         m->base.beam = QB_BEAM_CONE;

@@ -221,4 +221,5 @@ const qb__writer_kind qb__mbirct_writer = {.spread = is_series,
                                            .place = place,
                                            .join = join,
                                            .overhead = overhead,
-                                           .keeps_angles = true};
+                                           .keeps_angles = true,
+                                           .keeps_axis = true};

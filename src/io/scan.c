@@ -176,6 +176,7 @@ static void set_pixel(qb_scan *scan, const qb_scan_options *options) {
         info->pixel_from = "stated in the file";
     }
     info->center = parts->center;
+    info->center_holds = parts->center_holds && isfinite(parts->center);
     info->first_slice = parts->first_slice;
 }
 

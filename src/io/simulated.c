@@ -277,6 +277,7 @@ qb_status qb__simulated_scan(const char *path, const qb_scan_options *options, q
     }
     QB__TRY(qb__circle_fit(g, &circle));
     parts->center = circle.column;
+    parts->center_holds = true;
 out:
     return status;
 }

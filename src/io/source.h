@@ -121,6 +121,7 @@ typedef struct qb__scan_parts {
     double pixel_size;
     char pixel_from[160];
     double center;
+    bool center_holds;      /* as qb_scan_info's */
     size_t first_slice;     /* what its own files call detector row 0 */
     char quantity[24]; /* "" = not stated */
     char *placed;       /* the file of a cone beam that says where its source is: a geometry file, too; NULL: none */

@@ -260,6 +260,11 @@ const char *qb__writer_for_good(const char *path, const qb_stack *stack) {
                                                      : NULL;
 }
 
+bool qb__writer_keeps_axis(const char *path) {
+    const qb__format *format;
+    return qb__format_to_write(path, &format) == QB_OK && format->writer->keeps_axis;
+}
+
 /* Over files of a folder. */
 static bool is_spread(const qb_writer *writer) { return writer->fd < 0 || (writer->stack.parts > 1 && writer->own); }
 

@@ -28,6 +28,8 @@ qb_status qb__writer_sync(const qb_writer *writer);
 qb_status qb__writer_hidden(const qb_writer *writer, char **folder);
 /* Whether what such a stack becomes at `path` can be gone on with; else why not. */
 const char *qb__writer_for_good(const char *path, const qb_stack *stack);
+/* Whether who reads the file of that name can know where the axis of a parallel beam is. */
+bool qb__writer_keeps_axis(const char *path);
 /* Of what was taken up those images are there; else QB_BAD_INPUT. They count as written from now on. */
 qb_status qb__writer_has(const qb_writer *writer, const unsigned char *images);
 void qb__writer_count(qb_writer *writer, size_t first, size_t end);

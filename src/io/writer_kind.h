@@ -39,6 +39,7 @@ typedef struct qb__writer_kind {
     bool (*has)(const qb_writer *writer, const unsigned char *images);
     bool resumes;                    /* an output of one file, or of a series, can be gone on with */
     bool keeps_fields, keeps_angles; /* of projections; others are left out of the file */
+    bool keeps_axis;                 /* of a parallel beam's projections */
     bool parts;                      /* can spread images over qb_stack.parts files */
 } qb__writer_kind;
 

@@ -23,7 +23,7 @@ const qb_param qb_convert_params[] = {
     {"output", QB_PARAM_TEXT, offsetof(qb_convert_options, output), "OUT", NULL, NULL, 0, 0,
      "the scan to write, float32; its kind follows from the name: .h5, .mha, .npy, .raw, BASE.sinoparams, a TIFF stack", 'o'},
     {"center", QB_PARAM_TEXT, offsetof(qb_convert_options, center), "COLUMN|stated|middle", NULL, NULL, 0, 0,
-     "the rotation axis, for BASE.sinoparams, which states it; default: as the scan states it, else the middle", 0},
+     "the rotation axis, for BASE.sinoparams and .h5, which state it; default: as the scan states it, else the middle (.h5: none)", 0},
     QB_PARAMS_END(qb_convert_options, center),
 };
 
@@ -44,33 +44,50 @@ typedef struct conversion {
 } conversion;
 
 /* A file that says nothing of the axis: who knows it is to keep it. */
-static qb_status leave_axis(const conversion *c, const qb_env *env, double *axis) {
+static qb_status leave_axis(const conversion *c, const qb_env *env) {
     const char *output = c->options->output;
-    *axis = NAN;
     if (c->options->center)
-        return qb__fail(QB_BAD_ARGUMENT, "--center: a file like %s does not state its axis, BASE.sinoparams does; give it to what reads this one", output);
+        return qb__fail(QB_BAD_ARGUMENT, "--center: a file like %s does not state its axis, BASE.sinoparams and .h5 do; give it to what reads this one", output);
     if (isfinite(c->info->center))
         qb__info(env, "%s will not state its axis, which falls on column %g", output, c->info->center);
     return QB_OK;
 }
 
+/* What is neither given nor known for good is left to who reads the file; sv-mbirct knows of nobody who would look for it. */
+static const char *usual_axis(const conversion *c, const qb_env *env) {
+    const qb_scan_info *info = c->info;
+    const bool known = isfinite(info->center);
+    if (known && (info->center_holds || qb__mbirct_is_scan(c->options->output))) return "stated";
+    if (known)
+        qb__info(env, "%s states an axis at column %g, which may be an estimate: %s will not (--center stated: it will)", info->path, info->center,
+                 c->options->output);
+    if (!qb__mbirct_is_scan(c->options->output)) return NULL;
+    qb__info(env, "%s does not state its axis: taken to be the middle column, %g", info->path, ((double)info->columns - 1) / 2);
+    return "middle";
+}
+
 /* Columns from the middle to the axis. */
-static qb_status find_axis(const conversion *c, const qb_env *env, double *axis) {
+static qb_status find_axis(const conversion *c, const qb_env *env, qb_stack *stack) {
+    const qb_scan_info *info = c->info;
+    const double last = (double)info->columns - 1, middle = last / 2;
     const char *text = c->options->center;
-    const double last = (double)c->info->columns - 1, middle = last / 2, stated = c->info->center;
-    const bool default_middle = !text && !isfinite(stated);
     char *end;
-    if (!qb__mbirct_is_scan(c->options->output)) return leave_axis(c, env, axis);
-    if (!text) text = isfinite(stated) ? "stated" : "middle";
-    if (strcmp(text, "stated") == 0 && !isfinite(stated))
-        return qb__fail(QB_BAD_INPUT, "%s does not state its axis: give --center COLUMN (qb center finds it)", c->info->path);
+    stack->axis = NAN;
+    if (!qb__writer_keeps_axis(c->options->output)) return leave_axis(c, env);
+    if (info->beam == QB_BEAM_CONE && text)
+        return qb__fail(QB_BAD_ARGUMENT, "--center %s: %s is of a cone beam, whose geometry says where the axis is", text, info->path);
+    if (info->beam == QB_BEAM_CONE) return QB_OK;
+    if (!text) text = usual_axis(c, env);
+    if (!text) return QB_OK;
+    stack->axis_stated = true;
+    if (strcmp(text, "stated") == 0 && !isfinite(info->center))
+        return qb__fail(QB_BAD_INPUT, "%s does not state its axis: give --center COLUMN (qb center finds it)", info->path);
     if (strcmp(text, "middle") == 0 || strcmp(text, "stated") == 0) {
-        *axis = *text == 's' ? stated - middle : 0;
-        if (default_middle) qb__info(env, "%s does not state its axis: taken to be the middle column, %g", c->info->path, middle);
+        stack->axis = *text == 's' ? info->center - middle : 0;
         return QB_OK;
     }
     const double column = qb__strtod(text, &end);
-    *axis = column - middle;
+    stack->axis = column - middle;
     if (end == text || *end || !isfinite(column)) return qb__fail(QB_BAD_ARGUMENT, "--center %s: a column, stated or middle", text);
     if (column >= 0 && column <= last) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "--center %s lies outside the detector's columns 0..%g", text, last);
@@ -109,7 +126,7 @@ static qb_status create(conversion *c, const qb_env *env) {
                       .angles = info->angles,
                       .beam = info->beam == QB_BEAM_CONE ? QB_BEAM_CONE : QB_BEAM_PARALLEL};
     qb_status status;
-    QB__TRY(find_axis(c, env, &stack.axis));
+    QB__TRY(find_axis(c, env, &stack));
     QB__TRY(qb__publication_create(env, &c->set));
     QB__TRY(qb__writer_create(c->set, NULL, c->options->output, &stack, &c->writer));
 out:

@@ -5,9 +5,10 @@
 #define ROW(...) QB__ROW(qb_fbp_options, __VA_ARGS__)
 
 const qb_param qb_fbp_params[] = {
-    ROW(center, QB_PARAM_TEXT, "auto|METHOD|middle|stated|COLUMN|A:B:STEP", "auto", NULL, 0, 0,
+    ROW(center, QB_PARAM_TEXT, "auto|METHOD|middle|stated|COLUMN|A:B:STEP", NULL, NULL, 0, 0,
         "rotation axis: a column (pixel centres at integers), a way to find it (auto, "
-        "registration, overlap, sharpness, mass), middle, what the file has stated, or a sweep of one slice, on the CPU"),
+        "registration, overlap, sharpness, mass), middle, what the file has stated, or a sweep of one slice, on the CPU; "
+        "default: as stated by BASE.sinoparams, NAME.sim and files of qb convert, else auto"),
     ROW(search, QB_PARAM_TEXT, "A:B", NULL, NULL, 0, 0,
         "columns between which the axis is looked for; default: the whole width"),
     ROW(slices, QB_PARAM_TEXT, "A:B[:S]", NULL, NULL, 0, 0,

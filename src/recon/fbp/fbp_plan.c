@@ -32,18 +32,20 @@ static qb_status check_scan(const qb_scan_info *info) {
 }
 
 /* --center: a number, A:B:STEP, or a finder's name (found when run: the plan reads no projections). */
-static qb_status decide_center(qb__fbp *fbp) {
-    const char *text = fbp->options->center;
+static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
+    const qb_fbp_options *o = fbp->options;
+    const char *text = o->search && !o->center ? "auto" : qb__center_usual(o->center, fbp->info);
     char *stop;
     const double column = qb__strtod(text, &stop);
     double last = (double)fbp->info->columns - 1;
     if (fbp->options->geometry) {
-        if (strcmp(text, "auto") != 0 || fbp->options->search)
+        if ((o->center && strcmp(text, "auto") != 0) || o->search)
             return qb__fail(QB_BAD_ARGUMENT, "--%s besides --geometry %s, which says where the axis is",
                             fbp->options->search ? "search" : "center", fbp->options->geometry);
         return QB_OK;
     }
     double named;
+    if (!o->search) qb__center_tell(o->center, fbp->info, env);
     qb_status status = qb__center_named(text, fbp->info, &named);
     if (status != QB_OK || !isnan(named)) {
         fbp->center = named;
@@ -274,7 +276,7 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     fbp->threads = task->threads;
     QB__TRY(qb__fbp_decide_level(fbp, env));
     QB__TRY(check_scan(fbp->info));
-    QB__TRY(decide_center(fbp));
+    QB__TRY(decide_center(fbp, env));
     QB__TRY(decide_turn(fbp));
     QB__TRY(qb__fbp_check_steady(fbp));
     QB__TRY(qb__fbp_decide_grid(fbp, env, decision));

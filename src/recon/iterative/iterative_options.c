@@ -11,7 +11,7 @@
     ROW(tolerance, QB_PARAM_DOUBLE, "X", "0", NULL, 0, 1,                                          \
         "stop once an iteration changes the volume by less than this, relative to it; 0: never"),  \
     ROW(nonneg, QB_PARAM_FLAG, NULL, NULL, NULL, 0, 0, "no attenuation below zero"),               \
-    ROW(center, QB_PARAM_TEXT, "COLUMN|auto|middle|stated|METHOD", "auto", NULL, 0, 0,                    \
+    ROW(center, QB_PARAM_TEXT, "COLUMN|auto|middle|stated|METHOD", NULL, NULL, 0, 0,                      \
         "the rotation axis of a parallel beam, as in qb fbp"),                                     \
     QB__SIZE_ROW(qb_iterative_options),                                                            \
     ROW(voxel, QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,                                          \

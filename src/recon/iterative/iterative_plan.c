@@ -30,18 +30,19 @@ size_t qb__iterative_line_vectors(const qb__iterative *it) {
 /* ---- geometry ---- */
 
 /* A column; the middle where a finder is yet to say. */
-static qb_status decide_center(qb__iterative *it) {
+static qb_status decide_center(qb__iterative *it, const qb_env *env) {
+    qb__center_tell(it->options->center, it->info, env);
     if (!it->looked) return qb__center_asked(it->options->center, it->info, &it->center);
     it->center = it->found;
     return QB_OK;
 }
 
-static qb_status make_parallel(qb__iterative *it) {
+static qb_status make_parallel(qb__iterative *it, const qb_env *env) {
     const qb_scan_info *info = it->info;
     const double pixel = info->pixel_size > 0 ? info->pixel_size : 1;
     if (!info->angles)
         return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles FROM:TO or a file", info->path);
-    qb_status status = decide_center(it);
+    qb_status status = decide_center(it, env);
     if (status != QB_OK) return status;
     const double center = isnan(it->center) ? ((double)info->columns - 1) / 2 : it->center;
     status = qb_geometry_parallel(info->views, info->angles, info->rows, info->columns, pixel,
@@ -50,9 +51,9 @@ static qb_status make_parallel(qb__iterative *it) {
     return status;
 }
 
-static qb_status decide_geometry(qb__iterative *it, const qb_geometry *given) {
+static qb_status decide_geometry(qb__iterative *it, const qb_geometry *given, const qb_env *env) {
     const qb_scan_info *info = it->info;
-    if (!given) return make_parallel(it);
+    if (!given) return make_parallel(it, env);
     it->geometry = given;
     it->center = 0; /* nothing to find */
     const qb_status status = qb__geometry_check(given);
@@ -143,7 +144,7 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     it->view_grain = qb__device_is_asked(env) ? QB__JOSEPH_VIEWS : 1;
     decision->view_grain = it->view_grain;
     decision->summed = true;
-    QB__TRY(decide_geometry(it, task->more));
+    QB__TRY(decide_geometry(it, task->more, env));
     QB__TRY(decide_grid(it, env, decision));
     QB__TRY(qb__projector_on_cpu(it->geometry, &it->grid, it->options->kernel, env, &it->projector));
     if (isnan(it->center))

@@ -43,8 +43,9 @@ qb_status qb__mbir_fan_grid(qb__mbir *m, const qb_env *env) {
     if (g->views != info->views || g->rows != info->rows || g->columns != info->columns)
         return qb__fail(QB_BAD_INPUT, "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu", g->views, g->rows,
                         g->columns, info->path, info->views, info->rows, info->columns);
-    if (strcmp(m->options->center, "auto") != 0 && !(strcmp(m->options->center, "stated") == 0 && info->geometry_from))
-        return qb__fail(QB_BAD_ARGUMENT, "--center %s: of a fan beam the geometry says where the axis is; move it by --detector-offset", m->options->center);
+    const char *center = m->options->center;
+    if (center && strcmp(center, "auto") != 0 && !(strcmp(center, "stated") == 0 && info->geometry_from))
+        return qb__fail(QB_BAD_ARGUMENT, "--center %s: of a fan beam the geometry says where the axis is; move it by --detector-offset", center);
     qb_grid_default(g, &m->grid);
     m->pixel = m->grid.voxel[0];
     const bool chosen = m->options->size.count || m->options->voxel > 0;

@@ -40,7 +40,7 @@ const qb_param qb_mbir_params[] = {
         "the system matrix: computed as it goes, or kept in 8 bits or 32 an entry; auto: floats where that is "
         "forecast to save a tenth of the time, else fly: the same bits. With auto or fly, up to 8 slices that know nothing of "
         "each other descend one by one, each on all threads"),
-    ROW(center, QB_PARAM_TEXT, "COLUMN|auto|middle|stated|METHOD", "auto", NULL, 0, 0,
+    ROW(center, QB_PARAM_TEXT, "COLUMN|auto|middle|stated|METHOD", NULL, NULL, 0, 0,
         "the rotation axis, as in qb fbp"),
     ROW(slices, QB_PARAM_TEXT, "A:B", NULL, NULL, 0, 0, "slices, that is detector rows, A to B - 1"),
     ROW(size, QB_PARAM_NUMBERS, "NX[,NY]", NULL, NULL, 1, 32768,

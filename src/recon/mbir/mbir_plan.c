@@ -30,8 +30,9 @@ static qb_status check_scan(const qb__mbir *m) {
 
 /* ---- the axis ---- */
 
-static qb_status decide_center(qb__mbir *m) {
+static qb_status decide_center(qb__mbir *m, const qb_env *env) {
     if (m->options->geometry) return QB_OK; /* nothing to find */
+    qb__center_tell(m->options->center, m->info, env);
     if (!m->looked) return qb__center_asked(m->options->center, m->info, &m->center);
     m->center = m->found;
     return QB_OK;
@@ -270,7 +271,7 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
                                      .stop = m->options->stop / 100,
                                      .seed = (uint64_t)m->options->seed};
     QB__TRY(check_scan(m));
-    QB__TRY(decide_center(m));
+    QB__TRY(decide_center(m, env));
     QB__TRY(decide_prior(m));
     QB__TRY(decide_grid(m, env, json, decision));
     QB__TRY(decide_weights(m));

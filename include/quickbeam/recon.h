@@ -131,6 +131,10 @@ QB_API extern const qb_param qb_convert_params[];
  * qb_writer_create and qb_scan_read return; what was not finished leaves no file. */
 QB_API qb_status qb_convert(qb_scan *scan, const qb_prep_options *prep, const qb_convert_options *options, const char *command,
                             const qb_env *env);
+/* The same, and what came of it, as JSON, for qb_text_free (NULL after a failure): output, views, column of the axis where
+ * the file states one, and preparation, with how many values were raised to the floor, were no numbers, or have no flat. */
+QB_API qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *prep, const qb_convert_options *options, const char *command,
+                                   const qb_env *env, char **report);
 
 /* Least squares on the projector pair (quickbeam/project.h): the volume whose line integrals differ
  * least from the measured ones, by SIRT or CGLS; stopping early regularises. Zero, no numbers or NULL:

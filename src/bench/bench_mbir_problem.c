@@ -231,7 +231,7 @@ qb_status qb__mbir_bench_descend(qb__mbir_bench *b, bool golden, const qb_env *e
     b->start = qb__now() - begun;
     b->begun = qb__now();
     b->watched = 0;
-    const qb__icd_watch see = {watch, &w};
+    const qb__icd_watch see = {.turn = watch, .self = &w};
     QB__TRY(qb__icd_stack_run(stack, env, golden ? NULL : &see, trace, &turns, &stopped));
     for (size_t s = 0; golden && s < slices; s++)
         QB__TRY(qb__icd_stack_image(stack, s, 1, b->golden + s * pixels));

@@ -75,7 +75,7 @@ static bool turned(void *self, const qb__icd_stack *stack, const qb__icd_trace *
 
 static qb_status descend(descending *d, qb_mbir_matrix kind) {
     qb__icd_trace trace[10 * PARTS + 16];
-    const qb__icd_watch watch = {turned, d};
+    const qb__icd_watch watch = {.turn = turned, .self = d};
     qb__icd_stack *stack;
     const char *stopped;
     int turns;

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "cpu/features.h"
 #include "io/mbirct.h"
@@ -108,6 +109,18 @@ static void rate_files(qb__reconstruction *r) {
     r->task.write = qb__volume_write_rate(&r->volume, threads, &r->task.write_from);
 }
 
+/* Unless the method has more to say of them. */
+static void describe_angles(const qb_scan_info *info, cJSON *plan) {
+    char text[96];
+    if (!info || cJSON_GetObjectItem(plan, "angles")) return;
+    if (info->angles)
+        qb__print(text, sizeof text, "%zu views, from %.6g to %.6g degrees", info->views, info->angles[0] * (180 / M_PI),
+                 info->angles[info->views - 1] * (180 / M_PI));
+    else
+        qb__print(text, sizeof text, "%zu views, as the geometry has them", info->views);
+    cJSON_AddStringToObject(plan, "angles", text);
+}
+
 qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     const qb__candidate *c = qb__chosen(r);
     const qb__cut *cut = &r->pick.cut;
@@ -117,6 +130,7 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     if (r->task.scan) qb__describe_options(plan, qb_prep_params, &r->prep);
     c->engine->describe(c->offer.state, cut, plan);
     r->method->describe(r->plan, cut, plan);
+    describe_angles(r->task.info, plan);
     cJSON_AddNumberToObject(plan, "threads", r->task.threads);
     cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)cut->slices);
     cJSON_AddNumberToObject(plan, "chunks", (double)cut->slabs);

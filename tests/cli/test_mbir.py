@@ -364,3 +364,14 @@ def test_on_a_device(tmp_path):
     fails(2, "mbir", *base, "-o", out, "--device", "cpu", "--kernel", "icd_supervoxel.tiles", says=["devices only"])
     fails(2, "mbir", *base, "-o", out, "--device", "opencl", "--kernel", "icd_supervoxel.avx2", says=["CPU only"])
     assert not out.exists()
+
+
+@pytest.mark.parametrize("verb, more", [("mbir", []), ("sirt", []), ("cgls", []), ("mbir", ["--sod", 300, "--sdd", 500])])
+def test_a_plan_tells_of_the_angles(tmp_path, verb, more):
+    beam = ["--geometry", "cone", *more] if more else []
+    qb("simulate", "ball", *beam, "--pixel-size", 1, "--views", 20, "--detector", "16,1", "-o", tmp_path / "s.h5")
+    center = [] if more else ["--center", 7.5]
+    plan = ["plan", verb, tmp_path / "s.h5", "-o", tmp_path / "v.npy", *more, *center]
+    told = qb_json(*plan)["angles"]
+    assert told.startswith("20 views") and ("degrees" in told)
+    assert f"angles       {told}\n" in qb(*plan).stdout

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from qbtest import qb, qb_json
+from qbtest import fails, qb, qb_json
 
 VIEWS, ROWS, COLUMNS = 60, 4, 48
 LINES = ["--quantity", "line_integral", "--angles", "0:180", "--pixel-size", "1", "--center", (COLUMNS - 1) / 2]
@@ -129,6 +129,29 @@ def test_emission_counts_them_little_but_counts(clean, tmp_path):
     _, report, _ = run(tmp_path, lines, "--weights", "emission", "--equits", 1)
     assert report["convergence"]["slabs"][0]["far_that_count"] == 10
     assert_sigmas(report, sigmas(clean, "emission"), 2e-3)
+
+
+@pytest.mark.parametrize("how", [[], ["--neighbours", "1,0.7,0"], ["--weights", "transmission"], ["--weights", "emission"]])
+def test_numbers_that_are_next_to_nothing_are_told_as_such(clean, tmp_path, how):
+    """Smaller than what 32 bits have squares for, nothing would move, or all overflow. A thousand times that is reconstructed."""
+    want = None
+    for scale in 1, 1e-12:
+        got, _, _ = run(tmp_path, clean * np.float32(scale), *how[:2 if "--neighbours" in how else 0], "--equits", 6)
+        want = got if want is None else want
+        assert got / scale == pytest.approx(want, abs=1e-5 * want.max())
+    for scale in 1e-16, 1e-20, 1e-40:
+        np.save(tmp_path / "l.npy", clean * np.float32(scale))
+        fails(3, "mbir", tmp_path / "l.npy", *LINES, "-o", tmp_path / "no.npy", *how, says=["next to nothing", "scale them"])
+    assert not (tmp_path / "no.npy").exists()
+
+
+def test_sigmas_that_are_next_to_nothing_are_refused(clean, tmp_path):
+    np.save(tmp_path / "l.npy", clean)
+    base = ["mbir", tmp_path / "l.npy", *LINES, "-o", tmp_path / "no.npy"]
+    fails(2, *base, "--sigma-x", 1e-20, says=["--sigma-x 1e-20", "1e-17"])
+    fails(2, *base, "--sigma-x", 1e-3, "--sigma-y", 1e-30, says=["--sigma-y 1e-30", "1e-17"])
+    np.save(tmp_path / "p.npy", np.zeros((ROWS, COLUMNS, COLUMNS), np.float32))
+    fails(2, *base, "--prox", tmp_path / "p.npy", "--sigma-p", 1e-20, says=["--sigma-p 1e-20"])
 
 
 def test_of_a_thin_wire_nothing_is_left_out(tmp_path):

@@ -54,6 +54,27 @@ def test_of_the_truth(scan, tmp_path, way):
     assert "reference" in told["content"]
 
 
+@pytest.mark.parametrize("more", [[], APART, ["--hu", "0.02"]])
+def test_it_is_told_as_it_goes_and_in_the_end(scan, tmp_path, more):
+    """In the progress of each turn, which a terminal shows, and in the closing line: of all slabs."""
+    out = ["-o", tmp_path / "v.npy", "--equits", 3, "--stop", 0, *more]
+    report = qb_json("mbir", scan, *HOW, "--reference", scan.parent / "t.h5", *out)
+    done = qb("mbir", scan, *HOW, "--reference", scan.parent / "t.h5", *out)
+    slabs, units = slabs_of(report), report["convergence"]["rmse_units"]
+    last = np.sqrt(sum(s["slices"] * s["rmse"][-1] ** 2 for s in slabs) / sum(s["slices"] for s in slabs))
+    assert f", rmse {last:.4g} {units} to the reference" in done.stdout.splitlines()[0]
+    told = re.findall(r"([\d.]+) equits, change .* %, rmse (\S+) " + re.escape(units), done.stderr)
+    assert told and all(rmse in {f"{r:.4g}" for s in slabs for r in s["rmse"]} for _, rmse in told) and told[-1][1] == f"{slabs[-1]['rmse'][-1]:.4g}"
+    done = qb("mbir", scan, *HOW, *out)
+    assert "rmse" not in done.stderr + done.stdout
+
+
+def test_a_folder_is_no_reference(scan, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for option in "--reference", "--start", "--prox", "--weights":
+        fails(2, "mbir", scan, *HOW[:2], option, tmp_path / "empty", "-o", tmp_path / "no.npy", says=[option, "empty is a folder without image files"])
+
+
 @pytest.mark.parametrize("more", [[], [*APART, "--kernel", "icd_supervoxel.local"], [*APART, "--kernel", "icd_supervoxel.global"]])
 def test_on_a_device(scan, tmp_path, more):
     if not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):

@@ -205,7 +205,9 @@ def test_a_scan_in_hdf5_becomes_one_of_sv_mbirct_s(tmp_path):
     assert theta == pytest.approx(np.radians(10 + 6 * np.arange(30)) - np.pi / 2, abs=1e-9)
     assert [float(said[k]) for k in ("CenterOffset", "DeltaChannel")] == pytest.approx([1.5, 0.7])
     qb("convert", tmp_path / "l.sinoparams", "-o", tmp_path / "again.sinoparams")  # which states its axis
-    qb("convert", tmp_path / "l.sinoparams", "-o", tmp_path / "back.h5", "--threads", 1)
+    told = qb_json("convert", tmp_path / "l.sinoparams", "-o", tmp_path / "back.h5", "--threads", 1)
+    assert {k: told[k] for k in ("output", "views", "column", "preparation")} == {
+        "output": str(tmp_path / "back.h5"), "views": 30, "column": 13, "preparation": {"clamped": 0, "not_finite": 0, "dead": 0}}
     gone = qb("convert", tmp_path / "l.sinoparams", "-o", tmp_path / "back.npy")
     assert "back.npy will not state its axis, which falls on column 13" in gone.stderr
     assert (read_h5(tmp_path / "back.h5") == lines).all()
@@ -221,6 +223,17 @@ def test_a_scan_in_hdf5_becomes_one_of_sv_mbirct_s(tmp_path):
     half, theta, said = read_scan(tmp_path / "half.sinoparams", 15, 3, 24)
     assert half == pytest.approx((expected + 0.1 * expected**2)[1::2], abs=1e-3) and float(said["CenterOffset"]) == 0
     assert theta == pytest.approx(np.radians(16 + 12 * np.arange(15)) - np.pi / 2, abs=1e-9)
+
+
+def test_convert_tells_what_it_raised_and_what_was_missing(tmp_path):
+    share = np.full((6, 2, 8), 0.5, np.float32)
+    share[0, 0, :3], share[2, 1, 4], share[3, 1, 5] = 1e-9, np.nan, np.inf
+    np.save(tmp_path / "s.npy", share)
+    told = qb_json("convert", tmp_path / "s.npy", "-o", tmp_path / "l.npy", "--angles", "0:180", "--quantity", "transmission")
+    assert told["preparation"] == {"clamped": 3, "not_finite": 2, "dead": 0} and "column" not in told
+    assert [w.split()[0] for w in told["warnings"]] == ["3", "2"]
+    kept = json.loads((tmp_path / "l.npy.json").read_text())["provenance"]
+    assert kept["preparation"] == told["preparation"] and kept["views"] == told["views"] == 6
 
 
 def test_what_convert_refuses(lines, tmp_path):

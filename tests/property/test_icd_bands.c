@@ -294,7 +294,7 @@ static void what_was_kept_goes_on(void **state) {
     s.settings.equits = 5;
     outcome whole = descend(&s, 1), o = {.x = calloc(s.nx * s.ny, sizeof(float))};
     kept k = {.turns = 4};
-    const qb__icd_watch watch = {enough, &k};
+    const qb__icd_watch watch = {.turn = enough, .self = &k};
     const qb__icd_given start = {.lines = s.lines, .weights = s.weights, .constant = 0.3 * water};
     qb__pool *pool;
     assert_non_null(o.x);

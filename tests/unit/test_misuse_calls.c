@@ -309,6 +309,7 @@ static void jobs(void **state) {
     no(qb_convert(NULL, NULL, &(qb_convert_options){0}, NULL, NULL));
     no(qb_convert(scan, NULL, NULL, NULL, NULL));
     no(qb_convert(scan, NULL, &(qb_convert_options){0}, NULL, NULL));
+    no(qb_convert_report(scan, NULL, &(qb_convert_options){.output = "x.npy"}, NULL, NULL, NULL));
     assert_null(qb_job_plan(NULL));
     qb_job_destroy(NULL);
     qb_geometry_destroy(&good);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,11 +151,36 @@ static void print_picture(const cJSON *picture, FILE *out) {
             element(picture, "window", 1), text(picture, "window_from"));
 }
 
+/* Squares of slabs' distances to a reference, as many times as they have slices. */
+static void add_rmse(const cJSON *share, double *squares, double *slices) {
+    const cJSON *slab;
+    cJSON_ArrayForEach(slab, cJSON_GetObjectItem(cJSON_GetObjectItem(share, "convergence"), "slabs")) {
+        const cJSON *rmse = cJSON_GetObjectItem(slab, "rmse");
+        const int turns = cJSON_GetArraySize(rmse);
+        if (!turns) continue;
+        const double last = cJSON_GetArrayItem(rmse, turns - 1)->valuedouble;
+        *squares += last * last * number(slab, "slices");
+        *slices += number(slab, "slices");
+    }
+}
+
+/* qb mbir --reference: where it ended, of all slabs and ranks. */
+static void print_rmse(const cJSON *report, FILE *out) {
+    const cJSON *rank;
+    double squares = 0, slices = 0;
+    add_rmse(report, &squares, &slices);
+    cJSON_ArrayForEach(rank, cJSON_GetObjectItem(report, "other_ranks")) add_rmse(rank, &squares, &slices);
+    if (slices > 0)
+        fprintf(out, ", rmse %.4g %s to the reference", sqrt(squares / slices), text(cJSON_GetObjectItem(report, "convergence"), "rmse_units"));
+}
+
 static void print_report(const cJSON *report, FILE *out) {
     fprintf(out, "%s: ", text(report, "output"));
     if (cJSON_GetObjectItem(report, "column"))
         fprintf(out, "axis at column %.3f, ", number(report, "column"));
-    fprintf(out, "kernel %s\n", text(report, "kernel"));
+    fprintf(out, "kernel %s", text(report, "kernel"));
+    print_rmse(report, out);
+    fputc('\n', out);
     const cJSON *stage, *compile = cJSON_GetObjectItem(report, "compile");
     if (number(compile, "kernels") > 0)
         fprintf(out, "  %-12s %8s        %8.2f s, before the rest: %.0f kernels\n", "compile", "",

@@ -17,7 +17,7 @@ static struct {
     bool silent, terminal, quiet, verbose, open;
     struct timespec start, last;
     int percent; /* last printed on a plain stream */
-    char stage[32], come[64]; /* how far that has come in its own terms, when last it said so */
+    char stage[32], come[112]; /* how far that has come in its own terms, when last it said so */
 } screen;
 
 static void interrupt(int signal_number) {

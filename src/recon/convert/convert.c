@@ -41,6 +41,8 @@ typedef struct conversion {
     size_t block, first; /* views at a time; the first of those in hand */
     char *raw;
     float *lines; /* [view][row][column] */
+    double axis;  /* as the file states it; NAN: it does not */
+    char *report;
 } conversion;
 
 /* A file that says nothing of the axis: who knows it is to keep it. */
@@ -127,6 +129,7 @@ static qb_status create(conversion *c, const qb_env *env) {
                       .beam = info->beam == QB_BEAM_CONE ? QB_BEAM_CONE : QB_BEAM_PARALLEL};
     qb_status status;
     QB__TRY(find_axis(c, env, &stack));
+    c->axis = stack.axis_stated ? stack.axis + ((double)info->columns - 1) / 2 : NAN;
     QB__TRY(qb__publication_create(env, &c->set));
     QB__TRY(qb__writer_create(c->set, NULL, c->options->output, &stack, &c->writer));
 out:
@@ -169,8 +172,15 @@ static qb_status finish(conversion *c, const qb_env *env) {
     cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&c->scan->inputs));
     cJSON_AddNumberToObject(root, "views", (double)c->info->views);
     qb__prepare_report(c->prepare, c->counts, qb__pool_threads(c->pool), root, env);
-    char *text;
-    qb_status status = qb__json_text(root, "the provenance", &text);
+    cJSON *told = cJSON_CreateObject();
+    cJSON_AddStringToObject(told, "output", c->options->output);
+    cJSON_AddNumberToObject(told, "views", (double)c->info->views);
+    if (isfinite(c->axis)) cJSON_AddNumberToObject(told, "column", c->axis);
+    cJSON_AddItemToObject(told, "preparation", cJSON_Duplicate(cJSON_GetObjectItem(root, "preparation"), true));
+    char *text = NULL;
+    qb_status status = qb__json_text(told, "the report", &c->report);
+    if (status != QB_OK) cJSON_Delete(root);
+    if (status == QB_OK) status = qb__json_text(root, "the provenance", &text);
     if (status != QB_OK) return status;
     status = qb__writer_finish(c->writer, text);
     c->writer = NULL;
@@ -185,10 +195,21 @@ static void release(conversion *c) {
     qb__free(c->counts);
     qb__free(c->raw);
     qb__free(c->lines);
+    cJSON_free(c->report);
     qb__pool_destroy(c->pool);
 }
 
-qb_status qb_convert(qb_scan *scan, const qb_prep_options *given_prep, const qb_convert_options *given, const char *command, const qb_env *env) {
+qb_status qb_convert(qb_scan *scan, const qb_prep_options *prep, const qb_convert_options *options, const char *command, const qb_env *env) {
+    char *report;
+    const qb_status status = qb_convert_report(scan, prep, options, command, env, &report);
+    cJSON_free(report);
+    return status;
+}
+
+qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, const qb_convert_options *given, const char *command, const qb_env *env,
+                            char **report) {
+    QB__NEED(report);
+    *report = NULL;
     QB__NEED(scan);
     QB__NEED(given);
     qb_prep_options prep;
@@ -206,6 +227,7 @@ qb_status qb_convert(qb_scan *scan, const qb_prep_options *given_prep, const qb_
     QB__TRY(finish(&c, env));
     status = qb__publication_commit(c.set);
     c.set = NULL;
+    if (status == QB_OK) *report = c.report, c.report = NULL;
 out:
     release(&c);
     return status;

@@ -205,8 +205,7 @@ static qb_status check_cost(qb__icd_stack *s, const qb__icd_trace *trace, int tu
                     trace->equits, trace->cost, s->least);
 }
 
-static qb_status note(qb__icd_stack *s, qb__icd_trace *trace, int turn, const qb_env *env,
-                      const char **stopped) {
+static qb_status note(qb__icd_stack *s, qb__icd_trace *trace, int turn, const char **stopped) {
     const size_t groups = s->shape.groups, step = s->shape.joined ? groups : 1;
     const bool last = turn + 1 == s->shape.most, whole = is_whole(s, turn);
     size_t moving = 0;
@@ -227,11 +226,14 @@ static qb_status note(qb__icd_stack *s, qb__icd_trace *trace, int turn, const qb
     }
     if (moving) *stopped = NULL;
     for (size_t g = 0; g < groups; g++) trace->equits += s->equits[g] / (double)groups;
-    status = check_cost(s, trace, turn);
-    if (status != QB_OK) return status;
+    return check_cost(s, trace, turn);
+}
+
+static qb_status tell(const qb__icd_stack *s, const qb__icd_trace *trace, const char *units, const qb_env *env) {
     const double most = s->settings.equits;
-    char words[64];
-    snprintf(words, sizeof words, "mbir; %.1f equits, change %.2g %%", trace->equits, 100 * trace->change);
+    char rmse[48] = "", words[112];
+    if (units) snprintf(rmse, sizeof rmse, ", rmse %.4g %s", trace->rmse, units);
+    snprintf(words, sizeof words, "mbir; %.1f equits, change %.2g %%%s", trace->equits, 100 * trace->change, rmse);
     qb__progress(env, words, (uint64_t)(100 * fmin(trace->equits, most)), (uint64_t)(100 * most));
     return qb__check_cancel(env);
 }
@@ -243,9 +245,10 @@ qb_status qb__icd_stack_run(qb__icd_stack *s, const qb_env *env, const qb__icd_w
     for (*turns = s->turns; !*stopped && status == QB_OK;) {
         qb__icd_trace *now = trace + *turns;
         status = s->worker->turn(s->self, *turns, !is_whole(s, *turns), s->still, env, s->turned);
-        if (status == QB_OK) status = note(s, now, *turns, env, stopped);
+        if (status == QB_OK) status = note(s, now, *turns, stopped);
         *turns = ++s->turns;
         if (status == QB_OK && watch && watch->turn(watch->self, s, now)) *stopped = "watch";
+        if (status == QB_OK) status = tell(s, now, watch ? watch->units : NULL, env);
     }
     return status;
 }

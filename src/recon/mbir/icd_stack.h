@@ -61,6 +61,7 @@ typedef struct qb__icd_stack qb__icd_stack;
 typedef struct qb__icd_watch {
     bool (*turn)(void *self, const qb__icd_stack *stack, const qb__icd_trace *trace);
     void *self;
+    const char *units; /* of the trace's rmse, which turn() may set; NULL: it does not */
 } qb__icd_watch;
 
 /* On the CPU: room for `slices`; the matrix, which is the caller's, keeps columns as `kind` says. */

@@ -29,6 +29,10 @@ void qb__mbir_rows(const void *plan, size_t first, size_t count, size_t *row0, s
     *row1 = *row0 + count;
 }
 
+static const char *units_of(const qb__mbir *m) {
+    return qb__volume_units(m->options->hu, m->options->geometry || m->info->pixel_size > 0);
+}
+
 size_t qb__mbir_chunk_slices(const qb__mbir *m, size_t chunk) {
     return qb__smaller(m->cut.slices, m->cut.count - chunk * m->cut.slices);
 }
@@ -238,7 +242,7 @@ static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool re
                            .theta = m->theta,
                            .constant = resumed ? 0 : m->constant};
     turning t = {d, slab, QB_OK};
-    const qb__icd_watch watch = {turned, &t};
+    const qb__icd_watch watch = {turned, &t, qb__mbir_has_reference(m) ? units_of(m) : NULL};
     float *begun = NULL, *fan = NULL;
     qb_status status;
     if (!resumed) QB__TRY(begin_in_fan(d, slab, &given, &fan));
@@ -419,7 +423,7 @@ qb_status qb__mbir_descent_finish(void *state, cJSON *report, qb__prep_counts *c
         cJSON_AddNumberToObject(json, "sigmas_of", (double)d->m->sigmas.of);
     }
     if (qb__mbir_has_reference(d->m))
-        cJSON_AddStringToObject(json, "rmse_units", qb__volume_units(d->m->options->hu, d->m->options->geometry || d->m->info->pixel_size > 0));
+        cJSON_AddStringToObject(json, "rmse_units", units_of(d->m));
     cJSON_AddItemToObject(json, "slabs", d->slabs);
     if (d->m->matrix.cache) cJSON_AddBoolToObject(json, "matrix_from_cache", d->m->matrix.cached);
     if (d->m->keep.slabs) cJSON_AddNumberToObject(json, "slabs_resumed", (double)d->m->keep.slabs);

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "io/place.h"
 #include "io/tensor_stack.h"
 #include "job/content.h"
 #include "quickbeam/io.h"
@@ -19,6 +20,8 @@ static qb_status shape_of(qb__mbir *m, const qb__mbir_image *image, char name[QB
     qb__tensor tensor;
     qb_status status = image->array ? qb__tensor_look(image->array, image->option, QB__MISSING_IMAGE, &tensor)
                                     : qb_array_describe(image->path, NULL, &found);
+    if (status == QB_NOT_FOUND && image->path && qb__is_folder(image->path))
+        return qb__fail(QB_BAD_ARGUMENT, "%s %s is a folder without image files", image->option, image->path);
     if (status == QB_NOT_FOUND)
         return qb__fail(QB_BAD_ARGUMENT, "%s %s: there is no such file%s", image->option, image->path, image->besides);
     if (status != QB_OK) return status;

@@ -11,6 +11,7 @@
 #include "center/center.h"
 #include "geometry/half_fan.h"
 #include "geometry/parallel.h"
+#include "io/place.h"
 #include "planner/choose.h"
 #include "quickbeam/io.h"
 #include "recon/mbir/mbir_coarse.h"
@@ -132,6 +133,8 @@ static qb_status check_weights(const qb__mbir *m) {
     const char *path = m->weights_file;
     qb_array_info found = {.struct_size = sizeof found};
     qb_status status = qb_array_describe(path, NULL, &found);
+    if (status == QB_NOT_FOUND && qb__is_folder(path))
+        return qb__fail(QB_BAD_ARGUMENT, "--weights %s is a folder without image files", path);
     if (status == QB_NOT_FOUND)
         return qb__fail(QB_BAD_ARGUMENT,
                         "--weights %s is neither a file nor one of unweighted, transmission, transmission_root, emission",
@@ -202,7 +205,7 @@ static qb_status decide_prior(qb__mbir *m) {
     return QB_OK;
 }
 
-static qb_status decide_start(qb__mbir *m, const qb_env *env) {
+static qb_status decide_start(qb__mbir *m, const qb_env *env, cJSON *json) {
     const char *text = m->options->start;
     const size_t views = m->info->views;
     qb__angle_report report;
@@ -213,6 +216,7 @@ static qb_status decide_start(qb__mbir *m, const qb_env *env) {
         QB__TRY(qb__alloc(views, sizeof *m->theta, &m->theta));
         QB__TRY(qb__angle_weights(views, m->info->angles, m->theta, &report));
         if (report.limited) qb__info(env, "angles: %s", report.text);
+        cJSON_AddStringToObject(json, "angles", report.text);
     }
     if (m->options->start_array) return QB_OK;
     if (strcmp(text, "fbp") == 0 && fan) return qb__mbir_fan_filter(m, env);
@@ -275,7 +279,7 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     QB__TRY(decide_prior(m));
     QB__TRY(decide_grid(m, env, json, decision));
     QB__TRY(decide_weights(m));
-    QB__TRY(decide_start(m, env));
+    QB__TRY(decide_start(m, env, json));
     QB__TRY(qb__mbir_images_decide(m));
     if (m->proximal) m->settings.skip = false; /* a zero that the data raise must be visited */
     QB__TRY(decide_kernel(m, env));

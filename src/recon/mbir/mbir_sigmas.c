@@ -104,6 +104,22 @@ out:
     return status;
 }
 
+/* Their squares, and those of differences that are small beside them, are numbers in 32 bits: 1e-38 is next to none. Nothing would
+ * move, or all overflow. */
+static qb_status check_size(const qb__mbir *m) {
+    static const double least = 1e-17;
+    const qb_mbir_options *o = m->options;
+    const double prior = m->proximal ? m->sigmas.p : m->sigmas.x;
+    const char *name = m->proximal ? "p" : "x";
+    if (prior >= least && m->sigmas.y >= least) return QB_OK;
+    const bool asked = prior >= least ? o->sigma_y > 0 : (m->proximal ? o->sigma_p : o->sigma_x) > 0;
+    if (asked)
+        return qb__fail(QB_BAD_ARGUMENT, "--sigma-%s %g: 32-bit numbers take no less than %g", prior >= least ? "y" : name,
+                        prior >= least ? m->sigmas.y : prior, least);
+    return qb__fail(QB_BAD_INPUT, "%s: its line integrals are next to nothing: sigma_%s comes to %.3g and sigma_y to %.3g, where 32-bit numbers take "
+                    "no less than %g; scale them, or say by --quantity what they are", m->info->path, name, prior, m->sigmas.y, least);
+}
+
 qb_status qb__mbir_measure(void *plan, const qb__running *run) {
     qb__mbir *m = plan;
     const qb_mbir_options *o = m->options;
@@ -120,6 +136,8 @@ qb_status qb__mbir_measure(void *plan, const qb__running *run) {
     if (!isfinite(m->sigmas.x) || !isfinite(m->sigmas.p) || !isfinite(m->sigmas.y))
         return qb__fail(QB_BAD_INPUT, "%s holds numbers that are none: mask or mend them, or give --sigma-%c and --sigma-y",
                         m->info->path, m->proximal ? 'p' : 'x');
+    status = check_size(m);
+    if (status != QB_OK) return status;
     char without[96] = "";
     if (m->sigmas.left_out)
         qb__print(without, sizeof without, ", told without %zu of %zu line integrals, which lie beyond %.4g", m->sigmas.left_out, m->sigmas.of, m->sigmas.limit);

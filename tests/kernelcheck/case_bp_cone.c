@@ -232,14 +232,14 @@ static bool refuses_tilt(const trial *t, rng *r, outcome *o) {
     return !taken;
 }
 
-static bool check(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o) {
+static bool check(const qb__variant *row, qb__device *device, uint64_t seed, const options *asked, outcome *o) {
     (void)device;
     rng r = {seed};
-    trial t = trial_new((const qb__bp_cone_variant *)row, &r, quick);
+    trial t = trial_new((const qb__bp_cone_variant *)row, &r, asked->quick);
     const bool circular = cone_is_circular(t.variant);
     bool ok = !qb__variant_refuses(&t.variant->head, &t.scan.problem);
     if (!ok) snprintf(o->why.s, sizeof o->why.s, "a legal problem was refused");
-    ok = ok && verdict(&t, &r, quick, o);
+    ok = ok && verdict(&t, &r, asked->quick, o);
     ok = ok && (!circular || refuses_tilt(&t, &r, o));
     if (!ok) {
         const qb__bp_cone_problem *p = &t.scan.problem;

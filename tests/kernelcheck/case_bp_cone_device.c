@@ -269,24 +269,24 @@ static void choose_values(trial *t, bool slow, bool quick, rng *r) {
     }
 }
 
-static bool check(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o) {
+static bool check(const qb__variant *row, qb__device *device, uint64_t seed, const options *asked, outcome *o) {
     rng r = {seed};
     const bool slow = qb__device_info_of(device)->is_cpu;
     trial t = {.variant = qb__bp_cone_on_device(row), .device = device};
-    t.scan = random_shape(&r, quick, slow);
+    t.scan = random_shape(&r, asked->quick, slow);
     const bool circular = !strncmp(t.variant->head.id, "bp_cone_circular", strlen("bp_cone_circular"));
     cone_setup setup = cone_random_setup(&r, &t.scan.problem, circular);
     if (circular && rng_below(&r, 8)) make_regular(&t.scan, &setup);
     cone_scan_place(&t.scan, &setup, &r);
     cone_scan_fill(&t.scan, &r);
-    choose_values(&t, slow, quick, &r);
+    choose_values(&t, slow, asked->quick, &r);
     t.turns = qb__bp_cone_turns(t.variant, t.values);
     t.scan.alike = t.turns > 1 ? 2 * t.turns : 1; /* turned, and mirrored */
     bool ok = true;
     if (!row->unusable(qb__device_info_of(device), &t.scan.problem, t.values)) {
         ok = qb__queue_create(t.device, &t.queue) == QB_OK;
         if (!ok) snprintf(o->why.s, sizeof o->why.s, "%.200s", qb_detail());
-        ok = ok && verdict(&t, &r, quick, o);
+        ok = ok && verdict(&t, &r, asked->quick, o);
     }
     if (!ok) add_problem(&t, o);
     qb__queue_destroy(t.queue);

@@ -201,22 +201,22 @@ static size_t random_combination(rng *r, const device_variant *v, bool few) {
     return few ? rng_below(r, FEW) * STRIDE % count : rng_below(r, count);
 }
 
-static bool check(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o) {
+static bool check(const qb__variant *row, qb__device *device, uint64_t seed, const options *asked, outcome *o) {
     rng r = {seed};
     const qb__device_info *info = qb__device_info_of(device);
     trial t = {.variant = qb__bp_parallel_on_device(row), .device = device};
     unsigned most = info->is_cpu ? 12 : 70;
     if (t.variant->head.most && t.variant->head.most < most) most = t.variant->head.most;
-    t.scan = random_scan(&r, 1 + (unsigned)rng_below(&r, most), quick, info->is_cpu);
+    t.scan = random_scan(&r, 1 + (unsigned)rng_below(&r, most), asked->quick, info->is_cpu);
     qb__parameter_combination(&t.variant->head,
-                              random_combination(&r, t.variant, quick && info->is_cpu), t.values);
+                              random_combination(&r, t.variant, asked->quick && info->is_cpu), t.values);
     bool ok = true;
     if (!row->unusable(info, &t.scan.problem, t.values)) {
         if (qb__queue_create(t.device, &t.queue) != QB_OK) {
             snprintf(o->why.s, sizeof o->why.s, "%.200s", qb_detail());
             ok = false;
         } else {
-            ok = verdict(&t, &r, quick, o);
+            ok = verdict(&t, &r, asked->quick, o);
         }
     }
     if (!ok) add_problem(&t, o);

@@ -195,11 +195,11 @@ static bool verdict(trial *t, rng *r, bool quick, outcome *o) {
     return true;
 }
 
-static bool check(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o) {
+static bool check(const qb__variant *row, qb__device *device, uint64_t seed, const options *asked, outcome *o) {
     (void)device;
     rng r = {seed};
-    trial t = trial_new((const qb__bp_parallel_variant *)row, &r, quick);
-    bool ok = qb__variant_refuses(&t.variant->head, &t.scan.problem) || verdict(&t, &r, quick, o);
+    trial t = trial_new((const qb__bp_parallel_variant *)row, &r, asked->quick);
+    bool ok = qb__variant_refuses(&t.variant->head, &t.scan.problem) || verdict(&t, &r, asked->quick, o);
     if (!ok) {
         const qb__bp_parallel_problem *p = &t.scan.problem;
         size_t n = strlen(o->why.s);

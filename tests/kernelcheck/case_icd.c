@@ -132,10 +132,10 @@ static bool agree(const float *got, size_t stride, const double *want, size_t co
     return false;
 }
 
-static bool check(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o) {
+static bool check(const qb__variant *row, qb__device *device, uint64_t seed, const options *asked, outcome *o) {
     (void)device;
     rng r = {seed};
-    trial t = trial_new((const qb__icd_variant *)row, &r, quick);
+    trial t = trial_new((const qb__icd_variant *)row, &r, asked->quick);
     const qb__footprints *s = &t.problem.shadows;
     const size_t data = s->views * s->columns;
     double *error = some(L * data, sizeof *error), *x = some(L * t.pixels, sizeof *x);

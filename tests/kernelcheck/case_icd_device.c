@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EQUITS = 60, ROUNDS = 12 }; /* of a round; rounds, at most */
+enum { EQUITS = 60, ROUNDS = 12, BRIEF = 6 }; /* of a round; rounds, at most; turns where a few must do */
 
 typedef struct trial {
     const qb__icd_device_variant *variant;
@@ -26,6 +26,7 @@ typedef struct trial {
     float *line, *weight;
     double *error, *double_weight, *x;
     qb__icd_oracle oracle;
+    bool brief; /* one round of few turns, whose end need not be the descent's */
     int values[QB__PARAMETERS_MAX], turns, done; /* turns of a round; all */
     double cost;                                 /* behind the last round */
 } trial;
@@ -104,19 +105,19 @@ static void choose_values(trial *t, rng *r, bool any) {
             t->values[i] = row->parameters[i].values[rng_below(r, (uint64_t)row->parameters[i].count)];
 }
 
-static bool trial_new(trial *t, const qb__variant *row, const qb__device_info *info, rng *r) {
-    *t = (trial){.variant = qb__icd_device_of(row), .turns = EQUITS};
+static bool trial_new(trial *t, const qb__variant *row, const qb__device_info *info, bool brief, rng *r) {
+    *t = (trial){.variant = qb__icd_device_of(row), .brief = brief, .turns = brief ? BRIEF : EQUITS};
     const bool alone = t->variant->alone;
     const qb__icd_size size = {.views = 9, .columns = 16, .pixels = 256, .taps = 3, .fan = true};
     qb__parameter_combination(row, 0, t->values);
     const bool fans = !row->unusable(info, &size, t->values);
-    if (!make_geometry(t, r, info->is_cpu, fans && rng_below(r, 2))) return false;
+    if (!make_geometry(t, r, info->is_cpu || brief, fans && rng_below(r, 2))) return false;
     choose_values(t, r, !info->is_cpu && rng_below(r, 2));
-    if (t->variant->turns) t->turns *= (int)t->variant->turns(t->values);
+    if (t->variant->turns && !brief) t->turns *= (int)t->variant->turns(t->values);
     t->ask = (qb__icd_ask){.problem = &t->problem, .joined = rng_below(r, 2), .weighted = rng_below(r, 3) > 0, .seed = 3};
     /* Compiling for a processor takes seconds: two programs must do there. */
     if (info->is_cpu) t->ask.weighted = t->ask.joined;
-    const size_t more = alone ? 0 : info->is_cpu ? t->ask.joined : rng_below(r, 4) == 0;
+    const size_t more = alone ? 0 : info->is_cpu ? t->ask.joined : !brief && rng_below(r, 4) == 0;
     t->ask.slices = t->ask.all = 1 + rng_below(r, 2) * (1 + rng_below(r, 4)) + 66 * more;
     t->ask.joined &= t->ask.slices > 1 && !alone;
     t->problem = (qb__icd_problem){.shadows = t->matrix.shadows, .nx = t->matrix.nx, .ny = t->matrix.ny,
@@ -294,8 +295,9 @@ static qb_status descend(trial *t, qb__icd_on_device *stack, float *image, bool 
     *ok = check_back(t, o);
     QB__TRY(start(t, stack, 0.4f));
     QB__TRY(cost_of(t, stack, &t->cost));
-    for (int i = 0; i < ROUNDS && !(left < allowed) && *ok; i++) QB__TRY(run_round(t, stack, image, &state, end, &left, ok, o));
-    *ok = *ok && within(left, allowed, "x", o);
+    for (int i = 0; i < (t->brief ? 1 : ROUNDS) && !(left < allowed) && *ok; i++)
+        QB__TRY(run_round(t, stack, image, &state, end, &left, ok, o));
+    if (!t->brief) *ok = *ok && within(left, allowed, "x", o);
     if (*ok) status = check_state(t, stack, &state, end, image, ok, o);
 out:
     free(end);
@@ -324,13 +326,12 @@ static void add_problem(const trial *t, const qb__icd_on_device *stack, outcome 
     if (n < sizeof o->why.s) snprintf(to + n, sizeof o->why.s - n, ")");
 }
 
-static bool check(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o) {
+static bool check(const qb__variant *row, qb__device *device, uint64_t seed, const options *asked, outcome *o) {
     rng r = {seed};
     trial t;
     qb__icd_on_device *stack = NULL;
     bool ok = false;
-    (void)quick;
-    if (!trial_new(&t, row, qb__device_info_of(device), &r)) {
+    if (!trial_new(&t, row, qb__device_info_of(device), asked->brief, &r)) {
         trial_free(&t);
         return snprintf(o->why.s, sizeof o->why.s, "%.200s", qb_detail()), false;
     }

@@ -263,10 +263,10 @@ static bool check_adjoint(trial *t, rng *r, outcome *o) {
     return ok;
 }
 
-static bool check(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o) {
+static bool check(const qb__variant *row, qb__device *device, uint64_t seed, const options *asked, outcome *o) {
     (void)device;
     rng r = {seed};
-    trial t = trial_new((const qb__joseph_variant *)row, &r, quick);
+    trial t = trial_new((const qb__joseph_variant *)row, &r, asked->quick);
     bool ok = check_forward(&t, &r, o) && check_adjoint(&t, &r, o);
     if (!ok) {
         const size_t n = strlen(o->why.s);

@@ -326,12 +326,12 @@ static void choose_values(trial *t, rng *r, const qb__device_info *info) {
     }
 }
 
-static bool check(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o) {
+static bool check(const qb__variant *row, qb__device *device, uint64_t seed, const options *asked, outcome *o) {
     const qb__device_info *info = qb__device_info_of(device);
     rng r = {seed};
     const bool slow = info->is_cpu;
     trial t = {.variant = row, .device = device};
-    random_scan(&t, &r, slow || quick);
+    random_scan(&t, &r, slow || asked->quick);
     choose_values(&t, &r, info);
     t.volume = noise(&r, voxels(&t)), t.images = noise(&r, pixels(&t));
     bool ok = true;

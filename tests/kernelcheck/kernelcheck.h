@@ -15,6 +15,7 @@ typedef struct options {
     int threads; /* trials at a time; with --bench, threads that share one problem */
     size_t size; /* of the one benchmark problem; 0: a few */
     bool quick, json;
+    bool brief; /* of what iterates a few turns, its end not asked for */
 } options;
 
 /* Short text, made by case files. */
@@ -41,7 +42,7 @@ typedef struct measurement {
  * planner's own table says (subjects.c). `device`: NULL on the CPU. */
 typedef struct kernel_case {
     /* One random trial. Returns false and says why when the variant breaks its contract. */
-    bool (*check)(const qb__variant *row, qb__device *device, uint64_t seed, bool quick, outcome *o);
+    bool (*check)(const qb__variant *row, qb__device *device, uint64_t seed, const options *asked, outcome *o);
     /* The benchmark problem number `problem`; false when there are no more. */
     bool (*bench)(const qb__variant *row, qb__device *device, size_t problem, const options *o, measurement *m);
 } kernel_case;

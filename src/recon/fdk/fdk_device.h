@@ -30,7 +30,8 @@ struct qb__fdk_gpu {
     float *largest;
     int threads;
     size_t value_bytes; /* of a voxel in the file */
-    double read, write; /* bytes a second of the files */
+    double read, write; /* bytes a second of the files, ... */
+    int readers, writers; /* ... that so many threads reach */
     qb__device_pick pick;
     qb__down way_down;
     const char *beside; /* why the CPU filters; NULL: the device does */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -174,15 +175,34 @@ static qb_status make(qb__device *device, const char *source, const char *text,
     return status;
 }
 
+/* For work on kernels: those given and, behind them, QB_KERNEL_MACROS=NAME=VALUE,... To be freed: both. */
+static qb_status add_macros(const char *const *macros, char **own, const char ***all) {
+    const char *more = getenv("QB_KERNEL_MACROS");
+    size_t n = 0, count = 2;
+    qb_status status;
+    while (macros && macros[n]) n++;
+    for (const char *c = more; c && *c; c++) count += *c == ',';
+    QB__TRY(qb__alloc(n + count, sizeof **all, all));
+    for (size_t i = 0; i < n; i++) (*all)[i] = macros[i];
+    if (!more || !*more) return QB_OK;
+    *own = qb__strdup(more);
+    if (!*own) return qb__fail(QB_NO_MEMORY, "QB_KERNEL_MACROS");
+    for (char *save, *word = strtok_r(*own, ",", &save); word; word = strtok_r(NULL, ",", &save)) (*all)[n++] = word;
+out:
+    return status;
+}
+
 /* Compiling takes seconds: it happens outside the lock, and who comes second takes the first's. */
-qb_status qb__program_build(qb__device *device, const char *source, const char *const *macros,
+qb_status qb__program_build(qb__device *device, const char *source, const char *const *given,
                             qb__program **program) {
-    char *text = NULL;
+    const char **macros = NULL;
+    char *text = NULL, *own = NULL;
     uint64_t key[2];
     qb__program *made = NULL;
     qb_status status;
     *program = NULL;
     QB__TRY(qb__device_check(device));
+    QB__TRY(add_macros(given, &own, &macros));
     QB__TRY(check_macros(macros));
     QB__TRY(qb__kernel_source_text(source, &text));
     make_key(device, text, macros, key);
@@ -202,6 +222,8 @@ qb_status qb__program_build(qb__device *device, const char *source, const char *
     if (made) destroy(made);
 out:
     qb__free(text);
+    qb__free(own);
+    qb__free(macros);
     return status;
 }
 

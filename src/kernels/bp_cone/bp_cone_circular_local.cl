@@ -36,6 +36,9 @@
 #ifndef RING
 #define RING 0 /* where STAGED */
 #endif
+#ifndef EACH_ARRIVES
+#define EACH_ARRIVES 0 /* every lane at barriers, instead of one for its warp: for tools that know only what that one did */
+#endif
 #include "bp_cone_circular.clh"
 
 #define TILE_X (WARPS * COLUMNS == 16 ? 4 : 8)
@@ -49,9 +52,10 @@
 
 #if QB_CUDA && __CUDA_ARCH__ >= 800
 #define STAGED 1
+#define EMPTY_COUNT (EACH_ARRIVES ? 32 * WARPS : WARPS)
 #if BULK
 #define TRY "try_wait"
-#define FULL_COUNT 1
+#define FULL_COUNT (EACH_ARRIVES ? 32 : 1)
 #else
 #define TRY "test_wait"
 #define FULL_COUNT 64
@@ -146,7 +150,10 @@ FUNCTION void frame(LOCAL_POINTER const qb_tile_view *t, qb_box box, int x0, int
 FUNCTION void copy_box(const CELL *image, const qb_view_box *b, int r0, int pitch, int lane, CELL *cells, const ulong *full) {
     const int count = (b->rows + 1) / 2, parts = 2 * b->columns;
     const CELL *from = image + (size_t)b->column * (size_t)pitch + ((b->row + (r0 & 1)) >> 1);
-    if (lane == 0) barrier_expect(full, (uint)(parts * count) * (uint)sizeof(CELL));
+    if (lane == 0)
+        barrier_expect(full, (uint)(parts * count) * (uint)sizeof(CELL));
+    else if (EACH_ARRIVES)
+        barrier_arrive(full);
     __syncwarp();
     for (int p = lane; p < parts; p += 32)
         copy_cells(cells + p * HALF_OF(b), from + (size_t)(p / 2) * (size_t)pitch + p % 2 * (pitch / 2), count, full);
@@ -314,7 +321,7 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
 #if STAGED
     if (item == 0)
         for (int stage = 0; stage < STAGES; stage++)
-            barrier_init(&ahead.full[stage], FULL_COUNT), barrier_init(&ahead.empty[stage], WARPS);
+            barrier_init(&ahead.full[stage], FULL_COUNT), barrier_init(&ahead.empty[stage], EMPTY_COUNT);
     BARRIER();
     if (warp >= WARPS) {
 #if RING
@@ -347,7 +354,7 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
 #if BULK
             if (b->columns)
                 copy_box(IMAGE_OF(view), b, r0, pitch, lane, boxes + start, &ahead.full[stage]);
-            else if (lane == 0)
+            else if (EACH_ARRIVES || lane == 0)
                 barrier_arrive(&ahead.full[stage]);
 #else
             if (b->columns) copy_box(IMAGE_OF(view), b, r0, pitch, lane, boxes + start);
@@ -438,7 +445,7 @@ KERNEL GROUPS_OF(32 * (WARPS + AHEAD), GROUPS) void
             }
 #if STAGED
             __syncwarp();
-            if (lane == 0) barrier_arrive(&ahead.empty[stage]);
+            if (EACH_ARRIVES || lane == 0) barrier_arrive(&ahead.empty[stage]);
 #endif
             if (++stage == STAGES) stage = 0, phase ^= 1;
         }

@@ -337,6 +337,24 @@ def test_bench_of_a_suite_is_of_mbir():
     fails(2, "bench", "fbp", "--cases", 2, says=["fbp takes no --cases"])
 
 
+def test_too_many_at_a_time(tmp_path):
+    """SuperVoxels at once answer the same residual, here more of it than there is: the cost rises, fewer go together, and it falls to
+    the CPU's. A slice's bits do not depend on its company."""
+    if not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
+        pytest.skip("there is no OpenCL device")
+    scan = tmp_path / "s.h5"
+    qb("simulate", "baggage", "-o", scan, "--views", 120, "--detector", "192,2", "--size", 192, "--photons", 5000)
+    base = ["mbir", scan, "--center", "middle", "--neighbours", "1,0.7,0", "--sigma-x", "0.0007", "--sigma-y", "0.001", "--stop", 0]
+
+    def costs(name, *more):
+        slab, = qb_json(*base, "-o", tmp_path / f"{name}.npy", *more)["convergence"]["slabs"]
+        return slab["cost"]
+    local = ["--device", "opencl", "--kernel", "icd_supervoxel.local", "--equits", 8]
+    both, one, cpu = costs("both", *local), costs("one", *local, "--slices", "1:2"), costs("cpu", "--device", "cpu", "--equits", 12)
+    assert max(b / a for a, b in zip(one, one[1:])) > 1.1
+    assert both[-1] < 1.1 * cpu[-1] and np.array_equal(np.load(tmp_path / "both.npy")[1:], np.load(tmp_path / "one.npy"))
+
+
 def test_on_a_device(tmp_path):
     """The same image within 1 HU, the same bits each time, and what a device does not do."""
     if not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):

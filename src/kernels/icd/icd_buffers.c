@@ -81,6 +81,7 @@ static qb_status take_memory(qb__icd_on_device *s, const qb__icd_problem *p) {
         QB__TRY(qb__memory_create(s->device, wanted[i].bytes, wanted[i].memory));
     QB__TRY(qb__alloc(2 * all, sizeof *s->host_stats, &s->host_stats));
     QB__TRY(qb__alloc(qb__buffers_sums(n), 1, &s->host_sums));
+    QB__TRY(qb__alloc((size_t)n->slices, sizeof *s->costs, &s->costs));
     QB__TRY(qb__memory_upload(s->queue, s->inside, 0, p->inside, n->pixels));
     QB__TRY(qb__memory_upload(s->queue, s->corner, 0, s->list.corner, s->list.count * sizeof(int32_t)));
     /* Beside the voxels nothing writes these, and yet they are read, as are the gains of SuperVoxels that no turn has visited. */
@@ -106,6 +107,7 @@ void qb__buffers_destroy(qb__icd_on_device *s) {
     for (size_t i = 0; i < sizeof s->programs / sizeof *s->programs; i++) qb__program_release(s->programs[i]);
     qb__free(s->host_stats);
     qb__free(s->host_sums);
+    qb__free(s->costs);
     qb__supervoxels_destroy(&s->list);
     qb__queue_destroy(s->queue);
     qb__free(s);

@@ -44,6 +44,7 @@ struct qb__icd_on_device {
     qb_status (*update)(qb__icd_on_device *stack, int32_t picked_at, int32_t places, int32_t skip, int32_t stats_at);
     float (*host_stats)[4];
     float *host_sums; /* [slice][view], then [slice][iy]: parts of the cost */
+    double *costs;    /* [slice] */
 };
 
 static inline size_t qb__buffers_data(const qb__buffers_sizes *n) {

@@ -102,6 +102,7 @@ qb_status qb__buffers_begin(qb__icd_on_device *s, const float *lines, int rule, 
     s->summed = false;
     for (int i = 0; i < 3; i++) s->b[i] = (float)(s->neighbours[i] * (double)(weights ? scale : 1));
     for (size_t i = 0; i < (size_t)n->slices * s->list.count; i++) s->list.amount[i] = 0;
+    qb__supervoxels_begin(&s->list);
     QB__TRY(clear(s));
     QB__TRY(load(s, lines, weights ? 0 : rule, 1));
     if (weights) QB__TRY(load(s, weights, GIVEN, scale));
@@ -158,18 +159,29 @@ out:
     return status;
 }
 
+static void costs_of(const qb__icd_on_device *s, double *cost) {
+    const size_t views = (size_t)s->n.views, ny = (size_t)s->n.ny, slices = (size_t)s->n.slices;
+    for (size_t g = 0; g < slices; g++) {
+        cost[g] = 0;
+        for (size_t i = 0; i < views; i++) cost[g] += 0.5 * (double)s->host_sums[g * views + i];
+        for (size_t i = 0; i < ny; i++) cost[g] += (double)s->host_sums[slices * views + g * ny + i];
+    }
+}
+
 /* All of it waits for the device once, the cost's parts included. */
 qb_status qb__buffers_turn(qb__icd_on_device *s, int number, bool skip, const bool *still, qb__icd_turned *turned) {
     const size_t stats = 2 * s->list.slices * s->list.count * sizeof *s->host_stats;
     qb_status status;
     qb__supervoxels_turn(&s->list, s->seed, number, still);
-    QB__TRY(qb__memory_upload(s->queue, s->picked, 0, s->list.picked, qb__supervoxels_picked(&s->list) * sizeof(int32_t)));
+    if (s->list.used) QB__TRY(qb__memory_upload(s->queue, s->picked, 0, s->list.picked, s->list.used * sizeof(int32_t)));
     for (size_t b = 0; b < s->list.batches; b++) QB__TRY(run_batch(s, b, skip));
     QB__TRY(qb__memory_download(s->queue, s->stats, 0, s->host_stats, stats));
     QB__TRY(sum_up(s));
     QB__TRY(qb__queue_finish(s->queue));
     s->summed = true;
     add_up(s, turned);
+    costs_of(s, s->costs);
+    qb__supervoxels_ease(&s->list, s->costs);
 out:
     return status;
 }
@@ -177,18 +189,13 @@ out:
 /* ---- what comes of it ---- */
 
 qb_status qb__buffers_cost(qb__icd_on_device *s, double *cost) {
-    const size_t views = (size_t)s->n.views, ny = (size_t)s->n.ny, slices = (size_t)s->n.slices;
     qb_status status = QB_OK;
     if (!s->summed) {
         QB__TRY(sum_up(s));
         QB__TRY(qb__queue_finish(s->queue));
         s->summed = true;
     }
-    for (size_t g = 0; g < slices; g++) {
-        cost[g] = 0;
-        for (size_t i = 0; i < views; i++) cost[g] += 0.5 * (double)s->host_sums[g * views + i];
-        for (size_t i = 0; i < ny; i++) cost[g] += (double)s->host_sums[slices * views + g * ny + i];
-    }
+    costs_of(s, cost);
 out:
     return status;
 }
@@ -209,7 +216,11 @@ qb_status qb__buffers_state(qb__icd_on_device *s, bool into, qb__icd_piece piece
     const qb__icd_state_part parts[] = {{s->error, qb__buffers_data(&s->n) * sizeof(float)},
                                         {s->x, qb__buffers_images(&s->n) * sizeof(float)}};
     qb_status status = qb__icd_pass_state(s->queue, parts, 2, QB__BUFFERS_STAGING / 4, into, piece, self);
+    qb__supervoxels *list = &s->list;
     if (into) s->summed = false;
-    if (status == QB_OK) status = piece(self, s->list.amount, s->list.slices * s->list.count * sizeof *s->list.amount);
+    if (status == QB_OK) status = piece(self, list->amount, list->slices * list->count * sizeof *list->amount);
+    if (status == QB_OK) status = piece(self, list->fewer, list->slices * sizeof *list->fewer);
+    if (status == QB_OK) status = piece(self, list->cost, list->slices * sizeof *list->cost);
+    for (size_t i = 0; into && i < list->slices; i++) list->fewer[i] = qb__larger(1, qb__smaller(list->fewer[i], list->places));
     return status;
 }

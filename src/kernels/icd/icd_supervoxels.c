@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/icd/icd_supervoxels.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -14,16 +15,21 @@ size_t qb__supervoxels_most(const qb__icd_problem *p, size_t side) {
 }
 
 /* How hard SuperVoxels pull together, for one that pulls by itself, grows with how many lie on a ray. Of a small image's
- * they are fewer, and never more than half of a colour, so that they are others each turn: the same two, each in the other's
- * rays, answer the same residual turn by turn, and swing about their optimum. */
+ * they are fewer, and never more than half of what a pass takes of a colour, so that they are others each turn: the same two, each
+ * in the other's rays, answer the same residual turn by turn, and swing about their optimum. */
 size_t qb__supervoxels_places(const qb__icd_problem *p, const qb__supervoxels_how *how) {
     const size_t along = qb__ceil_div(qb__larger(p->nx, p->ny), how->side), few = qb__smaller(along, QB__SUPERVOXELS_FEW);
     const size_t places = along * few * (size_t)how->batch / (100 * QB__SUPERVOXELS_FEW);
-    return qb__larger(1, qb__smaller(places, qb__supervoxels_most(p, how->side) / (2 * COLOURS)));
+    const size_t taken = qb__supervoxels_most(p, how->side) * (size_t)how->share / 100;
+    return qb__larger(1, qb__smaller(places, taken / (2 * COLOURS)));
 }
 
+/* Where slices take fewer at a time, batches have the places of whichever takes most there; each halving adds at most two
+ * thirds of all to what that comes to. */
 size_t qb__supervoxels_picked(const qb__supervoxels *s) {
-    return PASSES * (s->count + COLOURS * s->places) * s->slices;
+    size_t parts = 1;
+    for (size_t places = s->places; s->slices > 1 && places > 1; places /= 2) parts++;
+    return PASSES * (parts * s->count + 2 * COLOURS * s->places) * s->slices;
 }
 
 static bool any_inside(const qb__icd_problem *p, size_t x0, size_t y0, size_t side) {
@@ -58,6 +64,10 @@ qb_status qb__supervoxels_create(const qb__icd_problem *p, const qb__supervoxels
     QB__TRY(qb__alloc(s->count * s->slices, sizeof *s->order, &s->order));
     QB__TRY(qb__alloc(s->count, sizeof *s->ranked, &s->ranked));
     QB__TRY(qb__alloc(s->slices, sizeof *s->counts, &s->counts));
+    QB__TRY(qb__alloc(s->slices, sizeof *s->of_colour, &s->of_colour));
+    QB__TRY(qb__alloc(s->slices, sizeof *s->fewer, &s->fewer));
+    QB__TRY(qb__alloc(s->slices, sizeof *s->cost, &s->cost));
+    qb__supervoxels_begin(s);
 out:
     return status;
 }
@@ -116,60 +126,82 @@ static size_t draw(qb__supervoxels *s, size_t slice, uint64_t seed, int turn, si
 
 /* ---- batches ---- */
 
+/* Of a slice and a colour; what is left of it behind others, if it is too little, is left out. */
+static size_t batches_of(const qb__supervoxels *s, size_t slice) {
+    const size_t all = s->of_colour[slice], places = s->fewer[slice], batches = qb__ceil_div(all, places);
+    const bool out = batches > 1 && (all - (batches - 1) * places) * 100 < places * (size_t)s->least;
+    return batches - out;
+}
+
+/* Of a slice's SuperVoxels of a colour, in a batch. */
+static size_t places_in(const qb__supervoxels *s, size_t slice, size_t batch) {
+    const size_t places = s->fewer[slice];
+    return batch < batches_of(s, slice) ? qb__smaller(places, s->of_colour[slice] - batch * places) : 0;
+}
+
 /* The n-th of a slice's SuperVoxels of a colour; slices' batches of a colour run side by side. */
-static void add_colour(qb__supervoxels *s, uint8_t colour, size_t first, size_t batches, bool *visited) {
+static void add_colour(qb__supervoxels *s, uint8_t colour, size_t first, bool *visited) {
     for (size_t slice = 0; slice < s->slices; slice++) {
-        const size_t *order = s->order + slice * s->count, take = s->counts[slice];
+        const size_t *order = s->order + slice * s->count, take = s->counts[slice], batches = batches_of(s, slice);
         size_t n = 0;
         for (size_t i = 0; i < take; i++) {
-            const size_t one = order[i], batch = first + n / s->places;
+            const size_t one = order[i], batch = first + n / s->fewer[slice];
             if (s->colour[one] != colour) continue;
             if (batch - first >= batches) break;
-            s->picked[s->batch_at[batch] + slice * (size_t)s->batch_places[batch] + n++ % s->places] = (int32_t)one;
+            s->picked[s->batch_at[batch] + slice * (size_t)s->batch_places[batch] + n++ % s->fewer[slice]] = (int32_t)one;
             visited[slice * s->count + one] = true;
         }
     }
 }
 
-static size_t most_of(const qb__supervoxels *s, uint8_t colour) {
-    size_t most = 0;
+static void count_colour(qb__supervoxels *s, uint8_t colour) {
     for (size_t slice = 0; slice < s->slices; slice++) {
         const size_t *order = s->order + slice * s->count, take = s->counts[slice];
-        size_t n = 0;
-        for (size_t i = 0; i < take; i++) n += s->colour[order[i]] == colour;
-        most = qb__larger(most, n);
+        s->of_colour[slice] = 0;
+        for (size_t i = 0; i < take; i++) s->of_colour[slice] += s->colour[order[i]] == colour;
     }
-    return most;
 }
 
-/* Places of a colour's batches; what is left of it behind others, if it is too little, is left out. */
-static size_t cut_colour(qb__supervoxels *s, size_t all, size_t *end) {
-    size_t batches = 0;
-    for (size_t done = 0; done < all; done += s->places, batches++) {
-        const size_t places = qb__smaller(s->places, all - done), batch = s->batches + batches;
-        if (done && places * 100 < s->places * (size_t)s->least) break;
-        s->batch_at[batch] = *end;
-        s->batch_places[batch] = (int32_t)places;
-        *end += places * s->slices;
+/* Places of a colour's batches, behind those that there are: nothing in them yet. */
+static size_t cut_colour(qb__supervoxels *s) {
+    for (size_t batches = 0;; batches++) {
+        size_t places = 0;
+        for (size_t slice = 0; slice < s->slices; slice++) places = qb__larger(places, places_in(s, slice, batches));
+        if (!places) return batches;
+        s->batch_at[s->batches + batches] = s->used;
+        s->batch_places[s->batches + batches] = (int32_t)places;
+        for (const size_t end = s->used + places * s->slices; s->used < end; s->used++) s->picked[s->used] = -1;
     }
-    return batches;
 }
 
 void qb__supervoxels_turn(qb__supervoxels *s, uint64_t seed, int turn, const bool *still) {
     const size_t all = s->count * s->slices;
-    size_t end = 0;
-    s->batches = 0;
-    for (size_t i = 0; i < qb__supervoxels_picked(s); i++) s->picked[i] = -1;
+    s->batches = s->used = 0;
     memset(s->visited, 0, PASSES * all * sizeof *s->visited);
     for (size_t pass = 0; pass < PASSES; pass++) {
         s->second = s->batches;
         for (size_t slice = 0; slice < s->slices; slice++)
             s->counts[slice] = still[slice] ? 0 : draw(s, slice, seed, turn, pass);
         for (uint8_t colour = 0; colour < COLOURS; colour++) {
-            const size_t batches = cut_colour(s, most_of(s, colour), &end);
-            add_colour(s, colour, s->batches, batches, s->visited + pass * all);
+            count_colour(s, colour);
+            const size_t batches = cut_colour(s);
+            add_colour(s, colour, s->batches, s->visited + pass * all);
             s->batches += batches;
         }
+    }
+}
+
+/* ---- how many of them at a time ---- */
+
+void qb__supervoxels_begin(qb__supervoxels *s) {
+    for (size_t slice = 0; slice < s->slices; slice++) s->fewer[slice] = s->places, s->cost[slice] = INFINITY;
+}
+
+void qb__supervoxels_ease(qb__supervoxels *s, const double *cost) {
+    const double rounding = 1 + 1e-3;
+    for (size_t slice = 0; slice < s->slices; slice++) {
+        if (cost[slice] > rounding * s->cost[slice]) s->fewer[slice] = qb__larger(1, s->fewer[slice] / 2);
+        s->cost[slice] = cost[slice];
     }
 }
 
@@ -184,5 +216,8 @@ void qb__supervoxels_destroy(qb__supervoxels *s) {
     qb__free(s->order);
     qb__free(s->ranked);
     qb__free(s->counts);
+    qb__free(s->of_colour);
+    qb__free(s->fewer);
+    qb__free(s->cost);
     *s = (qb__supervoxels){0};
 }

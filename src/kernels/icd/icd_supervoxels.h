@@ -22,14 +22,17 @@ typedef struct qb__supervoxels {
     double *amount;   /* [slice][count] by which each moved when it was last visited */
     bool *visited;    /* [pass][slice][count] in the turn at hand */
     size_t places;    /* of a batch, at most */
-    int share, least; /* percent of all that a turn takes; percent of `places` below which the end of a colour is left out */
+    size_t *fewer;    /* [slice] how many of these it takes */
+    double *cost;     /* [slice] after its last turn; before the first, infinite */
+    int share, least; /* percent of all that a turn takes; percent of a batch below which the end of a colour is left out */
     /* the turn at hand, as devices want it: picked[batch_at[b] + slice * batch_places[b] + place], -1 = none */
-    size_t batches, second; /* second: the first batch of the second pass */
+    size_t batches, second, used; /* second: the first batch of the second pass; used: of picked */
     int32_t *picked;
     size_t *batch_at;
     int32_t *batch_places;
     /* while it is drawn */
     size_t *order, *counts; /* [slice][count]; [slice] of these that the turn takes */
+    size_t *of_colour;      /* [slice] of these again */
     qb__ranked *ranked;     /* [count] */
 } qb__supervoxels;
 
@@ -47,6 +50,12 @@ qb_status qb__supervoxels_create(const qb__icd_problem *problem, const qb__super
 /* Numbers of picked, at most. */
 size_t qb__supervoxels_picked(const qb__supervoxels *s);
 void qb__supervoxels_turn(qb__supervoxels *s, uint64_t seed, int turn, const bool *still);
+/* What a turn came to. SuperVoxels of a batch answer the same residual, each as if it were alone: where rays meet many of
+ * them, more of it than there is. A slice whose cost has risen takes half as many at a time from then on; one at a time
+ * never raises it. */
+void qb__supervoxels_ease(qb__supervoxels *s, const double *cost);
+/* For a descent from a start of its own. */
+void qb__supervoxels_begin(qb__supervoxels *s);
 void qb__supervoxels_destroy(qb__supervoxels *s);
 
 #endif

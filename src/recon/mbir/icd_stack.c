@@ -198,7 +198,7 @@ static qb_status check_cost(qb__icd_stack *s, const qb__icd_trace *trace, int tu
     if (!isfinite(trace->cost) || !isfinite(trace->change))
         return qb__fail(QB_BAD_INPUT, "its numbers overflow: after %.1f equits the cost is %g%s%s", trace->equits, fabs(trace->cost),
                         s->told ? "; " : "", s->told ? s->told : "");
-    if (trace->cost <= 2 * s->least) return QB_OK;
+    if (trace->cost <= (s->shape.rises > 0 ? s->shape.rises : 2) * s->least) return QB_OK;
     return qb__fail(QB_INTERNAL,
                     "mbir diverges: after %.1f equits the cost is %g, and it was %g; do scan and geometry "
                     "belong together?",

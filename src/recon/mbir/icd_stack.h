@@ -146,6 +146,7 @@ typedef struct qb__icd_shape {
     size_t groups, voxels; /* of slices that stop together; of a slice, that may change */
     int most;              /* turns; no more than qb__icd_turns() */
     bool joined;           /* all groups stop together */
+    double rises;          /* times its least value that the cost may come to, where less moves at a time then; 0: 2 */
 } qb__icd_shape;
 
 /* Of all tiles. Zero-skipping makes them shorter than an equit: of emptier than this, more are not counted on. */

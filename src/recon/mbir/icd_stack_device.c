@@ -206,7 +206,8 @@ qb_status qb__icd_stack_create_on(qb__device *device, const qb__icd_device_varia
     QB__TRY(variant->create(device, &s->ask, values, &s->stack));
     const qb__icd_shape shape = {s->groups, qb__icd_pixels(matrix->nx, matrix->ny, settings->radius),
                                  variant->turns ? qb__icd_turns(settings->equits) : qb__icd_whole_turns(settings->equits),
-                                 s->ask.joined};
+                                 s->ask.joined,
+                                 variant->turns ? 100 : 0};
     return qb__icd_stack_of(&on_device, s, settings, &shape, stack);
 out:
     destroy(s);

@@ -160,7 +160,7 @@ qb_status qb__icd_stack_create(qb__system_matrix *matrix, qb_mbir_matrix kind,
     if (settings->halo) s->edge[1] = s->edge[0] + qb__icd_image_floats(matrix), s->swapped = s->edge[1] + qb__icd_image_floats(matrix);
     place_groups(s);
     join_groups(s);
-    const qb__icd_shape shape = {s->groups, s->count, qb__icd_whole_turns(settings->equits), s->joined};
+    const qb__icd_shape shape = {s->groups, s->count, qb__icd_whole_turns(settings->equits), s->joined, 0};
     status = qb__icd_stack_of(&qb__icd_on_cpu, s, settings, &shape, stack);
     return status; /* it is the stack's now */
 out:

@@ -15,7 +15,7 @@
 #include "job/other_job.h"
 
 enum { JOB_MOST = 1 << 20, WORD = 16 };
-static const char magic[WORD] = "qb descent 2\n";
+static const char magic[WORD] = "qb descent 3\n";
 
 typedef struct head {
     char magic[WORD];

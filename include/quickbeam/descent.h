@@ -49,7 +49,7 @@ typedef struct qb_descent {
 /* x[columns] is where it begins and what comes out; after a failure it is what it was. A column that no
  * weight sees stays unless something pulls. The error is kept in double precision, the order follows from
  * the seed: the same bits everywhere. `descent` and `env` may be NULL. QB_BAD_ARGUMENT for a matrix that
- * contradicts itself, QB_BAD_INPUT for numbers that are none and weights below zero, QB_CANCELLED between
+ * contradicts itself, QB_BAD_INPUT for numbers that are none, weights below zero and an x beyond single precision, QB_CANCELLED between
  * passes, QB_NO_MEMORY. */
 QB_API qb_status qb_quadratic_descend(const qb_quadratic *quadratic, float *x, qb_descent *descent,
                                       const qb_env *env);

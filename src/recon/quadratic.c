@@ -2,6 +2,7 @@
 /* Coordinate descent on any sparse quadratic: section 6 of Wang et al. (PPoPP 2017). */
 #include "quickbeam/descent.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "base/log.h"
@@ -127,6 +128,17 @@ static double cost_of(const descending *d) {
     return cost;
 }
 
+/* What comes out is single precision. */
+static qb_status check_result(const descending *d, const qb_descent *came) {
+    if (!isfinite(came->cost))
+        return qb__fail(QB_INTERNAL, "the descent diverges: after %d passes the cost is %g; numbers of the matrix are too far apart",
+                        came->passes, came->cost);
+    for (size_t j = 0; j < d->q->matrix.columns; j++)
+        if (!(fabs(d->x[j]) <= FLT_MAX))
+            return qb__fail(QB_BAD_INPUT, "x[%zu] comes to %g, beyond single precision: give y and the matrix in other units", j, d->x[j]);
+    return QB_OK;
+}
+
 qb_status qb_quadratic_descend(const qb_quadratic *quadratic, float *x, qb_descent *descent, const qb_env *env) {
     QB__NEED(quadratic);
     QB__NEED(x);
@@ -148,11 +160,7 @@ qb_status qb_quadratic_descend(const qb_quadratic *quadratic, float *x, qb_desce
         more = came.change > quadratic->stop || (quadratic->stop == 0 && came.change > 0);
     }
     came.cost = cost_of(&d);
-    if (!isfinite(came.cost)) {
-        status = qb__fail(QB_INTERNAL, "the descent diverges: after %d passes the cost is %g; numbers of the matrix are too far apart",
-                          came.passes, came.cost);
-        goto out;
-    }
+    QB__TRY(check_result(&d, &came));
     for (size_t j = 0; j < columns; j++) x[j] = (float)d.x[j];
     if (descent) *descent = came;
 out:

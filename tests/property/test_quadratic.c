@@ -165,6 +165,13 @@ static void what_is_wrong_is_said(void **state) {
     p.q.pull = 0, p.q.passes = -1;
     assert_int_equal(qb_quadratic_descend(&p.q, p.x, NULL, NULL), QB_BAD_ARGUMENT);
     assert_memory_equal(kept, p.x, sizeof kept);
+    make(&p, 8);
+    for (size_t k = 0; k < N * EACH; k++) p.value[k] *= 1e-30f; /* x would be 1e30 times as large, and y is */
+    for (size_t i = 0; i < M; i++) p.y[i] *= 1e30f;
+    p.q.pull = 0;
+    assert_int_equal(qb_quadratic_descend(&p.q, p.x, NULL, NULL), QB_BAD_INPUT);
+    assert_non_null(strstr(qb_detail(), "beyond single precision"));
+    assert_memory_equal(kept, p.x, sizeof kept);
 }
 
 /* ---- a stack that diverges ---- */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """qb mbir's system matrix: kept on disk under what it follows from, taken from there only whole; chosen by forecast."""
 import json
+import re
 
 import numpy as np
 import pytest
@@ -110,3 +111,18 @@ def test_it_is_chosen_by_forecast(scan, tmp_path, monkeypatch):
 def test_refusals(scan, tmp_path):
     fails(2, "mbir", scan, "-o", tmp_path / "v.npy", "--matrix", "fly", "--matrix-cache", tmp_path / "kept", says=["--matrix fly", "--matrix-cache"])
     assert not (tmp_path / "kept").exists()
+
+
+def test_what_has_no_room_is_offered_without_a_matrix(tmp_path):
+    """How much it would need, and how much less it needs as it goes, which is then enough."""
+    qb("simulate", "disc", "-o", tmp_path / "s.sim", "--views", 360, "--detector", "512,16")
+    plan = ["plan", "mbir", tmp_path / "s.sim", "-o", tmp_path / "v.npy", "--device", "cpu"]
+    kept, fly = (qb_json(*plan, "--matrix", kind, "--max-ram", "100G")["memory_bytes"] / 2**20 for kind in ("floats", "fly"))
+    assert kept > 1.5 * fly
+    room = (kept + 2 * fly) / 3
+    said = fails(2, *plan, "--matrix", "floats", "--max-ram", f"{room:.0f}M", says=["--max-ram", "--matrix fly computes what it would keep"])
+    need, instead = map(float, re.search(r"at a time need ([\d.]+) MiB; --matrix fly .* needs ([\d.]+) MiB", said).groups())
+    assert need > room > instead
+    assert qb_json(*plan, "--matrix", "fly", "--max-ram", f"{instead + 8:.0f}M")["memory_bytes"] <= (instead + 8) * 2**20
+    said = fails(2, *plan, "--matrix", "floats", "--max-ram", f"{instead / 2:.0f}M", says=["--max-ram"])
+    assert "--matrix fly" not in said  # that has no room, either

@@ -315,6 +315,7 @@ static void memory_may_be_out(int ranks, job_options asked, int step, int quick_
         assert_true(status == QB_OK || status == QB_NO_MEMORY);
         assert_int_equal(access(path, F_OK) == 0, status == QB_OK);
         failures += status != QB_OK;
+        if (status != QB_OK && left) print_message("out of memory after all of %zu allocations: %s\n", n - left, words);
         if (left) break; /* it did not come to that many */
     }
     assert_true(failures > 5);

@@ -141,17 +141,21 @@ static uintptr_t taken;
 
 /* Addresses are never used again, and apart from each other. */
 EXPORT void *mock_alloc(size_t bytes) {
-    enum { APART = 4096, ANY = PROT_READ | PROT_WRITE, HOW = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE };
+    enum { APART = 4096, USED = PROT_READ | PROT_WRITE, HOW = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE };
+    const size_t room = (bytes + 2 * APART - 1) / APART * APART;
     if (!watched()) return malloc(bytes);
     pthread_mutex_lock(&taking);
-    if (!taken && mmap((void *)QB_WRITTEN_AT, 2 * QB_WRITTEN_BYTES, ANY, HOW, -1, 0) != (void *)QB_WRITTEN_AT) {
+    if (!taken && mmap((void *)QB_WRITTEN_AT, 2 * QB_WRITTEN_BYTES, PROT_NONE, HOW, -1, 0) != (void *)QB_WRITTEN_AT) {
         perror("emulated CUDA: EMULATE_WRITTEN");
         abort();
     }
-    size_t *block = (size_t *)(QB_WRITTEN_AT + taken + APART);
-    block[-1] = bytes;
-    taken += (bytes + 2 * APART - 1) / APART * APART;
+    char *begin = (char *)(QB_WRITTEN_AT + taken);
+    const int failed = mprotect(begin, room, USED) || mprotect(qb_marks_of(begin), room, USED);
+    taken += room;
     pthread_mutex_unlock(&taking);
+    if (failed) return NULL;
+    size_t *block = (size_t *)(void *)(begin + APART);
+    block[-1] = bytes;
     return block;
 }
 EXPORT void mock_free(void *block) {

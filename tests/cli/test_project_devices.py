@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """qb project, sirt and cgls on a device: the CPU's values, the same bits however it is cut, and every way of not having
 the device."""
+import json
 import re
 
 import numpy as np
@@ -135,3 +136,14 @@ def test_what_cannot_be_had(opencl, volume, tmp_path):
     plan = qb_json("plan", *args, "--device", opencl)
     rows = {row["kernel"]: row["verdict"] for row in plan["why"]}
     assert rows == {"project_joseph.alu": "usable", "project_joseph.texture": "less accurate than asked for"}
+
+
+def test_a_bent_detector_of_fine_pixels(opencl, tmp_path):
+    """What the device does not do, and who does."""
+    geometry = {"quickbeam_geometry": 1, "units": "mm", "beam": "cone", "rows": 17, "columns": 7, "sod": 30, "sdd": 90, "radius": 90,
+                "pixel_size": [0.3, 0.3], "angles_degrees": [0, 1]}
+    (tmp_path / "g.json").write_text(json.dumps(geometry))
+    np.save(tmp_path / "v.npy", np.ones((70, 3, 1), np.float32))
+    args = ("project", tmp_path / "v.npy", "-g", tmp_path / "g.json", "--voxel", 0.5, "-o", tmp_path / "p.npy")
+    fails(3, *args, "--device", opencl, says=["a bent detector", "--device cpu"])
+    qb(*args, "--device", "auto")

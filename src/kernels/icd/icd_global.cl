@@ -109,6 +109,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void
 #define SIZE moves[1]
 #define UPDATED moves[2]
 #define SLOT slot_of
+#define KEEPS (item == 0) /* one writes what all read behind the barrier: many that write the same are a race */
 #else
     float moves_0 = 0.0f, moves_1 = 0.0f, moves_2 = 0.0f;
     size_t slot_0 = 0;
@@ -116,6 +117,7 @@ KERNEL GROUPS_OF(ITEMS, 1) void
 #define SIZE moves_1
 #define UPDATED moves_2
 #define SLOT slot_0
+#define KEEPS 1
 #endif
     int item = (int)local_id(0), at = (int)group_id(0) / PARTS, own_part = (int)group_id(0) % PARTS;
     int places = (int)group_count(0) / PARTS, slice = (int)group_id(1), which = SUPERVOXEL_OF(at, slice);
@@ -144,11 +146,11 @@ KERNEL GROUPS_OF(ITEMS, 1) void
             curves[item] = c;
             zeros[item] = value == 0.0f;
         }
+        if (KEEPS) SLOT = (size_t)which * SIDE * SIDE + (size_t)voxel;
         BARRIER();
         int none = 0;
         for (int m = 0; m < 9; m++) none += zeros[m];
         if (there && !(skip && none == 9)) {
-            SLOT = (size_t)which * SIDE * SIDE + (size_t)voxel;
             size_t slot = SLOT;
             float theta = 0.0f;
             VISIT(SUM)

@@ -50,7 +50,7 @@ FBP_WHOLE = ["fbp", "--size", "2048,2048,512", "--views", "2048", "--accuracy", 
 WHOLES = {**{f"fdk-file-to-file-{accuracy}": ([*FDK_WHOLE, accuracy], 12, 12 << 30) for accuracy in ("normal", "fast", "high")},
           "file-to-file": (FBP_WHOLE, 12, 16 << 30)}
 # When each part has to be over, of the budget. What is left goes to the profiler.
-SHARES = {"correctness": 0.40, "agreement": 0.50, "speed": 0.86, "profile": 1.0}
+SHARES = {"correctness": 0.40, "agreement": 0.48, "speed": 0.90, "profile": 1.0}
 # How each class is allowed to differ from the CPU's class high, over a whole cone beam.
 CLASSES = (("high", "5e-5"), ("normal", "1e-3"), ("fast", "6e-3"))
 
@@ -191,11 +191,11 @@ def correctness(check):
     cuda, opencl = kernels(check, "@cuda:0"), kernels(check, "@opencl:0")
     if not opencl:
         check.not_run("kernelcheck @opencl:0", "no OpenCL device")
-    def try_all(names):
+    def try_all(names, threads="2"):
         for name in names:
             # Few parameter sets: each is tried about once.
             many = str(3 * check.options.trials) if "parallel" in name and "texture" in name and name in cuda else trials
-            check.beside(f"kernelcheck {name}", [kernelcheck, "--trials", many, "--threads", "2", "--filter", name])
+            check.beside(f"kernelcheck {name}", [kernelcheck, "--trials", many, "--threads", threads, "--filter", name])
     # The longest first: what takes minutes to compile, the tensor kernels', then all others in the table's order.
     check.beside("nvrtc", [check.program("tests/device/nvrtccheck")])
     check.beside("variants-sm-90", [check.program("tests/device/variantcheck"), "90"])
@@ -205,7 +205,7 @@ def correctness(check):
     for name in ("missing", "faults", "cache"):
         check.beside(name, [check.program(f"tests/device/device_{name}")])
     sanitize(check, cuda)
-    try_all(opencl)
+    try_all(opencl, "1")  # PoCL 5.0 ends with an assertion of its own where threads compile at once
     for name in cuda:  # the code for older chips, as far as a younger one can run it
         if "tensor" in name or "alu" in name:
             check.beside(f"kernelcheck {name} as 8.0", [kernelcheck, "--trials", trials, "--threads", "2", "--filter", name],

@@ -7,7 +7,7 @@
 #include "quickbeam/status.h"
 
 /* The one place where computing threads live. Work comes in batches of independent tasks; a batch of
- * higher priority goes first: the pipeline says which. */
+ * higher priority goes first, so that a pipeline drains from its end. */
 typedef struct qb__pool qb__pool;
 
 typedef struct qb__batch {

@@ -25,20 +25,12 @@ static bool can_move(const qb__pace *stages, int count, int i) {
     return s->finished / one(s->gather) < user->finished / one(user->scatter) + s->slots;
 }
 
-/* The stage that is the n-th to be served: as qb__pipeline's, those before a blocking one first, of each the later first. */
-static int served(const qb__pace *stages, int count, int n) {
-    int before = count;
-    while (before > 0 && !stages[before - 1].blocking) before--;
-    return n < before ? before - 1 - n : count - 1 - (n - before);
-}
-
 /* Until the next chunk of some stage is done; false when nothing moves any more. */
 static bool step(qb__pace *stages, int count, int threads, double *left) {
     double soonest = INFINITY, rate[QB__STAGES_MAX] = {0};
     bool pool_taken = false;
     int first = -1;
-    for (int n = 0; n < count; n++) {
-        const int i = served(stages, count, n);
+    for (int i = count - 1; i >= 0; i--) {
         if (!can_move(stages, count, i) || (!stages[i].blocking && pool_taken)) continue;
         pool_taken = pool_taken || !stages[i].blocking;
         rate[i] = (stages[i].blocking ? 1 : threads) / fmax(stages[i].seconds, 1e-12);

@@ -18,8 +18,8 @@ typedef struct qb__pace {
     size_t scatter;
 } qb__pace;
 
-/* Seconds until all stages are done: played through, chunk by chunk, as the pipeline would run it, on the threads
- * that computing stages share those before a blocking one first, of each kind the later ones. */
+/* Seconds until all stages are done: played through, chunk by chunk, as the pipeline would run it, later stages
+ * first on the threads that computing ones share. */
 double qb__pace_left(const qb__pace *stages, int count, int threads);
 
 #endif

@@ -208,19 +208,11 @@ static void compute_done(void *context) {
     submit(line, list, n);
 }
 
-/* Later stages first, so that a line drains from its end; but before them those that a blocking stage is behind, which a
- * device or a link waits for: rings bound how far they can be ahead, and what is late at the end loses nothing. */
-static int priority(const qb__pipeline *line, const station *s) {
-    for (int i = s->index + 1; i < line->count; i++)
-        if (line->station[i].stage.blocking) return line->count + s->index;
-    return s->index;
-}
-
 static void submit(qb__pipeline *line, station *list[], int n) {
     for (int i = 0; i < n; i++) {
         station *s = list[i];
         s->batch = (qb__batch){.run = compute_task, .done = compute_done, .context = s,
-                               .count = s->tasks, .priority = priority(line, s)};
+                               .count = s->tasks, .priority = s->index};
         qb__pool_submit(line->pool, &s->batch);
     }
 }

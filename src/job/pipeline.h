@@ -18,9 +18,8 @@ typedef struct qb__slot_maker {
 
 /* The stages that every reconstruction streams through: chunk by chunk, each stage handing its output
  * to the next in a ring of `slots` buffers. A stage works on one chunk at a time; all stages work at
- * once. Computing stages share the pool: those before a blocking one first, which a device or a link waits for, of each
- * kind the later ones first; blocking ones (reading, writing, devices) have a thread of their own. Chunks pass every
- * stage in order. */
+ * once. Computing stages share the pool, later ones first; blocking ones (reading, writing, devices)
+ * have a thread of their own. Chunks pass every stage in order. */
 typedef struct qb__stage {
     const char *name;
     void *self;        /* whose stage it is: the first argument of its calls */

@@ -169,24 +169,14 @@ qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env) {
     return able && out->stack.parts == 1 ? tell_older_parts(out->options->output, env) : QB_OK;
 }
 
-/* Files that are written at once, at most. */
-static size_t files_at_once(const qb__volume_out *out, size_t threads) {
-    const char *path = out->options->output;
-    return qb__is_folder(path) || qb__has_number(path) ? threads : out->stack.parts;
-}
-
 double qb__volume_write_rate(const qb__volume_out *out, size_t threads, const char **from) {
+    const char *path = out->options->output;
     qb__storage storage;
-    const char *known = out->options->array ? "listed" : qb__storage_of(out->options->output, &storage);
+    const char *known = out->options->array ? "listed" : qb__storage_of(path, &storage);
     if (from) *from = known;
-    return out->options->array ? 5e9 : qb__storage_rate(storage.write, files_at_once(out, threads));
-}
-
-int qb__volume_writers(const qb__volume_out *out, size_t threads) {
-    qb__storage storage;
-    if (out->options->array) return 1;
-    qb__storage_of(out->options->output, &storage);
-    return (int)qb__smaller(qb__storage_pays(storage.write), qb__smaller(files_at_once(out, threads), threads));
+    if (out->options->array) return 5e9;
+    const bool series = qb__is_folder(path) || qb__has_number(path);
+    return qb__storage_rate(storage.write, series ? threads : out->stack.parts);
 }
 
 double qb__volume_write_seconds(const qb__volume_out *out, size_t threads) {

@@ -70,8 +70,6 @@ qb_status qb__volume_check(const qb_output_options *options, const char *input);
 qb_status qb__volume_spread(qb__volume_out *out, const qb_env *env);
 /* Bytes a second to where it goes, and what writing it takes; `from`, if not NULL: storage.h's word for whence it is known. */
 double qb__volume_write_rate(const qb__volume_out *out, size_t threads, const char **from);
-/* Threads that reach it, of so many. */
-int qb__volume_writers(const qb__volume_out *out, size_t threads);
 double qb__volume_write_seconds(const qb__volume_out *out, size_t threads);
 /* Once it is decided: an array takes what will be written, and that spares what is read
  * (qb__outputs_check). */

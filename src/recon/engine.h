@@ -24,7 +24,6 @@ typedef struct qb__task {
     const qb_output_options *output;
     int threads;
     double read, write; /* bytes a second from the scan's file and to the output's, ... */
-    int readers, writers; /* ... that so many threads reach, ... */
     const char *write_from; /* ... and where that is from: "measured", ... */
 } qb__task;
 

@@ -106,9 +106,7 @@ static void rate_files(qb__reconstruction *r) {
     qb__storage storage;
     qb__storage_of(r->task.input, &storage);
     r->task.read = qb__storage_rate(storage.read, threads);
-    r->task.readers = (int)qb__smaller(qb__storage_pays(storage.read), threads);
     r->task.write = qb__volume_write_rate(&r->volume, threads, &r->task.write_from);
-    r->task.writers = qb__volume_writers(&r->volume, threads);
 }
 
 /* Unless the method has more to say of them. */

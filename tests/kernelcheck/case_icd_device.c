@@ -97,9 +97,12 @@ static void make_data(trial *t, rng *r) {
 }
 
 /* The usual ones; where compiling takes no time, any, but how many SuperVoxels move at a time: too many and nothing converges. */
-static void choose_values(trial *t, rng *r, bool any) {
+static void choose_values(trial *t, const qb__device_info *info, rng *r, bool any) {
     const qb__variant *row = &t->variant->head;
-    qb__parameter_combination(row, 0, t->values);
+    const qb__icd_size size = {.views = 9, .columns = 16, .pixels = 256, .taps = 3};
+    size_t n = 0;
+    do qb__parameter_combination(row, n, t->values);
+    while (row->unusable(info, &size, t->values) && ++n < qb__parameter_combinations(row));
     for (int i = 0; any && i < qb__parameter_count(row); i++)
         if (strcmp(row->parameters[i].name, "BATCH"))
             t->values[i] = row->parameters[i].values[rng_below(r, (uint64_t)row->parameters[i].count)];
@@ -112,7 +115,7 @@ static bool trial_new(trial *t, const qb__variant *row, const qb__device_info *i
     qb__parameter_combination(row, 0, t->values);
     const bool fans = !row->unusable(info, &size, t->values);
     if (!make_geometry(t, r, info->is_cpu || brief, fans && rng_below(r, 2))) return false;
-    choose_values(t, r, !info->is_cpu && rng_below(r, 2));
+    choose_values(t, info, r, !info->is_cpu && rng_below(r, 2));
     if (t->variant->turns && !brief) t->turns *= (int)t->variant->turns(t->values);
     t->ask = (qb__icd_ask){.problem = &t->problem, .joined = rng_below(r, 2), .weighted = rng_below(r, 3) > 0, .seed = 3};
     /* Compiling for a processor takes seconds: two programs must do there. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <time.h>
 
@@ -315,74 +314,6 @@ static void stages_overlap(void **state) {
     assert_int_equal(m.alone, 0);
 }
 
-/* ---- who goes first ---- */
-
-/* One thread reads, task by task, for a device, and writes what came down from it. While it is at chunk 1's first task the
- * device is done with chunk 0, so that writing that could begin; but what the device waits for is read first. */
-enum { READ_TASKS = 4 };
-
-typedef struct turns {
-    pthread_mutex_t lock;
-    bool down;                   /* chunk 0 from the device */
-    int reading, before_writing; /* tasks of chunk 1 begun; when the first slice was written */
-} turns;
-
-static size_t read_tasks(void *context, size_t chunk) {
-    (void)context, (void)chunk;
-    return READ_TASKS;
-}
-
-static bool is_down(turns *t) {
-    pthread_mutex_lock(&t->lock);
-    const bool down = t->down;
-    pthread_mutex_unlock(&t->lock);
-    return down;
-}
-
-static qb_status read_ahead(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
-    (void)worker, (void)in, (void)out;
-    turns *t = context;
-    const struct timespec moment = {.tv_nsec = 1000000};
-    if (chunk == 1 && task == 0) {
-        while (!is_down(t)) nanosleep(&moment, NULL);
-        for (int i = 0; i < 20; i++) nanosleep(&moment, NULL); /* so that writing is asked for */
-    }
-    if (chunk == 1) t->reading++;
-    return QB_OK;
-}
-
-static qb_status by_device(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
-    (void)chunk, (void)task, (void)worker, (void)in, (void)out;
-    turns *t = context;
-    pthread_mutex_lock(&t->lock);
-    t->down = true;
-    pthread_mutex_unlock(&t->lock);
-    return QB_OK;
-}
-
-static qb_status write_slice(void *context, size_t chunk, size_t task, int worker, const void *in, void *out) {
-    (void)task, (void)worker, (void)in, (void)out;
-    turns *t = context;
-    if (chunk == 0) t->before_writing = t->reading;
-    return QB_OK;
-}
-
-static void devices_are_fed_first(void **state) {
-    (void)state;
-    turns t = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    qb__stage stages[] = {
-        {.name = "read", .self = &t, .slots = 2, .slot_bytes = 64, .tasks = read_tasks, .run = read_ahead},
-        {.name = "device", .self = &t, .blocking = true, .slots = 2, .slot_bytes = 64, .run = by_device},
-        {.name = "write", .self = &t, .run = write_slice},
-    };
-    qb__pool *pool;
-    assert_ok(qb__pool_create(1, &pool));
-    assert_ok(run_stages(stages, 3, 2, pool, NULL));
-    qb__pool_destroy(pool);
-    assert_int_equal(t.reading, READ_TASKS);
-    assert_int_equal(t.before_writing, READ_TASKS);
-}
-
 /* ---- slots ---- */
 
 typedef struct maker {
@@ -463,7 +394,6 @@ int main(void) {
         cmocka_unit_test(chunks_gather),
         cmocka_unit_test(outputs_scatter),
         cmocka_unit_test(stages_overlap),
-        cmocka_unit_test(devices_are_fed_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,10 +137,6 @@ static void pace_of_stages(void **state) {
     assert_true(fabs(qb__pace_left(scattering, 3, 1) - (6 + 3 + 6 + 3)) < 1e-9);
     scattering[0].slots = 2;
     assert_true(fabs(qb__pace_left(scattering, 3, 1) - (6 + 6 + 3)) < 1e-9);
-    qb__pace feeding[] = {{.chunks = 2, .slots = 1, .seconds = 1},
-                          {.blocking = true, .chunks = 2, .slots = 2, .seconds = 1},
-                          {.chunks = 2, .seconds = 5}};
-    assert_true(fabs(qb__pace_left(feeding, 3, 1) - (1 + 1 + 1 + 5 + 5)) < 1e-9); /* what the device waits for first */
     for (int i = 0; i < 2; i++) gathering[i].chunks *= 100000;
     assert_true(fabs(qb__pace_left(gathering, 2, 1) / 800000 - 1) < 1e-3);
 }

@@ -89,6 +89,8 @@ const char *qb__global_unusable(const qb__device_info *device, const void *of, c
     if (refuses) return refuses;
     if (p->pulled) return "voxels that are pulled toward an image";
     if (p->fan) return "a fan beam: rows of its chunks follow from rays that are parallel";
+    /* And PoCL 5.0 goes wrong with more, with one thread or 16; 3.1 and 6.0 do not. */
+    if (device->is_cpu && (values[NEARBY] || values[PARTS] > 1)) return "for processors one group, and no local memory, is as good";
     return device->group_size < (size_t)values[ITEMS] ? "needs larger groups of items" : NULL;
 }
 

@@ -226,7 +226,7 @@ static void filter_on_device(qb__fdk_gpu *gpu, const qb__cut *cut, qb__slot_make
     stages[0] = (qb__stage){.name = "upload",
                             .self = gpu,
                             .blocking = true,
-                            .slots = cut->slots,
+                            .slots = qb__fdk_gpu_ahead(gpu, cut),
                             .maker = on_device(gpu, &gpu->raw, qb__fdk_gpu_raw(gpu, cut)),
                             .run = upload_run};
     stages[1] = (qb__stage){.name = "filter",

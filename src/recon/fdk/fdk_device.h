@@ -30,8 +30,7 @@ struct qb__fdk_gpu {
     float *largest;
     int threads;
     size_t value_bytes; /* of a voxel in the file */
-    double read, write; /* bytes a second of the files, ... */
-    int readers, writers; /* ... that so many threads reach */
+    double read, write; /* bytes a second of the files */
     qb__device_pick pick;
     qb__down way_down;
     const char *beside; /* why the CPU filters; NULL: the device does */
@@ -56,6 +55,7 @@ struct qb__fdk_gpu {
 qb__bp_cone_most qb__fdk_gpu_most(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_block(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_raw(const qb__fdk_gpu *gpu, const qb__cut *cut);
+size_t qb__fdk_gpu_ahead(const qb__fdk_gpu *gpu, const qb__cut *cut); /* how many of them */
 size_t qb__fdk_gpu_slab(const qb__fdk_gpu *gpu, const qb__cut *cut);
 /* Columns of ranks, which sum their slabs; the most slices of a slab that come down. */
 static inline int qb__fdk_gpu_columns(const qb__cut *cut) { return cut->grid ? cut->grid->columns : 1; }

@@ -43,11 +43,19 @@ size_t qb__fdk_gpu_raw(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return cut->views * gpu->fdk->raw_rows * qb__fdk_raw_row(gpu->fdk);
 }
 
+/* Raw blocks that may lie on the device: more than two where they are little beside a slab, for while the slab before is
+ * written to files in memory, reading takes four times as long as else, and the device is not to wait for it. */
+size_t qb__fdk_gpu_ahead(const qb__fdk_gpu *gpu, const qb__cut *cut) {
+    enum { MOST = 8 };
+    const size_t room = qb__fdk_gpu_slab(gpu, cut) / 2 / qb__larger(qb__fdk_gpu_raw(gpu, cut), 1);
+    return cut->slots < 2 || cut->slabs < 2 ? cut->slots : qb__larger(2, qb__smaller(room, MOST));
+}
+
 static size_t device_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__bp_cone_problem *p = &gpu->problem;
     const qb__bp_cone_most most = qb__fdk_gpu_most(gpu, cut);
     const size_t filter =
-        gpu->beside ? 0 : qb__fdk_gpu_filter_bytes(gpu) + cut->slots * qb__fdk_gpu_raw(gpu, cut);
+        gpu->beside ? 0 : qb__fdk_gpu_filter_bytes(gpu) + qb__fdk_gpu_ahead(gpu, cut) * qb__fdk_gpu_raw(gpu, cut);
     return filter + cut->slots * qb__fdk_gpu_block(gpu, cut) +
            qb__fdk_gpu_slabs(cut) * qb__fdk_gpu_slab(gpu, cut) +
            variant_of(gpu)->packed_bytes(p, most, gpu->pick.choice.values) +
@@ -152,8 +160,7 @@ double qb__fdk_gpu_seconds(void *state, const qb__cut *cut) {
     const double extra = locked / gpu->pick.costs.lock + 1e-4 * slabs * (double)cut->blocks + sums(gpu, cut);
     if (cut->slots < 2) return extra + read + filter + up + project + down + write;
     const double device = gpu->beside ? fmax(filter, project) : filter + project; /* one device: they share it */
-    const double files = (read * gpu->readers + write * gpu->writers) / gpu->threads; /* the same threads do both */
-    const double slowest = fmax(fmax(fmax(read, up), files), fmax(device, fmax(down, write)));
+    const double slowest = fmax(fmax(read, up), fmax(device, fmax(down, write)));
     const double out = fmax(down, write) + fmin(down, write) / (double)cut->pieces; /* of the last slab, piece by piece */
     return extra + slowest + out / slabs +
            (read + filter + up) / (slabs * (double)cut->blocks);
@@ -274,8 +281,6 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     gpu->problem = fdk->problem;
     gpu->threads = task->threads;
     gpu->read = task->read;
-    gpu->readers = task->readers;
-    gpu->writers = task->writers;
     gpu->write = task->write;
     gpu->value_bytes = qb__value_written(task->output);
     gpu->way_down = qb__down_of(task->output, &fdk->mask, !fdk->mask.along);

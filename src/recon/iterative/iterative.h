@@ -30,6 +30,7 @@ typedef struct qb__iterative {
 
 size_t qb__iterative_unknowns(const qb__iterative *it);
 size_t qb__iterative_equations(const qb__iterative *it);
+double qb__iterative_crossing(const qb__iterative *it); /* as qb__linear has it */
 /* Vectors of equations that the solver holds besides the data. */
 size_t qb__iterative_line_vectors(const qb__iterative *it);
 /* Of a rank that shares them: what it has room for, and the views that are its own, none where others have all. */

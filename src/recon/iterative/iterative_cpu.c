@@ -150,7 +150,7 @@ static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, co
     on_cpu *cpu = self;
     const qb__iterative *it = cpu->run.it;
     const size_t lines = cpu->views * it->info->rows * it->info->columns;
-    const qb__linear a = {cpu, qb__iterative_unknowns(it), lines, forward, adjoint, total, NULL};
+    const qb__linear a = {cpu, qb__iterative_unknowns(it), lines, qb__iterative_crossing(it), forward, adjoint, total, NULL};
     return qb__iterative_solve_here(&cpu->run, &a, (float *)in, out);
 }
 

@@ -22,6 +22,12 @@ size_t qb__iterative_equations(const qb__iterative *it) {
     return it->info->views * it->info->rows * it->info->columns;
 }
 
+/* A ray has of each plane that it crosses at least the distance to the next one. */
+double qb__iterative_crossing(const qb__iterative *it) {
+    const double *voxel = it->grid.voxel;
+    return fmin(voxel[0], fmin(voxel[1], voxel[2]));
+}
+
 /* Clamping takes a copy of the data. */
 size_t qb__iterative_line_vectors(const qb__iterative *it) {
     return it->solver->equations + (it->solver == &qb__solver_cgls && it->options->nonneg);

@@ -9,6 +9,7 @@
 typedef struct qb__linear {
     void *self;
     size_t unknowns, equations;
+    double crossing; /* what a ray through the middle of an unknown has of it, at least: A's element */
     /* Vectors of ops/vectors.h: y = A x; x = A' y. */
     qb_status (*forward)(void *self, const void *x, void *y);
     qb_status (*adjoint)(void *self, const void *y, void *x);

@@ -27,14 +27,14 @@ static _Atomic size_t failure_countdown;
 static _Thread_local size_t failures;
 
 qb_status qb__fail_ram(double cap, double need, const char *what, ...) {
-    const double tenth = 1048576.0 / 10;
+    const double tenth = 1048576.0 / 10, spare = fmax(need / 32, 512 << 10);
     char words[512];
     va_list args;
     va_start(args, what);
     vsnprintf(words, sizeof words, what, args);
     va_end(args);
     return qb__fail(QB_BAD_ARGUMENT, "--max-ram of %.1f MiB is too small: %s %.1f MiB",
-                    floor(cap / tenth + 1e-6) / 10, words, ceil((need + need / 32) / tenth) / 10);
+                    floor(cap / tenth + 1e-6) / 10, words, ceil((need + spare) / tenth) / 10);
 }
 
 bool qb__mul(size_t a, size_t b, size_t c, size_t *product) {

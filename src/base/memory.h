@@ -58,8 +58,9 @@ size_t qb__cgroups_room(const char *list, const char *mount);
 
 
 /* QB_BAD_ARGUMENT for a --max-ram (env->max_ram) of `cap` bytes: "--max-ram of 3.0 MiB is too small: <what> 7.9 MiB", where
- * `what` says that something needs so many. The figure is enough the next time, too: more than `need` bytes by 1/32,
- * because what a process holds before it begins differs by up to 2 % from run to run, and rounded up. */
+ * `what` says that something needs so many. The figure is enough the next time, too: more than `need` bytes by 1/32
+ * and by half a MiB, because what a process holds before it begins differs by some 100 KiB and up to 2 % from run to run,
+ * and rounded up. */
 qb_status qb__fail_ram(double cap, double need, const char *what, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -60,16 +60,27 @@ def test_every_kernel_is_checked_predicted_and_profiled(tmp_path):
     assert {row["id"] for row in steps["profile"]["output"]["variants"]} == {line.split("@")[0] for line in LISTED.splitlines()[:3]}
 
 
+def lives(pid):
+    """What was killed is there until it is served a last time."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def test_budget(tmp_path):
     """What does not fit is not begun, what takes too long is stopped with all that it has started, and neither is a failure."""
     alive = tmp_path / "alive"
     build(tmp_path, **{"tests/kernelcheck/kernelcheck": KERNELCHECK.replace("exit 1", ""), "tests/device/nvrtccheck": f"(sleep 600; echo late >{alive}) & echo $! >{alive}; wait"})
-    begin = time.monotonic()
-    said, steps = check(tmp_path, "--budget", 3, "--only", "correctness")
-    assert time.monotonic() - begin < 300  # not those 600
+    for budget in (3, 30, 300):  # a busy machine may not get as far as that in three
+        said, steps = check(tmp_path, "--budget", budget, "--only", "correctness")
+        if "stopped after" in steps["nvrtc"]["says"]:
+            break
     assert steps["nvrtc"]["result"] == "not run" and "stopped after" in steps["nvrtc"]["says"]
-    process = Path("/proc") / alive.read_text().strip()
-    assert not process.exists() or "Z" in (process / "stat").read_text().rpartition(")")[2].split()[0]
+    until = time.monotonic() + 500  # not those 600
+    while lives(int(alive.read_text())):
+        assert time.monotonic() < until
+        time.sleep(0.01)
     said, steps = check(tmp_path, "--budget", 0)
     assert {step["result"] for step in steps.values()} == {"not run"} and len(steps) > 20
     assert all(step["says"] for step in steps.values()) and "0 of" in said

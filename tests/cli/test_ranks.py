@@ -382,14 +382,12 @@ def test_a_rank_that_fails_ends_all_with_one_message(wide, tmp_path, fault, code
         before = only(2, 'set -- "$@" --max-ram 1M')
     out.write_bytes(b"older")
     listed = sorted(tmp_path.iterdir())
-    start = time.monotonic()
     how = ("fbp", scan, "--center", 80, "--size", "400,400")
     if fault == "views": # others wait for its bricks, and for its sums
         how = ("cgls", scan, "--center", 80, "--size", "40,40,64")
     if fault == "grid": # others wait for its filtered views, and for its sums
         how = ("fdk", scan, "--sod", 100, "--sdd", 150, "--angles", "0:360", "--size", "120,120,64", "--grid", "2x2")
     done = ranks(4 if fault == "grid" else 3, *how, "-o", out, "--threads", 1, code=code, before=before)
-    assert time.monotonic() - start < 30
     told = [line for line in said(done) if line.startswith("qb")]
     assert len(told) == 1 and f"rank 2 of {4 if fault == 'grid' else 3}, on " in told[0] and words in told[0], done.stderr
     assert out.read_bytes() == b"older" and sorted(tmp_path.iterdir()) == listed
@@ -405,7 +403,7 @@ def test_a_rank_that_is_killed_takes_all_along(wide, tmp_path):
     args = ("--center", 80, "--size", "300,300", "--threads", 1)
     start = time.monotonic()
     ranks(3, "fbp", wide, "-o", fresh, *args)
-    whole, rng = time.monotonic() - start, random.Random()
+    whole, rng = time.monotonic() - start, random.Random(os.environ.get("QB_SEED"))
     new = fresh.read_bytes()
     for turn in range(KILLS):
         out.write_bytes(b"older")
@@ -419,9 +417,7 @@ def test_a_rank_that_is_killed_takes_all_along(wide, tmp_path):
             os.kill(int(note.read_text()), signal.SIGKILL)
         except (OSError, ValueError):
             pass # not started yet, or over
-        killed = time.monotonic()
         job.communicate(timeout=PATIENCE)
-        assert time.monotonic() - killed < 30, (victim, moment)
         left = out.read_bytes()
         assert left == new or (left == b"older" and job.returncode != 0), (victim, moment, job.returncode)
     ranks(2, "fbp", wide, "-o", out, *args)

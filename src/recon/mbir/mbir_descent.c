@@ -143,6 +143,7 @@ static qb_status note_slab(qb__mbir_descent *d, size_t first, const qb__checkpoi
     cJSON_AddStringToObject(slab, "stopped", of->stopped ? of->stopped : "early");
     note_coarse(d, slab);
     qb__mbir_lost_note(&d->lost, slab);
+    qb__mbir_beyond_note(&d->beyond, slab);
     for (int i = 0; equits && change && cost && i < of->turns; i++) {
         cJSON_AddItemToArray(equits, cJSON_CreateNumber(d->trace[i].equits));
         cJSON_AddItemToArray(change, cJSON_CreateNumber(d->trace[i].change));
@@ -291,6 +292,10 @@ static qb_status look_for_lost(qb__mbir_descent *d, const qb__checkpoint_slab *s
     qb__mbir_lost_tell(m, slab->first, slab->slices, &d->lost, d->run->env);
     if (!d->warned) d->warned = qb__mbir_lost_warn(m, slab->first, slab->slices, &d->lost, d->run->env);
     if (!d->warned_far) d->warned_far = qb__mbir_far_warn(m, slab->first, slab->slices, &d->lost, d->run->env);
+    const float *weights = m->weights_file ? d->some : NULL;
+    status = qb__mbir_beyond_find(m, slab->slices, lines, weights, d->lost.limit, d->run->pool, &d->beyond);
+    if (status != QB_OK) return status;
+    if (!d->warned_beyond) d->warned_beyond = qb__mbir_beyond_warn(m, slab->first, slab->slices, &d->beyond, d->run->env);
     return weigh_lost(d);
 }
 
@@ -365,7 +370,7 @@ size_t qb__mbir_voxels(const qb__mbir *m) {
 }
 
 size_t qb__mbir_descent_bytes(const qb__mbir *m, const qb__cut *cut, size_t stack) {
-    stack += qb__mbir_lost_bytes(m, cut->slices) + qb__mbir_coarse_image_bytes(m, cut->slices) + qb__mbir_fan_bytes(m, cut->slices);
+    stack += qb__mbir_lost_bytes(m, cut->slices) + qb__mbir_beyond_bytes(m) + qb__mbir_coarse_image_bytes(m, cut->slices) + qb__mbir_fan_bytes(m, cut->slices);
     const size_t look = 2 * QB__MBIR_LOOK * m->info->views * m->info->columns * sizeof(float);
     const size_t trace = (size_t)qb__icd_turns(m->settings.equits) * sizeof(qb__icd_trace);
     const size_t weights = (weight_rows(m, m->info->rows) + weight_rows(m, cut->slices)) * sizeof(float);

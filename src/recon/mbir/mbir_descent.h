@@ -2,6 +2,7 @@
 #ifndef QB_RECON_MBIR_MBIR_DESCENT_H
 #define QB_RECON_MBIR_MBIR_DESCENT_H
 
+#include "recon/mbir/mbir_beyond.h"
 #include "recon/mbir/mbir_coarse.h"
 #include "recon/mbir/mbir_lost.h"
 
@@ -20,7 +21,8 @@ typedef struct qb__mbir_descent {
     qb_env env; /* of several slabs, how far one is says nothing of the whole */
     qb__icd_settings settings; /* with sigma_x and sigma_y, weights as the slab in hand needs them */
     qb__mbir_lost lost;        /* of it */
-    bool warned, warned_far;   /* that lines are negative, or far from the others: once is enough */
+    qb__mbir_beyond beyond;    /* likewise */
+    bool warned, warned_far, warned_beyond; /* that lines are negative, far from the others, of rays beside the volume: once is enough */
     float *some;               /* a slab's part of a file's weights */
     float *slice;              /* of an image, to be compared with the reference */
     qb__icd_trace *trace;

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* What was measured beside the volume: how much, and what takes it in. */
+#include "recon/mbir/mbir_beyond.h"
+
+#include <math.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "recon/mbir/icd_stack.h"
+
+/* A view's rays that meet the volume, and those on either side of it that do not. */
+enum { LEFT, MET, RIGHT, PARTS };
+typedef struct part {
+    double sum, size; /* of y, of |y| */
+    double step;      /* of squares of differences between columns */
+    uint64_t count, steps;
+} part;
+
+typedef struct looking {
+    const float *lines, *weights;
+    size_t slices, columns;
+    double limit;
+    int32_t *first, *end;  /* [stride] columns that the volume is seen in */
+    part (*parts)[PARTS]; /* [view] */
+} looking;
+
+static void look_at_row(const looking *l, size_t view, size_t row) {
+    const part *before = NULL;
+    for (size_t c = 0; c < l->columns; c++) {
+        const size_t at = row * l->columns + c;
+        const double y = (double)l->lines[at];
+        part *p = &l->parts[view][(int32_t)c < l->first[view] ? LEFT : (int32_t)c >= l->end[view] ? RIGHT : MET];
+        const bool counts = fabs(y) <= l->limit && !(l->weights && !(l->weights[at] > 0));
+        if (counts) {
+            const double step = before == p ? y - (double)l->lines[at - 1] : 0;
+            p->sum += y;
+            p->size += fabs(y);
+            p->step += step * step;
+            p->count++;
+            p->steps += before == p;
+        }
+        before = counts ? p : NULL;
+    }
+}
+
+static void look_at_view(void *context, size_t view, int worker) {
+    (void)worker;
+    const looking *l = context;
+    for (size_t s = 0; s < l->slices; s++) look_at_row(l, view, view * l->slices + s);
+}
+
+/* As far to both sides of the volume's middle as the detector reaches to one, by how many columns a voxel is wide there. (Rays of
+ * a fan's flat detector come nearer to each other the farther out they are: then it is a little more than must be.) */
+static size_t width_for(const qb__mbir *m, size_t view) {
+    const qb__footprints *s = &m->matrix.shadows;
+    const double x = ((double)m->grid.n[0] - 1) / 2, y = ((double)m->grid.n[1] - 1) / 2;
+    double h = s->ax[view] * x + s->ay[view] * y + s->h0[view], each = hypot(s->ax[view], s->ay[view]);
+    if (s->wx) {
+        const double w = s->wx[view] * x + s->wy[view] * y + s->w0[view];
+        h /= w;
+        each = hypot(s->ax[view] - h * s->wx[view], s->ay[view] - h * s->wy[view]) / w;
+    }
+    if (s->c0) {
+        each *= s->per_radian / (1 + h * h);
+        h = s->c0[view] + s->per_radian * atan(h);
+    }
+    return (size_t)ceil(2 * fmax(h + 0.5, (double)m->info->columns - 0.5 - h) / each - 1e-6);
+}
+
+/* What lies beside an object is around zero: of all rays on a side, the sum is no more than its noise may be, which shows from
+ * column to column, or, where the open beam is not quite what it was, less than 5 % of what rays through the volume have in the
+ * mean, from which on rays have met something (qb__mbir_sigmas_of()). */
+static bool is_something(const part *p, double mean) {
+    const double count = (double)p->count, noise = p->steps ? p->step / (2 * (double)p->steps) : 0;
+    return p->count && p->sum > 0.05 * mean * count && p->sum > 3 * sqrt(count * noise);
+}
+
+static void sum_up(const qb__mbir *m, const looking *l, qb__mbir_beyond *beyond) {
+    double size = 0, met = 0, most = 0, all = 0;
+    uint64_t count = 0;
+    for (size_t view = 0; view < m->info->views; view++) {
+        const part *p = l->parts[view];
+        met += p[MET].size;
+        count += p[MET].count;
+        size += p[LEFT].size + p[MET].size + p[RIGHT].size;
+    }
+    const double mean = count ? met / (double)count : 0;
+    for (size_t view = 0; view < m->info->views; view++) {
+        double sum = 0;
+        for (int side = LEFT; side < PARTS; side += RIGHT - LEFT) {
+            const part *p = &l->parts[view][side];
+            if (is_something(p, mean)) sum += p->sum;
+        }
+        all += sum;
+        if (sum > most) {
+            most = sum;
+            beyond->view = view;
+            beyond->wide = width_for(m, view);
+        }
+    }
+    beyond->share = size > 0 ? all / size : 0;
+}
+
+qb_status qb__mbir_beyond_find(const qb__mbir *m, size_t slices, const float *lines, const float *weights, double limit,
+                               qb__pool *pool, qb__mbir_beyond *beyond) {
+    looking l = {.lines = lines, .weights = weights, .slices = slices, .columns = m->info->columns, .limit = limit};
+    const size_t stride = m->matrix.shadows.stride;
+    uint8_t *inside = NULL;
+    qb_status status;
+    *beyond = (qb__mbir_beyond){0};
+    QB__TRY(qb__alloc((m->grid.n[0] + 2) * (m->grid.n[1] + 2), 1, &inside));
+    QB__TRY(qb__alloc(2 * stride, sizeof *l.first, &l.first));
+    QB__TRY(qb__alloc(m->info->views, sizeof *l.parts, &l.parts));
+    l.end = l.first + stride;
+    qb__icd_inside(m->grid.n[0], m->grid.n[1], m->settings.radius, inside);
+    QB__TRY(qb__system_matrix_reach(&m->matrix, inside, l.first, l.end));
+    qb__pool_for(pool, m->info->views, look_at_view, &l);
+    sum_up(m, &l, beyond);
+out:
+    qb__free(inside);
+    qb__free(l.first);
+    qb__free(l.parts);
+    return status;
+}
+
+bool qb__mbir_beyond_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_beyond *beyond, const qb_env *env) {
+    const double side = (double)qb__larger(m->grid.n[0], m->grid.n[1]);
+    char voxel[64] = ", and a larger --roi or none";
+    if (beyond->share < 0.01) return false;
+    if (!(m->options->roi > 0)) qb__print(voxel, sizeof voxel, ", or by --voxel %.4g", m->grid.voxel[0] * (double)beyond->wide / side);
+    qb__warn(env, "slices %zu to %zu: %.3g %% of what the line integrals sum to was measured by rays that meet no voxel, most of it in view %zu: "
+             "the object reaches beyond the volume, whose rim comes out too bright; take it in by --size %zu%s",
+             row, row + slices - 1, 100 * beyond->share, beyond->view, beyond->wide, voxel);
+    return true;
+}
+
+void qb__mbir_beyond_note(const qb__mbir_beyond *beyond, cJSON *slab) {
+    if (beyond->share > 0) cJSON_AddNumberToObject(slab, "beyond_the_volume", beyond->share);
+}
+
+size_t qb__mbir_beyond_bytes(const qb__mbir *m) {
+    return (m->grid.n[0] + 2) * (m->grid.n[1] + 2) + 2 * m->matrix.shadows.stride * sizeof(int32_t) +
+           m->info->views * sizeof(part[PARTS]) + qb__icd_scratch_bytes(&m->matrix.shadows);
+}

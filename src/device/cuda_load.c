@@ -103,6 +103,7 @@ static void describe(qb__device *device, int index) {
     device->lesser_arch = wished_arch(&info->arch);
     info->arch_specific = !device->lesser_arch && qb__nvrtc_specific(info->arch);
     info->half_arithmetic = info->arch >= 53;
+    info->doubles = true;
     info->in_host_memory = attribute(id, INTEGRATED) != 0;
     info->images = true;
     info->subgroups = true;

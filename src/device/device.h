@@ -26,6 +26,7 @@ typedef struct qb__device_info {
     bool in_host_memory;  /* its memory is the host's (processors, chips that share it) */
     bool local_is_cache;  /* local memory is ordinary memory (CPU devices) */
     bool half_arithmetic; /* arithmetic on half, not only storage */
+    bool doubles;         /* double precision */
     bool images;          /* textures with linear filtering */
     bool subgroups;       /* shuffles across a warp or subgroup */
     unsigned warp;        /* lanes that run together; 1 where nothing is known */

@@ -69,6 +69,7 @@ static void describe(qb__device *device, int index) {
     info->in_host_memory = info->is_cpu || number(id, QB__CL_DEVICE_SHARES_MEMORY) != 0;
     info->local_is_cache = number(id, QB__CL_DEVICE_LOCAL_TYPE) != QB__CL_LOCAL_IS_LOCAL;
     info->half_arithmetic = strstr(extensions, "cl_khr_fp16") != NULL;
+    info->doubles = strstr(extensions, "cl_khr_fp64") != NULL;
     info->images = number(id, QB__CL_DEVICE_IMAGES) != 0;
     info->subgroups = strstr(extensions, "cl_khr_subgroup_shuffle") != NULL ||
                       strstr(extensions, "cl_intel_subgroups") != NULL;

@@ -49,6 +49,10 @@ void qb__resampler_destroy(qb__resampler *resampler) {
     qb__free(resampler);
 }
 
+const float *qb__resampler_taps(const qb__resampler *resampler) {
+    return resampler->weight[0];
+}
+
 void qb__resample_extend(float *row, size_t columns) {
     for (int i = 1; i <= QB__RESAMPLE_EDGE; i++) {
         row[-i] = row[0];

@@ -168,19 +168,59 @@ def test_the_device_filters(opencl, tmp_path, angles, more, weights):
     assert other["filtered_by"] == opencl and np.array_equal(cut, got)
 
 
+@pytest.mark.parametrize("resampled,asked", few((True, "--tilt 5,1,3 --pad ellipse"), others=[
+    (True, "--detector-radius 250 --angles 0:230 --pad taper"), (True, "--detector-radius 300 --detector-offset 6,1 --pad edge"),
+    (False, "--tilt 0,2,0 --angles 0:230"), (False, "--tilt 0,2,0 --detector-offset 6,1"), (False, "--jitter 0.4,0.3,3,20 --hardening 0.05,-0.002"),
+    (True, "--tilt 40,0,0 --size 40,40,20 --filter hann:0.8")]))
+def test_rows_are_made_on_the_device(opencl, tmp_path, resampled, asked):
+    """Of detectors that are turned or bent, and where each view has weights of its own: as on the CPU, repairs and their counts too, whatever the cut."""
+    scan, asked = write_counts(tmp_path / "counts.h5", np.random.default_rng(7)), asked.split()
+    want, _, counts = filtered(scan, tmp_path / "cpu.h5", "cpu", *asked, "--accuracy", "high", "--kernel", "bp_cone_matrix.scalar")
+    asked += "--kernel", "bp_cone_matrix.alu"
+    got, plan, found = filtered(scan, tmp_path / "device.h5", opencl, *asked)
+    assert plan["filtered_by"] == opencl and plan["resampled"] == resampled
+    assert np.linalg.norm(got - want) / np.linalg.norm(want) < 1e-5
+    for what in "clamped", "not_finite", "dead":  # the CPU counts what its slabs share for each of them
+        assert 0 < found[what] <= counts[what]
+    cut, other, _ = filtered(scan, tmp_path / "cut.h5", opencl, *asked, "--max-vram", plan["device_memory_bytes"] * 2 // 3)
+    assert [other[key] != plan[key] for key in ("chunks", "ring_slots", "views_per_block")].count(True)
+    assert other["filtered_by"] == opencl and np.array_equal(cut, got)
+
+
 def test_the_cpu_filters_beside(opencl, scan, tmp_path):
-    """Where views are resampled, or each has weights of its own, or the device has no room for raw numbers as well."""
+    """Where the device has no room for raw numbers as well, or no double precision for what it would have to read anew."""
     more = ("--kernel", "bp_cone_matrix.alu")
-    for asked, why in ((("--tilt", "5,0,0"), "resampled"), (("--tilt", "0,2,0"), "weights of its own")):
-        said = fdk(scan, tmp_path / "x.h5", "--device", opencl, *more, *asked)
-        assert "the CPU filters beside it: " in said and why in said
-        plan = provenance_h5(tmp_path / "x.h5")["plan"]
-        assert plan["filtered_by"] == "cpu" and why in plan["filtered_by_why"]
     least = least_vram(scan, opencl, *more)
     said = fdk(scan, tmp_path / "beside.h5", "--device", opencl, *more, "--max-vram", least)
     assert "the CPU filters beside it: the device has no room" in said
     assert "it filters, too" in fdk(scan, tmp_path / "there.h5", "--device", opencl, *more)
     assert 0 < distance(tmp_path / "beside.h5", tmp_path / "there.h5") < 1e-5
+    single, tilted = Shim(tmp_path, single=1).env, (*more, "--tilt", "5,0,0", "--device", opencl)
+    said = fdk(scan, tmp_path / "single.h5", *tilted, env=single)
+    assert "the CPU filters beside it: the device has no double precision" in said
+    fdk(scan, tmp_path / "double.h5", *tilted)
+    assert provenance_h5(tmp_path / "single.h5")["plan"]["filtered_by"] == "cpu"
+    assert 0 < distance(tmp_path / "single.h5", tmp_path / "double.h5") < 1e-5
+
+
+def test_who_filters_follows_the_forecast(tmp_path):
+    """A device of slow memory beside a CPU that filters in no time. On a CUDA driver that is only played."""
+    driver = BUILT / "tests" / "device" / "libmock_cuda.so"
+    if not driver.exists():
+        pytest.skip("there is no played CUDA driver")
+    raw, tuning = tmp_path / "p.raw", tmp_path / "tuning.json"
+    with open(raw, "wb") as file:
+        file.truncate(256 * 512 * 512 * 4)
+    def plan(arch, rate):
+        kept = machine()
+        kept["rates"]["filter_cone"] = rate
+        tuning.write_text(json.dumps([{**storage(tmp_path), "read_bytes_per_second": [1e12] * 5, "write_bytes_per_second": [1e12] * 5}, kept]))
+        env = {**os.environ, "QB_LIBCUDA": driver, "QB_LIBNVRTC": driver, "QB_LIBOPENCL": "", "MOCK_CUDA_FREE": "4000000000", "QB_TUNING": tuning, "QB_CUDA_ARCH": arch}
+        return qb_json("plan", "fdk", raw, "--shape", "256,512,512:float32", "--angles", "0:360", "--sod", 600, "--sdd", 900, "--pixel-size", 0.4,
+                       "--size", "16,16,400", "-o", tmp_path / "v.raw", "--device", "cuda", "-q", env={k: str(v) for k, v in env.items()})
+    beside, slow, usual = plan(30, 1e15), plan(30, 1e6), plan(90, 1e8)
+    assert beside["filtered_by"] == "cpu" and beside["filtered_by_why"] == "it is forecast to be faster"
+    assert slow["filtered_by"] == usual["filtered_by"] == "cuda:0" and "filtered_by_why" not in slow
 
 
 @pytest.mark.parametrize("dtype", few(("uint16", "--range", "0,0.015"), others=[(("float16",),)]))

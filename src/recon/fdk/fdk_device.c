@@ -86,7 +86,7 @@ static qb_status filter_there(void *self, size_t chunk, size_t task, int worker,
 /* `at`: where the slices of this part begin in the slab. */
 static qb_status backproject_side(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__memory *block,
                                   const qb__bp_cone_side *side, qb__memory *slab, size_t at) {
-    const qb__bp_cone_device_variant *variant = qb__bp_cone_on_device(gpu->pick.choice.variant);
+    const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
     const size_t slice = gpu->fdk->grid.n[0] * gpu->fdk->grid.n[1] * sizeof(float);
     if (side->z0 == side->z1) return QB_OK;
     if (side->window.r0 == side->window.r1)
@@ -100,7 +100,7 @@ static qb_status backproject_side(const qb__fdk_gpu *gpu, const qb__fdk_piece *p
 
 static qb_status backproject(const qb__fdk_gpu *gpu, size_t chunk, const qb__fdk_piece *p, const qb__memory *block,
                              qb__memory *slab) {
-    const qb__bp_cone_device_variant *variant = qb__bp_cone_on_device(gpu->pick.choice.variant);
+    const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
     const qb__fdk_window *run;
     qb__bp_cone_side side[2] = {{.z0 = 0}};
     const size_t runs = qb__fdk_runs(gpu->fdk, chunk, &run);
@@ -281,7 +281,7 @@ static size_t scratch(void *state, const qb__cut *cut) {
 
 static qb_status open_device(void *state, const qb__cut *cut, const qb__running *run) {
     qb__fdk_gpu *gpu = state;
-    const qb__bp_cone_device_variant *variant = qb__bp_cone_on_device(gpu->pick.choice.variant);
+    const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
     const qb__bp_cone_most most = qb__fdk_gpu_most(gpu, cut);
     const qb__bp_cone_problem *problem = &gpu->problem;
     const int *values = gpu->pick.choice.values;
@@ -333,7 +333,7 @@ static void close_device(void *state) {
     qb__queue_destroy(gpu->up);
     qb__queue_destroy(gpu->compute);
     qb__queue_destroy(gpu->out);
-    qb__bp_cone_on_device(gpu->pick.choice.variant)->destroy(gpu->plan);
+    qb__fdk_gpu_variant(gpu)->destroy(gpu->plan);
     qb__memory_destroy(gpu->packed);
     qb__convert_destroy(gpu->convert);
     qb__device_sum_close(gpu->sum);

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "kernels/bp_cone/bp_cone_device.h"
+#include "kernels/filter/cone_rows.h"
 #include "kernels/filter/filter_device.h"
 #include "planner/device_pick.h"
 #include "recon/device_arrays.h"
@@ -24,6 +25,15 @@ typedef struct qb__fdk_ring {
     size_t bytes;
 } qb__fdk_ring;
 
+/* What makes the rows that are filtered, some views at a time, where tables do not weight them: raw numbers to line integrals, and
+ * these to rows. */
+typedef struct qb__fdk_made {
+    size_t views;
+    qb__device_filter *prepare;
+    qb__cone_rows *rows;
+    qb__memory *lines, *weighted;
+} qb__fdk_made;
+
 struct qb__fdk_gpu {
     const qb__fdk *fdk;
     qb__bp_cone_problem problem; /* the plan's, with bounds where they are known: halves are scaled by them */
@@ -42,7 +52,8 @@ struct qb__fdk_gpu {
     qb__device_arrays arrays; /* used in place */
     const qb__running *run;
     qb__fdk_filter filter; /* the CPU's, */
-    qb__device_filter *on_device; /* or the device's */
+    qb__device_filter *on_device; /* or the device's, */
+    qb__fdk_made made;            /* maybe of made rows */
     size_t first_row; /* that is prepared */
     qb__queue *up, *filtering, *compute, *out;
     qb__bp_cone_plan *plan;
@@ -51,6 +62,9 @@ struct qb__fdk_gpu {
     qb__device_sum *sum;  /* over columns of ranks; NULL: there is one */
 };
 
+static inline const qb__bp_cone_device_variant *qb__fdk_gpu_variant(const qb__fdk_gpu *gpu) {
+    return qb__bp_cone_on_device(gpu->pick.choice.variant);
+}
 /* The largest block and window of a cut; bytes of such a block's rows, filtered and raw, and of a slab. */
 qb__bp_cone_most qb__fdk_gpu_most(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_block(const qb__fdk_gpu *gpu, const qb__cut *cut);
@@ -79,9 +93,13 @@ qb_status qb__fdk_gpu_take(const qb__fdk_gpu *gpu, size_t chunk, qb__memory *raw
 /* ---- the device's filter (fdk_device_filter.c) ---- */
 
 /* Why the CPU must filter; NULL: the device can. */
-const char *qb__fdk_gpu_unfit(const qb__fdk *fdk);
+const char *qb__fdk_gpu_unfit(const qb__fdk *fdk, const qb__device_info *info);
+/* Whether rows are made before they are filtered: tables cannot weight them. */
+bool qb__fdk_gpu_makes_rows(const qb__fdk *fdk);
+/* How raw numbers become line integrals; what weights them is left to be filled in. */
+void qb__fdk_gpu_prep(const qb__fdk_gpu *gpu, qb__device_prep *prep);
 /* Device bytes that it holds; host bytes while it is opened. */
-size_t qb__fdk_gpu_filter_bytes(const qb__fdk_gpu *gpu);
+size_t qb__fdk_gpu_filter_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_filter_tables(const qb__fdk *fdk);
 qb_status qb__fdk_gpu_filter_open(qb__fdk_gpu *gpu);
 void qb__fdk_gpu_filter_close(qb__fdk_gpu *gpu);
@@ -90,7 +108,22 @@ qb_status qb__fdk_gpu_filter_run(const qb__fdk_gpu *gpu, size_t chunk, qb__memor
 /* Adds what was mended. Waits for the queue. */
 qb_status qb__fdk_gpu_filter_count(const qb__fdk_gpu *gpu, qb__prep_counts *counts);
 
-/* ---- rows of the engine's table (fdk_device_plan.c) ---- */
+/* ---- rows that are made (fdk_device_rows.c) ---- */
+
+size_t qb__fdk_gpu_rows_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut);
+size_t qb__fdk_gpu_rows_tables(const qb__fdk *fdk);
+qb_status qb__fdk_gpu_rows_open(qb__fdk_gpu *gpu);
+void qb__fdk_gpu_rows_close(qb__fdk_gpu *gpu);
+/* A run of a block: raw rows `from` bytes into what is raw, filtered ones `to` bytes into `out`. */
+qb_status qb__fdk_gpu_rows_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *run, qb__memory *raw, size_t from,
+                               qb__memory *out, size_t to);
+
+/* ---- how long, and who filters (fdk_device_forecast.c) ---- */
+
+/* Sets gpu->beside, on all ranks alike. `space`: of the job that is offered. */
+qb_status qb__fdk_gpu_who_filters(qb__fdk_gpu *gpu, void *plan, qb__cut_space space, qb__comm *comm);
+
+/* ---- rows of the engine's table (fdk_device_plan.c and, of seconds, fdk_device_forecast.c) ---- */
 
 qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer);
 void qb__fdk_gpu_cut(void *state, const qb__cut *cut, const size_t *edge);

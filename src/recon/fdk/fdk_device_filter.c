@@ -3,18 +3,20 @@
  * times their pixels' weights, filtered. What a pixel weighs is its cosine, which on a circle depends on its place
  * on the detector, times its share of the ray, which over a short scan depends on the view and, of an upright
  * detector, the column:
- *   q(view, row, column) = ramp of (share[row][column] * view_share[view][column] * line integral) */
+ *   q(view, row, column) = ramp of (share[row][column] * view_share[view][column] * line integral)
+ * Any other rows are made of line integrals before they are filtered (fdk_device_rows.c). */
 #include "base/memory.h"
 #include "base/status.h"
 #include "recon/fdk/fdk_device.h"
 
 static bool by_view(const qb__fdk *fdk) { return !fdk->same_weights; }
 
-const char *qb__fdk_gpu_unfit(const qb__fdk *fdk) {
-    if (fdk->resampled) return "views are resampled on the CPU";
-    if (!fdk->circular) return "off an exact circle each view has weights of its own";
-    if (by_view(fdk) && !fdk->weights.upright) return "a leaning detector has weights of its own in each view";
-    return NULL;
+bool qb__fdk_gpu_makes_rows(const qb__fdk *fdk) {
+    return fdk->resampled || !fdk->circular || (by_view(fdk) && !fdk->weights.upright);
+}
+
+const char *qb__fdk_gpu_unfit(const qb__fdk *fdk, const qb__device_info *info) {
+    return qb__fdk_gpu_makes_rows(fdk) ? qb__cone_rows_unfit(info) : NULL;
 }
 
 /* Values of the two tables. */
@@ -22,15 +24,18 @@ static size_t pixels_of(size_t rows, const qb__fdk *fdk) { return rows * fdk->in
 static size_t shares_of(const qb__fdk *fdk) { return by_view(fdk) ? fdk->info->views * fdk->info->columns : 0; }
 
 size_t qb__fdk_gpu_filter_tables(const qb__fdk *fdk) {
+    if (qb__fdk_gpu_makes_rows(fdk)) return qb__fdk_gpu_rows_tables(fdk);
     return (pixels_of(fdk->info->rows, fdk) + shares_of(fdk) + fdk->info->views) * sizeof(float);
 }
 
-size_t qb__fdk_gpu_filter_bytes(const qb__fdk_gpu *gpu) {
+size_t qb__fdk_gpu_filter_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__fdk *fdk = gpu->fdk;
+    const bool makes = qb__fdk_gpu_makes_rows(fdk);
     qb__filter_spectrum spectrum;
     qb__filter_describe(fdk->filter, &spectrum);
-    return qb__fdk_gpu_filter_tables(fdk) + qb__device_filter_forecast(qb__device_info_of(gpu->pick.device), &spectrum,
-                                                                       QB__FILTER_AUTO, fdk->info->views, fdk->info->rows);
+    return (makes ? qb__fdk_gpu_rows_bytes(gpu, cut) : qb__fdk_gpu_filter_tables(fdk)) +
+           qb__device_filter_forecast(qb__device_info_of(gpu->pick.device), &spectrum, QB__FILTER_AUTO, fdk->info->views,
+                                      makes ? 0 : fdk->info->rows);
 }
 
 /* ---- tables ---- */
@@ -58,13 +63,17 @@ static qb_status split_shares(const qb__fdk *fdk, size_t pixels, tables *t) {
     return QB_OK;
 }
 
-static qb_status make_tables(const qb__fdk *fdk, size_t row0, size_t rows, tables *t) {
-    qb__cone_weights weights = fdk->weights;
+static qb_status make_views(const qb__fdk *fdk, tables *t) {
     const double hu = fdk->options->hu > 0 ? 1000.0 / fdk->options->hu : 1.0;
+    qb_status status = qb__alloc(fdk->info->views, sizeof *t->views, &t->views);
+    for (size_t v = 0; status == QB_OK && v < fdk->info->views; v++) t->views[v] = (float)(fdk->weights.view[v] * hu);
+    return status;
+}
+
+static qb_status make_pixels(const qb__fdk *fdk, size_t row0, size_t rows, tables *t) {
+    qb__cone_weights weights = fdk->weights;
     qb_status status;
-    QB__TRY(qb__alloc(fdk->info->views, sizeof *t->views, &t->views));
     QB__TRY(qb__alloc(pixels_of(rows, fdk), sizeof *t->pixel, &t->pixel));
-    for (size_t v = 0; v < fdk->info->views; v++) t->views[v] = (float)(fdk->weights.view[v] * hu);
     if (by_view(fdk)) weights.kind = QB_REDUNDANCY_NONE;
     qb__cone_pixel_weights(fdk->geometry, &weights, 0, row0, row0 + rows, t->pixel);
     if (by_view(fdk)) QB__TRY(split_shares(fdk, pixels_of(rows, fdk), t));
@@ -74,31 +83,53 @@ out:
 
 /* ---- life ---- */
 
-qb_status qb__fdk_gpu_filter_open(qb__fdk_gpu *gpu) {
-    const qb__fdk *fdk = gpu->fdk;
+void qb__fdk_gpu_prep(const qb__fdk_gpu *gpu, qb__device_prep *prep) {
     const qb__prep *steps = qb__prepare_steps(gpu->run->prepare);
+    *prep = (qb__device_prep){.quantity = steps->quantity,
+                              .dtype = steps->dtype,
+                              .views = gpu->fdk->info->views,
+                              .air = steps->air,
+                              .rows = qb__prepare_rows_held(gpu->run->prepare),
+                              .dark = steps->dark,
+                              .gain = steps->gain,
+                              .floor = steps->floor};
+    qb__prep_define(steps, &prep->steps);
+}
+
+/* Of raw numbers, weighted by tables; of rows that are made: they are weighted line integrals. */
+static qb_status describe_rows(qb__fdk_gpu *gpu, tables *t, qb__device_prep *prep) {
+    const qb__fdk *fdk = gpu->fdk;
+    qb_status status;
+    QB__TRY(make_views(fdk, t));
+    if (qb__fdk_gpu_makes_rows(fdk)) {
+        *prep = (qb__device_prep){.quantity = QB_LINE_INTEGRAL,
+                                  .dtype = QB_F32,
+                                  .views = fdk->info->views,
+                                  .weights = t->views,
+                                  .rows = fdk->geometry->rows,
+                                  .floor = 1};
+        return qb__fdk_gpu_rows_open(gpu);
+    }
+    qb__fdk_gpu_prep(gpu, prep);
+    QB__TRY(make_pixels(fdk, gpu->first_row, prep->rows, t));
+    prep->weights = t->views;
+    prep->share = t->pixel;
+    prep->share_rows = true;
+    prep->view_share = t->share;
+    prep->columns = fdk->info->columns;
+    prep->before = fdk->weights.before;
+out:
+    return status;
+}
+
+qb_status qb__fdk_gpu_filter_open(qb__fdk_gpu *gpu) {
     tables t = {0};
+    qb__device_prep prep;
     qb__filter_spectrum spectrum;
     qb_status status;
     gpu->first_row = qb__prepare_first_row(gpu->run->prepare);
-    const size_t rows = qb__prepare_rows_held(gpu->run->prepare);
-    QB__TRY(make_tables(fdk, gpu->first_row, rows, &t));
-    qb__device_prep prep = {.quantity = steps->quantity,
-                            .dtype = steps->dtype,
-                            .views = fdk->info->views,
-                            .weights = t.views,
-                            .air = steps->air,
-                            .rows = rows,
-                            .dark = steps->dark,
-                            .gain = steps->gain,
-                            .floor = steps->floor,
-                            .share = t.pixel,
-                            .share_rows = true,
-                            .view_share = t.share,
-                            .columns = fdk->info->columns,
-                            .before = fdk->weights.before};
-    qb__prep_define(steps, &prep.steps);
-    qb__filter_describe(fdk->filter, &spectrum);
+    QB__TRY(describe_rows(gpu, &t, &prep));
+    qb__filter_describe(gpu->fdk->filter, &spectrum);
     QB__TRY(qb__queue_create(gpu->pick.device, &gpu->filtering));
     QB__TRY(qb__device_filter_create(gpu->pick.device, &spectrum, &prep, QB__FILTER_AUTO, &gpu->on_device));
 out:
@@ -109,6 +140,7 @@ out:
 void qb__fdk_gpu_filter_close(qb__fdk_gpu *gpu) {
     qb__queue_destroy(gpu->filtering);
     qb__device_filter_destroy(gpu->on_device);
+    qb__fdk_gpu_rows_close(gpu);
     gpu->filtering = NULL;
     gpu->on_device = NULL;
 }
@@ -141,8 +173,11 @@ qb_status qb__fdk_gpu_filter_run(const qb__fdk_gpu *gpu, size_t chunk, qb__memor
     size_t from = 0, to = 0;
     for (size_t i = 0; i < runs && status == QB_OK; i++) {
         const size_t rows = run[i].rows.r1 - run[i].rows.r0;
-        if (rows) status = filter_run(gpu, &p, &run[i], raw, from, out, to);
-        from += views * rows * qb__fdk_raw_row(fdk);
+        if (rows && gpu->made.rows)
+            status = qb__fdk_gpu_rows_run(gpu, &p, &run[i], raw, from, out, to);
+        else if (rows)
+            status = filter_run(gpu, &p, &run[i], raw, from, out, to);
+        from += views * (run[i].raw.end - run[i].raw.first) * qb__fdk_raw_row(fdk);
         to += views * rows * fdk->width * sizeof(float);
     }
     return status;
@@ -152,7 +187,8 @@ qb_status qb__fdk_gpu_filter_run(const qb__fdk_gpu *gpu, size_t chunk, qb__memor
 qb_status qb__fdk_gpu_filter_count(const qb__fdk_gpu *gpu, qb__prep_counts *counts) {
     const qb__fdk *fdk = gpu->fdk;
     qb__device_filter_counts found;
-    qb_status status = qb__device_filter_found(gpu->on_device, gpu->filtering, &found);
+    qb__device_filter *reads_raw = gpu->made.rows ? gpu->made.prepare : gpu->on_device;
+    qb_status status = qb__device_filter_found(reads_raw, gpu->filtering, &found);
     if (status != QB_OK) return status;
     counts->clamped += found.clamped;
     counts->not_finite += found.not_finite;
@@ -161,7 +197,7 @@ qb_status qb__fdk_gpu_filter_count(const qb__fdk_gpu *gpu, qb__prep_counts *coun
         const qb__fdk_window *run;
         const size_t runs = qb__fdk_runs(fdk, slab * fdk->cut.blocks, &run);
         for (size_t i = 0; i < runs; i++)
-            counts->values += (uint64_t)(run[i].rows.r1 - run[i].rows.r0) * fdk->info->views * fdk->info->columns;
+            counts->values += (uint64_t)(run[i].raw.end - run[i].raw.first) * fdk->info->views * fdk->info->columns;
     }
     return QB_OK;
 }

@@ -18,10 +18,6 @@ enum {
     MOST_VIEWS = 128 /* of a block */
 };
 
-static const qb__bp_cone_device_variant *variant_of(const qb__fdk_gpu *gpu) {
-    return qb__bp_cone_on_device(gpu->pick.choice.variant);
-}
-
 /* ---- what a cut holds ---- */
 
 qb__bp_cone_most qb__fdk_gpu_most(const qb__fdk_gpu *gpu, const qb__cut *cut) {
@@ -55,11 +51,11 @@ static size_t device_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__bp_cone_problem *p = &gpu->problem;
     const qb__bp_cone_most most = qb__fdk_gpu_most(gpu, cut);
     const size_t filter =
-        gpu->beside ? 0 : qb__fdk_gpu_filter_bytes(gpu) + qb__fdk_gpu_ahead(gpu, cut) * qb__fdk_gpu_raw(gpu, cut);
+        gpu->beside ? 0 : qb__fdk_gpu_filter_bytes(gpu, cut) + qb__fdk_gpu_ahead(gpu, cut) * qb__fdk_gpu_raw(gpu, cut);
     return filter + cut->slots * qb__fdk_gpu_block(gpu, cut) +
            qb__fdk_gpu_slabs(cut) * qb__fdk_gpu_slab(gpu, cut) +
-           variant_of(gpu)->packed_bytes(p, most, gpu->pick.choice.values) +
-           variant_of(gpu)->plan_bytes(gpu->pick.device, p, most, gpu->pick.choice.values) +
+           qb__fdk_gpu_variant(gpu)->packed_bytes(p, most, gpu->pick.choice.values) +
+           qb__fdk_gpu_variant(gpu)->plan_bytes(gpu->pick.device, p, most, gpu->pick.choice.values) +
            qb__down_device(&gpu->way_down, qb__fdk_gpu_down(cut)) +
            (qb__fdk_gpu_columns(cut) > 1 ? qb__device_sum_bytes(qb__fdk_gpu_columns(cut), qb__fdk_gpu_slab(gpu, cut)) : 0);
 }
@@ -94,84 +90,6 @@ qb_status qb__fdk_gpu_no_room(void *state, const qb__cut *least, const qb__room 
                               "a smaller --size, or --device cpu", env);
 }
 
-/* ---- how long ---- */
-
-/* Of a rank: its views, and what part of all updates is its own. */
-static double views_of(const qb__cut *cut) { return (double)(cut->view1 - cut->view0); }
-
-static double share_of(const qb__fdk *fdk, const qb__cut *cut) {
-    return views_of(cut) / (double)fdk->problem.views * (double)cut->count / (double)fdk->grid.n[2];
-}
-
-/* Slabs thinner than a layer take as long as a layer each. */
-static double layers_worth(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    const size_t layer = (cut->folded ? 2 : 1) * variant_of(gpu)->layer(gpu->pick.choice.values);
-    if (cut->slices >= layer || cut->slabs < 2) return 1;
-    return (double)(cut->slabs * layer) / (double)qb__round_up(cut->count, layer);
-}
-
-/* Blocks are copied twice, through the device's memory: about 4 TB/s there. */
-static double back_projection(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    const qb__bp_cone_device_variant *variant = variant_of(gpu);
-    const bool some = cut->slabs > 1 || cut->count < gpu->fdk->grid.n[2];
-    const bool alone = some && !cut->folded && variant->mirrored && variant->mirrored(gpu->pick.choice.values);
-    return (alone ? 2 : 1) * layers_worth(gpu, cut) * share_of(gpu->fdk, cut) * gpu->pick.choice.seconds +
-           2 * gpu->rows * (double)gpu->fdk->width * views_of(cut) * 8 / 2e12;
-}
-
-/* The sums pass it once more for each block. Counted apart, whatever else is slowest: what storage takes is known
- * least, and where it was thought to bound a run, blocks of four views made the device twice as slow as that. */
-static double sums(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    const double slice = (double)gpu->fdk->grid.n[0] * (double)gpu->fdk->grid.n[1];
-    return (double)cut->blocks * slice * (double)cut->count * 8 / 2e12;
-}
-
-/* Bytes of all views' rows that go up in a block; of all. */
-static size_t block_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    return gpu->beside ? qb__fdk_gpu_block(gpu, cut) : qb__fdk_gpu_raw(gpu, cut);
-}
-
-static double bytes_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    const qb__fdk *fdk = gpu->fdk;
-    const size_t row = gpu->beside ? fdk->width * sizeof(float) : qb__fdk_raw_row(fdk);
-    return gpu->rows * (double)row * views_of(cut);
-}
-
-/* By the device: an H200 had 130 billion values of padded rows a second. */
-static double filtering(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    const qb__fdk *fdk = gpu->fdk;
-    if (gpu->beside)
-        return qb__fdk_filter_seconds(fdk, gpu->rows) / gpu->threads * views_of(cut) / (double)fdk->problem.views;
-    return gpu->rows * views_of(cut) * (double)qb__filter_length(fdk->filter) / 100e9;
-}
-
-double qb__fdk_gpu_seconds(void *state, const qb__cut *cut) {
-    const qb__fdk_gpu *gpu = state;
-    const qb__fdk *fdk = gpu->fdk;
-    const double up = qb__fdk_gpu_has(gpu) ? 0 : bytes_up(gpu, cut) / gpu->pick.costs.up;
-    const double down = (double)qb__down_host(&gpu->way_down, cut->count) / qb__fdk_gpu_columns(cut) / gpu->pick.costs.down;
-    const double filter = filtering(gpu, cut);
-    const double read = qb__fdk_read_seconds(fdk, gpu->raw_rows, gpu->read) * views_of(cut) / (double)fdk->problem.views;
-    const double write = qb__fdk_write_seconds(fdk, gpu->value_bytes, gpu->write);
-    const double project = back_projection(gpu, cut), slabs = (double)cut->slabs;
-    const double locked = (double)cut->slots * (double)block_up(gpu, cut) +
-                          (double)qb__fdk_gpu_ring(cut) * (double)qb__fdk_gpu_piece(gpu, cut);
-    /* Launching, waiting, handing over: a tenth of a millisecond a chunk. */
-    const double extra = locked / gpu->pick.costs.lock + 1e-4 * slabs * (double)cut->blocks + sums(gpu, cut);
-    if (cut->slots < 2) return extra + read + filter + up + project + down + write;
-    const double device = gpu->beside ? fmax(filter, project) : filter + project; /* one device: they share it */
-    const double slowest = fmax(fmax(read, up), fmax(device, fmax(down, write)));
-    const double out = fmax(down, write) + fmin(down, write) / (double)cut->pieces; /* of the last slab, piece by piece */
-    return extra + slowest + out / slabs +
-           (read + filter + up) / (slabs * (double)cut->blocks);
-}
-
-/* Filtering, packing, back-projecting, converting: a program each. */
-double qb__fdk_gpu_start(void *state) {
-    const qb__fdk_gpu *gpu = state;
-    return qb__device_pick_start(&gpu->pick, 2 + gpu->way_down.converts + !gpu->beside);
-}
-
 /* ---- the offer ---- */
 
 /* A bound on the filtered rows of each view, as qb fbp has it: the logarithm of a finite float is within 89, the ramp's
@@ -195,7 +113,7 @@ static qb_status bound_rows(qb__fdk_gpu *gpu) {
 static size_t views_after(const void *state, const qb__cut *cut, size_t before) {
     (void)cut;
     const qb__fdk_gpu *gpu = state;
-    const size_t turns = qb__bp_cone_turns(variant_of(gpu), gpu->pick.choice.values);
+    const size_t turns = qb__bp_cone_turns(qb__fdk_gpu_variant(gpu), gpu->pick.choice.values);
     if (before == 0) return qb__smaller(MOST_VIEWS, gpu->fdk->problem.views);
     return before > turns ? qb__round_up(before / 2, turns) : 0;
 }
@@ -212,7 +130,7 @@ static size_t piece_of(const void *state, size_t slices) {
 /* Slabs that begin or end within a layer make all of it. Ranks have agreed on whether slices are folded. */
 static qb__cut_space space_of(const qb__fdk_gpu *gpu, const qb_env *env) {
     const qb__bp_cone_problem *p = &gpu->fdk->problem;
-    const qb__bp_cone_device_variant *variant = variant_of(gpu);
+    const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
     const int *values = gpu->pick.choice.values;
     const bool alone = qb__comm_count(qb__comm_of(env)) == 1;
     const bool folded = !alone ? gpu->fdk->folded : gpu->fdk->foldable && qb__bp_cone_pairs(variant, values);
@@ -225,51 +143,10 @@ static qb__cut_space space_of(const qb__fdk_gpu *gpu, const qb_env *env) {
                            .thinner = qb__thinner_layers,
                            .views_after = views_after,
                            .piece = piece_of,
-                           .turns = qb__bp_cone_turns(variant_of(gpu), gpu->pick.choice.values),
+                           .turns = qb__bp_cone_turns(qb__fdk_gpu_variant(gpu), gpu->pick.choice.values),
                            .engine = gpu,
                            .views_stream = true,
                            .cap.device = qb__device_pick_cap(&gpu->pick, env)};
-}
-
-/* ---- who filters ---- */
-
-typedef struct least {
-    qb__fdk_gpu *gpu;
-    void *plan;
-} least;
-
-static void least_slabs(void *context, const qb__cut *cut, const size_t *edge) {
-    const least *l = context;
-    qb__fdk_slabs(l->plan, cut, edge);
-    qb__fdk_gpu_cut(l->gpu, cut, edge);
-}
-
-static qb__room least_need(void *context, const qb__cut *cut) {
-    return (qb__room){.device = device_bytes(((const least *)context)->gpu, cut)};
-}
-
-/* The device, if it can and has room for that in any cut: which cut is then taken changes no bit. */
-static qb_status decide_filter(qb__fdk_gpu *gpu, void *plan, qb__cut_space space) {
-    least context = {gpu, plan};
-    qb__cut cut;
-    bool fits;
-    gpu->beside = qb__fdk_gpu_unfit(gpu->fdk);
-    if (gpu->beside) return QB_OK;
-    space.cap.host = SIZE_MAX;
-    space.context = &context;
-    space.need = least_need;
-    space.slabs = least_slabs;
-    qb_status status = qb__cut_search(&space, &cut, &fits);
-    if (status == QB_OK && !fits) gpu->beside = "the device has no room for it";
-    return status;
-}
-
-/* All ranks, or the volume were a patchwork: who filters shows in the last bits. */
-static qb_status filter_alike(qb__fdk_gpu *gpu, qb__comm *comm, qb_status status) {
-    uint64_t beside = status == QB_OK && gpu->beside;
-    status = qb__comm_sum(comm, status, &beside, 1);
-    if (beside && !gpu->beside) gpu->beside = "another rank's device has no room for it";
-    return status;
 }
 
 qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env, qb__offer *offer) {
@@ -301,7 +178,7 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     if (status == QB_OK) status = qb__device_pick_choose(&gpu->pick, &question);
     if (status != QB_OK) return status;
     offer->space = space_of(gpu, env);
-    return filter_alike(gpu, qb__comm_of(env), decide_filter(gpu, plan, offer->space));
+    return qb__fdk_gpu_who_filters(gpu, plan, offer->space, qb__comm_of(env));
 }
 
 /* ---- what is said ---- */

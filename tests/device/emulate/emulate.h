@@ -186,6 +186,17 @@ template <class T, class U> static T atomicAdd(T *to, U value) {
     return before;
 }
 
+template <class T, class U> static T atomicMin(T *to, U value) {
+    const T before = *to;
+    if ((T)value < before) *to = (T)value;
+    return before;
+}
+template <class T, class U> static T atomicMax(T *to, U value) {
+    const T before = *to;
+    if ((T)value > before) *to = (T)value;
+    return before;
+}
+
 /* ---- numbers ---- */
 
 static inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }

@@ -66,6 +66,7 @@ __attribute__((constructor)) static void begin(void) {
         memcpy((char *)&real + i * sizeof symbol, &symbol, sizeof symbol);
     }
     told = (shim_orders){.gpu = number("SHIM_GPU", 0) != 0,
+                         .single = number("SHIM_SINGLE", 0) != 0,
                          .deferred = number("SHIM_DEFERRED", 0) != 0,
                          .host_fails = number("SHIM_HOST_FAILS", 0) != 0,
                          .late = number("SHIM_LATE", 0) != 0,
@@ -156,6 +157,11 @@ static qb__cl_result before(call *c) {
     return take(c, c->a[2]);
 }
 
+static void forget_doubles(char *extensions) {
+    char *doubles = strstr(extensions, "cl_khr_fp64");
+    if (doubles) memcpy(doubles, "cl_khr_none", 11);
+}
+
 static void after(const call *c, uintptr_t value) {
     if (c->holds) pthread_rwlock_unlock(&going);
     if (c->counted) shim_memory_made((void *)value, c->bytes, c->backed);
@@ -163,6 +169,7 @@ static void after(const call *c, uintptr_t value) {
     uint64_t *type = (void *)c->a[3];
     if (c->id == ID_device_info && told.gpu && c->a[1] == QB__CL_DEVICE_TYPE && type)
         *type = TYPE_GPU;
+    if (c->id == ID_device_info && told.single && c->a[1] == QB__CL_DEVICE_EXTENSIONS && type) forget_doubles((char *)type);
 }
 
 /* Functions that make something return their error through the last argument. */

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/filter/cone_rows.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "cpu/rows/resample_row.h"
+#include "geometry/circle.h"
+#include "geometry/vector.h"
+#include "kernels/macros.h"
+
+/* As in cone_rows.cl. */
+enum {
+    MAP_NUMBERS = 16,
+    VIEW_NUMBERS = 16,
+    ITEMS = 256,
+    TAP_NUMBERS = (QB__RESAMPLE_PHASES + 2) * QB__RESAMPLE_TAPS
+};
+
+struct qb__cone_rows {
+    size_t views, rows, lines, measured, width; /* `lines`: the detector's rows */
+    qb__program *program;
+    qb__kernel *kernel;
+    size_t items;
+    qb__memory *taps, *maps, *weights; /* the former two NULL where nothing is read anew */
+    float span, low, high;
+};
+
+const char *qb__cone_rows_unfit(const qb__device_info *info) {
+    return info->doubles ? NULL : "the device has no double precision, which places on the detector need";
+}
+
+size_t qb__cone_rows_bytes(const qb__cone_rows_plan *plan) {
+    const size_t views = plan->geometry->views;
+    return views * VIEW_NUMBERS * sizeof(float) +
+           (plan->upright ? views * MAP_NUMBERS * sizeof(double) + TAP_NUMBERS * sizeof(float) : 0);
+}
+
+/* ---- tables ---- */
+
+static void fill_map(const qb__upright *upright, size_t view, double *m) {
+    for (int i = 0; i < 9; i++) m[i] = upright->map[view][i];
+    if (!upright->bend) return;
+    const qb__bend *b = &upright->bend[view];
+    const double rest = b->radius - b->depth;
+    m[9] = b->touch, m[10] = b->pitch, m[11] = b->radius, m[12] = b->x, m[13] = b->depth, m[14] = b->row;
+    m[15] = b->x * b->x + (rest - b->radius) * (rest + b->radius);
+}
+
+static void fill_view(const qb_view *view, double beta, float *to) {
+    const double angle = qb__view_angle(QB_BEAM_CONE, view), c = cos(angle), s = sin(angle);
+    double normal[3], first[3];
+    qb__cross(view->u, view->v, normal);
+    for (int j = 0; j < 3; j++) {
+        first[j] = view->detector[j] - view->source[j];
+        to[j] = (float)first[j];
+        to[3 + j] = (float)view->u[j];
+        to[6 + j] = (float)view->v[j];
+    }
+    to[9] = (float)-s, to[10] = (float)c, to[11] = (float)c, to[12] = (float)s;
+    to[13] = (float)beta;
+    to[14] = (float)(fabs(qb__dot(first, normal)) / qb__norm(normal));
+}
+
+static qb_status upload(qb__device *device, qb__queue *queue, const void *bytes, size_t count, qb__memory **memory) {
+    qb_status status;
+    QB__TRY(qb__memory_create(device, count, memory));
+    QB__TRY(qb__memory_upload(queue, *memory, 0, bytes, count));
+    QB__TRY(qb__queue_finish(queue)); /* the caller frees them */
+out:
+    return status;
+}
+
+static qb_status upload_tables(qb__device *device, const qb__cone_rows_plan *plan, qb__cone_rows *rows) {
+    const size_t views = plan->geometry->views;
+    qb__queue *queue = NULL;
+    double *maps = NULL;
+    float *weights = NULL;
+    qb_status status;
+    QB__TRY(qb__queue_create(device, &queue));
+    QB__TRY(qb__alloc(views, VIEW_NUMBERS * sizeof *weights, &weights));
+    for (size_t v = 0; v < views; v++) fill_view(&plan->geometry->view[v], plan->weights->beta[v], weights + v * VIEW_NUMBERS);
+    QB__TRY(upload(device, queue, weights, views * VIEW_NUMBERS * sizeof *weights, &rows->weights));
+    if (!plan->upright) goto out;
+    QB__TRY(qb__alloc(views, MAP_NUMBERS * sizeof *maps, &maps));
+    for (size_t v = 0; v < views; v++) fill_map(plan->upright, v, maps + v * MAP_NUMBERS);
+    QB__TRY(upload(device, queue, maps, views * MAP_NUMBERS * sizeof *maps, &rows->maps));
+    QB__TRY(upload(device, queue, plan->taps, TAP_NUMBERS * sizeof *plan->taps, &rows->taps));
+out:
+    qb__queue_destroy(queue);
+    qb__free(maps);
+    qb__free(weights);
+    return status;
+}
+
+/* ---- life ---- */
+
+static qb_status build(qb__device *device, const qb__cone_rows_plan *plan, qb__cone_rows *rows) {
+    const size_t most = qb__device_info_of(device)->group_size;
+    qb__macros m = {.count = 0};
+    qb_status status;
+    rows->items = qb__smaller(ITEMS, most);
+    qb__macros_add(&m, "COLUMNS", (long long)plan->geometry->columns);
+    qb__macros_add(&m, "BEFORE", (long long)plan->weights->before);
+    qb__macros_add(&m, "WIDTH", (long long)rows->width);
+    qb__macros_add(&m, "MEASURED", (long long)plan->columns);
+    qb__macros_add(&m, "DETECTOR_ROWS", (long long)plan->rows);
+    qb__macros_add(&m, "RESAMPLED", plan->upright != NULL);
+    qb__macros_add(&m, "BENT", plan->upright && plan->upright->bend);
+    qb__macros_add(&m, "UPRIGHT", plan->weights->upright);
+    qb__macros_add(&m, "REDUNDANCY", plan->weights->kind);
+    qb__macros_add(&m, "PAD", plan->pad);
+    qb__macros_add(&m, "ITEMS", (long long)rows->items);
+    qb__macros_add(&m, "TAPS", QB__RESAMPLE_TAPS);
+    qb__macros_add(&m, "PHASES", QB__RESAMPLE_PHASES);
+    QB__TRY(qb__program_build(device, "cone_rows.cl", m.list, &rows->program));
+    QB__TRY(qb__kernel_get(rows->program, "cone_rows", &rows->kernel));
+out:
+    return status;
+}
+
+qb_status qb__cone_rows_create(qb__device *device, const qb__cone_rows_plan *plan, qb__cone_rows **out) {
+    const char *unfit = qb__cone_rows_unfit(qb__device_info_of(device));
+    qb__cone_rows *rows;
+    *out = NULL;
+    if (unfit) return qb__fail(QB_UNSUPPORTED, "%s: %s", qb__device_info_of(device)->spec, unfit);
+    qb_status status = qb__alloc(1, sizeof *rows, &rows);
+    if (status != QB_OK) return status;
+    *rows = (qb__cone_rows){.views = plan->geometry->views,
+                            .rows = plan->geometry->rows,
+                            .lines = plan->rows,
+                            .measured = plan->columns,
+                            .width = plan->weights->before + plan->geometry->columns + plan->weights->after,
+                            .span = (float)plan->weights->span,
+                            .low = (float)plan->weights->gamma_low,
+                            .high = (float)plan->weights->gamma_high};
+    status = upload_tables(device, plan, rows);
+    if (status == QB_OK) status = build(device, plan, rows);
+    if (status == QB_OK)
+        *out = rows;
+    else
+        qb__cone_rows_destroy(rows);
+    return status;
+}
+
+void qb__cone_rows_destroy(qb__cone_rows *rows) {
+    if (!rows) return;
+    qb__program_release(rows->program);
+    qb__memory_destroy(rows->taps);
+    qb__memory_destroy(rows->maps);
+    qb__memory_destroy(rows->weights);
+    qb__free(rows);
+}
+
+/* ---- a block ---- */
+
+static qb_status check(const qb__cone_rows *rows, const qb__cone_rows_block *b, const qb__memory *lines, const qb__memory *out) {
+    const bool within = b->view1 <= rows->views && b->row1 <= rows->rows && b->raw0 <= b->raw1 && b->raw1 <= rows->lines &&
+                        (rows->maps || (b->raw0 <= b->row0 && b->row1 <= b->raw1));
+    const size_t views = b->view1 - b->view0, from = views * (b->raw1 - b->raw0) * rows->measured * sizeof(float);
+    const size_t count = views * (b->row1 - b->row0), to = count * rows->width * sizeof(float);
+    if (within && count <= INT32_MAX && from <= qb__memory_bytes(lines) && to <= qb__memory_bytes(out)) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "rows %zu:%zu of views %zu:%zu from detector rows %zu:%zu, %zu bytes of %zu to %zu of %zu", b->row0,
+                    b->row1, b->view0, b->view1, b->raw0, b->raw1, from, qb__memory_bytes(lines), to, qb__memory_bytes(out));
+}
+
+qb_status qb__cone_rows_run(const qb__cone_rows *rows, qb__queue *queue, const qb__cone_rows_block *b, const qb__memory *lines,
+                            qb__memory *out) {
+    if (b->view0 >= b->view1 || b->row0 >= b->row1) return QB_OK;
+    qb_status status = check(rows, b, lines, out);
+    if (status != QB_OK) return status;
+    const uint32_t count = (uint32_t)(b->row1 - b->row0), view0 = (uint32_t)b->view0, row0 = (uint32_t)b->row0;
+    const uint32_t raw0 = (uint32_t)b->raw0, raw1 = (uint32_t)b->raw1;
+    const qb__arg args[] = {QB__MEMORY(lines),    QB__MEMORY(rows->taps), QB__MEMORY(rows->maps), QB__MEMORY(rows->weights),
+                            QB__MEMORY(out),      QB__VALUE(count),       QB__VALUE(view0),       QB__VALUE(row0),
+                            QB__VALUE(raw0),      QB__VALUE(raw1),        QB__VALUE(rows->span),  QB__VALUE(rows->low),
+                            QB__VALUE(rows->high)};
+    const size_t groups[3] = {(b->view1 - b->view0) * count, 1, 1}, group[3] = {rows->items, 1, 1};
+    return qb__kernel_launch(rows->kernel, queue, groups, group, args, sizeof args / sizeof args[0]);
+}

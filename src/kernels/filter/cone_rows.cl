@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* Line integrals of a cone beam -> what is filtered: rows of the upright detector, read between the pixels of a turned or
+ * bent one (RESAMPLED; geometry/upright.c, ops/resample.c say how and why), times what each pixel of each view weighs
+ * (geometry/cone_weights.c), zeros beside them. A group makes one row, which stands in the output while it is made.
+ * Places on the detector are in double precision, as on the CPU: in single they are off by a thousandth of a pixel. */
+#define LINE GLOBAL
+#ifndef COLUMNS
+#define COLUMNS 64 /* of a row between the zeros */
+#define BEFORE 0   /* zeros before it, */
+#define WIDTH 64   /* and all of it */
+#define MEASURED 64 /* columns of the line integrals, */
+#define DETECTOR_ROWS 64
+#define RESAMPLED 1
+#define BENT 0
+#define UPRIGHT 1 /* 0: rows lie at distances of their own */
+#define REDUNDANCY 0 /* qb_redundancy */
+#define PAD 0
+#define ITEMS 64
+#define TAPS 8
+#define PHASES 512
+#endif
+/* Of prepare_rows.clh only repair() is wanted. */
+#define HAS_SHARE 0
+#define SHARE_ROWS 0
+#define HAS_VIEW_SHARE 0
+#define RAW_COLUMNS COLUMNS
+
+#include "extend.clh"
+#include "prepare_rows.clh"
+
+#ifdef __OPENCL_VERSION__
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+
+enum { NONE, PARKER, WANG }; /* qb_redundancy */
+#define PI 3.14159265358979323846f
+
+/* ---- places ---- */
+
+/* map[9], and of a bent detector [7]: where its plane touches it (column), mm of a column along the arc, radius, and of
+ * the source x, depth, row; and what it is for any pixel. */
+enum { MAP = 9, TOUCH = 9, PITCH, RADIUS, SOURCE_X, DEPTH, ROW, RESIDUE, MAP_NUMBERS };
+
+typedef struct place {
+    double column, row;
+} place;
+
+/* geometry/bend.c's qb__bend_pixel. */
+FUNCTION place bend(GLOBAL const double *RESTRICT m, place at) {
+    double dx = (at.column - m[TOUCH]) * m[PITCH] - m[SOURCE_X], dz = m[DEPTH], rest = m[RADIUS] - m[DEPTH];
+    double a = dx * dx + dz * dz, b = m[SOURCE_X] * dx + rest * dz;
+    double t = (sqrt(b * b - a * m[RESIDUE]) - b) / a;
+    double arc = atan2(m[SOURCE_X] + t * dx, rest + t * dz);
+    at.column = m[TOUCH] + arc * m[RADIUS] / m[PITCH];
+    at.row = m[ROW] + t * (at.row - m[ROW]);
+    return at;
+}
+
+FUNCTION place place_of(GLOBAL const double *RESTRICT m, double x, double y) {
+    place at;
+    double w = m[6] * x + m[7] * y + m[8];
+    at.column = (m[0] * x + m[1] * y + m[2]) / w;
+    at.row = (m[3] * x + m[4] * y + m[5]) / w;
+    if (BENT) at = bend(m, at);
+    return at;
+}
+
+/* ---- reading between pixels ---- */
+
+/* `part` of a pixel behind the middle tap. */
+FUNCTION void taps_at(GLOBAL const float *RESTRICT taps, double part, float *w) {
+    float at = (float)part * PHASES;
+    int phase = (int)at;
+    float rest = at - (float)phase;
+    GLOBAL const float *a = taps + phase * TAPS;
+    UNROLL for (int k = 0; k < TAPS; k++) w[k] = a[k] + rest * (a[TAPS + k] - a[k]);
+}
+
+FUNCTION int within(int i, int first, int end) {
+    return i < first ? first : i >= end ? end - 1 : i;
+}
+
+/* Rows raw0 <= row < raw_end of the view are at `image`. */
+FUNCTION float read_at(GLOBAL const float *RESTRICT image, GLOBAL const float *RESTRICT taps, place at, int raw0, int raw_end) {
+    double left = floor(at.column), below = floor(at.row);
+    int column = (int)left - (TAPS / 2 - 1), row = (int)below - (TAPS / 2 - 1);
+    float wx[TAPS], wy[TAPS], sum = 0.0f;
+    int c[TAPS];
+    taps_at(taps, at.column - left, wx);
+    taps_at(taps, at.row - below, wy);
+    UNROLL for (int j = 0; j < TAPS; j++) c[j] = within(column + j, 0, MEASURED);
+    for (int k = 0; k < TAPS; k++) {
+        GLOBAL const float *cells = image + (ulong)(within(row + k, raw0, raw_end) - raw0) * MEASURED;
+        float part = 0.0f;
+        UNROLL for (int j = 0; j < TAPS; j++) part += wx[j] * cells[c[j]];
+        sum += wy[k] * part;
+    }
+    return sum;
+}
+
+/* LOST where nothing was measured. */
+FUNCTION void resample(GLOBAL const float *RESTRICT image, GLOBAL const float *RESTRICT taps, GLOBAL const double *RESTRICT map,
+                       uint row, int raw0, int raw_end, int item, GLOBAL int *line, LOCAL_POINTER int *ends) {
+    int first = COLUMNS, end = 0;
+    for (int c = item; c < COLUMNS; c += ITEMS) {
+        place at = place_of(map, (double)c, (double)row);
+        int inside = raw0 < raw_end && at.column >= -0.5 && at.column <= MEASURED - 0.5 && at.row >= -0.5 &&
+                     at.row <= DETECTOR_ROWS - 0.5;
+        line[c] = inside ? AS_INT(read_at(image, taps, at, raw0, raw_end)) : LOST;
+        if (!inside) continue;
+        first = first < c ? first : c;
+        end = c + 1;
+    }
+    if (first < COLUMNS) ATOMIC_MIN(ends, first);
+    if (end > 0) ATOMIC_MAX(ends + 1, end);
+}
+
+/* ---- beyond what was measured ---- */
+
+/* Each item's sums to the whole row's, in local memory: parts[ITEMS][ELLIPSE_SUMS]. */
+FUNCTION void sum_up(float *sums, LOCAL_POINTER float *parts, int item) {
+    for (int i = 0; i < ELLIPSE_SUMS; i++) parts[ELLIPSE_SUMS * item + i] = sums[i];
+    for (int n = ITEMS; n > 1;) {
+        int rest = (n + 1) / 2;
+        BARRIER_ALL();
+        for (int i = 0; item + rest < n && i < ELLIPSE_SUMS; i++)
+            parts[ELLIPSE_SUMS * item + i] += parts[ELLIPSE_SUMS * (item + rest) + i];
+        n = rest;
+    }
+    BARRIER_ALL();
+    for (int i = 0; i < ELLIPSE_SUMS; i++) sums[i] = parts[i];
+}
+
+/* Gaps are bridged, columns before `first` and from `end` on as --pad has it; none was measured: zeros. All items together. */
+FUNCTION void continue_row(GLOBAL int *bits, int first, int end, LOCAL_POINTER float *parts, int item) {
+    GLOBAL float *line = (GLOBAL float *)bits;
+    ellipse one, other;
+    const int columns = end - first;
+    one.level = one.slope = one.bend = 0.0f;
+    other = one;
+    for (int c = item; c < COLUMNS; c += ITEMS)
+        if (c < first || c >= end) line[c] = 0.0f;
+    BARRIER_ALL();
+    repair(bits, item);
+    if (columns <= 0 || columns == COLUMNS) return;
+    if (PAD == ELLIPSE) {
+        float sums[ELLIPSE_SUMS];
+        ellipse_sums(line + first, columns, item, ITEMS, sums);
+        sum_up(sums, parts, item);
+        ellipse_fit(sums, columns, &one, &other);
+    }
+    for (int c = item; c < COLUMNS; c += ITEMS)
+        if (c < first || c >= end) line[c] = sample_of(line + first, c - first, columns, PAD, one, other);
+    BARRIER_ALL();
+}
+
+/* ---- weights ---- */
+
+/* Of a view: from the source to the first pixel, steps along columns and rows, in mm; level directions towards the axis and to
+ * where columns grow; the source's angle, the plane's distance. */
+enum { FIRST = 0, U = 3, V = 6, TOWARD = 9, ASIDE = 11, BETA = 13, PLANE, VIEW_NUMBERS = 16 };
+
+FUNCTION float squared_sine(float quarters) {
+    float s = sin(0.25f * PI * quarters);
+    return s * s;
+}
+
+/* geometry/cone_weights.c: parker(), wang() and why. */
+FUNCTION float redundancy(float beta, float gamma, float span, float low, float high) {
+    if (REDUNDANCY == PARKER) {
+        float delta = 0.5f * (span - PI);
+        if (delta <= 0.0f) return 1.0f;
+        if (beta < 0.0f || beta > span) return 0.0f;
+        if (beta < 2.0f * (delta - gamma)) return squared_sine(beta / (delta - gamma));
+        if (beta > PI - 2.0f * gamma) return squared_sine((span - beta) / (delta + gamma));
+        return 1.0f;
+    }
+    if (REDUNDANCY == WANG) {
+        float overlap = -low < high ? -low : high, x = (high > -low ? gamma : -gamma) / overlap;
+        return x <= -1.0f ? 0.0f : x >= 1.0f ? 1.0f : 0.5f * (1.0f + sin(0.5f * PI * x));
+    }
+    return 0.5f;
+}
+
+FUNCTION float weight_of(GLOBAL const float *RESTRICT v, float column, float row, float span, float low, float high) {
+    float fx = v[FIRST] + row * v[V], fy = v[FIRST + 1] + row * v[V + 1], fz = v[FIRST + 2] + row * v[V + 2];
+    float x = fx + column * v[U], y = fy + column * v[U + 1], z = fz + column * v[U + 2];
+    float toward = x * v[TOWARD] + y * v[TOWARD + 1], gamma = 0.0f, scale = 1.0f;
+    if (REDUNDANCY != NONE) gamma = atan2(-(x * v[ASIDE] + y * v[ASIDE + 1]), toward);
+    if (!UPRIGHT) {
+        float across = fx * v[U + 1] - fy * v[U];
+        scale = v[PLANE] * sqrt(v[U] * v[U] + v[U + 1] * v[U + 1]) / (across < 0.0f ? -across : across);
+    }
+    return redundancy(v[BETA], gamma, span, low, high) * scale * toward / sqrt(x * x + y * y + z * z);
+}
+
+/* ---- rows ---- */
+
+/* lines[view - view0][row - raw0][MEASURED] -> out[view - view0][row - row0][WIDTH], `rows` of a view from row0 on. views,
+ * maps: of all views. */
+KERNEL void cone_rows(GLOBAL const float *RESTRICT lines, GLOBAL const float *RESTRICT taps, GLOBAL const double *RESTRICT maps,
+                      GLOBAL const float *RESTRICT views, GLOBAL float *out, uint rows, uint view0, uint row0, uint raw0,
+                      uint raw_end, float span, float low, float high) {
+    LOCAL int ends[2];
+    LOCAL float parts[RESAMPLED && PAD == ELLIPSE ? ITEMS * ELLIPSE_SUMS : 1];
+    const int item = (int)local_id(0);
+    const uint v = group_id(0) / rows, row = row0 + group_id(0) % rows;
+    GLOBAL const float *image = lines + (ulong)v * (raw_end - raw0) * MEASURED;
+    GLOBAL float *whole = out + (ulong)group_id(0) * WIDTH, *line = whole + BEFORE;
+    GLOBAL const float *view = views + (ulong)(view0 + v) * VIEW_NUMBERS;
+    if (RESAMPLED) {
+        if (item == 0) ends[0] = COLUMNS, ends[1] = 0;
+        BARRIER_ALL();
+        resample(image, taps, maps + (ulong)(view0 + v) * MAP_NUMBERS, row, (int)raw0, (int)raw_end, item, (GLOBAL int *)line, ends);
+        BARRIER_ALL();
+        continue_row((GLOBAL int *)line, ends[0], ends[1], parts, item);
+    }
+    for (int c = item; c < WIDTH; c += ITEMS) {
+        if (c < BEFORE || c >= BEFORE + COLUMNS) {
+            whole[c] = 0.0f;
+            continue;
+        }
+        float value = RESAMPLED ? whole[c] : image[(ulong)(row - raw0) * MEASURED + (ulong)(c - BEFORE)];
+        whole[c] = value * weight_of(view, (float)(c - BEFORE), (float)row, span, low, high);
+    }
+}

@@ -47,7 +47,7 @@ SEEN const char *__asan_default_options(void) {
 }
 
 static void catch_signals(void) {
-    static const int numbers[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGALRM};
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGALRM, SIGPROF};
     void *frame[1];
     backtrace(frame, 1); /* loads what it needs now, not in the handler */
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) signal(numbers[i], on_signal);

@@ -103,7 +103,7 @@ def test_memory_cap(tmp_path, tilt):
     cap = 32 << 20
     plan = qb_json("plan", *args, "--max-ram", cap)
     assert plan["output_bytes"] >= 2 * cap and plan["chunks"] > 1
-    peak = peak_of([*args, "--max-ram", cap])
+    peak = peak_of([*args, "--max-ram", cap], plan["memory_bytes"])
     assert peak <= cap and abs(plan["memory_bytes"] / peak - 1) < 0.15
 
 
@@ -143,7 +143,7 @@ def test_512_mib_on_128(tmp_path):
     cap = 128 << 20
     plan = qb_json("plan", *args, "--max-ram", cap)
     assert plan["output_bytes"] == 4 * cap and plan["memory_bytes"] <= cap
-    peak = peak_of([*args, "--max-ram", cap])
+    peak = peak_of([*args, "--max-ram", cap], plan["memory_bytes"])
     assert peak <= cap and abs(plan["memory_bytes"] / peak - 1) < 0.15
     assert out.stat().st_size > 4 * cap
 

@@ -40,9 +40,16 @@ def watched(args):
     return code, peak, errors.read()
 
 
-def peak_of(args):
-    code, peak, said = watched(args)
-    assert code == 0, said
+def peak_of(args, forecast=0):
+    """Who polls on a busy machine may come too late, but sees no more than there is: what is far below the forecast is looked at
+    again."""
+    peak = 0
+    for _ in range(8):
+        code, seen, said = watched(args)
+        assert code == 0, said
+        peak = max(peak, seen)
+        if peak >= 0.9 * forecast:
+            break
     return peak
 
 
@@ -107,7 +114,7 @@ def test_cap_and_forecast(scans, tmp_path, name, room):
     cap = int({"tight": need + 0.2 * MIB, "some": need * 1.6, "plenty": 8 << 30}[room])
     args += ["--max-ram", cap, *(["--device", "cpu"] if room == "plenty" else [])]  # small caps are for the CPU
     forecast = qb_json("plan", *args)["memory_bytes"]
-    peak = peak_of(args)
+    peak = peak_of(args, forecast)
     words = f"{name}, {room}: cap {cap / MIB:.1f}, forecast {forecast / MIB:.1f}, peak {peak / MIB:.1f} MiB"
     print(words)
     assert forecast <= cap and peak <= cap, words

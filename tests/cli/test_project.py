@@ -186,7 +186,7 @@ def test_memory_cap(tmp_path):
     cap = 48 << 20
     plan = qb_json("plan", *args, "--max-ram", cap)
     assert plan["chunks"] > 1 and plan["volume_reads"] > 1
-    peak = peak_of([*args, "--max-ram", cap])
+    peak = peak_of([*args, "--max-ram", cap], plan["memory_bytes"])
     assert peak <= cap and abs(plan["memory_bytes"] / peak - 1) < 0.15
     fails(2, *args, "--max-ram", "8M", says=["--max-ram of 8.0 MiB is too small", "need"])
 

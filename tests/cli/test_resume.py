@@ -73,7 +73,7 @@ def test_ranks_that_are_killed(scan, tmp_path):
     for _ in range(5):
         run = subprocess.Popen([*launch, "3", *note, QB, *job, "-o", out], env=RANKS_ENV, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, preexec_fn=gently)
-        while run.poll() is None and len(list(kept.glob("slab_*"))) < 3:
+        while run.poll() is None and not all((kept / f"slab_{first:06}").exists() for first in (0, 16, 32)):
             time.sleep(0.002)
         pids = [int((tmp_path / f"pid-{rank}").read_text()) for rank in range(3)]
         if freeze(pids) and kept.exists() and not out.exists():

@@ -282,6 +282,20 @@ def sums(check, job, cpu, device):
         check.alone("memcheck sums", [*pair, *SANITIZER, "memcheck", *job, out], env=env, takes=15)
 
 
+MADE = {"turned": ["--tilt", "5,1,3"], "bent": ["--detector-radius", "500"]}  # detectors whose rows a device reads anew
+
+
+def made_rows(check, scan, circle, devices):
+    qb = check.program("qb")
+    for name, how in MADE.items():
+        cpu = str(check.work / f"cone-{name}-cpu.npy")
+        check.alone(f"fdk {name} cpu", [qb, "fdk", scan, *circle, *how, "-o", cpu, "--device", "cpu", "--accuracy", "high", "--quiet"])
+        for device in devices:
+            out = str(check.work / f"cone-{name}-{device}.npy")
+            check.alone(f"fdk {name} {device}", [qb, "fdk", scan, *circle, *how, "-o", out, "--device", device, "--accuracy", "high", "--quiet"])
+            check.alone(f"compare fdk {name} {device}", [qb, "compare", out, cpu, "--max-rel-l2", "5e-5"])
+
+
 def cone(check):
     """The same of a cone beam, and of projections."""
     qb = check.program("qb")
@@ -292,8 +306,10 @@ def cone(check):
     back = str(check.work / "back-cpu.npy")
     again = ["--sod", "400", "--sdd", "600", "--pixel-size", "1.5", "--views", "90", "--detector", "128,128", "--quiet"]
     check.alone("project cpu", [qb, "project", cpu, *again, "-o", back, "--device", "cpu"])
+    there = [device for device in ("cuda", "opencl") if kernels(check, f"@{device}:0")]
+    made_rows(check, scan, circle, there)
     for device in ("cuda", "opencl"):
-        if not kernels(check, f"@{device}:0"):
+        if device not in there:
             check.not_run(f"fdk {device}", f"qb devices lists none for {device}")
             continue
         for accuracy, bound in CLASSES:

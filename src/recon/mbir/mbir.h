@@ -14,6 +14,7 @@ typedef struct qb__mbir_sigmas {
     double x, y, p;  /* p: of a proximal map, ten times x */
     double limit;    /* 0: nobody has looked */
     size_t left_out, of; /* lines beyond it, and all that were looked at */
+    bool met;        /* any ray has met something: else the data say nothing of them */
 } qb__mbir_sigmas;
 /* Of every `step`-th of some lines: five times what 99.5 % of them do not exceed in size, or 25, what no attenuation has (one
  * photon of 7e10 comes through), if that is more. So nothing of a clean scan lies beyond, nor of one in other units whose

@@ -56,10 +56,10 @@ qb__mbir_sigmas qb__mbir_sigmas_of(const float *lines, const float *weights, siz
         sum += y;
         square += (double)weights[i] * y * y;
     }
-    if (!met) return (qb__mbir_sigmas){1, 1, 10, limit, left_out, count};
+    if (!met) return (qb__mbir_sigmas){1, 1, 10, limit, left_out, count, false};
     const double typical = sum / (double)met / width, rms = sqrt(square / (double)met);
     const double y = rms * pow(10, -snr_db / 20) * sqrt(relative_voxel);
-    return (qb__mbir_sigmas){0.2 * exp2(sharpness) * typical, y > 0 ? y : 1, 2 * exp2(sharpness) * typical, limit, left_out, count};
+    return (qb__mbir_sigmas){0.2 * exp2(sharpness) * typical, y > 0 ? y : 1, 2 * exp2(sharpness) * typical, limit, left_out, count, true};
 }
 
 static qb_status load_weights(qb__mbir *m, const qb__running *run) {
@@ -75,7 +75,7 @@ static qb_status load_weights(qb__mbir *m, const qb__running *run) {
 }
 
 /* From a few rows of the scan, the same ones whatever the cut; of ranks each brings those of its own slices. */
-static qb_status look(qb__mbir *m, const qb__running *run) {
+static qb_status look(const qb__mbir *m, const qb__running *run, qb__mbir_sigmas *usual, qb__mbir_sigmas *told) {
     qb__comm *comm = qb__comm_of(run->env);
     const size_t slices = m->grid.n[2], rows = qb__smaller(QB__MBIR_LOOK, slices);
     const size_t one = m->info->views * m->info->columns;
@@ -95,8 +95,9 @@ static qb_status look(qb__mbir *m, const qb__running *run) {
     }
     for (size_t i = 0; !m->weights_file && i < rows * one; i++)
         weights[i] = qb__icd_weigh(m->settings.weighting, lines[i]);
-    m->sigmas = qb__mbir_sigmas_of(lines, weights, rows * one, (double)m->info->columns * m->pixel,
-                                   m->grid.voxel[0] / m->pixel, m->options->sharpness, m->options->snr_db);
+    const double width = (double)m->info->columns * m->pixel, voxel = m->grid.voxel[0] / m->pixel;
+    *usual = qb__mbir_sigmas_of(lines, weights, rows * one, width, voxel, 0, 40);
+    *told = qb__mbir_sigmas_of(lines, weights, rows * one, width, voxel, m->options->sharpness, m->options->snr_db);
 out:
     qb__free(lines);
     qb__free(weights);
@@ -120,13 +121,39 @@ static qb_status check_size(const qb__mbir *m) {
                     "no less than %g; scale them, or say by --quantity what they are", m->info->path, name, prior, m->sigmas.y, least);
 }
 
+typedef struct scale {
+    const char *name, *knob;
+    double value, usual;
+    bool smooths; /* the image, the larger it is */
+} scale;
+
+static void warn_of(const scale *s, const qb_env *env) {
+    const double times = s->value / s->usual;
+    const bool smooth = s->smooths ? times > 100 : times < 1e-2, loose = s->smooths ? times < 1e-4 : times > 1e4;
+    const double to = s->usual * (s->smooths ? 10 : 0.1), from = s->usual * (s->smooths ? 0.1 : 10);
+    if (!smooth && !loose) return;
+    qb__warn(env, "sigma_%s %.3g is %.2g times what the data say (%.3g): %s; give --sigma-%s between %.2g and %.2g, in %s, or %s instead",
+             s->name, s->value, times, s->usual,
+             smooth ? "the image comes out flat, whatever was measured" : "neighbours do not count any more, and the image takes all the noise",
+             s->name, fmin(to, from), fmax(to, from), s->smooths ? "the data's units" : "1/mm", s->knob);
+}
+
+/* What lies so far from the usual is mostly of other units. On the smooth side an edge of the whole attenuation is beyond
+ * 100 sigma_x and gone; on the other nothing changes any more from some ten times on, so that who wants no prior may well ask for it. */
+static void check_usual(const qb__mbir *m, const qb__mbir_sigmas *usual, const qb_env *env) {
+    const scale scales[] = {{"x", "--sharpness", m->sigmas.x, usual->x, false}, {"y", "--snr-db", m->sigmas.y, usual->y, true}};
+    for (int i = 0; usual->met && !m->proximal && i < 2; i++) warn_of(&scales[i], env);
+}
+
 qb_status qb__mbir_measure(void *plan, const qb__running *run) {
     qb__mbir *m = plan;
     const qb_mbir_options *o = m->options;
     qb_status status = load_weights(m, run);
     const double prior = m->proximal ? o->sigma_p : o->sigma_x;
+    qb__mbir_sigmas usual = {0}, told = {0};
     if (status == QB_OK) status = qb__mbir_images_load(m, run);
-    if (status == QB_OK && (!(prior > 0) || !(o->sigma_y > 0))) status = look(m, run);
+    if (status == QB_OK) status = look(m, run, &usual, &told);
+    if (!(prior > 0) || !(o->sigma_y > 0)) m->sigmas = told;
     qb__part_tag(m->job, sizeof m->job);
     status = qb__comm_bcast(qb__comm_of(run->env), status, 0, m->job, sizeof m->job);
     if (status != QB_OK) return status;
@@ -138,6 +165,7 @@ qb_status qb__mbir_measure(void *plan, const qb__running *run) {
                         m->info->path, m->proximal ? 'p' : 'x');
     status = check_size(m);
     if (status != QB_OK) return status;
+    check_usual(m, &usual, run->env);
     char without[96] = "";
     if (m->sigmas.left_out)
         qb__print(without, sizeof without, ", told without %zu of %zu line integrals, which lie beyond %.4g", m->sigmas.left_out, m->sigmas.of, m->sigmas.limit);

@@ -52,6 +52,7 @@ typedef struct qb__iterative_run {
     const qb__iterative *it;
     const qb__running *run;
     qb__solved solved;
+    double beside; /* share of the line integrals that rays have which meet no voxel */
     /* of ranks (iterative_ranks.c) */
     double *numbers;      /* [ranks] */
     void *come, *gone;    /* a run: from the rank before, to the next one */
@@ -62,6 +63,10 @@ typedef struct qb__iterative_run {
 qb__cut_space qb__iterative_space(const qb__iterative_run *r, qb__room cap);
 /* Blocks of views become one buffer of all line integrals, float [view][row][column]. */
 qb__stage qb__iterative_prepare_stage(qb__iterative_run *r, const qb__cut *cut);
+/* Of so many views, those of this rank from its first on, as prepare leaves them: warns when the object reaches beyond the volume
+ * (iterative_beside.c). All ranks take part. */
+qb_status qb__iterative_look_beside(qb__iterative_run *r, size_t views, const float *lines);
+void qb__iterative_note_beside(const qb__iterative_run *r, cJSON *convergence);
 /* From data to volume, both vectors; the volume comes in as zeros. */
 qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
                               void *volume);

@@ -407,6 +407,17 @@ def test_bench_ladders(opencl, rabbit):
         assert row["parameters"].get("VIEWS", row["views_per_launch"]) == row["views_per_launch"]
     for a, b in zip(rungs, rungs[1:]):
         assert b["speed_up"] == pytest.approx(a["seconds"] / b["seconds"])
+    head, names, *table, best = qb("bench", "rabbitct", rabbit, "--size", 128, "--ladder", "--device", opencl, "--repeat", 1).stdout.splitlines()
+    assert "2 views of" in head and "128^3" in head and best.startswith("best: ")
+    assert [re.sub(" +", " ", names), len(table)] == ["configuration total s ms a view HU^2 times GUPS", 13]
+    for row, line in zip(found["configurations"], table):
+        assert line.startswith(row["configuration"])
+        if "not_run" in row:
+            assert f"not run: {row['not_run']}" in line
+            continue
+        total, mean, hu2, *_, gups = map(float, line[len(row["configuration"]):].split())
+        assert mean == pytest.approx(total / 2 * 1e3, rel=0.01) and 0 <= hu2 < 1
+        assert gups == pytest.approx(128**3 * 2 / total / 2**30, rel=0.01, abs=0.051)
     found = qb_json("bench", "ifdk", "--ladder", "--problem", "512-512", "--size", 32, "--device", opencl, "--repeat", 1)
     rows = found["problems"]
     assert [row["kernel"] for row in rows][:5] == ["bp_cone_matrix.rtk-32"] + [

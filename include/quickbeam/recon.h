@@ -206,6 +206,7 @@ typedef struct qb_mbir_options {
      * asked for stay in their planes; NULL = a parallel beam of the scan's own angles. The caller's; it outlives the job. */
     const qb_geometry *geometry;
     char *reference;     /* a volume of the output's shape, in 1/mm or, with hu, HU: the report tells each turn's rmse to it; NULL = none */
+    bool deterministic;  /* refuse kernels whose last bits are left to chance: icd_supervoxel.global; all others give the same bits each time */
 } qb_mbir_options;
 QB_API extern const qb_param qb_mbir_params[];
 

@@ -120,7 +120,7 @@ qb_status qb__mbir_bench_make(const qb_bench_options *o, const qb_env *env, doub
     const size_t slices = o->size.count > 2 ? (size_t)o->size.value[2] : 1, views = (size_t)o->views;
     const size_t columns = o->detector.count ? (size_t)o->detector.value[0] : nx;
     const double voxel = (double)columns / (double)nx;
-    const qb__icd_size size = {views, columns, nx * ny, 4, false, false, false};
+    const qb__icd_size size = {.views = views, .columns = columns, .pixels = nx * ny, .taps = 4};
     const qb__question question = {.operation = QB__ICD, .problem = &size, .slices = slices,
                                    .interp = QB_INTERP_LINEAR, .accuracy = QB_ACCURACY_HIGH, .id = o->kernel};
     qb__choice choice;

@@ -32,7 +32,7 @@ typedef struct descending {
 
 static qb_status make(descending *d) {
     const qb_grid grid = {{SIDE, SIDE, d->slices}, {1, 1, 1}, {0, 0, 0}};
-    const qb__icd_size size = {d->views, SIDE, qb__icd_pixels(SIDE, SIDE, RADIUS), 3, false, false, false};
+    const qb__icd_size size = {.views = d->views, .columns = SIDE, .pixels = qb__icd_pixels(SIDE, SIDE, RADIUS), .taps = 3};
     const qb__question question = {.operation = QB__ICD, .problem = &size, .slices = d->slices,
                                    .interp = QB_INTERP_LINEAR, .accuracy = QB_ACCURACY_HIGH};
     double angles[MANY];

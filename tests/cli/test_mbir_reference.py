@@ -140,3 +140,18 @@ def test_ranks(scan, tmp_path, neighbours):
         own = squares if joined else squares[slab["first_slice"]:slab["first_slice"] + slab["slices"]]
         assert slab["rmse"][-1] == pytest.approx(np.sqrt(own.mean()), rel=1e-5)
     assert len(slabs) == 3
+
+
+def test_nothing_is_left_to_chance(scan, tmp_path):
+    """--deterministic: the same bits each time, and what cannot promise them is refused."""
+    if not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
+        pytest.skip("qb devices lists no opencl:0")
+    for more in [], APART:
+        volumes = []
+        for name in "one", "two":
+            qb("mbir", scan, *HOW, *more, "--equits", 3, "--deterministic", "--device", "opencl", "-o", tmp_path / f"{name}.npy", "-q")
+            volumes.append((tmp_path / f"{name}.npy").read_bytes())
+        assert volumes[0] == volumes[1]
+    other = [*APART, "--device", "opencl", "--kernel", "icd_supervoxel.global", "-o", tmp_path / "no.npy"]
+    qb("plan", "mbir", scan, *HOW, *other)
+    fails(3, "mbir", scan, *HOW, *other, "--deterministic", says=["icd_supervoxel.global", "left to chance", "--deterministic"])

@@ -185,6 +185,7 @@ typedef struct qb__icd_size {
     bool joined; /* slices know of each other */
     bool pulled; /* voxels are pulled toward an image */
     bool fan;
+    bool repeatable; /* nothing may be left to chance */
 } qb__icd_size;
 
 /* All variants built in, fastest first; a row whose features the CPU lacks is listed too. */

@@ -87,6 +87,7 @@ const char *qb__global_unusable(const qb__device_info *device, const void *of, c
     const qb__icd_size *p = of;
     const char *refuses = qb__buffers_refuses(device, p);
     if (refuses) return refuses;
+    if (p->repeatable) return "which group comes first is left to chance, and with it the last bits: leave --kernel or --deterministic out";
     if (p->pulled) return "voxels that are pulled toward an image";
     if (p->fan) return "a fan beam: rows of its chunks follow from rays that are parallel";
     /* And PoCL 5.0 goes wrong with more, with one thread or 16; 3.1 and 6.0 do not. */

@@ -33,7 +33,8 @@ static qb__icd_size size_of(const qb__mbir *m, const qb__system_matrix *matrix, 
                           taps_of(&matrix->shadows),
                           settings->prior.interslice > 0 && m->grid.n[2] > 1,
                           m->proximal,
-                          m->options->geometry != NULL};
+                          m->options->geometry != NULL,
+                          m->options->deterministic};
 }
 
 /* Coarser voxels that the kernel cannot have are the CPU's. */

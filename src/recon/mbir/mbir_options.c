@@ -67,6 +67,8 @@ const qb_param qb_mbir_params[] = {
         "begin on voxels of 2^N times the side, then of half that, to the volume's own: with few views in half the time; 2 is a start"),
     ROW(reference, QB_PARAM_TEXT, "FILE", NULL, NULL, 0, 0,
         "tell after each turn how far the image is from this volume (1/mm, or HU with --hu; of the output's shape): rmse in the report's convergence"),
+    ROW(deterministic, QB_PARAM_FLAG, NULL, NULL, NULL, 0, 0,
+        "the same bits each time: refuses icd_supervoxel.global, which leaves its last ones to chance; all other kernels do so anyhow"),
     QB_PARAMS_END(qb_mbir_options, checkpoint),
 };
 /* clang-format on */

@@ -236,8 +236,10 @@ static qb_status decide_kernel(qb__mbir *m, const qb_env *env) {
     const char *kernel = m->options->kernel;
     qb__choice choice;
     qb_status status;
-    const qb__icd_size size = {m->info->views, m->info->columns,
-                               qb__icd_pixels(m->grid.n[0], m->grid.n[1], m->settings.radius), 4, false, false, false};
+    const qb__icd_size size = {.views = m->info->views,
+                               .columns = m->info->columns,
+                               .pixels = qb__icd_pixels(m->grid.n[0], m->grid.n[1], m->settings.radius),
+                               .taps = 4};
     const qb__question question = {.operation = QB__ICD,
                                    .problem = &size,
                                    .slices = m->grid.n[2],

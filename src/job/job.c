@@ -27,6 +27,7 @@ const char *qb_job_plan(const qb_job *job) { return job ? job->plan_text : NULL;
 void qb__job_warned(qb_job *job, const char *text) {
     const cJSON *said;
     if (!job->warnings) job->warnings = cJSON_CreateArray();
+    if (!job->warnings) return; /* which is remembered: no report without it */
     cJSON_ArrayForEach(said, job->warnings) {
         if (strcmp(said->valuestring, text) == 0) return;
     }

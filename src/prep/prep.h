@@ -42,6 +42,11 @@ typedef struct qb__prep_counts {
 /* Choose the value and row steps, once for all rows. `options` must outlive prep; NULL: defaults. */
 void qb__prep_begin(qb__prep *prep, const qb_prep_options *options);
 
+/* No prepared value of finite numbers is larger: the logarithm of any finite float is within 89, and --hardening makes more of
+ * it. INFINITY where nothing is known, as of given line integrals, or where the bound would be so loose that what is scaled by
+ * it (kernels in half precision) may lose digits. NULL: defaults. */
+double qb__prep_bound(qb_quantity quantity, const qb_prep_options *options);
+
 /* gain[i] = 1/(flat[i] - dark[i]); 0 and counted in *dead where that is not positive and finite. */
 void qb__prep_gain(const float *flat, const float *dark, size_t count, float *gain, uint64_t *dead);
 

@@ -191,6 +191,20 @@ def test_half_precision_beside_a_spike(opencl, integrals, tmp_path):
     assert "6 values are NaN or infinite" in said
 
 
+def test_half_precision_of_bent_values(opencl, tmp_path):
+    """--hardening makes of logarithms what no bound on them holds; neither the device nor the CPU's half precision loses it."""
+    y, x = np.mgrid[:4, :48]
+    rows = np.exp(-66 * np.exp(-((x - 24) / 14) ** 2 - ((y - 2) / 3) ** 2)) * np.random.default_rng(8).uniform(1, 1.1, (40, 4, 48))
+    np.save(tmp_path / "t.npy", rows.astype("f4"))
+    def volume(name, *more):
+        qb("fbp", tmp_path / "t.npy", "--angles", "0:180:40", "--quantity", "transmission", "--pixel-size", 0.05, "--transmission-floor", 1e-30, "--hardening", "1,5",
+           "--center", 23.5, "-o", tmp_path / f"{name}.npy", *more)
+        return np.load(tmp_path / f"{name}.npy")
+    want = volume("high", "--device", "cpu", "--accuracy", "high")
+    for name, *more in (("device", "--device", opencl, "--kernel", HALF), ("normal", "--device", "cpu", "--accuracy", "normal")):
+        assert rel_l2(volume(name, *more), want) < CLASS["normal"], name
+
+
 @slow
 def test_half_precision_however_cut(opencl, integrals, tmp_path):
     whole, _, _ = of_integrals(tmp_path, integrals, "whole", "--device", opencl, "--kernel", HALF)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
 
+#include <float.h>
+
 #include "base/half.h"
 #include "base/random.h"
 #include "cpu/features.h"
@@ -229,6 +231,30 @@ static void hardening_is_straightened(void **state) {
     assert_close(out[800], 2 + 0.05 * 4, 2e-6);
 }
 
+/* No transmission, however small or large, is prepared to more than is said; where that would be all too much, nothing is. */
+static void what_values_are_bounded_by(void **state) {
+    (void)state;
+    static const qb_prep_options cases[] = {{.hardening = {0}},
+                                            {.hardening = {1, {10}}},
+                                            {.hardening = {2, {-0.2, 0.1}}},
+                                            {.hardening = {2, {0.05, -0.002}}}};
+    const float raw[] = {FLT_MIN / 0x1p23f, FLT_MIN, 1e-30f, 0.5f, 1, 1e30f, FLT_MAX};
+    enum { M = sizeof raw / sizeof raw[0] };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        qb__prep prep = {.quantity = QB_TRANSMISSION, .dtype = QB_F32, .columns = M, .floor = 1e-38f};
+        const double bound = qb__prep_bound(QB_TRANSMISSION, &cases[c]);
+        qb__prep_counts counts = {0};
+        float out[M], most = 0;
+        qb__prep_begin(&prep, &cases[c]);
+        qb__prep_row(&prep, 0, 0, raw, out, &counts);
+        for (int i = 0; i < M; i++) most = fmaxf(most, fabsf(out[i]));
+        assert_true(most <= bound && most > 0.8 * bound);
+    }
+    assert_true(qb__prep_bound(QB_COUNTS, NULL) == 89);
+    assert_true(isinf(qb__prep_bound(QB_LINE_INTEGRAL, NULL)));
+    assert_true(isinf(qb__prep_bound(QB_COUNTS, &(qb_prep_options){.hardening = {2, {0, 1}}})));
+}
+
 /* A row is prepared by its own flats and darks, wherever the rows that are held begin. */
 static void rows_have_their_own_fields(void **state) {
     (void)state;
@@ -271,6 +297,7 @@ int main(void) {
         cmocka_unit_test(all_flats_dead),     cmocka_unit_test(bad_values_are_bridged),
         cmocka_unit_test(dead_flats),         cmocka_unit_test(hardening_is_straightened),
         cmocka_unit_test(rows_have_their_own_fields),
+        cmocka_unit_test(what_values_are_bounded_by),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,16 +150,15 @@ out:
 }
 
 /* A bound on the filtered, weighted rows, which half-precision kernels scale by; generous is good
- * enough, since halves keep their precision over many orders of magnitude. The logarithm of any
- * finite float is within 89; the ramp's taps sum to 1/2 in magnitude, and no window of ours makes
- * that more than 4 times as much. Nothing is known of given line integrals or of a filter file: devices
- * then measure (device_pass.h), and the CPU's kernels in half precision do not apply. */
+ * enough, since halves keep their precision over many orders of magnitude. The ramp's taps sum to 1/2
+ * in magnitude, and no window of ours makes that more than 4 times as much. Nothing is known of given line integrals, of
+ * strongly bent ones (prep.h) or of a filter file: devices then measure (device_pass.h), and the CPU's kernels in half precision
+ * do not apply. */
 static qb_status bound_rows(qb__fbp *fbp) {
-    double weight = 0, bound = 89;
+    double weight = 0, bound = qb__prep_bound(fbp->info->quantity, fbp->prep);
     size_t most = fbp->grid.n[2] + QB__BP_PARALLEL_MOST_LANES; /* of any pass, lanes padded */
     const char *filter = fbp->options->filter;
-    if (fbp->info->quantity == QB_LINE_INTEGRAL || access(filter, F_OK) == 0)
-        return QB_OK;
+    if (!isfinite(bound) || access(filter, F_OK) == 0) return QB_OK;
     qb_status status = qb__alloc(most, sizeof *fbp->largest, &fbp->largest);
     if (status != QB_OK) return status;
     for (size_t i = 0; i < fbp->info->views; i++) weight = fmax(weight, fbp->weights[i]);

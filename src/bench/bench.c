@@ -39,7 +39,7 @@ const qb_param qb_bench_params[] = {
     {"ablate", QB_PARAM_FLAG, offsetof(qb_bench_options, ablate), NULL, "false", NULL, 0, 0,
      "mbir on a device: then each parameter of the kernel is changed by itself, and timed", 0},
     {"ladder", QB_PARAM_FLAG, offsetof(qb_bench_options, ladder), NULL, "false", NULL, 0, 0,
-     "rabbitct, ifdk on a device: the kernels of the paper's table, one after another; of rabbitct as that table, --json as JSON", 0},
+     "rabbitct, ifdk on a device: the kernels of the paper's table, one after another, as that table; --json as JSON", 0},
     {"problem", QB_PARAM_TEXT, offsetof(qb_bench_options, problem), "NAME", NULL, NULL, 0, 0,
      "ifdk: one problem, pixels-voxels: 512-128, 512-1k, 512-2k (1k x 1k x 2k), ... 2k-2k; default: all that fit", 0},
     {"cases", QB_PARAM_INT, offsetof(qb_bench_options, cases), "N", "0", NULL, 0, 100000,

@@ -425,6 +425,11 @@ def test_bench_ladders(opencl, rabbit):
     assert len(rows) == 6 and rows[5]["kernel"] in KERNELS
     assert all(row["name"] == "512-512" and row["problem"] == "16^2 x 32 -> 16^2 x 16" for row in rows)
     assert all("not_run" in row or (row["rel_l2"] < 1e-3 and row["gups"] > 0) for row in rows)
+    _, names, line = qb("bench", "ifdk", "--ladder", "--problem", "512-512", "--size", 32, "--device", opencl, "--repeat", 1).stdout.splitlines()
+    assert names.split() == ["problem", "pix/vox", *(row["kernel"].split(".")[1] for row in rows[:5]), "planned", "kernel"]
+    cells = line.split()
+    assert cells[:2] == ["512-512", "2"] and len(cells) == 9
+    assert all((cell == "-") == ("not_run" in row) and (cell == "-" or float(cell) >= 0) for cell, row in zip(cells[2:8], rows))
 
 
 def test_what_ladders_ask_for(opencl, tmp_path):

@@ -119,6 +119,16 @@ static void print_matrix(const cJSON *plan, FILE *out) {
             number(each, "bytes"), number(each, "floats"));
 }
 
+/* Who filters a cone beam's rows, where a device back-projects. */
+static void print_filter(const cJSON *plan, FILE *out) {
+    const char *by = cJSON_GetStringValue(cJSON_GetObjectItem(plan, "filtered_by"));
+    if (!by) return;
+    if (cJSON_GetObjectItem(plan, "filtered_by_why"))
+        fprintf(out, "filter       by the CPU, beside the device: %s\n", text(plan, "filtered_by_why"));
+    else
+        fprintf(out, "filter       on %s\n", by);
+}
+
 static void print_plan(const cJSON *plan, FILE *out) {
     fprintf(out, "input        %s (%s), %.0f views of %.0f x %.0f\n", text(plan, "input"),
             text(plan, "format"), element(plan, "views_rows_columns", 0),
@@ -134,6 +144,7 @@ static void print_plan(const cJSON *plan, FILE *out) {
     if (cJSON_GetObjectItem(plan, "device_name"))
         fprintf(out, "device       %s, %s; %.1f MiB of device memory\n", text(plan, "device"),
                 text(plan, "device_name"), number(plan, "device_memory_bytes") / 1048576.0);
+    print_filter(plan, out);
     print_matrix(plan, out);
     if (with_why) print_why(plan, out);
     fprintf(out, "chunks       %.0f of %.0f slices, %.0f buffers a ring\n", number(plan, "chunks"),

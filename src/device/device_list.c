@@ -56,11 +56,20 @@ const char *qb__device_missing(qb__device_api api) {
     return "";
 }
 
-/* "cuda" and "cuda:2" for the backend `name`; false when it is another's or malformed. */
-static bool parse(const char *spec, const char *name, size_t *index) {
+/* OpenCL may list the CPU beside a GPU, and before it. */
+static size_t first_gpu(size_t backend) {
+    for (size_t i = 0; i < found[backend].count; i++)
+        if (!found[backend].list[i].info.is_cpu) return i;
+    return 0;
+}
+
+/* "cuda", which is the first GPU or, without any, the first device, and "cuda:2"; false when it is another backend's or
+ * malformed. */
+static bool parse(const char *spec, size_t backend, size_t *index) {
+    const char *name = backends[backend]->name;
     size_t n = strlen(name);
-    *index = 0;
     if (strncmp(spec, name, n) != 0) return false;
+    *index = first_gpu(backend);
     if (!spec[n]) return true;
     if (spec[n] != ':' || spec[n + 1] < '0' || spec[n + 1] > '9') return false;
     char *end;
@@ -72,7 +81,7 @@ static bool parse(const char *spec, const char *name, size_t *index) {
 static qb_status find_spec(const char *spec, qb__device **device) {
     for (size_t b = 0; b < BACKENDS; b++) {
         size_t index;
-        if (!parse(spec, backends[b]->name, &index)) continue;
+        if (!parse(spec, b, &index)) continue;
         if (index < found[b].count) {
             *device = &found[b].list[index];
             return QB_OK;

@@ -2,7 +2,10 @@
 """qb devices: what is there, its rates, and what is missing for the rest."""
 import os
 
-from qbtest import qb, qb_json
+import numpy as np
+import pytest
+
+from qbtest import Shim, qb, qb_json
 
 RATES = ["copy_gigabytes_per_second", "upload_gigabytes_per_second", "download_gigabytes_per_second",
          "cache_gigabytes_per_second", "shared_memory_gigabytes_per_second", "giga_fma_per_second"]
@@ -45,3 +48,14 @@ def test_devices_have_rates(tmp_path):
     absent = [api for api in ("cuda", "opencl") if not any(d["device"].startswith(api) for d in found["devices"])]
     for api in absent:
         assert any(api in text.lower() for text in found["missing"])
+
+
+@pytest.mark.parametrize("gpu,taken", [(2, "opencl:1"), (0, "opencl:0")])
+def test_opencl_is_the_gpu_that_is_listed_behind_the_cpu(tmp_path, gpu, taken):
+    env = {**Shim(tmp_path, gpu=gpu).env, "POCL_DEVICES": "basic pthread", "QB_LIBCUDA": ""}
+    if [d["device"] for d in qb_json("devices", env=env)["devices"]] != ["cpu", "opencl:0", "opencl:1"]:
+        pytest.skip("PoCL does not list two devices")
+    np.save(tmp_path / "p.npy", np.ones((16, 4, 16), np.float32))
+    plan = ["plan", "fbp", tmp_path / "p.npy", "--angles", "0:180", "-o", tmp_path / "v.npy", "--device"]
+    assert qb_json(*plan, "opencl", env=env)["device"] == taken
+    assert qb_json(*plan, "opencl:0", env=env)["device"] == "opencl:0"

@@ -60,6 +60,14 @@ def test_every_kernel_is_checked_predicted_and_profiled(tmp_path):
     assert {row["id"] for row in steps["profile"]["output"]["variants"]} == {line.split("@")[0] for line in LISTED.splitlines()[:3]}
 
 
+def test_opencl_is_the_gpus(tmp_path):
+    """Also where PoCL is listed before it."""
+    listed = [{"device": "cpu"}, {"device": "opencl:0", "features": ["host_processor"]}, {"device": "opencl:1", "features": ["textures"]}]
+    there = KERNELCHECK.replace("*--list*) ;;", "*--list*opencl:1*) echo bp_cone_matrix.alu@opencl:1 ;;\n*--list*) ;;").replace("exit 1", "")
+    _, steps = check(build(tmp_path, qb=f"echo '{json.dumps({'devices': listed})}'", **{"tests/kernelcheck/kernelcheck": there}), "--only", "correctness")
+    assert steps["kernelcheck bp_cone_matrix.alu@opencl:1"]["result"] == "passed" and "kernelcheck @opencl:0" not in steps
+
+
 def lives(pid):
     """What was killed is there until it is served a last time."""
     try:

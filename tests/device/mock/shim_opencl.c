@@ -65,7 +65,7 @@ __attribute__((constructor)) static void begin(void) {
         void *symbol = dlsym(library, symbols[i]);
         memcpy((char *)&real + i * sizeof symbol, &symbol, sizeof symbol);
     }
-    told = (shim_orders){.gpu = number("SHIM_GPU", 0) != 0,
+    told = (shim_orders){.gpu = (int)number("SHIM_GPU", 0),
                          .single = number("SHIM_SINGLE", 0) != 0,
                          .deferred = number("SHIM_DEFERRED", 0) != 0,
                          .host_fails = number("SHIM_HOST_FAILS", 0) != 0,
@@ -162,12 +162,21 @@ static void forget_doubles(char *extensions) {
     if (doubles) memcpy(doubles, "cl_khr_none", 11);
 }
 
+/* From 1, in the order in which devices are asked what they are. */
+static int number_of(uintptr_t device) {
+    static uintptr_t known[8];
+    int i = 0;
+    while (i < 7 && known[i] && known[i] != device) i++;
+    known[i] = device;
+    return i + 1;
+}
+
 static void after(const call *c, uintptr_t value) {
     if (c->holds) pthread_rwlock_unlock(&going);
     if (c->counted) shim_memory_made((void *)value, c->bytes, c->backed);
     if (c->id == ID_queue_create && value) keep_queue(NULL, (void *)value);
     uint64_t *type = (void *)c->a[3];
-    if (c->id == ID_device_info && told.gpu && c->a[1] == QB__CL_DEVICE_TYPE && type)
+    if (c->id == ID_device_info && told.gpu && c->a[1] == QB__CL_DEVICE_TYPE && type && (told.gpu == 1 || told.gpu == number_of(c->a[0])))
         *type = TYPE_GPU;
     if (c->id == ID_device_info && told.single && c->a[1] == QB__CL_DEVICE_EXTENSIONS && type) forget_doubles((char *)type);
 }

@@ -10,7 +10,7 @@
  * variables of the environment say.
  *   SHIM_REAL         the real loader's file; libOpenCL.so.1 unless said
  *   SHIM_REPORT       a file: at the end of the process lines of "KEY NUMBER", what was counted
- *   SHIM_GPU          1: devices say that they are GPUs
+ *   SHIM_GPU          1: devices say that they are GPUs; N from 2 on: the Nth alone does
  *   SHIM_SINGLE       1: devices do not say that they have double precision
  *   SHIM_BYTES        buffers and images have so much memory in all
  *   SHIM_ERROR        what is returned where it does not suffice; -4 unless said
@@ -20,7 +20,8 @@
  *   SHIM_LOSE_WITH    what every call returns from then on; -2 unless said
  *   SHIM_LATE         1: what was under way then still is, and ends when its queue is waited for */
 typedef struct shim_orders {
-    bool gpu, single, deferred, host_fails, late;
+    int gpu;
+    bool single, deferred, host_fails, late;
     size_t bytes;
     long lose_after; /* -1 = never */
     qb__cl_result error, lose_with;

@@ -8,32 +8,33 @@
 #include "planner/choose.h"
 #include "recon/fbp/fbp_device.h"
 
-/* Raw numbers are prepared there; rows that the CPU has resampled are line integrals already. */
-static qb__device_prep prep_of(const qb__fbp_devices *gpu) {
+/* Raw numbers are prepared there; rows that the CPU has resampled are line integrals already. In place, since a list of macros
+ * points into itself. */
+static void describe_prep(const qb__fbp_devices *gpu, qb__device_prep *prep) {
     const qb__fbp *fbp = gpu->fbp;
     const qb__prep *steps = qb__prepare_steps(gpu->run->prepare);
-    qb__device_prep prep = {.quantity = QB_LINE_INTEGRAL,
-                            .dtype = QB_F32,
-                            .views = fbp->info->views,
-                            .weights = fbp->weights,
-                            .rows = qb__prepare_rows_held(gpu->run->prepare),
-                            .floor = steps->floor,
-                            .share = fbp->share,
-                            .columns = fbp->info->columns,
-                            .before = fbp->fan.before};
-    if (fbp->level.maps) return prep;
-    prep.quantity = steps->quantity;
-    prep.dtype = steps->dtype;
-    prep.air = steps->air;
-    prep.dark = steps->dark;
-    prep.gain = steps->gain;
-    qb__prep_define(steps, &prep.steps);
-    return prep;
+    *prep = (qb__device_prep){.quantity = QB_LINE_INTEGRAL,
+                              .dtype = QB_F32,
+                              .views = fbp->info->views,
+                              .weights = fbp->weights,
+                              .rows = qb__prepare_rows_held(gpu->run->prepare),
+                              .floor = steps->floor,
+                              .share = fbp->share,
+                              .columns = fbp->info->columns,
+                              .before = fbp->fan.before};
+    if (fbp->level.maps) return;
+    prep->quantity = steps->quantity;
+    prep->dtype = steps->dtype;
+    prep->air = steps->air;
+    prep->dark = steps->dark;
+    prep->gain = steps->gain;
+    qb__prep_define(steps, &prep->steps);
 }
 
 static qb_status open_filter(const qb__fbp_devices *gpu, qb__fbp_part *part) {
-    const qb__device_prep prep = prep_of(gpu);
+    qb__device_prep prep;
     qb__filter_spectrum spectrum;
+    describe_prep(gpu, &prep);
     qb__filter_describe(gpu->fbp->filter, &spectrum);
     return qb__device_filter_create(part->device, &spectrum, &prep, QB__FILTER_AUTO,
                                     &part->pass.filter);

@@ -5,6 +5,7 @@
 #include "io/digest.h"
 #include "io/source.h"
 #include "job/describe.h"
+#include "recon/ends_asked.h"
 #include "recon/engine.h"
 
 /* What a method is to the frame (reconstruction.h), as docs/howto-algorithm.md shows. */
@@ -32,6 +33,7 @@ typedef struct qb__decision {
     double begin_seconds; /* that begin() is forecast to take: looking for the axis */
     size_t more;         /* bytes held from beginning to end */
     qb__source *source;  /* the input, a volume, where it is no scan; only looked at */
+    qb__ends_asked ends; /* rows that should end in air; zeroed: nobody looks */
     qb__digest *digest;  /* the method's, that its reading adds to: told as `volume`; NULL: none */
 } qb__decision;
 

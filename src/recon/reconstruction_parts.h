@@ -132,6 +132,11 @@ qb_status qb__ranks_sum(qb__reconstruction *r, qb_status mine, qb__prep_counts *
 /* Into rank 0's report what the others did. */
 qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine);
 
+/* ---- an object wider than the detector (reconstruction_ends.c) ---- */
+
+/* Warns of it. All ranks come here, once the scan is prepared. */
+qb_status qb__ends_look(qb__reconstruction *r, const qb_env *env);
+
 /* ---- going on (reconstruction_keep.c) ---- */
 
 /* What of it the volume keeps; QB_BAD_ARGUMENT, and why, where it cannot go on. */

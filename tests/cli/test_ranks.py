@@ -211,6 +211,18 @@ def test_passes_over_the_scan(tmp_path, n, verb, grid, passes):
         assert (numbers(tmp_path / "all.h5") == numbers(tmp_path / "alone.h5")).all()
 
 
+def test_an_object_wider_than_the_detector(scan, tmp_path):
+    """Whoever has which rows, the same are looked at: one word, the same of all."""
+    qb("simulate", "shepp-logan", "-o", tmp_path / "s.h5", "--views", 48, "--detector", "40,37", "--size", "64,64,37", "--quiet")
+    for verb in (["fbp"], ["mbir", "--equits", 1]):
+        for n in (1, 3):
+            ranks(n, *verb, tmp_path / "s.h5", "-o", tmp_path / f"{n}.h5", "--center", "middle")
+        alone, all_ = (provenance(tmp_path / f"{n}.h5") for n in (1, 3))
+        assert alone["warnings"] == all_["warnings"] and any("do not end in air" in w for w in all_["warnings"])
+        one, three = (p["run"]["report"]["wider_than_detector"] for p in (alone, all_))
+        assert one == three
+
+
 def test_model_based(scan, tmp_path):
     """Groups of slices that descend together stay together; the sigmas come from rows of all ranks."""
     out, alone = tmp_path / "out.h5", tmp_path / "alone.h5"

@@ -286,6 +286,8 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     if (!isnan(fbp->center)) tell_outside(fbp, env, json);
     qb__fbp_tell_level(fbp, env, json);
     decision->instead = fbp->sweep;
+    decision->ends.ends = (qb__row_ends){.count = {!fbp->fan.before, !fbp->fan.after}};
+    qb__ends_ask_pad(options->filter, options->pad, &decision->ends);
     decision->resume = options->resume;
     decision->checkpoint = options->checkpoint;
     decision->times = fbp->sweep_count;

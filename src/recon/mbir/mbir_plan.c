@@ -285,6 +285,8 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     QB__TRY(qb__mbir_images_decide(m));
     if (m->proximal) m->settings.skip = false; /* a zero that the data raise must be visited */
     QB__TRY(decide_kernel(m, env));
+    if (!m->weights_file) /* which says what counts */
+        QB__TRY(qb__ends_ask_size(&m->geometry, &m->grid, m->options->roi > 0 ? m->options->roi : INFINITY, &decision->ends));
     m->kind = m->options->matrix == QB_MATRIX_AUTO ? QB_MATRIX_FLY : m->options->matrix; /* or as the CPU likes it */
     if (m->options->matrix_cache && m->options->matrix == QB_MATRIX_FLY)
         status = qb__fail(QB_BAD_ARGUMENT, "--matrix fly keeps no matrix: leave --matrix-cache %s out", m->options->matrix_cache);

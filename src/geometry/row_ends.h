@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_GEOMETRY_ROW_ENDS_H
+#define QB_GEOMETRY_ROW_ENDS_H
+
+#include <stdbool.h>
+
+#include "quickbeam/geometry.h"
+
+/* Which ends of a detector's rows, that of column 0 and that of the last one, must see past the object for it to be measured as
+ * a whole. */
+typedef struct qb__row_ends {
+    bool count[2]; /* of a full turn with the axis to one side the near end does not: what it cuts off is seen half a turn later */
+    double reach;  /* mm from the axis to where those that count see, at most */
+} qb__row_ends;
+
+/* Parallel beams and cones; none counts of rows that run along the axis. QB_NO_MEMORY. */
+qb_status qb__row_ends_of(const qb_geometry *geometry, qb__row_ends *ends);
+/* A slice reaches so much farther that what is cut off has a place in it. `radius` in mm: of voxels only those within; INFINITY: all. */
+bool qb__row_ends_within(const qb__row_ends *ends, const qb_grid *grid, double radius);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_ENDS_ASKED_H
+#define QB_RECON_ENDS_ASKED_H
+
+#include "geometry/row_ends.h"
+#include "quickbeam/recon.h"
+
+/* What is to be told of rows that do not end in air (reconstruction_ends.c). */
+typedef struct qb__ends_asked {
+    qb__row_ends ends; /* that should */
+    char remedy[256];  /* "--pad ellipse ..."; empty: the method, or the user, has seen to it */
+} qb__ends_asked;
+
+/* Of a method that filters: rows that are continued as an object ends are seen to. */
+void qb__ends_ask_pad(const char *filter, qb_pad pad, qb__ends_asked *asked);
+/* Of a method that finds a volume whose projections are the data: one that reaches farther than the detector sees has a place for
+ * what is cut off. `radius` as qb__row_ends_within has it. */
+qb_status qb__ends_ask_size(const qb_geometry *geometry, const qb_grid *grid, double radius, qb__ends_asked *asked);
+
+#endif

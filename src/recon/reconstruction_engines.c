@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "planner/device_select.h"
 #include "recon/reconstruction_parts.h"
 
 static void drop(qb__candidate *c) {
@@ -67,9 +68,10 @@ static bool is_cramped(const qb__reconstruction *r, const qb_env *env) {
     return true;
 }
 
-/* Not worth looking for: others are done before it has started, or had no room and need less than it. */
+/* Not worth looking for: others are done before it has started, or had no room and need less than it. One that the user insists
+ * on is. */
 static bool is_late(const qb__reconstruction *r, const qb__engine *engine, const qb_env *env) {
-    if (!engine->least || (r->candidates == 0 && !r->full)) return false;
+    if (!engine->least || qb__device_is_asked(env) || (r->candidates == 0 && !r->full)) return false;
     if (is_cramped(r, env)) return true;
     if (r->candidates == 0) return false;
     const double least = engine->least(env), other = whole(&r->candidate[0]);

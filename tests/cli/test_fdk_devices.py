@@ -50,6 +50,18 @@ def test_slabs_follow_the_storage(tmp_path):
     assert slow["forecast"]["write_bytes_per_second"] == 1e8 and slow["forecast"]["write_rate"] == "measured"
 
 
+@pytest.mark.parametrize("verb", ["fdk", "cgls"])
+def test_a_device_that_was_named_computes_in_little_memory(scan, tmp_path, verb):
+    """Below 256 MiB the CPU computes only where nobody asked for another. On a CUDA driver that is only played."""
+    driver = BUILT / "tests" / "device" / "libmock_cuda.so"
+    if not driver.exists():
+        pytest.skip("there is no played CUDA driver")
+    env = {**os.environ, "QB_LIBCUDA": str(driver), "QB_LIBNVRTC": str(driver), "QB_LIBOPENCL": "", "MOCK_CUDA_FREE": "4000000000"}
+    words = ["plan", verb, scan, "-o", tmp_path / "v.h5", *CIRCLE, "-q", "--max-ram", "255M", "--device"]
+    assert qb_json(*words, "cuda", env=env)["device"] == "cuda:0"
+    assert qb_json(*words, "auto", env=env)["device"] == "cpu"
+
+
 def test_what_was_measured_elsewhere(tmp_path):
     """A speed was measured with as many voxels a side as pixels: of finer pixels, and of few voxels, less is expected, by the model."""
     driver = BUILT / "tests" / "device" / "libmock_cuda.so"

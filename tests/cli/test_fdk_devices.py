@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import PATIENCE, QB, QUICK, Shim, eager, fails, few, leftovers, machine, opencl, provenance_h5, qb, qb_json, read_h5, storage  # noqa: F401 (opencl is a fixture)
+from qbtest import PATIENCE, QB, QUICK, Shim, data, eager, fails, few, leftovers, machine, opencl, provenance_h5, qb, qb_json, read_h5, storage  # noqa: F401 (opencl is a fixture)
 
 BUILT = Path(QB).parent
 CIRCLE = ("--sod", 200, "--sdd", 300, "--pixel-size", 0.75)
@@ -109,6 +109,17 @@ def test_the_cpus_values(opencl, scan, tmp_path, kernel):
         assert distance(tmp_path / "device.h5", tmp_path / "cpu.h5") < KERNELS[kernel]
     plan = provenance_h5(tmp_path / "device.h5")["plan"]
     assert plan["kernel"] == kernel and plan["device"] == opencl and plan["kernel_parameters"]["STEPS"] > 0
+
+
+@pytest.mark.parametrize("accuracy,most", few(("normal", 1e-3), others=[("high", 5e-5), ("fast", 6e-3)]))
+def test_a_measured_head(opencl, tmp_path, accuracy, most):
+    """Or the ball that stands for it: coarse voxels, as the cookbook has it otherwise."""
+    folder = data("skull_cbct")
+    asked = ("fdk", folder, "--angles", f"{folder}/angles.csv:2:0:641:2", "--sod", 1000, "--sdd", 1500, "--pixel-size", 1.552, "--detector-offset=-0.3,0px", "--air", "99.9%",
+             "--size", "96,96,48", "--voxel", 3)
+    qb(*asked, "-o", tmp_path / "cpu.h5", "--device", "cpu", "--accuracy", "high")
+    qb(*asked, "-o", tmp_path / "device.h5", "--device", opencl, "--accuracy", accuracy)
+    assert distance(tmp_path / "device.h5", tmp_path / "cpu.h5") < most / 3
 
 
 def write_counts(path, rng):

@@ -248,34 +248,6 @@ out:
     return status;
 }
 
-static void reach_pixel(const qb__system_matrix *m, uint32_t pixel, const qb__icd_column *column, int32_t *first, int32_t *end) {
-    const int32_t taps = (int32_t)m->shadows.taps;
-    compute(m, pixel, column);
-    for (size_t v = 0; v < m->shadows.views; v++) {
-        first[v] = column->first[v] - taps < first[v] ? column->first[v] - taps : first[v];
-        end[v] = column->first[v] > end[v] ? column->first[v] : end[v];
-    }
-}
-
-qb_status qb__system_matrix_reach(const qb__system_matrix *m, const uint8_t *inside, int32_t *first, int32_t *end) {
-    const size_t row = m->nx + 2;
-    qb__icd_column column = {0};
-    qb_status status = qb__alloc(qb__icd_scratch_bytes(&m->shadows), 1, &column.tap);
-    if (status != QB_OK) return status;
-    column.first = (int32_t *)(void *)(column.tap + m->shadows.taps * m->shadows.stride);
-    for (size_t v = 0; v < m->shadows.views; v++) first[v] = INT32_MAX, end[v] = INT32_MIN;
-    for (size_t iy = 1; iy <= m->ny; iy++) {
-        size_t left = 1, right = m->nx;
-        while (left <= right && !inside[iy * row + left]) left++;
-        while (right > left && !inside[iy * row + right]) right--;
-        if (left > right) continue;
-        reach_pixel(m, (uint32_t)(iy * row + left), &column, first, end);
-        reach_pixel(m, (uint32_t)(iy * row + right), &column, first, end);
-    }
-    qb__free(column.tap);
-    return QB_OK;
-}
-
 void qb__system_matrix_fetch(const qb__icd_problem *problem, uint32_t pixel,
                              const qb__icd_column *column) {
     const qb__system_matrix *m = problem->store;

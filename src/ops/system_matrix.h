@@ -40,9 +40,6 @@ size_t qb__system_matrix_bytes(const qb__system_matrix *matrix, qb_mbir_matrix k
 qb_status qb__system_matrix_room(qb__system_matrix *matrix, qb_mbir_matrix kind, const uint32_t *pixels, size_t count);
 /* The columns themselves; who keeps a matrix goes by qb__matrix_keep (ops/matrix_cache.h). */
 qb_status qb__system_matrix_fill(qb__system_matrix *matrix, const uint32_t *pixels, size_t count, qb__pool *pool);
-/* Detector columns first[view] to end[view] - 1, [stride] of both: those that voxels which may change cast a shadow on, and at most one
- * more on either side; rays elsewhere meet none of them. `inside` as of qb__icd_problem; a convex area, as its rim is looked at alone. */
-qb_status qb__system_matrix_reach(const qb__system_matrix *matrix, const uint8_t *inside, int32_t *first, int32_t *end);
 /* qb__icd_problem's fetch; its store is the matrix. */
 void qb__system_matrix_fetch(const qb__icd_problem *problem, uint32_t pixel,
                              const qb__icd_column *column);

@@ -9,7 +9,7 @@ double qb__prep_bound(qb_quantity quantity, const qb_prep_options *options) {
     const double LOGARITHM = 89, LOOSEST = 1000;
     double bent = 1;
     if (quantity == QB_LINE_INTEGRAL) return INFINITY;
-    for (size_t i = 0; options && i < options->hardening.count; i++)
-        bent += fabs(options->hardening.value[i]) * pow(LOGARITHM, (double)(i + 1));
+    for (int i = 0; options && i < options->hardening.count; i++)
+        bent += fabs(options->hardening.value[i]) * pow(LOGARITHM, i + 1);
     return bent <= LOOSEST ? LOGARITHM * bent : INFINITY;
 }

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "recon/mbir/icd_stack.h"
+#include "geometry/beside.h"
 
 /* A view's rays that meet the volume, and those on either side of it that do not. */
 enum { LEFT, MET, RIGHT, PARTS };
@@ -19,19 +19,24 @@ typedef struct part {
 } part;
 
 typedef struct looking {
+    const qb__mbir *m;
     const float *lines, *weights;
     size_t slices, columns;
     double limit;
-    int32_t *first, *end;  /* [stride] columns that the volume is seen in */
     part (*parts)[PARTS]; /* [view] */
 } looking;
 
-static void look_at_row(const looking *l, size_t view, size_t row) {
+static bool is_beside(const qb__mbir *m, size_t view, size_t column) {
+    return qb__ray_beside(&m->geometry, view, (double)column, ((double)m->geometry.rows - 1) / 2, &m->grid, m->settings.radius * m->grid.voxel[0], true);
+}
+
+/* Those columns that the volume is seen in: first to end - 1. */
+static void look_at_row(const looking *l, size_t view, size_t row, size_t first, size_t end) {
     const part *before = NULL;
     for (size_t c = 0; c < l->columns; c++) {
         const size_t at = row * l->columns + c;
         const double y = (double)l->lines[at];
-        part *p = &l->parts[view][(int32_t)c < l->first[view] ? LEFT : (int32_t)c >= l->end[view] ? RIGHT : MET];
+        part *p = &l->parts[view][c < first ? LEFT : c >= end ? RIGHT : MET];
         const bool counts = fabs(y) <= l->limit && !(l->weights && !(l->weights[at] > 0));
         if (counts) {
             const double step = before == p ? y - (double)l->lines[at - 1] : 0;
@@ -48,7 +53,10 @@ static void look_at_row(const looking *l, size_t view, size_t row) {
 static void look_at_view(void *context, size_t view, int worker) {
     (void)worker;
     const looking *l = context;
-    for (size_t s = 0; s < l->slices; s++) look_at_row(l, view, view * l->slices + s);
+    size_t first = 0, end = l->columns;
+    while (first < end && is_beside(l->m, view, first)) first++;
+    while (end > first && is_beside(l->m, view, end - 1)) end--;
+    for (size_t s = 0; s < l->slices; s++) look_at_row(l, view, view * l->slices + s, first, end);
 }
 
 /* As far to both sides of the volume's middle as the detector reaches to one, by how many columns a voxel is wide there. (Rays of
@@ -105,24 +113,14 @@ static void sum_up(const qb__mbir *m, const looking *l, qb__mbir_beyond *beyond)
 
 qb_status qb__mbir_beyond_find(const qb__mbir *m, size_t slices, const float *lines, const float *weights, double limit,
                                qb__pool *pool, qb__mbir_beyond *beyond) {
-    looking l = {.lines = lines, .weights = weights, .slices = slices, .columns = m->info->columns, .limit = limit};
-    const size_t stride = m->matrix.shadows.stride;
-    uint8_t *inside = NULL;
-    qb_status status;
+    looking l = {.m = m, .lines = lines, .weights = weights, .slices = slices, .columns = m->info->columns, .limit = limit};
     *beyond = (qb__mbir_beyond){0};
-    QB__TRY(qb__alloc((m->grid.n[0] + 2) * (m->grid.n[1] + 2), 1, &inside));
-    QB__TRY(qb__alloc(2 * stride, sizeof *l.first, &l.first));
-    QB__TRY(qb__alloc(m->info->views, sizeof *l.parts, &l.parts));
-    l.end = l.first + stride;
-    qb__icd_inside(m->grid.n[0], m->grid.n[1], m->settings.radius, inside);
-    QB__TRY(qb__system_matrix_reach(&m->matrix, inside, l.first, l.end));
+    const qb_status status = qb__alloc(m->info->views, sizeof *l.parts, &l.parts);
+    if (status != QB_OK) return status;
     qb__pool_for(pool, m->info->views, look_at_view, &l);
     sum_up(m, &l, beyond);
-out:
-    qb__free(inside);
-    qb__free(l.first);
     qb__free(l.parts);
-    return status;
+    return QB_OK;
 }
 
 bool qb__mbir_beyond_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_beyond *beyond, const qb_env *env) {
@@ -141,6 +139,5 @@ void qb__mbir_beyond_note(const qb__mbir_beyond *beyond, cJSON *slab) {
 }
 
 size_t qb__mbir_beyond_bytes(const qb__mbir *m) {
-    return (m->grid.n[0] + 2) * (m->grid.n[1] + 2) + 2 * m->matrix.shadows.stride * sizeof(int32_t) +
-           m->info->views * sizeof(part[PARTS]) + qb__icd_scratch_bytes(&m->matrix.shadows);
+    return m->info->views * sizeof(part[PARTS]);
 }

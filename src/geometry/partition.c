@@ -104,11 +104,20 @@ static void cut_pieces(const qb__cut_space *space, qb__cut *cut) {
     cut->pieces = qb__ceil_div(own, cut->piece);
 }
 
+/* The first `lead` slabs become one. */
+static void lead(size_t *edge, qb__cut *cut) {
+    if (cut->lead < 2 || cut->lead >= cut->slabs) return;
+    cut->slabs -= cut->lead - 1;
+    for (size_t i = 1; i <= cut->slabs; i++) edge[i] = edge[i + cut->lead - 1];
+}
+
 void qb__cut_edges(const qb__cut_space *space, size_t *edge, qb__cut *cut) {
-    if (space->grid)
+    if (space->grid) {
         cut_rows(space->grid, edge, cut);
-    else
+    } else {
         cut->slabs = qb__cut_slabs(&space->layers, space->slices, cut->thickness, edge);
+        lead(edge, cut);
+    }
     cut->slices = 0;
     for (size_t i = 0; i < cut->slabs; i++)
         if (edge[i + 1] - edge[i] > cut->slices) cut->slices = edge[i + 1] - edge[i];
@@ -170,6 +179,16 @@ static bool is_idle(const search *s, size_t thickness, int *idle) {
     return *idle == 4;
 }
 
+/* Of one thickness. */
+static void try_thickness(search *s, size_t thickness, size_t *edge) {
+    const qb__cut_space *space = s->space;
+    qb__cut now = {.thickness = thickness, .turns = turns_of(space), .parts = space->parts ? space->parts : 1, .grid = space->grid, .lead = 1};
+    do {
+        qb__cut_edges(space, edge, &now);
+        try_slabs(s, &now);
+    } while (space->vary && space->vary(space->engine, &now));
+}
+
 qb__cut_space qb__cut_unfolded(const qb__cut_space *space) {
     qb__cut_space plain = *space;
     plain.folded = plain.either = false;
@@ -185,10 +204,7 @@ qb_status qb__cut_search(const qb__cut_space *space, qb__cut *cut, bool *fits) {
     if (status != QB_OK) return status;
     size_t first = space->thinner == qb__thinner_even ? even(space, space->most) : space->most;
     for (size_t t = first; t > 0; t = space->thinner(space, t)) {
-        qb__cut now = {
-            .thickness = t, .turns = turns_of(space), .parts = space->parts ? space->parts : 1, .grid = space->grid};
-        qb__cut_edges(space, edge, &now);
-        try_slabs(&s, &now);
+        try_thickness(&s, t, edge);
         if (is_idle(&s, t, &idle)) break;
     }
     *cut = s.found ? s.best : s.least;
@@ -207,6 +223,7 @@ static size_t half(const qb__cut_space *space, size_t slices) {
 
 bool qb__cut_less(const qb__cut_space *space, qb__cut *cut) {
     size_t thickness = half(space, cut->slices);
+    cut->lead = 1, cut->kept = false;
     if (thickness > 0)
         cut->thickness = thickness;
     else if (cut->slots > 1)

@@ -30,7 +30,8 @@ typedef struct qb__cut_grid {
 } qb__cut_grid;
 
 typedef struct qb__cut {
-    size_t thickness;     /* what slabs are cut to */
+    size_t thickness;     /* what slabs are cut to, ... */
+    size_t lead;          /* ... but for the first, which is as thick as so many of them (0 = 1); not with a grid */
     size_t slices, slabs; /* of the thickest slab; how many there are */
     size_t first, count;  /* slices of the whole volume: the first of slab 0, those of all slabs */
     size_t views, blocks; /* of a block but for the last; how many there are */
@@ -41,6 +42,7 @@ typedef struct qb__cut {
     unsigned slots;       /* buffers in each ring of the pipeline */
     size_t parts;         /* devices that share each slab's slices */
     size_t piece, pieces; /* slices of a slab that leave it at a time, of what this rank has of it; how many times, on all ranks */
+    bool kept;            /* what several slabs need of the scan stays with the engine once it was read */
     bool folded;          /* slices are counted in the order of geometry/fold.h; first, thickness and the like are even */
     qb__room need;        /* what need() said */
     double seconds;       /* what seconds() said; 0 where nobody was asked */
@@ -62,6 +64,8 @@ struct qb__cut_space {
     /* Views a block to try after `before` (0: the first), 0 = none; the cut's slabs and slots are set.
      * NULL: all views at once. */
     size_t (*views_after)(const void *engine, const qb__cut *cut, size_t before);
+    /* Another `kept` and `lead` to try after those of a cut that slabs were told of, which begins with false and 1; false = none. NULL: none. */
+    bool (*vary)(const void *engine, qb__cut *cut);
     /* Slices that leave a slab at a time, of so many; NULL: all. As above, the same on all ranks. */
     size_t (*piece)(const void *engine, size_t slices);
     const void *engine;
@@ -80,7 +84,7 @@ qb__cut_space qb__cut_unfolded(const qb__cut_space *space);
 /* QB_OK with the cut and whether it fits; when nothing does, *cut is what needs least.
  * QB_NO_MEMORY when there is none for looking. */
 qb_status qb__cut_search(const qb__cut_space *space, qb__cut *cut, bool *fits);
-/* The next smaller cut, for when a forecast was wrong: fewer slices, then one buffer, then fewer
+/* The next smaller cut, for when a forecast was wrong: fewer slices, of even slabs and nothing kept, then one buffer, then fewer
  * views. False when nothing is left to take away. */
 bool qb__cut_less(const qb__cut_space *space, qb__cut *cut);
 /* Where the slabs begin, edge[0] = space->first .. edge[slabs] = first + slices, room for slices + 2; sets

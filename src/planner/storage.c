@@ -70,13 +70,13 @@ bool qb__storage_find(const char *path, qb__storage *storage) {
 
 /* ---- what is listed ---- */
 
-/* Files in memory as an H200's host of 16 cores passed them in whole jobs, its pages made anew; of disks, what a
+/* Files in memory as an H200's host of 16 cores passed them in whole jobs, those written made anew; of disks, what a
  * guess need be right to a factor of two. */
-static const qb__storage in_memory = {{2e9, 4e9, 7e9, 12e9, 18e9}, {3e9, 4e9, 5e9, 5e9, 5e9}},
+static const qb__storage in_memory = {{2e9, 4e9, 7e9, 12e9, 18e9}, {3e9, 6e9, 10e9, 16e9, 22e9}},
                          on_disk = {{1e9, 1e9, 1e9, 1e9, 1e9}, {1.5e9, 1.5e9, 1.5e9, 1.5e9, 1.5e9}};
 
 /* The folder may be one that is still to be made. */
-static bool is_in_memory(const char *path) {
+bool qb__storage_in_memory(const char *path) {
     enum { TMPFS = 0x01021994, RAMFS = (int)0x858458f6 };
     struct statfs about;
     char *at = qb__strdup(path);
@@ -92,7 +92,7 @@ static bool is_in_memory(const char *path) {
 
 const char *qb__storage_of(const char *path, qb__storage *storage) {
     if (qb__storage_find(path, storage)) return "measured";
-    const bool memory = path && is_in_memory(path);
+    const bool memory = path && qb__storage_in_memory(path);
     *storage = memory ? in_memory : on_disk;
     return memory ? "listed of files in memory" : "listed";
 }

@@ -20,6 +20,8 @@ bool qb__storage_find(const char *path, qb__storage *storage);
 /* The same; where it was never measured, what is listed of such a file system. Returns which it is: "measured",
  * "listed of files in memory" or "listed". */
 const char *qb__storage_of(const char *path, qb__storage *storage);
+/* Whether it is on a file system in memory, of which reading and writing take the same threads' time. */
+bool qb__storage_in_memory(const char *path);
 /* QB_OK, too, where there is no tuning file to keep it in. */
 qb_status qb__storage_store(const char *path, const qb__storage *storage);
 /* The fewest threads that come within a tenth of the most. */

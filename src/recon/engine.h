@@ -25,6 +25,7 @@ typedef struct qb__task {
     int threads;
     double read, write; /* bytes a second from the scan's file and to the output's, ... */
     const char *write_from; /* ... and where that is from: "measured", ... */
+    bool in_memory;         /* both files: reading and writing at once share what each has alone */
 } qb__task;
 
 /* What the frame lends while a job runs. */

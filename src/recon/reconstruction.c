@@ -107,6 +107,7 @@ static void rate_files(qb__reconstruction *r) {
     qb__storage_of(r->task.input, &storage);
     r->task.read = qb__storage_rate(storage.read, threads);
     r->task.write = qb__volume_write_rate(&r->volume, threads, &r->task.write_from);
+    r->task.in_memory = qb__storage_in_memory(r->task.input) && !r->output.array && qb__storage_in_memory(r->output.output);
 }
 
 /* Unless the method has more to say of them. */

@@ -33,6 +33,11 @@ static double read_seconds(const qb__reconstruction *r, const qb__cut *cut, doub
     return (reads > 0 ? reads : share * bytes) / (computed > 0 ? computed : r->task.read);
 }
 
+/* Chunks of a thicker first slab have more images than the others: what each takes on average. */
+static void even_out(const qb__cut *cut, double images, qb__stage *stages, int count) {
+    for (int i = 0; i < count; i++) stages[i].forecast *= (double)cut->count / images;
+}
+
 int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *stages) {
     qb__reconstruction *r = c->r;
     const bool of_views = r->decision.of_views;
@@ -51,7 +56,9 @@ int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *
     if (more && stages[n].in_place && chunks > 1) stages[n - 1].slots++; /* one is summed and another written meanwhile */
     n += more;
     const size_t slots = cut->pieces > 1 ? 2 : chunks > 1 ? cut->slots : 1;
-    return n + qb__volume_stages(&r->volume, c->offer.converts, images, last, slots, stages + n);
+    more = qb__volume_stages(&r->volume, c->offer.converts, images, last, slots, stages + n);
+    if (cut->lead > 1) even_out(cut, (double)images * (double)chunks, stages + n, more);
+    return n + more;
 }
 
 int qb__engines_stages(qb__reconstruction *r, qb__stage *stages, size_t *chunks) {

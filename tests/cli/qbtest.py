@@ -6,6 +6,7 @@ import math
 import os
 import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -132,6 +133,19 @@ def eager(folder):
     path = Path(folder) / "eager.json"
     path.write_text(json.dumps(rows))
     return str(path)
+
+
+def fault(call, text, n, error, env=os.environ):
+    """An environment in which the n-th such call on files with that in their names fails, or the process is killed at it (-9)."""
+    return {**env, "LD_PRELOAD": " ".join([os.environ.get("LD_PRELOAD", ""), os.environ.get("QB_SHIM_FILES", "")]).strip(), "QB_FILES": f"{call}:{text}:{n}:{error}",
+            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0:detect_leaks=0"}
+
+
+def killed(*args, at, text=".part-", call="pwrite", env=os.environ):
+    """Kill it before its at-th write into a hidden folder. False: it came to its end."""
+    done = subprocess.run([QB, *map(str, args)], env=fault(call, text, at, -9, env), capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode != 0
 
 
 class Shim:

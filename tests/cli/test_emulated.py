@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """qb on a CUDA device that a processor plays whole (tests/device/emulate): what has no words in OpenCL, where no GPU is."""
+import json
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from qbtest import QB, few, provenance_h5, qb, qb_json, read_h5
+from qbtest import QB, few, killed, machine, provenance_h5, qb, qb_json, read_h5, storage
 
 DRIVER = Path(QB).resolve().parent / "tests" / "device" / "libemulated_cuda.so"
 CIRCLE = ("--sod", 100, "--sdd", 150, "--pixel-size", 0.75)
@@ -51,6 +53,49 @@ def test_the_cpus_values(cuda, tmp_path, verb, beam, how, there, most):
         qb(verb, tmp_path / "scan.h5", "-o", tmp_path / f"{device}.h5", *more, *how.split(), *own.split(), "--device", device, "-q", env=cuda)
     assert provenance_h5(tmp_path / "cuda.h5")["plan"]["device"].startswith("cuda")
     assert distance(tmp_path / "cuda.h5", tmp_path / "cpu.h5") < most
+
+
+KEPT = ["bp_cone_circular.half-local", "bp_cone_matrix.alu --tilt 1,2,3", "bp_cone_circular.float"]
+SLOWLY = {"device": "Mock 0", "kernel": "bp_cone_matrix.alu", "slices": 1, "columns": 32, "values": [0, 16, 16, 32, 4, 0, 0, 0, 0, 0, 0, 0],
+          "giga_updates_per_second": 0.02}  # twice as long as reading: then the first slab is thicker
+
+
+@pytest.fixture
+def in_memory(tmp_path):
+    """Of files in memory reading and writing share the time: then it is worth much to have read everything before the first slab is written."""
+    if not os.access("/dev/shm", os.W_OK):
+        yield None
+        return
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        yield Path(folder)
+
+
+@pytest.mark.parametrize("how", few(*KEPT[:2], others=KEPT[2:]))
+def test_rows_are_kept(cuda, tmp_path, in_memory, how):
+    """What several slabs need is read once and stays on the device; the bits are those of one slab, also where the first slabs were there already."""
+    folder, thicker = in_memory or tmp_path, bool(in_memory and "alu" in how)
+    files = {**storage(folder), "read_bytes_per_second": [3e5] * 5, "write_bytes_per_second": [3.6e6] * 5}
+    (tmp_path / "tuning.json").write_text(json.dumps([files, machine(), SLOWLY]))
+    env, scan = {**cuda, "QB_TUNING": str(tmp_path / "tuning.json")}, folder / "scan.h5"
+    qb("simulate", "foam", "-o", scan, "--views", 16, "--detector", "24,48", "--photons", 20000, "--geometry", "cone", *CIRCLE, "-q")
+    job = ["fdk", scan, *CIRCLE, "--size", "24,24,320", "--voxel", 0.1, "--device", "cuda", "--kernel", *how.split(), "-q"]
+    qb(*job, "-o", folder / "whole.npy", env={**env, "QB_TUNING": ""})
+    whole, first = np.load(folder / "whole.npy"), qb_json("plan", *job, "-o", folder / "x.npy", env=env)
+    assert not thicker or first["rows_kept"] and first["slices_after_first"] < first["slices_per_chunk"]
+    kept, most = [], first["device_memory_bytes"]
+    for room in 10 * most, most * 9 // 10, most * 8 // 10, most * 6 // 10, most * 4 // 10:
+        cut = [*job, "--max-vram", room, "-o", folder / "cut.npy"]
+        planned = qb_json("plan", *cut, env=env)
+        if planned["rows_kept"]:
+            (folder / "cut.npy").unlink(missing_ok=True)
+            qb(*cut, env=env)
+            assert planned["chunks"] > 1 and np.array_equal(np.load(folder / "cut.npy"), whole), planned
+            kept.append(cut)
+    (folder / "cut.npy").unlink()
+    note = ["--checkpoint", "1e-9"]  # after every slab
+    assert killed(*kept[-1], *note, at=5, env=env)
+    assert qb_json(*kept[-1], *note, "--resume", env=env)["slabs_resumed"] > 0
+    assert np.array_equal(np.load(folder / "cut.npy"), whole)
 
 
 WATCHED = [("mbir", "slices", "--snr-db 30 --equits 2 --kernel icd_supervoxel.tiles"),

@@ -45,7 +45,8 @@ def test_slabs_follow_the_storage(tmp_path):
         env = {**os.environ, "QB_LIBCUDA": driver, "QB_LIBNVRTC": driver, "QB_LIBOPENCL": "", "MOCK_CUDA_FREE": "4000000000", "QB_TUNING": tuning}
         return qb_json("plan", "fdk", raw, "--shape", "512,512,512:uint16", "--angles", "0:360", "--sod", 600, "--sdd", 900, "--pixel-size", 0.4,
                        "--size", "1024,1024,1024", "--voxel", 0.1, "-o", tmp_path / "v.raw", "--device", "cuda", "-q", env={k: str(v) for k, v in env.items()})
-    slow, usual, fast = plan(1e8), plan(1e9), plan(1e12)
+    slow, usual, fast = plan(1e8), plan(1e10), plan(1e12)
+    print(slow['chunks'],usual['chunks'],fast['chunks'],slow['rows_kept'],usual['rows_kept'],fast['rows_kept'])
     assert slow["chunks"] > usual["chunks"] > fast["chunks"] >= 1
     assert slow["forecast"]["write_bytes_per_second"] == 1e8 and slow["forecast"]["write_rate"] == "measured"
 
@@ -210,6 +211,27 @@ def test_rows_are_made_on_the_device(opencl, tmp_path, resampled, asked):
         if other["slices_per_chunk"] < plan["slices_per_chunk"]:
             break
     assert other["chunks"] > 1 and other["filtered_by"] == opencl and np.array_equal(cut, got)
+
+
+@pytest.mark.parametrize("hardening,kernel,fits", few(("0.5,0.1", "bp_cone_circular.half", True), ("1,5", None, False), others=[
+    ("10", "bp_cone_circular.texture", True), ("1,5", "bp_cone_circular.half", False)]))
+def test_half_precision_of_bent_values(opencl, tmp_path, hardening, kernel, fits):
+    """--hardening makes of logarithms what a bound on them does not hold: it counts, or, where it would be far too loose, halves are for others."""
+    y, x = np.mgrid[:32, :48]
+    rows = np.exp(-66 * np.exp(-((x - 24) / 14) ** 2 - ((y - 16) / 10) ** 2)) * np.random.default_rng(8).uniform(1, 1.1, (48, 32, 48))
+    rows.astype("f4").tofile(tmp_path / "t.raw")
+    asked = ["fdk", tmp_path / "t.raw", "--shape", "48,32,48:float32", "--quantity", "transmission", "--angles", "0:360", "--sod", 100, "--sdd", 150, "--pixel-size",
+             0.05, "--transmission-floor", 1e-30, "--hardening", hardening, "-o", tmp_path / "v.h5"]
+    qb(*asked, "--device", "cpu", "--accuracy", "high")
+    want = read_h5(tmp_path / "v.h5").astype(float)
+    there = ["--device", opencl, "--accuracy", "normal", *(("--kernel", kernel) if kernel else ())]
+    if kernel and not fits:
+        fails(3, *asked, *there, says=["half precision needs to know the largest values"])
+        return
+    qb(*asked, *there)
+    assert np.linalg.norm(read_h5(tmp_path / "v.h5") - want) < KERNELS.get(kernel, 1e-3) * np.linalg.norm(want)
+    taken = provenance_h5(tmp_path / "v.h5")["plan"]["kernel"]
+    assert taken == kernel or not (kernel or "half" in taken)
 
 
 def test_the_cpu_filters_beside(opencl, scan, tmp_path):

@@ -12,9 +12,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, QUICK, RANKS_ENV, Shim, eager, fails, few, memory_is_ours, opencl, qb, qb_json  # noqa: F401 (opencl is a fixture)
+from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, QUICK, RANKS_ENV, Shim, eager, fails, fault, few, killed, memory_is_ours, opencl, qb, qb_json  # noqa: F401 (opencl is a fixture)
 
-SHIM = os.environ.get("QB_SHIM_FILES", "")
 FBP = ["--center", "15.5", "--threads", 1, "--device", "cpu", "--kernel", "bp_parallel_linear.scalar"]  # slabs of few slices
 NOTE = ["--checkpoint", "1e-9"]  # after every slab
 
@@ -33,20 +32,8 @@ def want(scan, tmp_path_factory):
     return whole
 
 
-def fault(call, text, n, error):
-    return {**os.environ, "LD_PRELOAD": " ".join([os.environ.get("LD_PRELOAD", ""), SHIM]).strip(), "QB_FILES": f"{call}:{text}:{n}:{error}",
-            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0:detect_leaks=0"}
-
-
 def hidden(folder):
     return sorted(p for p in folder.rglob(".*.part-*"))
-
-
-def killed(*args, at, text=".part-", call="pwrite"):
-    """Kill it before its at-th write into a hidden folder. False: it came to its end."""
-    done = subprocess.run([QB, *map(str, args)], env=fault(call, text, at, -9), capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
-    return done.returncode != 0
 
 
 def same(out, whole):
@@ -379,7 +366,7 @@ def test_a_device_that_has_no_room_any_more(opencl, cone, tmp_path, monkeypatch)
     monkeypatch.setenv("QB_TUNING", eager(tmp_path))
     job = ["fdk", cone, *all_on, *NOTE, "-o", out]
     env = {**Shim(tmp_path, gpu=1).env, **{k: v for k, v in fault("pwrite", ".part-", 5, -9).items() if k in ("LD_PRELOAD", "QB_FILES", "ASAN_OPTIONS")}}
-    done = subprocess.run([QB, *map(str, job), "--max-vram", "1M"], env=env, capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run([QB, *map(str, job), "--max-vram", "1M", "--device", "opencl"], env=env, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == -signal.SIGKILL and list(hidden(tmp_path)[0].glob("done/*")), done.stderr
     fails(2, *job, "--resume", env=Shim(tmp_path, gpu=1, bytes=1000).env, says=["engine was device and is cpu"])
     assert hidden(tmp_path) and not out.exists()

@@ -112,6 +112,42 @@ static void cuts_by_time(void **state) {
     assert_true(cut.seconds == best.seconds);
 }
 
+static size_t wanted_lead;
+
+static bool toy_vary(const void *engine, qb__cut *cut) {
+    (void)engine;
+    if (!cut->kept) return cut->kept = true;
+    cut->lead = cut->lead > 1 ? 1 : 3;
+    return cut->lead > 1;
+}
+
+static double toy_lead_seconds(void *context, const qb__cut *cut) {
+    (void)context;
+    return cut->thickness == 16 && cut->kept && cut->lead == wanted_lead ? 1 : 2;
+}
+
+/* Beside slabs that are all alike, such as keep what was read, and such with a thicker first one. */
+static void thicker_first_slabs(void **state) {
+    (void)state;
+    size_t edge[202];
+    for (size_t lead = 1; lead <= 3; lead += 2) {
+        toy t = {.fixed = 0};
+        qb__cut_space space = toy_space(&t);
+        qb__cut cut;
+        bool fits;
+        wanted_lead = lead;
+        space.vary = toy_vary;
+        space.seconds = toy_lead_seconds;
+        assert_ok(qb__cut_search(&space, &cut, &fits));
+        assert_true(fits && cut.kept && cut.lead == lead && cut.thickness == 16);
+        assert_true(cut.slices == lead * 16 && cut.slabs == 13 - (lead - 1) && t.told_slabs == cut.slabs && t.told_end == 200);
+        qb__cut_edges(&space, edge, &cut);
+        for (size_t i = 0; i < cut.slabs; i++) assert_int_equal(edge[i], i ? (lead - 1 + i) * 16 : 0);
+        assert_int_equal(edge[cut.slabs], 200);
+        assert_true(qb__cut_less(&space, &cut) && !cut.kept && cut.lead == 1);
+    }
+}
+
 /* Where a forecast was wrong: fewer slices, then one buffer, then fewer views, until nothing is left. */
 static void smaller_cuts(void **state) {
     (void)state;
@@ -147,6 +183,7 @@ int main(void) {
         cmocka_unit_test(even_cuts),
         cmocka_unit_test(cuts_of_views),
         cmocka_unit_test(cuts_by_time),
+        cmocka_unit_test(thicker_first_slabs),
         cmocka_unit_test(smaller_cuts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

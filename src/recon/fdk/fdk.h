@@ -50,7 +50,11 @@ typedef struct qb__fdk {
     qb__fdk_window *run;         /* ... else [slabs][rows of ranks] windows apart that hold all these, ... */
     size_t *runs;                /* ... [slabs] so many */
     size_t *edge;                /* of a row */
-    size_t window_rows;          /* the most rows that are filtered for a slab, ... */
+    bool kept;                   /* rows that any slab needs are read and filtered with the first one, and stay with the engine; then ... */
+    qb__fdk_window keep;         /* ... these, ... */
+    size_t *came;                /* ... [blocks] with which slab they came: 1 more than its number, 0 = not yet (while running) */
+    size_t slab_rows;            /* the most rows that a slab needs, ... */
+    size_t window_rows;          /* ... the most that are filtered at a time, ... */
     size_t raw_rows;             /* ... and of the detector in one window, ... */
     size_t read_rows;            /* ... in all that are read for a slab; ... */
     size_t rows_read;            /* ... of all slabs together, which overlap */
@@ -76,8 +80,8 @@ static inline size_t qb__fdk_piece_view(const qb__fdk *fdk, const qb__fdk_piece 
 }
 /* Whose views of a chunk this rank reads and filters: all, but where ranks share them a part. */
 qb__fdk_piece qb__fdk_share_of(const qb__fdk *fdk, size_t chunk);
-/* Runs of rows that it reads and filters of them: its own window or the two parts of it, or what any row of ranks needs. Returns how many. They
- * are read one after the other, [view][row] of each; where one begins in bytes. */
+/* Runs of rows that it reads and filters of them: its own window or the two parts of it, what any row of ranks needs, or, where rows are kept,
+ * those with the first slab. Returns how many. They are read one after the other, [view][row] of each; where one begins in bytes. */
 size_t qb__fdk_runs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **run);
 size_t qb__fdk_raw_offset(const qb__fdk *fdk, const qb__fdk_window *run, size_t number, size_t views);
 /* How many views of a chunk one of a column's ranks filters. */
@@ -104,6 +108,10 @@ void qb__fdk_slabs(void *plan, const qb__cut *cut, const size_t *edge);
 int qb__fdk_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 qb_status qb__fdk_open(void *plan, const qb__cut *cut);
 void qb__fdk_leave_reading(qb__fdk *fdk, bool left); /* to the engine, which has opened */
+/* Of the cut that slabs were told of last: rows are kept. */
+void qb__fdk_keep(qb__fdk *fdk, const qb__cut *cut);
+/* Of the cut in hand: windows of a slab that are back-projected, two where it is folded. Returns how many. */
+size_t qb__fdk_needs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **need);
 /* Room for the windows of all ranks. */
 qb_status qb__fdk_windows(qb__fdk *fdk, const qb_env *env);
 

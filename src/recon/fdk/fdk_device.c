@@ -18,8 +18,6 @@ static qb_status finish(qb__queue *queue, qb_status status) {
     return qb__fail(status, "%s", said);
 }
 
-static bool is_empty(const qb__fdk_piece *p) { return p->need->rows.r0 == p->need->rows.r1; }
-
 /* Values of a view of a run of rows. */
 static size_t view_values(const qb__fdk *fdk, const qb__fdk_window *run) {
     return (run->rows.r1 - run->rows.r0) * fdk->width;
@@ -46,7 +44,6 @@ static qb_status filter_run(void *self, size_t chunk, size_t task, int worker, c
     const qb__fdk *fdk = gpu->fdk;
     const qb__fdk_piece p = qb__fdk_piece_of(fdk, chunk);
     const qb__fdk_window *run;
-    if (is_empty(&p)) return QB_OK;
     const size_t runs = qb__fdk_runs(fdk, chunk, &run), views = qb__fdk_piece_views(&p);
     for (size_t i = 0; i < runs; i++) {
         if (run[i].rows.r0 == run[i].rows.r1) continue;
@@ -66,21 +63,28 @@ static qb_status upload_run(void *self, size_t chunk, size_t task, int worker, c
     (void)task, (void)worker;
     const qb__fdk_gpu *gpu = self;
     const qb__fdk_piece p = qb__fdk_piece_of(gpu->fdk, chunk);
-    if (is_empty(&p)) return QB_OK;
-    if (gpu->arrays.from) return finish(gpu->up, qb__fdk_gpu_take(gpu, chunk, out));
     const qb__fdk_window *run;
+    if (gpu->arrays.from) return finish(gpu->up, qb__fdk_gpu_take(gpu, chunk, out));
     const size_t runs = qb__fdk_runs(gpu->fdk, chunk, &run);
     const size_t bytes = gpu->beside ? block_at(gpu->fdk, &p, run, runs) * sizeof(float)
                                      : qb__fdk_raw_offset(gpu->fdk, run, runs, qb__fdk_piece_views(&p));
-    return finish(gpu->up, qb__memory_upload(gpu->up, out, 0, in, bytes));
+    return bytes ? finish(gpu->up, qb__memory_upload(gpu->up, out, 0, in, bytes)) : QB_OK;
 }
 
 static qb_status filter_there(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)task, (void)worker;
     const qb__fdk_gpu *gpu = self;
-    const qb__fdk_piece p = qb__fdk_piece_of(gpu->fdk, chunk);
-    if (is_empty(&p)) return QB_OK;
     return finish(gpu->filtering, qb__fdk_gpu_filter_run(gpu, chunk, (qb__memory *)in, out));
+}
+
+/* A part of a slab, and where its rows lie in a block: run by run, or among those of all slabs. */
+static qb__bp_cone_side side_of(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, const qb__fdk_window *need, size_t number) {
+    const qb__fdk *fdk = gpu->fdk;
+    const qb__fdk_window *w = &need[number];
+    const bool some = w->rows.r0 < w->rows.r1;
+    size_t at = fdk->kept ? 0 : block_at(fdk, p, need, number);
+    if (fdk->kept && some) at = (w->rows.r0 - fdk->keep.rows.r0) * fdk->width;
+    return (qb__bp_cone_side){w->z0, w->z1, w->rows, at * sizeof(float), view_values(fdk, fdk->kept ? &fdk->keep : w)};
 }
 
 /* `at`: where the slices of this part begin in the slab. */
@@ -101,14 +105,12 @@ static qb_status backproject_side(const qb__fdk_gpu *gpu, const qb__fdk_piece *p
 static qb_status backproject(const qb__fdk_gpu *gpu, size_t chunk, const qb__fdk_piece *p, const qb__memory *block,
                              qb__memory *slab) {
     const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
-    const qb__fdk_window *run;
+    const qb__fdk_window *need;
     qb__bp_cone_side side[2] = {{.z0 = 0}};
-    const size_t runs = qb__fdk_runs(gpu->fdk, chunk, &run);
-    for (size_t i = 0; i < runs; i++)
-        side[i] = (qb__bp_cone_side){run[i].z0, run[i].z1, run[i].rows, block_at(gpu->fdk, p, run, i) * sizeof(float),
-                                     view_values(gpu->fdk, &run[i])};
-    const bool both = side[1].z0 < side[1].z1;
-    if (both && !is_empty(p) && qb__bp_cone_pairs(variant, gpu->pick.choice.values)) {
+    const size_t parts = qb__fdk_needs(gpu->fdk, chunk, &need);
+    for (size_t i = 0; i < parts; i++) side[i] = side_of(gpu, p, need, i);
+    const bool both = side[1].z0 < side[1].z1, empty = p->need->rows.r0 == p->need->rows.r1;
+    if (both && !empty && qb__bp_cone_pairs(variant, gpu->pick.choice.values)) {
         qb_status status = variant->pack_sides(gpu->plan, gpu->compute, block, gpu->fdk->width, p->view0, p->view1, side, gpu->packed);
         if (status != QB_OK) return status;
         return variant->run_sides(gpu->plan, gpu->compute, gpu->packed, p->view0, p->view1, side, slab, 0, !p->first);
@@ -215,7 +217,7 @@ static void filter_beside(qb__fdk_gpu *gpu, const qb__cut *cut, qb__stage *stage
     stages[1] = (qb__stage){.name = "upload",
                             .self = gpu,
                             .blocking = true,
-                            .slots = cut->slots,
+                            .slots = qb__fdk_gpu_blocks(cut),
                             .maker = on_device(gpu, &gpu->blocks, block),
                             .run = upload_run};
 }
@@ -232,7 +234,7 @@ static void filter_on_device(qb__fdk_gpu *gpu, const qb__cut *cut, qb__slot_make
     stages[1] = (qb__stage){.name = "filter",
                             .self = gpu,
                             .blocking = true,
-                            .slots = cut->slots,
+                            .slots = qb__fdk_gpu_blocks(cut),
                             .maker = on_device(gpu, &gpu->blocks, qb__fdk_gpu_block(gpu, cut)),
                             .run = filter_there};
 }

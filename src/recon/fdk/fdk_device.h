@@ -39,12 +39,14 @@ struct qb__fdk_gpu {
     qb__bp_cone_problem problem; /* the plan's, with bounds where they are known: halves are scaled by them */
     float *largest;
     int threads;
+    bool ranks;         /* others make other slabs */
     size_t value_bytes; /* of a voxel in the file */
-    double read, write; /* bytes a second of the files */
+    double read, write; /* bytes a second of the files, ... */
+    bool in_memory;     /* ... which share them */
     qb__device_pick pick;
     qb__down way_down;
     const char *beside; /* why the CPU filters; NULL: the device does */
-    double rows, raw_rows; /* of the cut in hand: what all slabs take together */
+    double rows, filtered_rows, raw_rows; /* of the cut in hand: back-projected, filtered, read for all slabs together */
     qb__fdk_ring raw, blocks, slabs;
     qb__locked_ring up_from, down;
     /* while running */
@@ -69,7 +71,8 @@ static inline const qb__bp_cone_device_variant *qb__fdk_gpu_variant(const qb__fd
 qb__bp_cone_most qb__fdk_gpu_most(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_block(const qb__fdk_gpu *gpu, const qb__cut *cut);
 size_t qb__fdk_gpu_raw(const qb__fdk_gpu *gpu, const qb__cut *cut);
-size_t qb__fdk_gpu_ahead(const qb__fdk_gpu *gpu, const qb__cut *cut); /* how many of them */
+size_t qb__fdk_gpu_ahead(const qb__fdk_gpu *gpu, const qb__cut *cut); /* how many raw ones, ... */
+static inline size_t qb__fdk_gpu_blocks(const qb__cut *cut) { return cut->kept ? cut->blocks : cut->slots; } /* ... and filtered ones */
 size_t qb__fdk_gpu_slab(const qb__fdk_gpu *gpu, const qb__cut *cut);
 /* Columns of ranks, which sum their slabs; the most slices of a slab that come down. */
 static inline int qb__fdk_gpu_columns(const qb__cut *cut) { return cut->grid ? cut->grid->columns : 1; }
@@ -120,6 +123,8 @@ qb_status qb__fdk_gpu_rows_run(const qb__fdk_gpu *gpu, const qb__fdk_piece *p, c
 
 /* ---- how long, and who filters (fdk_device_forecast.c) ---- */
 
+/* How many slabs of a cut are made while the rows of all are read, rounded. */
+size_t qb__fdk_gpu_lead(const qb__fdk_gpu *gpu, const qb__cut *cut);
 /* Sets gpu->beside, on all ranks alike. `space`: of the job that is offered. */
 qb_status qb__fdk_gpu_who_filters(qb__fdk_gpu *gpu, void *plan, qb__cut_space space, qb__comm *comm);
 

@@ -49,43 +49,82 @@ static size_t block_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
 
 static double bytes_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__fdk *fdk = gpu->fdk;
-    const double view = gpu->beside ? gpu->rows * (double)(fdk->width * sizeof(float)) : gpu->raw_rows * (double)qb__fdk_raw_row(fdk);
+    const double view = gpu->beside ? gpu->filtered_rows * (double)(fdk->width * sizeof(float)) : gpu->raw_rows * (double)qb__fdk_raw_row(fdk);
     return view * views_of(cut);
 }
 
-/* By the device: an H200 had 130 billion values of padded rows a second; others as many fewer as their memory is slower. Making rows,
- * which is three ways through that memory and 64 taps a value where they are resampled, is a guess. */
+/* By the device: an H200 had 130 billion values of padded rows a second; others as many fewer as their memory is slower. Making rows
+ * is three ways through that memory, and where they are resampled 64 taps a value: 7 to 12 billion of them a second there. */
 static double filtering(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__fdk *fdk = gpu->fdk;
     if (gpu->beside)
-        return qb__fdk_filter_seconds(fdk, gpu->rows) / gpu->threads * views_of(cut) / (double)fdk->problem.views;
+        return qb__fdk_filter_seconds(fdk, gpu->filtered_rows) / gpu->threads * views_of(cut) / (double)fdk->problem.views;
     static const double memory_then = 4.1e12;
     qb__device_model model;
     qb__device_model_of(qb__device_info_of(gpu->pick.device), &model);
-    const double made = !qb__fdk_gpu_makes_rows(fdk) ? 0 : (double)fdk->width * (fdk->resampled ? 1 / 20e9 : 1 / 80e9);
-    return gpu->rows * views_of(cut) * ((double)qb__filter_length(fdk->filter) / 100e9 + made) * memory_then /
+    const double made = !qb__fdk_gpu_makes_rows(fdk) ? 0 : (double)fdk->width * (fdk->resampled ? 1 / 8e9 : 1 / 80e9);
+    return gpu->filtered_rows * views_of(cut) * ((double)qb__filter_length(fdk->filter) / 100e9 + made) * memory_then /
            model.rate[QB__UNIT_MEMORY];
+}
+
+/* Of all rows that are read. */
+static double reading(const qb__fdk_gpu *gpu, const qb__cut *cut) {
+    return qb__fdk_read_seconds(gpu->fdk, gpu->raw_rows, gpu->read) * views_of(cut) / (double)gpu->fdk->problem.views;
+}
+
+static double sending_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
+    return qb__fdk_gpu_has(gpu) ? 0 : bytes_up(gpu, cut) / gpu->pick.costs.up;
+}
+
+size_t qb__fdk_gpu_lead(const qb__fdk_gpu *gpu, const qb__cut *cut) {
+    const double each = back_projection(gpu, cut) / (double)cut->slabs;
+    return (size_t)fmin(fmax(reading(gpu, cut), sending_up(gpu, cut)) / each + 0.5, 1e6);
+}
+
+/* What a pipeline passes before its first slab leaves, and from then on until the last one does. Where rows are kept, all of them come with the
+ * first slab, and none later. */
+typedef struct spans {
+    double read, up, filter, project, down, write;
+} spans;
+
+static spans spans_of(const qb__fdk_gpu *gpu, const qb__cut *cut) {
+    return (spans){.read = reading(gpu, cut),
+                   .up = sending_up(gpu, cut),
+                   .filter = filtering(gpu, cut),
+                   .project = back_projection(gpu, cut),
+                   .down = (double)qb__down_host(&gpu->way_down, cut->count) / qb__fdk_gpu_columns(cut) / gpu->pick.costs.down,
+                   .write = qb__fdk_write_seconds(gpu->fdk, gpu->value_bytes, gpu->write)};
+}
+
+/* Of files in memory, which reading and writing share: beside each other they take some longer than one after the other. */
+static double files(const qb__fdk_gpu *gpu, double read, double write) {
+    return gpu->in_memory ? read + write + 0.4 * fmin(read, write) : fmax(read, write);
+}
+
+/* The busiest of those that work at once; one device filters and back-projects in turn. */
+static double at_once(const qb__fdk_gpu *gpu, double in, double out, const spans *s, double project) {
+    const double filter = in * s->filter, device = gpu->beside ? fmax(filter, project) : filter + project;
+    return fmax(fmax(files(gpu, in * s->read, out * s->write), in * s->up), fmax(device, out * s->down));
+}
+
+static double streaming(const qb__fdk_gpu *gpu, const qb__cut *cut, const spans *s) {
+    const double all = (double)cut->count, even = 1 / (double)cut->slabs;
+    const double first = cut->lead > 1 ? (double)cut->slices / all : even, last = cut->lead > 1 ? (double)cut->thickness / all : even;
+    const double in = cut->kept ? 1 : first; /* of all rows, with the first slab */
+    const double begin = at_once(gpu, in, 0, s, first * s->project), rest = at_once(gpu, 1 - in, 1 - last, s, (1 - first) * s->project);
+    const double piece = fmax(s->down, s->write) + fmin(s->down, s->write) / (double)cut->pieces; /* of the last slab, piece by piece */
+    const double block = (s->read + s->up + s->filter) * in / (double)cut->blocks;
+    return block + begin + rest + last * piece;
 }
 
 double qb__fdk_gpu_seconds(void *state, const qb__cut *cut) {
     const qb__fdk_gpu *gpu = state;
-    const qb__fdk *fdk = gpu->fdk;
-    const double up = qb__fdk_gpu_has(gpu) ? 0 : bytes_up(gpu, cut) / gpu->pick.costs.up;
-    const double down = (double)qb__down_host(&gpu->way_down, cut->count) / qb__fdk_gpu_columns(cut) / gpu->pick.costs.down;
-    const double filter = filtering(gpu, cut);
-    const double read = qb__fdk_read_seconds(fdk, gpu->raw_rows, gpu->read) * views_of(cut) / (double)fdk->problem.views;
-    const double write = qb__fdk_write_seconds(fdk, gpu->value_bytes, gpu->write);
-    const double project = back_projection(gpu, cut), slabs = (double)cut->slabs;
+    const spans s = spans_of(gpu, cut);
     const double locked = (double)cut->slots * (double)block_up(gpu, cut) +
                           (double)qb__fdk_gpu_ring(cut) * (double)qb__fdk_gpu_piece(gpu, cut);
-    /* Launching, waiting, handing over: a tenth of a millisecond a chunk. */
-    const double extra = locked / gpu->pick.costs.lock + 1e-4 * slabs * (double)cut->blocks + sums(gpu, cut);
-    if (cut->slots < 2) return extra + read + filter + up + project + down + write;
-    const double device = gpu->beside ? fmax(filter, project) : filter + project; /* one device: they share it */
-    const double slowest = fmax(fmax(read, up), fmax(device, fmax(down, write)));
-    const double out = fmax(down, write) + fmin(down, write) / (double)cut->pieces; /* of the last slab, piece by piece */
-    return extra + slowest + out / slabs +
-           (read + filter + up) / (slabs * (double)cut->blocks);
+    /* Launching, waiting, handing over: a fifth of a millisecond a chunk, as an H200 had it. */
+    const double extra = locked / gpu->pick.costs.lock + 2e-4 * (double)cut->slabs * (double)cut->blocks + sums(gpu, cut);
+    return extra + (cut->slots < 2 ? s.read + s.filter + s.up + s.project + s.down + s.write : streaming(gpu, cut, &s));
 }
 
 /* Filtering, packing, back-projecting, converting: a program each. */

@@ -21,7 +21,7 @@ enum {
 /* ---- what a cut holds ---- */
 
 qb__bp_cone_most qb__fdk_gpu_most(const qb__fdk_gpu *gpu, const qb__cut *cut) {
-    return (qb__bp_cone_most){cut->views, gpu->fdk->window_rows};
+    return (qb__bp_cone_most){cut->views, gpu->fdk->slab_rows};
 }
 
 size_t qb__fdk_gpu_block(const qb__fdk_gpu *gpu, const qb__cut *cut) {
@@ -43,6 +43,7 @@ size_t qb__fdk_gpu_raw(const qb__fdk_gpu *gpu, const qb__cut *cut) {
  * written to files in memory, reading takes four times as long as else, and the device is not to wait for it. */
 size_t qb__fdk_gpu_ahead(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     enum { MOST = 8 };
+    if (cut->kept) return cut->slots; /* nothing is read by then */
     const size_t room = qb__fdk_gpu_slab(gpu, cut) / 2 / qb__larger(qb__fdk_gpu_raw(gpu, cut), 1);
     return cut->slots < 2 || cut->slabs < 2 ? cut->slots : qb__larger(2, qb__smaller(room, MOST));
 }
@@ -52,7 +53,7 @@ static size_t device_bytes(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     const qb__bp_cone_most most = qb__fdk_gpu_most(gpu, cut);
     const size_t filter =
         gpu->beside ? 0 : qb__fdk_gpu_filter_bytes(gpu, cut) + qb__fdk_gpu_ahead(gpu, cut) * qb__fdk_gpu_raw(gpu, cut);
-    return filter + cut->slots * qb__fdk_gpu_block(gpu, cut) +
+    return filter + qb__fdk_gpu_blocks(cut) * qb__fdk_gpu_block(gpu, cut) +
            qb__fdk_gpu_slabs(cut) * qb__fdk_gpu_slab(gpu, cut) +
            qb__fdk_gpu_variant(gpu)->packed_bytes(p, most, gpu->pick.choice.values) +
            qb__fdk_gpu_variant(gpu)->plan_bytes(gpu->pick.device, p, most, gpu->pick.choice.values) +
@@ -82,6 +83,11 @@ void qb__fdk_gpu_cut(void *state, const qb__cut *cut, const size_t *edge) {
             gpu->raw_rows += qb__fdk_rows_read(gpu->fdk->info, &w->raw);
         }
     }
+    gpu->filtered_rows = gpu->rows;
+    if (!cut->kept) return;
+    qb__fdk_keep(gpu->reading, cut);
+    gpu->filtered_rows = (double)(gpu->fdk->keep.rows.r1 - gpu->fdk->keep.rows.r0);
+    gpu->raw_rows = qb__fdk_rows_read(gpu->fdk->info, &gpu->fdk->keep.raw);
 }
 
 qb_status qb__fdk_gpu_no_room(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env) {
@@ -92,17 +98,18 @@ qb_status qb__fdk_gpu_no_room(void *state, const qb__cut *least, const qb__room 
 
 /* ---- the offer ---- */
 
-/* A bound on the filtered rows of each view, as qb fbp has it: the logarithm of a finite float is within 89, the ramp's
- * taps sum to 1/2, no window of ours makes that more than 4 times as much, and a pixel's weight is at most 1.
- * Nothing is known of given line integrals and of a filter file. */
-static qb_status bound_rows(qb__fdk_gpu *gpu) {
+/* A bound on the filtered rows of each view, as qb fbp has it: the ramp's taps sum to 1/2, no window of ours makes that
+ * more than 4 times as much, and a pixel's weight is at most 1. Nothing is known of given line integrals, of strongly bent
+ * ones (prep.h) and of a filter file. */
+static qb_status bound_rows(qb__fdk_gpu *gpu, const qb_prep_options *prep) {
     const qb__fdk *fdk = gpu->fdk;
+    const double value = qb__prep_bound(fdk->info->quantity, prep);
     const char *filter = fdk->options->filter;
     const double hu = fdk->options->hu > 0 ? 1000.0 / fdk->options->hu : 1.0;
-    if (fdk->info->quantity == QB_LINE_INTEGRAL || access(filter, F_OK) == 0) return QB_OK;
+    if (!isfinite(value) || access(filter, F_OK) == 0) return QB_OK;
     qb_status status = qb__alloc(fdk->problem.views, sizeof *gpu->largest, &gpu->largest);
     if (status != QB_OK) return status;
-    const double most = 89 * hu * (strncmp(filter, "none", 4) ? 0.5 * 4 / fdk->weights.pitch : 1);
+    const double most = value * hu * (strncmp(filter, "none", 4) ? 0.5 * 4 / fdk->weights.pitch : 1);
     for (size_t v = 0; v < fdk->problem.views; v++)
         gpu->largest[v] = (float)(most * fabs(fdk->weights.view[v]));
     gpu->problem.largest = gpu->largest;
@@ -127,6 +134,18 @@ static size_t piece_of(const void *state, size_t slices) {
     return qb__smaller(slices, qb__smaller(most, qb__larger(least, qb__ceil_div(slices, PARTS))));
 }
 
+/* Filtered rows kept on the device for all slabs, then a thicker first slab as well: while those rows are read and filtered it is made, and
+ * nothing is written, so it is to last as long. A device that is the processor has no memory of its own. */
+static bool vary(const void *state, qb__cut *cut) {
+    enum { MOST = 4 };
+    const qb__fdk_gpu *gpu = state;
+    if (cut->slabs < 2 || cut->grid || gpu->ranks || qb__device_info_of(gpu->pick.device)->is_cpu) return false;
+    if (!cut->kept) return cut->kept = true;
+    if (cut->lead > 1 || cut->slabs < 3) return false;
+    cut->lead = qb__smaller(qb__fdk_gpu_lead(gpu, cut), qb__smaller(MOST, cut->slabs - 1));
+    return cut->lead > 1;
+}
+
 /* Slabs that begin or end within a layer make all of it. Ranks have agreed on whether slices are folded. */
 static qb__cut_space space_of(const qb__fdk_gpu *gpu, const qb_env *env) {
     const qb__bp_cone_problem *p = &gpu->fdk->problem;
@@ -142,6 +161,7 @@ static qb__cut_space space_of(const qb__fdk_gpu *gpu, const qb_env *env) {
                            .most = p->nz,
                            .thinner = qb__thinner_layers,
                            .views_after = views_after,
+                           .vary = vary,
                            .piece = piece_of,
                            .turns = qb__bp_cone_turns(qb__fdk_gpu_variant(gpu), gpu->pick.choice.values),
                            .engine = gpu,
@@ -157,8 +177,10 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     gpu->fdk = gpu->reading = fdk;
     gpu->problem = fdk->problem;
     gpu->threads = task->threads;
+    gpu->ranks = qb__comm_count(qb__comm_of(env)) > 1;
     gpu->read = task->read;
     gpu->write = task->write;
+    gpu->in_memory = task->in_memory;
     gpu->value_bytes = qb__value_written(task->output);
     gpu->way_down = qb__down_of(task->output, &fdk->mask, !fdk->mask.along);
     offer->converts = gpu->way_down.converts;
@@ -172,7 +194,7 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     offer->timed = true;
     const char *several = qb__device_pick_several(&gpu->pick);
     status = qb__device_pick_admit(&gpu->pick, fdk->options->kernel, several, env, &offer->named);
-    if (status == QB_OK) status = bound_rows(gpu);
+    if (status == QB_OK) status = bound_rows(gpu, task->prep);
     qb__question question = qb__fdk_question(fdk);
     question.problem = &gpu->problem;
     if (status == QB_OK) status = qb__device_pick_choose(&gpu->pick, &question);
@@ -195,6 +217,8 @@ void qb__fdk_gpu_describe(void *state, const qb__cut *cut, cJSON *plan) {
     const qb__fdk_gpu *gpu = state;
     qb__device_pick_describe(&gpu->pick, cut->need.device, plan);
     cJSON_AddBoolToObject(plan, "folded", cut->folded); /* slabs have both sides of the mirror */
+    cJSON_AddBoolToObject(plan, "rows_kept", cut->kept); /* on the device, filtered, for all slabs */
+    if (cut->lead > 1) cJSON_AddNumberToObject(plan, "slices_after_first", (double)cut->thickness); /* of thinner slabs */
     cJSON_AddNumberToObject(plan, "pieces_per_chunk", (double)cut->pieces); /* in which a slab comes down */
     cJSON_AddStringToObject(plan, "filtered_by", gpu->beside ? "cpu" : gpu->pick.question.device->spec);
     if (gpu->beside) cJSON_AddStringToObject(plan, "filtered_by_why", gpu->beside);

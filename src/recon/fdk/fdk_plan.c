@@ -261,6 +261,7 @@ void qb__fdk_release(void *plan) {
     qb__resampler_destroy(fdk->resampler);
     qb__free(fdk->window);
     qb__free(fdk->half);
+    qb__free(fdk->came);
     qb__free(fdk->reach);
     qb__free(fdk->all);
     qb__free(fdk->run);

@@ -154,12 +154,35 @@ void qb__fdk_slabs(void *plan, const qb__cut *cut, const size_t *edge) {
         fdk->read_rows = qb__larger(fdk->read_rows, raw_rows);
         fdk->rows_read += raw_rows;
     }
+    fdk->slab_rows = fdk->window_rows;
+    fdk->kept = false;
+}
+
+static void widen(qb__fdk_window *all, const qb__fdk_window *more) {
+    if (more->rows.r0 == more->rows.r1) return;
+    const bool none = all->rows.r0 == all->rows.r1;
+    all->rows.r0 = none ? more->rows.r0 : qb__smaller(all->rows.r0, more->rows.r0);
+    all->rows.r1 = qb__larger(all->rows.r1, more->rows.r1);
+}
+
+void qb__fdk_keep(qb__fdk *fdk, const qb__cut *cut) {
+    fdk->keep = (qb__fdk_window){.z0 = cut->first, .z1 = cut->first + cut->count};
+    for (size_t slab = 0; slab < cut->slabs; slab++)
+        for (size_t i = 0; i < (cut->folded ? 2 : 1); i++)
+            widen(&fdk->keep, cut->folded ? &fdk->half[2 * slab + i] : &fdk->window[slab]);
+    if (fdk->keep.rows.r0 < fdk->keep.rows.r1) fdk->keep.raw = raw_of(fdk, fdk->keep.rows);
+    fdk->window_rows = qb__larger(1, fdk->keep.rows.r1 - fdk->keep.rows.r0);
+    fdk->rows_read = fdk->keep.raw.end - fdk->keep.raw.first;
+    fdk->raw_rows = fdk->read_rows = qb__larger(1, fdk->rows_read);
+    fdk->kept = true;
 }
 
 qb_status qb__fdk_open(void *plan, const qb__cut *cut) {
     qb__fdk *fdk = plan;
     fdk->cut = *cut;
-    return QB_OK;
+    qb__free(fdk->came);
+    fdk->came = NULL;
+    return fdk->kept ? qb__alloc(cut->blocks, sizeof *fdk->came, &fdk->came) : QB_OK;
 }
 
 qb__fdk_piece qb__fdk_piece_of(const qb__fdk *fdk, size_t chunk) {
@@ -198,15 +221,21 @@ qb__fdk_piece qb__fdk_share_of(const qb__fdk *fdk, size_t chunk) {
     return p;
 }
 
+size_t qb__fdk_needs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **need) {
+    const size_t slab = chunk / fdk->cut.blocks;
+    *need = fdk->cut.folded ? fdk->half + 2 * slab : &fdk->window[slab];
+    return fdk->cut.folded ? 2 : 1;
+}
+
 size_t qb__fdk_runs(const qb__fdk *fdk, size_t chunk, const qb__fdk_window **run) {
     const size_t slab = chunk / fdk->cut.blocks;
-    const bool shared = column_of(fdk, &fdk->cut) != NULL;
-    if (fdk->cut.folded) {
-        *run = fdk->half + 2 * slab;
-        return 2;
+    if (fdk->kept) {
+        *run = &fdk->keep;
+        return fdk->came[chunk % fdk->cut.blocks] == slab + 1;
     }
-    *run = shared ? fdk->run + slab * (size_t)fdk->cut.grid->rows : &fdk->window[slab];
-    return shared ? fdk->runs[slab] : 1;
+    if (!column_of(fdk, &fdk->cut)) return qb__fdk_needs(fdk, chunk, run);
+    *run = fdk->run + slab * (size_t)fdk->cut.grid->rows;
+    return fdk->runs[slab];
 }
 
 const qb__fdk_window *qb__fdk_window_of(const qb__fdk *fdk, size_t chunk, int row) {
@@ -239,11 +268,19 @@ static size_t tasks_of_run(const qb__fdk *fdk, const qb__fdk_piece *p) {
 
 void qb__fdk_leave_reading(qb__fdk *fdk, bool left) { fdk->left = left; }
 
+/* Reading is the first to see a chunk: what its slab is the first to want comes with it. (Not always slab 0: --resume leaves some out.) */
+static void note_first(qb__fdk *fdk, size_t chunk) {
+    size_t *came = &fdk->came[chunk % fdk->cut.blocks];
+    if (*came == 0) *came = chunk / fdk->cut.blocks + 1;
+}
+
 static size_t read_tasks(void *self, size_t chunk) {
-    if (((const qb__fdk *)self)->left) return 1;
-    const qb__fdk_piece p = qb__fdk_share_of(self, chunk);
+    qb__fdk *fdk = self;
+    if (fdk->kept) note_first(fdk, chunk);
+    if (fdk->left) return 1;
+    const qb__fdk_piece p = qb__fdk_share_of(fdk, chunk);
     const qb__fdk_window *run;
-    return qb__fdk_runs(self, chunk, &run) * tasks_of_run(self, &p);
+    return qb__larger(1, qb__fdk_runs(fdk, chunk, &run) * tasks_of_run(fdk, &p));
 }
 
 /* Run by run, views of each. */
@@ -253,8 +290,7 @@ static qb_status read_run(void *self, size_t chunk, size_t task, int worker, con
     const qb__fdk *fdk = self;
     const qb__fdk_piece p = qb__fdk_share_of(fdk, chunk);
     const qb__fdk_window *run;
-    if (fdk->left) return QB_OK;
-    qb__fdk_runs(fdk, chunk, &run);
+    if (fdk->left || qb__fdk_runs(fdk, chunk, &run) == 0) return QB_OK;
     const size_t number = task / tasks_of_run(fdk, &p);
     char *to = (char *)out + qb__fdk_raw_offset(fdk, run, number, qb__fdk_piece_views(&p));
     run += number, task %= tasks_of_run(fdk, &p);

@@ -26,6 +26,14 @@ static qb_status options_of(const qb__device *device, const char *const *macros,
     return QB_OK;
 }
 
+/* Where a compiler's log comes to the point: warnings may fill many lines before. */
+static const char *first_error(const char *log) {
+    const char *error = strstr(log, "error");
+    if (!error) return log;
+    while (error > log && error[-1] != '\n') error--;
+    return error;
+}
+
 static qb_status complain(qb__program *program, void *native, qb__cl_result result) {
     qb__device *device = program->device;
     char *log = NULL;
@@ -37,7 +45,7 @@ static qb_status complain(qb__program *program, void *native, qb__cl_result resu
         qb__free(log);
         return qb__opencl_status(device, result, QB__CL_LAUNCHES, program->name);
     }
-    qb__fail(QB_INTERNAL, "%s does not compile %s: %.800s", device->info.spec, program->name, log);
+    qb__fail(QB_INTERNAL, "%s does not compile %s: %.800s", device->info.spec, program->name, first_error(log));
     qb__free(log);
     return QB_INTERNAL;
 }

@@ -66,11 +66,12 @@ static qb_status look_together(qb__reconstruction *r, qb__line_end *lines) {
     return status;
 }
 
+/* Not at an array in a device's memory: that is used where it is, and does not pass the host. */
 qb_status qb__ends_look(qb__reconstruction *r, const qb_env *env) {
     const qb__ends_asked *asked = &r->decision.ends;
     qb__line_end lines[QB__LINE_ENDS] = {0};
     qb__line_ends_cut cut;
-    if (!r->task.scan || r->decision.instead || !asked->remedy[0] || !(asked->ends.count[0] || asked->ends.count[1])) return QB_OK;
+    if (!r->task.scan || qb__scan_on_device(r->task.scan) || r->decision.instead || !asked->remedy[0] || !(asked->ends.count[0] || asked->ends.count[1])) return QB_OK;
     const qb_status status = look_together(r, lines);
     if (status != QB_OK) return status;
     qb__line_ends_judge(lines, asked->ends.count, r->task.info->quantity == QB_LINE_INTEGRAL ? 0 : least, &cut);

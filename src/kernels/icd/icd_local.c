@@ -109,8 +109,12 @@ qb_status qb__local_create(qb__device *device, const qb__icd_ask *ask, const int
     const qb__supervoxels_how how = how_of(ask, side, values);
     qb__macros macros = {.count = 0};
     qb__icd_on_device *s;
-    qb_status status = qb__buffers_new(device, ask, &n, &how, &s);
+    const size_t room = qb__device_info_of(device)->local_bytes;
     *out = NULL;
+    if (n.local_bytes + LOCAL_BESIDE > room)
+        return qb__fail(QB_NO_MEMORY, "SuperVoxels of %zu x %zu voxels are %zu detector columns wide, and local memory of %zu bytes has no room for their "
+                        "%d views: --kernel icd_supervoxel.global keeps them in the device's", side, side, n.width, room, n.views);
+    qb_status status = qb__buffers_new(device, ask, &n, &how, &s);
     if (status != QB_OK) return status;
     s->update = update;
     qb__buffers_shape(s, ask, &macros);

@@ -184,12 +184,16 @@ void qb__tiles_destroy(qb__icd_on_device *s) {
 
 qb_status qb__tiles_create(qb__device *device, const qb__icd_ask *ask, const int *values, qb__icd_on_device **out) {
     const qb__icd_problem *p = ask->problem;
+    const qb__tiles_sizes sizes = sizes_of(ask, values);
     qb__icd_on_device *s;
-    qb_status status = qb__alloc(1, sizeof *s, &s);
     *out = NULL;
+    if (sizes.span > MOST_COLUMNS) /* of a fan whose source is close */
+        return qb__fail(QB_NO_MEMORY, "tiles of %d x %d voxels are %d detector columns wide, %d at most have room: --kernel icd_supervoxel.global takes any",
+                        values[WIDE], values[HIGH], (int)sizes.span, MOST_COLUMNS);
+    qb_status status = qb__alloc(1, sizeof *s, &s);
     if (status != QB_OK) return status;
     *s = (qb__icd_on_device){.device = device,
-                             .n = sizes_of(ask, values),
+                             .n = sizes,
                              .items = (size_t)(LANES * values[WARPS]),
                              .joined = ask->joined,
                              .weighted = ask->weighted,

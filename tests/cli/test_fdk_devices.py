@@ -46,7 +46,6 @@ def test_slabs_follow_the_storage(tmp_path):
         return qb_json("plan", "fdk", raw, "--shape", "512,512,512:uint16", "--angles", "0:360", "--sod", 600, "--sdd", 900, "--pixel-size", 0.4,
                        "--size", "1024,1024,1024", "--voxel", 0.1, "-o", tmp_path / "v.raw", "--device", "cuda", "-q", env={k: str(v) for k, v in env.items()})
     slow, usual, fast = plan(1e8), plan(1e10), plan(1e12)
-    print(slow['chunks'],usual['chunks'],fast['chunks'],slow['rows_kept'],usual['rows_kept'],fast['rows_kept'])
     assert slow["chunks"] > usual["chunks"] > fast["chunks"] >= 1
     assert slow["forecast"]["write_bytes_per_second"] == 1e8 and slow["forecast"]["write_rate"] == "measured"
 

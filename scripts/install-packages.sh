@@ -32,6 +32,11 @@ if [ "$(id -u)" != 0 ]; then
     run=sudo
 fi
 echo "installing$missing"
-$run apt-get update -qq
+# Others (a machine that updates itself) may be at it and are waited for, which apt-get does not do for its lists.
+for try in 1 2 3 4; do
+    $run apt-get update -qq && break
+    [ "$try" -lt 4 ] || exit 1
+    sleep 10
+done
 # shellcheck disable=SC2086
-DEBIAN_FRONTEND=noninteractive $run apt-get install -y -qq --no-install-recommends $missing >/dev/null
+DEBIAN_FRONTEND=noninteractive $run apt-get install -o DPkg::Lock::Timeout=600 -y -qq --no-install-recommends $missing >/dev/null

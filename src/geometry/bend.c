@@ -59,3 +59,9 @@ void qb__pixel_place(const qb_geometry *geometry, size_t i, double column, doubl
     for (int j = 0; j < 3; j++)
         place[j] = view->detector[j] + column * view->u[j] + row * view->v[j] + depth * n[j];
 }
+
+void qb__pixel_ray(const qb_geometry *geometry, size_t view, double column, double row, double place[3], double along[3]) {
+    const double *source = geometry->view[view].source;
+    qb__pixel_place(geometry, view, column, row, place);
+    for (int j = 0; j < 3; j++) along[j] = geometry->beam == QB_BEAM_CONE ? place[j] - source[j] : source[j];
+}

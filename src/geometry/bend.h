@@ -25,5 +25,7 @@ void qb__bend_pixel(const qb__bend *bend, double *column, double *row);
 /* Where a pixel is, flat or bent, in mm. */
 void qb__pixel_place(const qb_geometry *geometry, size_t view, double column, double row,
                      double place[3]);
+/* The same, and which way its ray goes, of any length: from the source, or of a parallel beam. */
+void qb__pixel_ray(const qb_geometry *geometry, size_t view, double column, double row, double place[3], double along[3]);
 
 #endif

@@ -17,10 +17,8 @@ static void narrow(double at, double along, double half, double part[2]) {
 }
 
 bool qb__ray_beside(const qb_geometry *geometry, size_t view, double column, double row, const qb_grid *grid, double radius, bool flat) {
-    const double *source = geometry->view[view].source;
     double at[3], along[3], part[2] = {-INFINITY, INFINITY};
-    qb__pixel_place(geometry, view, column, row, at);
-    for (int j = 0; j < 3; j++) along[j] = geometry->beam == QB_BEAM_CONE ? at[j] - source[j] : source[j];
+    qb__pixel_ray(geometry, view, column, row, at, along);
     for (int j = 0; j < (flat ? 2 : 3); j++) {
         at[j] -= grid->offset[j];
         narrow(at[j], along[j], ((double)grid->n[j] / 2 + 1) * grid->voxel[j], part);

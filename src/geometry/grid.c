@@ -72,14 +72,10 @@ static bool meets(const double range[2], size_t n) {
 static double reach(const qb_geometry *geometry) {
     double most = 0;
     for (size_t i = 0; i < geometry->views; i++) {
-        const qb_view *view = &geometry->view[i];
         for (int corner = 0; corner < 4; corner++) {
             double h = corner & 1 ? (double)geometry->columns - 0.5 : -0.5;
-            double k = corner & 2 ? (double)geometry->rows - 0.5 : -0.5, p[3], d[2];
-            qb__pixel_place(geometry, i, h, k, p);
-            for (int j = 0; j < 2; j++) {
-                d[j] = geometry->beam == QB_BEAM_CONE ? p[j] - view->source[j] : view->source[j];
-            }
+            double k = corner & 2 ? (double)geometry->rows - 0.5 : -0.5, p[3], d[3];
+            qb__pixel_ray(geometry, i, h, k, p, d);
             most = fmax(most, fabs(p[0] * d[1] - p[1] * d[0]) / hypot(d[0], d[1]));
         }
     }

@@ -222,9 +222,10 @@ static size_t half(const qb__cut_space *space, size_t slices) {
 }
 
 bool qb__cut_less(const qb__cut_space *space, qb__cut *cut) {
-    size_t thickness = half(space, cut->slices);
-    cut->lead = 1, cut->kept = false;
-    if (thickness > 0)
+    const size_t thickness = half(space, cut->slices);
+    if (cut->kept || cut->lead > 1)
+        cut->kept = false, cut->lead = 1;
+    else if (thickness > 0)
         cut->thickness = thickness;
     else if (cut->slots > 1)
         cut->slots = 1;

@@ -84,7 +84,7 @@ qb__cut_space qb__cut_unfolded(const qb__cut_space *space);
 /* QB_OK with the cut and whether it fits; when nothing does, *cut is what needs least.
  * QB_NO_MEMORY when there is none for looking. */
 qb_status qb__cut_search(const qb__cut_space *space, qb__cut *cut, bool *fits);
-/* The next smaller cut, for when a forecast was wrong: fewer slices, of even slabs and nothing kept, then one buffer, then fewer
+/* The next smaller cut, for when a forecast was wrong: nothing kept and even slabs, then fewer slices, then one buffer, then fewer
  * views. False when nothing is left to take away. */
 bool qb__cut_less(const qb__cut_space *space, qb__cut *cut);
 /* Where the slabs begin, edge[0] = space->first .. edge[slabs] = first + slices, room for slices + 2; sets

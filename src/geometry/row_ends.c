@@ -11,10 +11,9 @@
 
 /* Distance from the axis of the ray through a place of the middle row, to the side to which columns count up. */
 static double aside(const qb_geometry *g, size_t view, double column) {
-    const double *source = g->view[view].source, *u = g->view[view].u;
+    const double *u = g->view[view].u;
     double at[3], along[3];
-    qb__pixel_place(g, view, column, ((double)g->rows - 1) / 2, at);
-    for (int j = 0; j < 3; j++) along[j] = g->beam == QB_BEAM_CONE ? at[j] - source[j] : source[j];
+    qb__pixel_ray(g, view, column, ((double)g->rows - 1) / 2, at, along);
     const double away = (at[0] * along[1] - at[1] * along[0]) / hypot(along[0], along[1]);
     return u[0] * along[1] - u[1] * along[0] < 0 ? -away : away;
 }
@@ -47,7 +46,8 @@ qb_status qb__row_ends_of(const qb_geometry *g, qb__row_ends *ends) {
         }
     }
     /* As half fans are told from others: qb__half_fan_of(), qb__cone_weights. */
-    const bool off = fabs(mean[0] - mean[1]) > 0.05 * (mean[0] + mean[1]) && turns_fully(g, &status);
+    const double least = g->beam == QB_BEAM_CONE ? 0.05 : fmax(0.05, 2 / (double)g->columns);
+    const bool off = fabs(mean[0] - mean[1]) > least * (mean[0] + mean[1]) && turns_fully(g, &status);
     if (off) ends->count[mean[1] < mean[0]] = false;
     ends->reach = fmax(ends->count[0] ? most[0] : 0, ends->count[1] ? most[1] : 0);
     return status;

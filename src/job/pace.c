@@ -15,6 +15,12 @@ static int user_of(const qb__pace *stages, int i) {
 
 static size_t one(size_t count) { return count ? count : 1; }
 
+double qb__pace_worth(size_t first, double later, double chunks) {
+    return first && chunks > (double)first ? (double)first + later * (chunks - (double)first) : chunks;
+}
+
+static double seconds_of(const qb__pace *s) { return s->first && s->finished >= s->first ? s->later * s->seconds : s->seconds; }
+
 static bool can_move(const qb__pace *stages, int count, int i) {
     const qb__pace *s = &stages[i];
     if (s->finished >= s->chunks) return false;
@@ -33,7 +39,7 @@ static bool step(qb__pace *stages, int count, int threads, double *left) {
     for (int i = count - 1; i >= 0; i--) {
         if (!can_move(stages, count, i) || (!stages[i].blocking && pool_taken)) continue;
         pool_taken = pool_taken || !stages[i].blocking;
-        rate[i] = (stages[i].blocking ? 1 : threads) / fmax(stages[i].seconds, 1e-12);
+        rate[i] = (stages[i].blocking ? 1 : threads) / fmax(seconds_of(&stages[i]), 1e-12);
         const double ends = (1 - stages[i].part) / rate[i];
         if (ends < soonest) soonest = ends, first = i;
     }
@@ -49,8 +55,10 @@ static bool step(qb__pace *stages, int count, int threads, double *left) {
 static double at_once(const qb__pace *stages, int count, int threads) {
     double most = 0, computing = 0;
     for (int i = 0; i < count; i++) {
-        const double rest = ((double)(stages[i].chunks - stages[i].finished) - stages[i].part) * stages[i].seconds;
-        if (stages[i].blocking)
+        const qb__pace *s = &stages[i];
+        const double done = qb__pace_worth(s->first, s->later, (double)s->finished + s->part);
+        const double rest = (qb__pace_worth(s->first, s->later, (double)s->chunks) - done) * s->seconds;
+        if (s->blocking)
             most = fmax(most, rest);
         else
             computing += rest;

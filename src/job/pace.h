@@ -13,11 +13,15 @@ typedef struct qb__pace {
     size_t chunks, gather, slots;
     size_t finished; /* chunks, ... */
     double part;     /* ... and of the one in hand, 0..1 */
-    double seconds;  /* that a chunk takes: of a blocking stage by itself, of others in one thread */
+    double seconds;  /* that a chunk takes: of a blocking stage by itself, of others in one thread; ... */
+    size_t first;    /* ... where this is not 0, the first so many, and those after them ... */
+    double later;    /* ... so many times as long */
     bool in_place;
     size_t scatter;
 } qb__pace;
 
+/* How many of the first chunks these are worth, in the time that they take. */
+double qb__pace_worth(size_t first, double later, double chunks);
 /* Seconds until all stages are done: played through, chunk by chunk, as the pipeline would run it, later stages
  * first on the threads that computing ones share. */
 double qb__pace_left(const qb__pace *stages, int count, int threads);

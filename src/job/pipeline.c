@@ -93,6 +93,9 @@ static double done_of(const station *s) {
     return (double)s->finished + part;
 }
 
+/* The same in how long they take. */
+static double worth_of(const station *s) { return qb__pace_worth(s->stage.first, s->stage.later, done_of(s)); }
+
 /* By how much forecasts of computing have been wrong so far. */
 static double correction(const qb__pipeline *line) {
     double spent = 0, forecast = 0;
@@ -100,7 +103,7 @@ static double correction(const qb__pipeline *line) {
         const station *s = &line->station[i];
         if (s->stage.blocking || !(s->stage.forecast > 0)) continue;
         spent += s->spent;
-        forecast += s->stage.forecast * done_of(s);
+        forecast += s->stage.forecast * worth_of(s);
     }
     return forecast > 0 && spent > 0 ? spent / forecast : 1;
 }
@@ -112,11 +115,18 @@ static double left(const qb__pipeline *line) {
     for (int i = 0; i < line->count; i++) {
         const station *s = &line->station[i];
         const double done = done_of(s), part = done - (double)s->finished;
-        pace[i] = (qb__pace){s->stage.blocking, s->chunks, s->stage.gather, s->stage.slots, s->finished,
-                             fmin(part, 0.999), done > BEGUN || (done > 0 && !(s->stage.forecast > 0))
-                                                    ? s->spent / done
-                                                    : s->stage.forecast * (s->stage.blocking ? 1 : wrong),
-                             s->stage.in_place, s->stage.scatter};
+        const bool begun = done > BEGUN || (done > 0 && !(s->stage.forecast > 0));
+        pace[i] = (qb__pace){.blocking = s->stage.blocking,
+                             .chunks = s->chunks,
+                             .gather = s->stage.gather,
+                             .slots = s->stage.slots,
+                             .finished = s->finished,
+                             .part = fmin(part, 0.999),
+                             .seconds = begun ? s->spent / worth_of(s) : s->stage.forecast * (s->stage.blocking ? 1 : wrong),
+                             .first = s->stage.first,
+                             .later = s->stage.later,
+                             .in_place = s->stage.in_place,
+                             .scatter = s->stage.scatter};
     }
     return qb__pace_left(pace, line->count, line->pool ? qb__pool_threads(line->pool) : 1);
 }

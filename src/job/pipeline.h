@@ -42,6 +42,8 @@ typedef struct qb__stage {
      * detail. What it returns but QB_OK fails the pipeline. NULL = nobody waits for it. */
     qb_status (*leave)(void *self, qb_status status);
     double forecast; /* seconds that a chunk is expected to take, in one thread; 0 = not known */
+    size_t first;    /* of the first so many; those after them take ... */
+    double later;    /* ... so many times as long. first 0: all alike */
     double reads;    /* bytes of the input that the first stage takes in all chunks, the same ones again counted again; 0 = all of
                         them once */
     /* Processor time so far of threads that run() has work for it; NULL = none but its own. */

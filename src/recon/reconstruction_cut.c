@@ -33,9 +33,18 @@ static double read_seconds(const qb__reconstruction *r, const qb__cut *cut, doub
     return (reads > 0 ? reads : share * bytes) / (computed > 0 ? computed : r->task.read);
 }
 
-/* Chunks of a thicker first slab have more images than the others: what each takes on average. */
-static void even_out(const qb__cut *cut, double images, qb__stage *stages, int count) {
-    for (int i = 0; i < count; i++) stages[i].forecast *= (double)cut->count / images;
+/* What is kept of the scan comes with the first slab, and a thicker one takes longer than those after it. */
+static void weigh_first(const qb__cut *cut, qb__stage *stages, int count) {
+    const double thinner = cut->lead > 1 ? (double)cut->thickness / (double)cut->slices : 1;
+    size_t each = cut->blocks; /* chunks of a slab */
+    bool of_scan = true;
+    for (int i = 0; i < count; i++) {
+        of_scan = of_scan && !stages[i].gather;
+        if (stages[i].scatter) each *= stages[i].scatter;
+        stages[i].first = each;
+        stages[i].later = of_scan && cut->kept ? 0 : thinner;
+        if (stages[i].gather) each /= stages[i].gather;
+    }
 }
 
 int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *stages) {
@@ -51,14 +60,16 @@ int qb__candidate_stages(const qb__candidate *c, const qb__cut *cut, qb__stage *
     int more = c->engine->stages(c->offer.state, cut, &source, stages + n);
     stages[n - 1].maker = source;
     n += more;
-    if (!(stages[0].forecast > 0)) stages[0].forecast = read_seconds(r, cut, stages[0].reads) / (double)qb__candidate_chunks(c, cut);
     more = c->offer.sums ? 0 : qb__ranks_stages(r, cut, stages + n);
     if (more && stages[n].in_place && chunks > 1) stages[n - 1].slots++; /* one is summed and another written meanwhile */
     n += more;
     const size_t slots = cut->pieces > 1 ? 2 : chunks > 1 ? cut->slots : 1;
-    more = qb__volume_stages(&r->volume, c->offer.converts, images, last, slots, stages + n);
-    if (cut->lead > 1) even_out(cut, (double)images * (double)chunks, stages + n, more);
-    return n + more;
+    n += qb__volume_stages(&r->volume, c->offer.converts, images, last, slots, stages + n);
+    if (cut->kept || cut->lead > 1) weigh_first(cut, stages, n);
+    if (!(stages[0].forecast > 0))
+        stages[0].forecast = read_seconds(r, cut, stages[0].reads) /
+                             qb__pace_worth(stages[0].first, stages[0].later, (double)qb__candidate_chunks(c, cut));
+    return n;
 }
 
 int qb__engines_stages(qb__reconstruction *r, qb__stage *stages, size_t *chunks) {

@@ -56,7 +56,9 @@ static bool shrink(qb__reconstruction *r, const qb_env *env) {
     snprintf(why, sizeof why, "%s", qb_detail());
     if (!qb__cut_less(&c->offer.space, &r->pick.cut)) return false;
     qb__engines_settle(r);
-    if (r->pick.cut.slices < was.slices)
+    if (was.kept)
+        qb__warn(env, "%s has no room to keep what all slabs need (%s); now each reads its own", c->engine->place, why);
+    else if (r->pick.cut.slices < was.slices)
         qb__warn(env, "%s has no room for %zu slices at a time (%s); now with %zu",
                  c->engine->place, was.slices, why, r->pick.cut.slices);
     else if (r->pick.cut.slots < was.slots)

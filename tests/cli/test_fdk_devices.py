@@ -257,16 +257,22 @@ def test_who_filters_follows_the_forecast(tmp_path):
     raw, tuning = tmp_path / "p.raw", tmp_path / "tuning.json"
     with open(raw, "wb") as file:
         file.truncate(256 * 512 * 512 * 4)
-    def plan(arch, rate):
+    def plan(arch, rate, *more):
         kept = machine()
         kept["rates"]["filter_cone"] = rate
         tuning.write_text(json.dumps([{**storage(tmp_path), "read_bytes_per_second": [1e12] * 5, "write_bytes_per_second": [1e12] * 5}, kept]))
         env = {**os.environ, "QB_LIBCUDA": driver, "QB_LIBNVRTC": driver, "QB_LIBOPENCL": "", "MOCK_CUDA_FREE": "4000000000", "QB_TUNING": tuning, "QB_CUDA_ARCH": arch}
         return qb_json("plan", "fdk", raw, "--shape", "256,512,512:float32", "--angles", "0:360", "--sod", 600, "--sdd", 900, "--pixel-size", 0.4,
-                       "--size", "16,16,400", "-o", tmp_path / "v.raw", "--device", "cuda", "-q", env={k: str(v) for k, v in env.items()})
+                       "--size", "16,16,400", "-o", tmp_path / "v.raw", "--device", "cuda", "-q", *more, env={k: str(v) for k, v in env.items()})
     beside, slow, usual = plan(30, 1e15), plan(30, 1e6), plan(90, 1e8)
     assert beside["filtered_by"] == "cpu" and beside["filtered_by_why"] == "it is forecast to be faster"
     assert slow["filtered_by"] == usual["filtered_by"] == "cuda:0" and "filtered_by_why" not in slow
+    # It shows in the last bits: nothing that only says how the work is cut has a say.
+    for more in (("--threads", 1), ("--threads", 64), ("--max-vram", "100M")):
+        assert plan(30, 1e15, *more)["filtered_by"] == "cpu" and plan(90, 1e8, *more)["filtered_by"] == "cuda:0", more
+    edge = [rate for rate in np.geomspace(1e6, 1e12, 7) if plan(30, rate)["filtered_by"] == "cpu"][0]
+    for rate in (edge / 10, edge):
+        assert len({plan(30, rate, "--threads", threads)["filtered_by"] for threads in (1, 2, 16)}) == 1, rate
 
 
 @pytest.mark.parametrize("dtype", few(("uint16", "--range", "0,0.015"), others=[(("float16",),)]))

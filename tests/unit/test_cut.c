@@ -144,7 +144,8 @@ static void thicker_first_slabs(void **state) {
         qb__cut_edges(&space, edge, &cut);
         for (size_t i = 0; i < cut.slabs; i++) assert_int_equal(edge[i], i ? (lead - 1 + i) * 16 : 0);
         assert_int_equal(edge[cut.slabs], 200);
-        assert_true(qb__cut_less(&space, &cut) && !cut.kept && cut.lead == 1);
+        const size_t thickness = cut.thickness;
+        assert_true(qb__cut_less(&space, &cut) && !cut.kept && cut.lead == 1 && cut.thickness == thickness);
     }
 }
 

@@ -137,6 +137,14 @@ static void pace_of_stages(void **state) {
     assert_true(fabs(qb__pace_left(scattering, 3, 1) - (6 + 3 + 6 + 3)) < 1e-9);
     scattering[0].slots = 2;
     assert_true(fabs(qb__pace_left(scattering, 3, 1) - (6 + 6 + 3)) < 1e-9);
+    qb__pace first[] = {{.blocking = true, .chunks = 6, .slots = 1, .gather = 2, .seconds = 3, .first = 2, .later = 0}, /* all is read with the first slab, ... */
+                        {.blocking = true, .chunks = 3, .slots = 1, .seconds = 8, .first = 1, .later = 0.25}};          /* ... which is thicker */
+    assert_true(fabs(qb__pace_left(first, 2, 1) - (3 + 3 + 8 + 2 + 2)) < 1e-9);
+    first[0].finished = 4, first[1].finished = 1, first[1].part = 0.5;
+    assert_true(fabs(qb__pace_left(first, 2, 1) - (1 + 2)) < 1e-9);
+    first[0].finished = 0, first[1].finished = 0, first[1].part = 0;
+    for (int i = 0; i < 2; i++) first[i].chunks *= 10000;
+    assert_true(fabs(qb__pace_left(first, 2, 1) / (8 + 29999 * 2.0) - 1) < 1e-9);
     for (int i = 0; i < 2; i++) gathering[i].chunks *= 100000;
     assert_true(fabs(qb__pace_left(gathering, 2, 1) / 800000 - 1) < 1e-3);
 }

@@ -139,6 +139,10 @@ void open_terminal(cli *c);
 void add_warnings(cJSON *object);
 void finish_progress(void);
 
+/* report.c: what stands under a name; 0 and "" where nothing of the kind does. */
+double number(const cJSON *object, const char *name);
+const char *text(const cJSON *object, const char *name);
+
 /* patience.c: until work has had so many seconds, not counting those in which the machine was busy with others. */
 void wait_patiently(double seconds);
 

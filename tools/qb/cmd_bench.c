@@ -4,20 +4,11 @@
 
 #include "cli.h"
 
-static double number(const cJSON *object, const char *name) {
-    const cJSON *item = cJSON_GetObjectItem(object, name);
-    return item ? item->valuedouble : 0;
-}
-
-static const char *text_of(const cJSON *object, const char *name) {
-    return cJSON_GetStringValue(cJSON_GetObjectItem(object, name));
-}
-
 /* As Table I of the paper has it (bench_rabbitct_ladder.c): total, mean of a view, error, what each step brings. */
 static void print_rung(const cJSON *row) {
-    const char *name = text_of(row, "configuration"), *why = text_of(row, "not_run");
+    const char *name = text(row, "configuration"), *why = text(row, "not_run");
     char times[16] = "";
-    if (why) {
+    if (*why) {
         printf("%-42s not run: %s\n", name, why);
         return;
     }
@@ -30,7 +21,7 @@ static qb_status print_ladder(const char *json) {
     cJSON *root = cJSON_Parse(json);
     const cJSON *row, *list = cJSON_GetObjectItem(root, "configurations");
     if (!root) return QB_NO_MEMORY;
-    printf("%s: %.0f views of %.0f x %.0f to %.0f^3%s\n", text_of(root, "device"), number(root, "views"),
+    printf("%s: %.0f views of %.0f x %.0f to %.0f^3%s\n", text(root, "device"), number(root, "views"),
            number(root, "columns"), number(root, "rows"), number(root, "size"),
            cJSON_IsTrue(cJSON_GetObjectItem(root, "reference_present")) ? "" : ", error at samples: there is no reference");
     printf("%-42s %10s %10s %10s %8s %8s\n", "configuration", "total s", "ms a view", "HU^2", "times", "GUPS");
@@ -46,18 +37,18 @@ enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
 /* The row after those of one problem, the last of which is by the planner's choice; all may be one that says why there are none. */
 static const cJSON *print_problem(const cJSON *row) {
-    const char *name = text_of(row, "name"), *id = text_of(row, "kernel");
+    const char *name = text(row, "name"), *id = text(row, "kernel");
     printf("%-8s %8.4g", name, number(row, "alpha"));
-    for (int i = 0; id && i < COLUMNS; i++, row = row->next) {
+    for (int i = 0; *id && i < COLUMNS; i++, row = row->next) {
         if (cJSON_GetObjectItem(row, "not_run"))
             printf(" %9s", "-");
         else
             printf(" %9.4g", number(row, "gups"));
     }
     if (cJSON_GetObjectItem(row, "not_run"))
-        printf("  not run: %s\n", text_of(row, "not_run"));
+        printf("  not run: %s\n", text(row, "not_run"));
     else
-        printf(" %9.4g  %s\n", number(row, "gups"), text_of(row, "kernel"));
+        printf(" %9.4g  %s\n", number(row, "gups"), text(row, "kernel"));
     return row->next;
 }
 
@@ -65,7 +56,7 @@ static const cJSON *print_problem(const cJSON *row) {
 static qb_status print_problems(const char *json) {
     cJSON *root = cJSON_Parse(json);
     if (!root) return QB_NO_MEMORY;
-    printf("%s, GUPS\n%-8s %8s", text_of(root, "device"), "problem", "pix/vox");
+    printf("%s, GUPS\n%-8s %8s", text(root, "device"), "problem", "pix/vox");
     for (int i = 0; i < COLUMNS; i++) printf(" %9s", columns[i]);
     printf(" %9s  %s\n", "planned", "kernel");
     for (const cJSON *row = cJSON_GetObjectItem(root, "problems")->child; row;) row = print_problem(row);

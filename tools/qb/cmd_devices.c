@@ -4,16 +4,6 @@
 
 #include "cli.h"
 
-static double number(const cJSON *object, const char *name) {
-    const cJSON *item = cJSON_GetObjectItem(object, name);
-    return item ? item->valuedouble : 0;
-}
-
-static const char *text(const cJSON *object, const char *name) {
-    const cJSON *item = cJSON_GetObjectItem(object, name);
-    return item && item->valuestring ? item->valuestring : "";
-}
-
 static void print_cpu(const cJSON *device) {
     printf("%s: %s, %.0f threads\n", text(device, "device"), text(device, "name"),
            number(device, "threads"));

@@ -6,16 +6,6 @@
 
 #include "cli.h"
 
-static double number(const cJSON *object, const char *name) {
-    const cJSON *item = cJSON_GetObjectItem(object, name);
-    return cJSON_IsNumber(item) ? item->valuedouble : 0.0;
-}
-
-static const char *text(const cJSON *object, const char *name) {
-    const cJSON *item = cJSON_GetObjectItem(object, name);
-    return cJSON_IsString(item) ? item->valuestring : "";
-}
-
 static double element(const cJSON *object, const char *name, int index) {
     return cJSON_GetArrayItem(cJSON_GetObjectItem(object, name), index)->valuedouble;
 }
@@ -147,8 +137,9 @@ static void print_plan(const cJSON *plan, FILE *out) {
     print_filter(plan, out);
     print_matrix(plan, out);
     if (with_why) print_why(plan, out);
-    fprintf(out, "chunks       %.0f of %.0f slices, %.0f buffers a ring\n", number(plan, "chunks"),
-            number(plan, "slices_per_chunk"), number(plan, "ring_slots"));
+    fprintf(out, "chunks       %.0f of %.0f slices", number(plan, "chunks"), number(plan, "slices_per_chunk"));
+    if (cJSON_GetObjectItem(plan, "slices_after_first")) fprintf(out, " in the first and %.0f in those after it", number(plan, "slices_after_first"));
+    fprintf(out, ", %.0f buffers a ring\n", number(plan, "ring_slots"));
     fprintf(out, "memory       %.1f MiB\n", number(plan, "memory_bytes") / 1048576.0);
     fprintf(out, "disk         %.1f MiB written\n", number(plan, "output_bytes") / 1048576.0);
     print_forecast(plan, out);

@@ -100,7 +100,7 @@ static qb_status make_geometry(cli *c, const qb_scan_info *scan, qb_geometry *ge
 }
 
 /* Rounding leaves 1e-13 mm where nothing is. */
-static double number(const cJSON *report, const char *key) {
+static double rounded(const cJSON *report, const char *key) {
     const cJSON *item = cJSON_GetObjectItem(report, key);
     if (!cJSON_IsNumber(item)) return NAN;
     return fabs(item->valuedouble) < 1e-9 ? 0 : item->valuedouble;
@@ -111,62 +111,62 @@ static double element(const cJSON *report, const char *key, int index) {
 }
 
 static void print_path(const cJSON *r) {
-    double near = number(r, "source_nearest_mm"), far = number(r, "source_farthest_mm");
-    double z = number(r, "source_z_range_mm");
+    double near = rounded(r, "source_nearest_mm"), far = rounded(r, "source_farthest_mm");
+    double z = rounded(r, "source_z_range_mm");
     if (far - near <= 1e-6 * far && z <= 1e-6 * far)
         printf("  source      on a circle of radius %.6g mm, %.6g mm from the detector\n", near,
-               number(r, "sdd_mm"));
+               rounded(r, "sdd_mm"));
     else
         printf(
             "  source      %.6g to %.6g mm from the axis, over %.6g mm along it; %.6g mm from the "
             "detector\n",
-            near, far, z, number(r, "sdd_mm"));
-    printf("  magnified   %.6g times at the axis\n", number(r, "magnification"));
+            near, far, z, rounded(r, "sdd_mm"));
+    printf("  magnified   %.6g times at the axis\n", rounded(r, "magnification"));
 }
 
 static void print_detector(const cJSON *r) {
-    double radius = number(r, "detector_radius_mm"), n = number(r, "columns"),
-           m = number(r, "rows");
-    double u = number(r, "pixel_u_mm"), v = number(r, "pixel_v_mm");
+    double radius = rounded(r, "detector_radius_mm"), n = rounded(r, "columns"),
+           m = rounded(r, "rows");
+    double u = rounded(r, "pixel_u_mm"), v = rounded(r, "pixel_v_mm");
     printf("  detector    %.0f columns x %.0f rows of %.6g x %.6g mm: %.6g x %.6g mm, ", n, m, u, v,
            n * u, m * v);
     if (radius > 0)
         printf("bent to a radius of %.6g mm\n", radius);
     else
         printf("flat\n");
-    printf("  its centre  %.6g, %.6g mm off the principal ray\n", number(r, "offset_u_mm"),
-           number(r, "offset_v_mm"));
+    printf("  its centre  %.6g, %.6g mm off the principal ray\n", rounded(r, "offset_u_mm"),
+           rounded(r, "offset_v_mm"));
     if (cJSON_IsTrue(cJSON_GetObjectItem(r, "circular")))
         printf("  faults      none: an ideal circle to %.1e pixels\n",
-               number(r, "circular_error_px"));
+               rounded(r, "circular_error_px"));
     else
         printf("  faults      tilt, jitter or offsets: up to %.4g pixels off an ideal circle\n",
-               number(r, "circular_error_px"));
+               rounded(r, "circular_error_px"));
     if (cJSON_IsTrue(cJSON_GetObjectItem(r, "resampled")))
         printf("  rows        %s, %.4g pixels off a level line: qb fdk resamples the views\n",
-               radius > 0 ? "bent" : "turned", number(r, "row_drift_px"));
+               radius > 0 ? "bent" : "turned", rounded(r, "row_drift_px"));
 }
 
 static void print_angles(const cJSON *r, bool cone) {
-    printf("  views       %.0f over %.6g degrees, %.4g apart", number(r, "views"),
-           number(r, "coverage_degrees"), number(r, "step_degrees"));
-    if (number(r, "missing_degrees") > 0)
-        printf("; %.4g of the %.6g needed are missing", number(r, "missing_degrees"),
-               number(r, "needed_degrees"));
-    else if (number(r, "needed_degrees") > 0)
-        printf("; %.6g are needed", number(r, "needed_degrees"));
+    printf("  views       %.0f over %.6g degrees, %.4g apart", rounded(r, "views"),
+           rounded(r, "coverage_degrees"), rounded(r, "step_degrees"));
+    if (rounded(r, "missing_degrees") > 0)
+        printf("; %.4g of the %.6g needed are missing", rounded(r, "missing_degrees"),
+               rounded(r, "needed_degrees"));
+    else if (rounded(r, "needed_degrees") > 0)
+        printf("; %.6g are needed", rounded(r, "needed_degrees"));
     putchar('\n');
     if (cone)
         printf("  fan         %.4g degrees to the wider side, %.4g to the other\n",
-               number(r, "fan_wide_degrees"), number(r, "fan_narrow_degrees"));
+               rounded(r, "fan_wide_degrees"), rounded(r, "fan_narrow_degrees"));
 }
 
 static void print_volume(const cJSON *r) {
     printf(
         "  field       all views see a cylinder of radius %.5g mm, %.5g mm high at the axis, %.5g "
         "at its rim\n",
-        number(r, "field_radius_mm"), number(r, "field_height_mm"),
-        number(r, "field_height_at_rim_mm"));
+        rounded(r, "field_radius_mm"), rounded(r, "field_height_mm"),
+        rounded(r, "field_height_at_rim_mm"));
     const cJSON *v = cJSON_GetObjectItem(r, "volume");
     printf("  volume      %.0f x %.0f x %.0f voxels of %.5g x %.5g x %.5g mm about (%.5g, %.5g, "
            "%.5g)\n",

@@ -28,7 +28,7 @@ struct qb__cone_rows {
 };
 
 const char *qb__cone_rows_unfit(const qb__device_info *info) {
-    return info->doubles ? NULL : "the device has no double precision, which places on the detector need";
+    return info->doubles ? NULL : "the device has no double precision, which rows that are made there are compiled with";
 }
 
 size_t qb__cone_rows_bytes(const qb__cone_rows_plan *plan) {

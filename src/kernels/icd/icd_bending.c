@@ -21,6 +21,8 @@ size_t qb__icd_span(const qb__footprints *s, size_t wide, size_t high) {
     return (size_t)ceil(widest + 1 - 1e-9);
 }
 
+size_t qb__icd_taps(const qb__footprints *s) { return s->wx ? qb__larger(s->taps, (size_t)ceil(s->steepest) + 1) : s->taps; }
+
 /* Columns that cosines and sines are there for, to either side. */
 static size_t turns_of(const qb__footprints *s) { return 2 * s->columns + 64; }
 

@@ -19,5 +19,7 @@ size_t qb__icd_beam_bytes(const qb__footprints *shadows);
 int qb__icd_fan(const qb__footprints *shadows);
 /* Columns that wide x high voxels cast their shadows on in a view, at most. */
 size_t qb__icd_span(const qb__footprints *shadows, size_t wide, size_t high);
+/* Columns of a voxel that buffers must hold (qb__icd_size's taps): of a fan they reach a little farther toward the source than voxels do. */
+size_t qb__icd_taps(const qb__footprints *shadows);
 
 #endif

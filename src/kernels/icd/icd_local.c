@@ -113,7 +113,7 @@ qb_status qb__local_create(qb__device *device, const qb__icd_ask *ask, const int
     *out = NULL;
     if (n.local_bytes + LOCAL_BESIDE > room)
         return qb__fail(QB_NO_MEMORY, "SuperVoxels of %zu x %zu voxels are %zu detector columns wide, and local memory of %zu bytes has no room for their "
-                        "%d views: --kernel icd_supervoxel.global keeps them in the device's", side, side, n.width, room, n.views);
+                        "%d views: --device cpu takes any", side, side, n.width, room, n.views);
     qb_status status = qb__buffers_new(device, ask, &n, &how, &s);
     if (status != QB_OK) return status;
     s->update = update;

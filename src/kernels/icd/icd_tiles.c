@@ -188,7 +188,7 @@ qb_status qb__tiles_create(qb__device *device, const qb__icd_ask *ask, const int
     qb__icd_on_device *s;
     *out = NULL;
     if (sizes.span > MOST_COLUMNS) /* of a fan whose source is close */
-        return qb__fail(QB_NO_MEMORY, "tiles of %d x %d voxels are %d detector columns wide, %d at most have room: --kernel icd_supervoxel.global takes any",
+        return qb__fail(QB_NO_MEMORY, "tiles of %d x %d voxels are %d detector columns wide, %d at most have room: --device cpu takes any",
                         values[WIDE], values[HIGH], (int)sizes.span, MOST_COLUMNS);
     qb_status status = qb__alloc(1, sizeof *s, &s);
     if (status != QB_OK) return status;

@@ -181,7 +181,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
         const int plane = fall ? -way.plane : way.plane;
         for (int chunk = from_chunk; chunk <= to_chunk; chunk++) {
             const int k0 = chunk * CHUNK;
-            const uint start = way.start + (uint)((fall ? way.planes - 1 - k0 : k0) * way.plane);
+            const uint start = way.start + (uint)(fall ? way.planes - 1 - k0 : k0) * (uint)way.plane;
             float b, c[RAYS];
             const int whole_b = floor_of(plus_times(to_b.from, (float)k0, to_b.step), &b);
             int whole_c[RAYS];
@@ -193,7 +193,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
                                          (float)way.end_c);
             }
             if (inside) {
-                uint here = start + (uint)((whole_b - ROUND_BITS) * way.beside);
+                uint here = start + (uint)(whole_b - ROUND_BITS) * (uint)way.beside;
 #if TEXTURED
                 UNROLL_BY(4) for (int j = 0; j < CHUNK; j++) {
                     const float at_b = FMA((float)j, to_b.step.x, b);
@@ -211,11 +211,11 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
                     float fb[TOGETHER], fc[TOGETHER][RAYS], four[TOGETHER][RAYS][4];
                     UNROLL for (int t = 0; t < TOGETHER; t++) {
                         const float at_b = FMA((float)(j + t), to_b.step.x, b), up_b = DOWN(at_b);
-                        const uint line_at = here + (uint)(t * plane) + (uint)(AS_INT(up_b) * way.beside);
+                        const uint line_at = here + (uint)t * (uint)plane + (uint)AS_INT(up_b) * (uint)way.beside;
                         fb[t] = at_b - (up_b - ROUND);
                         UNROLL for (int i = 0; i < RAYS; i++) {
                             const float at_c = FMA((float)(j + t), to_c[i].step.x, c[i]), up_c = DOWN(at_c);
-                            const uint at = line_at + (uint)((AS_INT(up_c) + (whole_c[i] - ROUND_BITS)) * way.above);
+                            const uint at = line_at + (uint)(AS_INT(up_c) + (whole_c[i] - ROUND_BITS)) * (uint)way.above;
                             fc[t][i] = at_c - (up_c - ROUND);
                             read_four(volume, at, way.beside, way.above, four[t][i]);
                         }
@@ -223,7 +223,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
                     UNROLL for (int t = 0; t < TOGETHER; t++) {
                         UNROLL for (int i = 0; i < RAYS; i++) sum[i] += between(four[t][i], fb[t], fc[t][i]);
                     }
-                    here += (uint)(TOGETHER * plane);
+                    here += (uint)TOGETHER * (uint)plane;
                 }
 #endif
             } else {
@@ -242,7 +242,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
                                         (at_b + EXACT - EXACT) + ((float)(whole_b + EDGE) + 0.5f), k + EDGE);
 #else
                         const float fb = at_b - (up_b - ROUND), fc = at_c - (up_c - ROUND);
-                        const uint at = way.start + (uint)(k * way.plane + ib * way.beside + ic * way.above);
+                        const uint at = way.start + (uint)k * (uint)way.plane + (uint)ib * (uint)way.beside + (uint)ic * (uint)way.above;
                         float four[4];
                         read_four(volume, at, way.beside, way.above, four);
                         sum[i] += between(four, fb, fc);

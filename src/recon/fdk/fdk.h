@@ -20,7 +20,7 @@ typedef struct qb__fdk_window {
     qb__rows raw;            /* detector rows these are made of: others when views are resampled */
 } qb__fdk_window;
 
-/* What is decided by fdk_plan.c; only read afterwards, by any engine. */
+/* What is decided by fdk_plan.c; only read afterwards, by any engine, but for `came`, which reading notes. */
 typedef struct qb__fdk {
     qb_scan *scan;
     const qb_scan_info *info;
@@ -89,7 +89,6 @@ size_t qb__fdk_share_views(const qb__fdk *fdk, const qb__fdk_piece *piece, int r
 /* What each row's ranks need for that chunk: rows of them, this rank's own where there are none. */
 const qb__fdk_window *qb__fdk_window_of(const qb__fdk *fdk, size_t chunk, int row);
 int qb__fdk_ranks(const qb__fdk *fdk); /* of a column */
-size_t qb__fdk_raw_rows(const qb__fdk_piece *piece);
 size_t qb__fdk_raw_row(const qb__fdk *fdk); /* bytes */
 
 /* The kernel that is looked for; why the CPU has none of that name. */

@@ -15,8 +15,8 @@
 
 /* A device as an engine of FDK. Raw numbers are uploaded, filtered, and back-projected (a slab gathers all blocks
  * of views), and the slab downloaded: stages of their own, with a queue each, so that all work at once on blocks
- * one after the other. Where the device has no kernel for what is to be done to the views, or no room, the CPU filters
- * beside it, into page-locked memory, and what is uploaded is filtered: every cut of a job the same way. */
+ * one after the other. Where the device has no kernel for what is to be done to the views, or no room, or where that is
+ * forecast to be faster, the CPU filters beside it, into page-locked memory, and what is uploaded is filtered: every cut of a job the same way. */
 typedef struct qb__fdk_gpu qb__fdk_gpu;
 
 /* Makes device memory of so many bytes. */

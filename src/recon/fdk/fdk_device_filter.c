@@ -183,7 +183,7 @@ qb_status qb__fdk_gpu_filter_run(const qb__fdk_gpu *gpu, size_t chunk, qb__memor
     return status;
 }
 
-/* What slabs share is prepared, and counted, for each, as by the CPU. */
+/* What slabs share is prepared, and counted, for each, as by the CPU, unless it is kept. */
 qb_status qb__fdk_gpu_filter_count(const qb__fdk_gpu *gpu, qb__prep_counts *counts) {
     const qb__fdk *fdk = gpu->fdk;
     qb__device_filter_counts found;

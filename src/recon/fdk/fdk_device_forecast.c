@@ -6,6 +6,7 @@
 #include "base/comm.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "cpu/features.h"
 #include "planner/device_model.h"
 #include "recon/fdk/fdk_cpu.h"
 #include "recon/fdk/fdk_device.h"
@@ -55,10 +56,10 @@ static double bytes_up(const qb__fdk_gpu *gpu, const qb__cut *cut) {
 
 /* By the device: an H200 had 130 billion values of padded rows a second; others as many fewer as their memory is slower. Making rows
  * is three ways through that memory, and where they are resampled 64 taps a value: 7 to 12 billion of them a second there. */
-static double filtering(const qb__fdk_gpu *gpu, const qb__cut *cut) {
+static double filtering(const qb__fdk_gpu *gpu, const qb__cut *cut, int threads) {
     const qb__fdk *fdk = gpu->fdk;
     if (gpu->beside)
-        return qb__fdk_filter_seconds(fdk, gpu->filtered_rows) / gpu->threads * views_of(cut) / (double)fdk->problem.views;
+        return qb__fdk_filter_seconds(fdk, gpu->filtered_rows) / threads * views_of(cut) / (double)fdk->problem.views;
     static const double memory_then = 4.1e12;
     qb__device_model model;
     qb__device_model_of(qb__device_info_of(gpu->pick.device), &model);
@@ -90,7 +91,7 @@ typedef struct spans {
 static spans spans_of(const qb__fdk_gpu *gpu, const qb__cut *cut) {
     return (spans){.read = reading(gpu, cut),
                    .up = sending_up(gpu, cut),
-                   .filter = filtering(gpu, cut),
+                   .filter = filtering(gpu, cut, gpu->threads),
                    .project = back_projection(gpu, cut),
                    .down = (double)qb__down_host(&gpu->way_down, cut->count) / qb__fdk_gpu_columns(cut) / gpu->pick.costs.down,
                    .write = qb__fdk_write_seconds(gpu->fdk, gpu->value_bytes, gpu->write)};
@@ -151,15 +152,24 @@ static qb__room least_need(void *context, const qb__cut *cut) {
     return (qb__room){.device = qb__fdk_gpu_memory(((const least *)context)->gpu, cut).device};
 }
 
-/* The CPU beside it, where that is forecast to be faster by far: forecasts differ by as much from run to run, and bits by who
- * filters. A device that is the processor itself has no other beside it. */
-static void compare(qb__fdk_gpu *gpu, const qb__cut *cut) {
+/* Back-projecting all at once while rows are filtered and go up. */
+static double whole_seconds(const qb__fdk_gpu *gpu, const qb__cut *whole) {
+    const double filter = filtering(gpu, whole, qb__cpu_count()), project = back_projection(gpu, whole);
+    return fmax(sending_up(gpu, whole), gpu->beside ? fmax(filter, project) : filter + project);
+}
+
+/* The CPU beside it, where that is forecast to be faster by far. Who filters shows in the last bits, so that only what the problem and the
+ * machine are counts, and not --threads, files, memory or the cut. A device that is the processor itself has no other beside it. */
+static void compare(least *l) {
     static const double by_far = 1.25;
+    qb__fdk_gpu *gpu = l->gpu;
+    const size_t nz = gpu->fdk->grid.n[2], edge[2] = {0, nz};
+    const qb__cut whole = {.thickness = nz, .lead = 1, .slices = nz, .slabs = 1, .count = nz, .view1 = gpu->fdk->problem.views};
     if (qb__device_info_of(gpu->pick.device)->is_cpu) return;
-    const double there = qb__fdk_gpu_seconds(gpu, cut);
+    least_slabs(l, &whole, edge);
+    const double there = whole_seconds(gpu, &whole);
     gpu->beside = "it is forecast to be faster";
-    const double here = qb__fdk_gpu_seconds(gpu, cut);
-    if (!(here * by_far < there)) gpu->beside = NULL;
+    if (!(whole_seconds(gpu, &whole) * by_far < there)) gpu->beside = NULL;
 }
 
 /* The device, if it can and has room for that in any cut: which cut is then taken changes no bit. */
@@ -177,7 +187,7 @@ static qb_status decide_filter(qb__fdk_gpu *gpu, void *plan, qb__cut_space space
     if (status == QB_OK && !fits)
         gpu->beside = "the device has no room for it";
     else if (status == QB_OK)
-        compare(gpu, &cut);
+        compare(&context);
     return status;
 }
 

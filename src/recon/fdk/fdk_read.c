@@ -166,7 +166,7 @@ static void widen(qb__fdk_window *all, const qb__fdk_window *more) {
 }
 
 void qb__fdk_keep(qb__fdk *fdk, const qb__cut *cut) {
-    fdk->keep = (qb__fdk_window){.z0 = cut->first, .z1 = cut->first + cut->count};
+    fdk->keep = (qb__fdk_window){0};
     for (size_t slab = 0; slab < cut->slabs; slab++)
         for (size_t i = 0; i < (cut->folded ? 2 : 1); i++)
             widen(&fdk->keep, cut->folded ? &fdk->half[2 * slab + i] : &fdk->window[slab]);
@@ -242,8 +242,6 @@ const qb__fdk_window *qb__fdk_window_of(const qb__fdk *fdk, size_t chunk, int ro
     const size_t slab = chunk / fdk->cut.blocks;
     return fdk->cut.grid ? &fdk->all[(size_t)row * fdk->cut.slabs + slab] : &fdk->window[slab];
 }
-
-size_t qb__fdk_raw_rows(const qb__fdk_piece *p) { return p->need->raw.end - p->need->raw.first; }
 
 size_t qb__fdk_raw_offset(const qb__fdk *fdk, const qb__fdk_window *run, size_t number, size_t views) {
     size_t rows = 0;

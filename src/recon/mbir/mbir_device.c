@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "kernels/icd/icd_bending.h"
 #include "planner/device_pick.h"
 #include "recon/mbir/mbir_cost.h"
 #include "recon/mbir/mbir_descent.h"
@@ -21,16 +22,11 @@ static const qb__icd_device_variant *variant_of(const on_device *gpu) {
     return qb__icd_device_of(gpu->pick.choice.variant);
 }
 
-/* Of a fan what buffers must hold: they reach a little farther toward the source than voxels do. */
-static size_t taps_of(const qb__footprints *s) {
-    return s->wx ? qb__larger(s->taps, (size_t)ceil(s->steepest) + 1) : s->taps;
-}
-
 static qb__icd_size size_of(const qb__mbir *m, const qb__system_matrix *matrix, const qb__icd_settings *settings) {
     return (qb__icd_size){m->info->views,
                           m->info->columns,
                           qb__icd_pixels(matrix->nx, matrix->ny, settings->radius),
-                          taps_of(&matrix->shadows),
+                          qb__icd_taps(&matrix->shadows),
                           settings->prior.interslice > 0 && m->grid.n[2] > 1,
                           m->proximal,
                           m->options->geometry != NULL,

@@ -152,8 +152,9 @@ qb_status qb__mbir_measure(void *plan, const qb__running *run) {
     const double prior = m->proximal ? o->sigma_p : o->sigma_x;
     qb__mbir_sigmas usual = {0}, told = {0};
     if (status == QB_OK) status = qb__mbir_images_load(m, run);
-    if (status == QB_OK) status = look(m, run, &usual, &told);
-    if (!(prior > 0) || !(o->sigma_y > 0)) m->sigmas = told;
+    const bool asked = !(prior > 0) || !(o->sigma_y > 0); /* of a proximal map, many of which make a loop, nothing is compared */
+    if (status == QB_OK && (asked || !m->proximal)) status = look(m, run, &usual, &told);
+    if (asked) m->sigmas = told;
     qb__part_tag(m->job, sizeof m->job);
     status = qb__comm_bcast(qb__comm_of(run->env), status, 0, m->job, sizeof m->job);
     if (status != QB_OK) return status;

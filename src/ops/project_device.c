@@ -15,6 +15,7 @@ qb_status qb__project_pick(qb__device_pick *pick, const qb__joseph_problem *prob
     const char *several = qb__device_pick_several(pick);
     QB__TRY(qb__device_pick_admit(pick, kernel, several, env, named));
     QB__TRY(qb__device_pick_choose(pick, &question));
+    QB__TRY(qb__joseph_plan_possible(problem, pick->choice.values));
 out:
     return status;
 }

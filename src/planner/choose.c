@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "planner/choose.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -81,16 +82,29 @@ static bool only_devices(const qb__question *q) {
     return true;
 }
 
+/* Why each row that was asked for does not serve, as often as there is room. */
+static void reasons(const qb__question *q, char *text, size_t size) {
+    const qb__variant *row;
+    size_t n = 0;
+    for (size_t i = 0; (row = qb__variant_at(q->operation, q->device, i)) != NULL && n < size; i++) {
+        qb__choice c;
+        const char *why = is_asked_for(row, q) ? judge(row, q, 1, &c) : NULL;
+        if (why) n += (size_t)snprintf(text + n, size - n, "%s%s: %s", n ? "; " : ": ", row->id, why);
+    }
+}
+
 static qb_status none(const qb__question *q) {
+    char why[512] = "";
     const qb__operation_row *operation = qb__operation_of(q->operation);
     const char *interp = qb_interp_name(q->interp);
     if (operation->interps && only_devices(q))
         return qb__fail(QB_BAD_ARGUMENT,
                         "--interp %s is computed on devices only: --device cuda or opencl", interp);
-    return qb__fail(QB_UNSUPPORTED, "no kernel on %s %s%s%s at --accuracy %s",
+    reasons(q, why, sizeof why);
+    return qb__fail(QB_UNSUPPORTED, "no kernel on %s %s%s%s in class %s%s",
                     q->device ? q->device->spec : "this CPU", operation->does,
                     operation->interps ? " with --interp " : "", operation->interps ? interp : "",
-                    qb_accuracy_name(q->accuracy));
+                    qb_accuracy_name(q->accuracy), why);
 }
 
 qb_status qb__choose(const qb__question *q, qb__choice *choice) {
@@ -178,6 +192,11 @@ qb_status qb__kernel_interp(const char *id, qb_interp *interp, const qb_env *env
     if (open && row->interp != *interp) qb__info(env, "--interp %s, since the kernel is", name);
     *interp = row->interp;
     return QB_OK;
+}
+
+void qb__tell_class(const qb__question *q, const qb__variant *got, const qb_env *env) {
+    if (q->id && got->accuracy > q->accuracy)
+        qb__warn(env, "--kernel %s keeps --accuracy %s only, not %s", q->id, qb_accuracy_name(got->accuracy), qb_accuracy_name(q->accuracy));
 }
 
 void qb__tell_why(const qb__question *question, cJSON *plan) {

@@ -65,4 +65,7 @@ qb_status qb__kernel_of_cpu(const char *id);
  * none of a parallel beam's, is QB_BAD_ARGUMENT. */
 qb_status qb__kernel_interp(const char *id, qb_interp *interp, const qb_env *env);
 
+/* A warning where a kernel that was named keeps a class below the one that is asked for. */
+void qb__tell_class(const qb__question *question, const qb__variant *got, const qb_env *env);
+
 #endif

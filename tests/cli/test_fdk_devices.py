@@ -367,6 +367,13 @@ def test_the_plan_says_why(opencl, scan, tmp_path):
     assert plan["kernel"] in KERNELS and plan["device_memory_bytes"] > 36 * 48 * 40 * 4
 
 
+def test_a_kernel_that_keeps_less(opencl, scan, tmp_path):
+    """Taken, since it was named, and told."""
+    for kernel, keeps in (("bp_cone_circular.half", "normal"), ("bp_cone_circular.float", None)):
+        said = fdk(scan, tmp_path / "x.h5", "--device", opencl, "--accuracy", "high", "--kernel", kernel)
+        assert (f"--kernel {kernel} keeps --accuracy {keeps} only, not high" in said) == bool(keeps)
+
+
 def test_what_circles_ask_for(opencl, scan, tmp_path):
     """A tilt, a grid beside the axis, views that do not repeat: other packings, then the kernels for any matrices."""
     def verdict(*more):

@@ -145,5 +145,10 @@ def test_a_bent_detector_of_fine_pixels(opencl, tmp_path):
     (tmp_path / "g.json").write_text(json.dumps(geometry))
     np.save(tmp_path / "v.npy", np.ones((70, 3, 1), np.float32))
     args = ("project", tmp_path / "v.npy", "-g", tmp_path / "g.json", "--voxel", 0.5, "-o", tmp_path / "p.npy")
-    fails(3, *args, "--device", opencl, says=["a bent detector", "--device cpu"])
+    leans = ("project", tmp_path / "v.npy", "--sod", 30, "--sdd", 90, "--detector-radius", 90, "--pixel-size", 0.3, "--detector", "7,17", "--views", 2,
+             "--voxel", 0.5, "--tilt", "3,0,0", "-o", tmp_path / "l.npy")
+    for verb in ((), ("plan",)):  # known before any work
+        fails(3, *verb, *args, "--device", opencl, says=["a bent detector whose pixels are many to a voxel", "--device cpu"])
+        for kernel in ((), ("--kernel", "project_joseph.alu")):
+            fails(3, *verb, *leans, "--device", opencl, *kernel, says=["project_joseph.alu", "a bent detector that leans", "--device cpu"])
     qb(*args, "--device", "auto")

@@ -43,6 +43,10 @@ typedef struct qb__joseph_shape {
 /* Of the whole volume, or of all views. */
 void qb__joseph_shape_of(const qb__joseph_problem *problem, bool volume, qb__joseph_shape *shape);
 
+/* QB_UNSUPPORTED, with the reason, where no plan can be made of a problem that unusable() lets pass: of a bent detector it takes
+ * looking at every ray. */
+qb_status qb__joseph_plan_possible(const qb__joseph_problem *problem, const int *values);
+
 /* Compiles, and uploads where the rays run. Geometry and grid are not needed afterwards. */
 qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *problem,
                                  qb__joseph_most most, const int *values, qb__joseph_plan **plan);

@@ -157,6 +157,19 @@ static void count_copies(qb__joseph_plan *plan) {
     if (!plan->records.axes) plan->copies = 1;
 }
 
+static qb_status records_of(const qb__joseph_problem *p, const int *values, qb__joseph_records *records) {
+    const qb__joseph_tile tile = {(size_t)values[LINES], PLANES, 32 * (size_t)values[STEPS]};
+    return qb__joseph_records_make(p->geometry, p->grid, &tile, records);
+}
+
+qb_status qb__joseph_plan_possible(const qb__joseph_problem *p, const int *values) {
+    qb__joseph_records records;
+    if (!(p->geometry->radius > 0)) return QB_OK;
+    qb_status status = records_of(p, values, &records);
+    if (status == QB_OK) qb__joseph_records_destroy(&records);
+    return status;
+}
+
 qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *p, qb__joseph_most most,
                                  const int *values, qb__joseph_plan **out) {
     qb__joseph_plan *plan;
@@ -172,8 +185,7 @@ qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *p
     memcpy(plan->values, values, PARAMETERS * sizeof *values);
     memcpy(plan->n, p->grid->n, sizeof plan->n);
     for (int j = 0; j < 3; j++) plan->voxel[j] = (float)p->grid->voxel[j];
-    const qb__joseph_tile tile = {(size_t)values[LINES], PLANES, 32 * (size_t)values[STEPS]};
-    QB__TRY(qb__joseph_records_make(p->geometry, p->grid, &tile, &plan->records));
+    QB__TRY(records_of(p, values, &plan->records));
     plan->upright = plan->records.fans != NULL;
     count_copies(plan);
     QB__TRY(upload_records(plan));

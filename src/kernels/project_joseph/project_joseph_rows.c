@@ -12,11 +12,11 @@ static const char *unusable(const qb__device_info *device, const void *of, const
         return "more pixels or voxels than 32-bit indices hold";
     if ((size_t)(32 * values[COLUMNS] * values[VIEWS]) > device->group_size || device->group_size < ITEMS)
         return "needs larger groups";
+    const bool upright = qb__joseph_is_upright(p->geometry);
+    if (!upright && p->geometry->radius > 0) return "a bent detector that leans is projected by the CPU: --device cpu";
     static const int small[PARAMETERS] = {1, 1, 4, 1, 16, 2, 4, 1, 2}; /* by parameter */
     for (int i = 0; device->is_cpu && i < PARAMETERS; i++)
         if (values[i] > small[i]) return "more than a processor's compiler does in seconds";
-    const bool upright = qb__joseph_is_upright(p->geometry);
-    if (!upright && p->geometry->radius > 0) return "a bent detector that leans";
     if (!values[TEXTURED]) return NULL;
     if (!device->images) return "needs textures with linear filtering";
     if (!upright) return "needs the detector's rows along the axis";

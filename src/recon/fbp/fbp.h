@@ -127,10 +127,8 @@ qb_status qb__fbp_range(void *plan, const qb__running *run, double *low, double 
 /* What the search for the axis and for the range hold before the first chunk. */
 qb_status qb__fbp_before(void *plan, size_t held, size_t cap, const qb_env *env, size_t *bytes);
 
-/* A kernel that is named goes before --accuracy: told when it keeps less. */
 /* What is asked of the planner, for the CPU; a device adds itself. */
 qb__question qb__fbp_question(const qb__fbp *fbp);
-void qb__fbp_tell_accuracy(const qb__fbp *fbp, qb_accuracy got, const qb_env *env);
 
 extern const qb__engine qb__fbp_cpu, qb__fbp_device, qb__fbp_cpu_single; /* the last: slices one by one, in the least room */
 

@@ -174,7 +174,8 @@ static double backproject_seconds(const qb__fbp *fbp, size_t slices) {
 static void tell(void *state, const qb_env *env) {
     const on_cpu *cpu = state;
     const qb__fbp *fbp = cpu->fbp;
-    qb__fbp_tell_accuracy(fbp, fbp->variant->head.accuracy, env);
+    const qb__question question = qb__fbp_question(fbp);
+    qb__tell_class(&question, &fbp->variant->head, env);
     if (cpu->instead_of)
         qb__warn(env, "memory is too small for %u slices at a time, as %s takes them: %s takes one by one, and longer",
                  cpu->instead_of->step, cpu->instead_of->id, fbp->variant->head.id);

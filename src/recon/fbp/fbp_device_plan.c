@@ -221,7 +221,7 @@ double qb__fbp_device_least(const qb_env *env) {
 void qb__fbp_device_tell(void *state, const qb_env *env) {
     const qb__fbp_devices *gpu = state;
     qb__device_pick_tell(&gpu->pick, gpu->measure ? ", scaled by each slice's largest filtered value" : "", env);
-    qb__fbp_tell_accuracy(gpu->fbp, gpu->pick.choice.variant->accuracy, env);
+    qb__tell_class(&gpu->pick.question, gpu->pick.choice.variant, env);
 }
 
 void qb__fbp_device_describe(void *state, const qb__cut *cut, cJSON *plan) {

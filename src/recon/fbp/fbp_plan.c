@@ -216,12 +216,6 @@ out:
     return status;
 }
 
-void qb__fbp_tell_accuracy(const qb__fbp *fbp, qb_accuracy got, const qb_env *env) {
-    if (fbp->options->kernel && got > fbp->options->accuracy)
-        qb__warn(env, "--kernel %s keeps --accuracy %s only, not %s", fbp->options->kernel,
-                 qb_accuracy_name(got), qb_accuracy_name(fbp->options->accuracy));
-}
-
 void qb__fbp_describe(const void *plan, const qb__cut *cut, cJSON *json) {
     (void)cut;
     const qb__fbp *fbp = plan;

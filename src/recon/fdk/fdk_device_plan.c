@@ -211,6 +211,7 @@ void qb__fdk_gpu_tell(void *state, const qb_env *env) {
     snprintf(more, sizeof more, "%s%s", gpu->beside ? "; the CPU filters beside it: " : "; it filters, too",
              gpu->beside ? gpu->beside : "");
     qb__device_pick_tell(&gpu->pick, more, env);
+    qb__tell_class(&gpu->pick.question, gpu->pick.choice.variant, env);
 }
 
 void qb__fdk_gpu_describe(void *state, const qb__cut *cut, cJSON *plan) {

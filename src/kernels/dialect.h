@@ -168,6 +168,9 @@ typedef long long LONG;
 #define HAS_CONSTANT_POINTERS 0 /* constant memory is a struct passed by value */
 #define TEXTURE_PASS(name) name /* to a function */
 #define ATOMIC_INCREMENT(counter) atomicAdd(counter, 1)
+#define ATOMIC_ADD(to, n) atomicAdd(to, n)
+#define ATOMIC_MIN(to, n) atomicMin(to, n)
+#define ATOMIC_MAX(to, n) atomicMax(to, n)
 /* Groups have `items`; a multiprocessor should hold `groups` at once, which caps registers. */
 #define GROUPS_OF(items, groups) __launch_bounds__(items, groups)
 
@@ -224,6 +227,9 @@ typedef long LONG;
 #define HAS_CONSTANT_POINTERS 1
 #define TEXTURE_PASS(name) name, name##_sampler
 #define ATOMIC_INCREMENT(counter) atomic_inc(counter)
+#define ATOMIC_ADD(to, n) atomic_add(to, n)
+#define ATOMIC_MIN(to, n) atomic_min(to, n)
+#define ATOMIC_MAX(to, n) atomic_max(to, n)
 #define GROUPS_OF(items, groups) __attribute__((reqd_work_group_size(items, 1, 1)))
 #define HAS_MULTIPROCESSOR_ID 0
 

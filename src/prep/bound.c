@@ -1,15 +1,73 @@
 /* SPDX-License-Identifier: MIT */
 /* How large a prepared value can be. */
 #include <math.h>
-#include <stddef.h>
 
+#include "base/memory.h"
+#include "base/sort.h"
+#include "base/status.h"
+#include "io/scan.h"
+#include "prep/few_lines.h"
 #include "prep/prep.h"
 
-double qb__prep_bound(qb_quantity quantity, const qb_prep_options *options) {
-    const double LOGARITHM = 89, LOOSEST = 1000;
+/* What --hardening makes of values up to `most` at the most, over them. */
+static double bending(const qb_prep_options *options, double most) {
     double bent = 1;
-    if (quantity == QB_LINE_INTEGRAL) return INFINITY;
-    for (int i = 0; options && i < options->hardening.count; i++)
-        bent += fabs(options->hardening.value[i]) * pow(LOGARITHM, i + 1);
-    return bent <= LOOSEST ? LOGARITHM * bent : INFINITY;
+    for (int i = 0; options && i < options->hardening.count; i++) bent += fabs(options->hardening.value[i]) * pow(most, i + 1);
+    return bent;
+}
+
+double qb__prep_bound(qb_quantity quantity, const qb_prep_options *options) {
+    const double LOGARITHM = 89, LOOSEST = 1000, bent = bending(options, LOGARITHM);
+    return quantity != QB_LINE_INTEGRAL && bent <= LOOSEST ? LOGARITHM * bent : INFINITY;
+}
+
+/* ---- given line integrals ---- */
+
+typedef struct tops {
+    size_t columns, count;
+    qb_dtype dtype;
+    float *line;
+    double value[QB__FEW_LINES]; /* that few of a line exceed, ... */
+    double largest;              /* ... and of all */
+} tops;
+
+static void look(void *self, size_t number, size_t view, size_t row, const char *raw) {
+    tops *t = self;
+    size_t count = 0;
+    (void)number, (void)view, (void)row;
+    qb_convert_to_float(raw, t->dtype, t->columns, t->line);
+    for (size_t i = 0; i < t->columns; i++)
+        if (isfinite(t->line[i])) t->line[count++] = fabsf(t->line[i]);
+    if (count == 0) return;
+    qb__sort_floats(t->line, count);
+    t->value[t->count++] = (double)t->line[count - 1 - count / 200 - (count > 16)];
+    t->largest = fmax(t->largest, (double)t->line[count - 1]);
+}
+
+/* Faulty pixels, and lines, are passed over where others hold anything. */
+static double usual(tops *t) {
+    if (t->count == 0) return 0;
+    qb__sort(t->value, t->count);
+    const double high = t->value[t->count - 1 - t->count / 20];
+    return high > 0 ? high : t->largest;
+}
+
+qb_status qb__prep_bound_of(qb_scan *scan, const qb_prep_options *options, double *bound) {
+    enum { ROOM = 4 << 20 };
+    const double LOOSEST = 10;
+    const qb_scan_info *info = qb_scan_describe(scan);
+    const qb__few_lines where = {.row1 = info->rows, .step = 1, .held1 = info->rows, .view1 = info->views, .room = ROOM};
+    tops *t;
+    *bound = qb__prep_bound(info->quantity, options);
+    if (info->quantity != QB_LINE_INTEGRAL || qb__scan_on_device(scan)) return QB_OK;
+    qb_status status = qb__alloc(1, sizeof *t, &t);
+    if (status != QB_OK) return status;
+    *t = (tops){.columns = info->columns, .dtype = info->dtype};
+    status = qb__alloc(info->columns, sizeof *t->line, &t->line);
+    if (status == QB_OK) status = qb__few_lines_look(scan, &where, look, t);
+    const double most = QB__PREP_MARGIN * usual(t), bent = bending(options, most);
+    if (status == QB_OK && most > 0 && bent <= LOOSEST) *bound = most * bent;
+    qb__free(t->line);
+    qb__free(t);
+    return status;
 }

@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "io/scan.h"
 
-enum { VIEWS = QB__LINE_ENDS_VIEWS, GROUPS = QB__LINE_ENDS_GROUPS, MOST = 9, NEAR = 8 };
+enum { VIEWS = QB__FEW_VIEWS, GROUPS = QB__FEW_GROUPS, MOST = 9, NEAR = 8 };
 
 /* ---- one line ---- */
 
@@ -51,82 +51,24 @@ static void look_at(float *line, size_t columns, qb__line_end *out) {
 
 /* ---- reading ---- */
 
-typedef struct look {
-    qb_scan *scan;
+typedef struct looking {
     const qb__prepare *prepare;
-    size_t row[GROUPS], rows; /* that are looked at here, ... */
-    size_t first;             /* ... from this group on */
-    size_t of;                /* views that all together look at, ... */
-    size_t view0, views;      /* ... and those here, from this one of them on */
-    size_t bytes;             /* of a row */
-    size_t tall, wide;        /* rows and views looked at that are read at once, with all between them */
-    char *raw;
+    size_t columns;
     float *line;
-} look;
+    qb__line_end *lines;
+    qb__prep_counts counts; /* dropped: these rows are counted when they are reconstructed */
+} looking;
 
-/* Of fewer rows than groups each is one. */
-static void choose_rows(look *l, const qb__line_ends_place *p) {
-    const size_t rows = qb__ceil_div(p->row1 - p->row0, p->step), groups = qb__smaller(GROUPS, rows);
-    for (size_t g = 0; g < groups; g++) {
-        const size_t row = p->row0 + (2 * g + 1) * rows / (2 * groups) * p->step;
-        if (row < p->held0) l->first = g + 1;
-        if (row >= p->held0 && row < p->held1) l->row[l->rows++] = row;
-    }
+static void look_at_one(void *self, size_t number, size_t view, size_t row, const char *raw) {
+    looking *l = self;
+    qb__prepare_row(l->prepare, view, row, raw, l->line, &l->counts);
+    look_at(l->line, l->columns, &l->lines[number]);
 }
 
-static size_t view_of(const look *l, size_t i) { return (2 * (l->view0 + i) + 1) * qb_scan_describe(l->scan)->views / (2 * l->of); }
-
-static void choose_views(look *l, const qb__line_ends_place *p) {
-    l->of = qb__smaller(VIEWS, qb_scan_describe(l->scan)->views);
-    while (l->view0 < l->of && view_of(l, 0) < p->view0) l->view0++;
-    while (l->view0 + l->views < l->of && view_of(l, l->views) < p->view1) l->views++;
-}
-
-static size_t block_bytes(const look *l) {
-    return (l->row[l->tall - 1] - l->row[0] + 1) * (view_of(l, l->wide - 1) - view_of(l, 0) + 1) * l->bytes;
-}
-
-/* A piece that is unpacked holds several of them: then all at once. */
-static void choose_block(look *l, size_t room) {
-    const qb_scan_info *info = qb_scan_describe(l->scan);
-    const qb__source *source = l->scan->parts.data.source;
-    const size_t piece = source ? source->chunk[l->scan->sinogram ? 1 : 0] : 1;
-    l->tall = l->wide = 1;
-    if (l->rows > 1 && info->chunk_rows > l->row[1] - l->row[0]) l->tall = l->rows;
-    if (l->views > 1 && piece > (view_of(l, 1) - view_of(l, 0)) * l->scan->step) l->wide = l->views;
-    if (block_bytes(l) > room) l->wide = 1;
-    if (block_bytes(l) > room) l->tall = 1;
-}
-
-static qb_status look_at_block(const look *l, size_t r0, size_t view0, qb__line_end *lines) {
-    const size_t columns = qb_scan_describe(l->scan)->columns, row0 = l->row[r0], rows = l->row[r0 + l->tall - 1] + 1 - row0;
-    const size_t first = view_of(l, view0);
-    qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
-    const qb_status status = qb_scan_read(l->scan, first, view_of(l, view0 + l->wide - 1) + 1, row0, row0 + rows, l->raw);
-    for (size_t r = r0; status == QB_OK && r < r0 + l->tall; r++) {
-        for (size_t v = view0; v < view0 + l->wide; v++) {
-            const char *raw = l->raw + ((view_of(l, v) - first) * rows + l->row[r] - row0) * l->bytes;
-            qb__prepare_row(l->prepare, view_of(l, v), l->row[r], raw, l->line, &counts);
-            look_at(l->line, columns, &lines[(l->first + r) * VIEWS + l->view0 + v]);
-        }
-    }
-    return status;
-}
-
-qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__line_ends_place *place, qb__line_end *lines) {
-    const qb_scan_info *info = qb_scan_describe(scan);
-    look l = {.scan = scan, .prepare = prepare, .bytes = info->columns * qb_dtype_size(info->dtype)};
-    qb_status status;
-    choose_rows(&l, place);
-    choose_views(&l, place);
-    if (l.rows == 0 || l.views == 0) return QB_OK;
-    choose_block(&l, place->room);
-    QB__TRY(qb__alloc(block_bytes(&l), 1, &l.raw));
-    QB__TRY(qb__alloc(info->columns, sizeof *l.line, &l.line));
-    for (size_t row = 0; row < l.rows; row += l.tall)
-        for (size_t view = 0; view < l.views; view += l.wide) QB__TRY(look_at_block(&l, row, view, lines));
-out:
-    qb__free(l.raw);
+qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__few_lines *where, qb__line_end *lines) {
+    looking l = {.prepare = prepare, .columns = qb_scan_describe(scan)->columns, .lines = lines};
+    qb_status status = qb__alloc(l.columns, sizeof *l.line, &l.line);
+    if (status == QB_OK) status = qb__few_lines_look(scan, where, look_at_one, &l);
     qb__free(l.line);
     return status;
 }
@@ -137,14 +79,14 @@ typedef struct judging {
     const qb__line_end *lines;
     const bool *count;
     double least, top; /* of the scan: the middle of what its lines reach that hold anything */
-    double values[QB__LINE_ENDS];
+    double values[QB__FEW_LINES];
 } judging;
 
 static const double part = 0.1; /* of the largest value is not near air; nor does a line that reaches no more of the others hold anything */
 
 static void find_top(judging *j) {
     size_t count = 0, full = 0;
-    for (size_t i = 0; i < QB__LINE_ENDS; i++)
+    for (size_t i = 0; i < QB__FEW_LINES; i++)
         if (j->lines[i].looked) j->values[count++] = j->lines[i].top;
     if (count == 0) return;
     qb__sort(j->values, count);

@@ -46,6 +46,10 @@ void qb__prep_begin(qb__prep *prep, const qb_prep_options *options);
  * it. INFINITY where nothing is known, as of given line integrals, or where the bound would be so loose that what is scaled by
  * it (kernels in half precision) may lose digits. NULL: defaults. */
 double qb__prep_bound(qb_quantity quantity, const qb_prep_options *options);
+/* The same of a scan; given line integrals are so many times what a few of their lines reach at most. That is a guess which an
+ * outlier may exceed: who scales by it cuts that off, and tells. QB_OK, or what reading failed with. */
+#define QB__PREP_MARGIN 1e4
+qb_status qb__prep_bound_of(qb_scan *scan, const qb_prep_options *options, double *bound);
 
 /* gain[i] = 1/(flat[i] - dark[i]); 0 and counted in *dead where that is not positive and finite. */
 void qb__prep_gain(const float *flat, const float *dark, size_t count, float *gain, uint64_t *dead);

@@ -44,7 +44,7 @@ static size_t room(const qb__reconstruction *r) {
 
 static qb_status look(qb__reconstruction *r, qb__line_end *lines) {
     const qb__decision *d = &r->decision;
-    const qb__line_ends_place place = {.row0 = r->share.row0, .row1 = r->share.row1, .step = d->row_step ? d->row_step : 1,
+    const qb__few_lines place = {.row0 = r->share.row0, .row1 = r->share.row1, .step = d->row_step ? d->row_step : 1,
                                        .held0 = d->row0,
                                        .held1 = d->row1, .view0 = r->share.view0, .view1 = r->share.view0 + r->share.views, .room = room(r)};
     qb__digest_leave(&r->task.scan->digests, &r->job.digest); /* whose lines these are is told by who streams them */
@@ -57,11 +57,11 @@ static qb_status look(qb__reconstruction *r, qb__line_end *lines) {
 static qb_status look_together(qb__reconstruction *r, qb__line_end *lines) {
     const size_t ranks = (size_t)qb__comm_count(r->comm);
     qb__line_end *all = NULL;
-    qb_status status = qb__alloc(ranks * QB__LINE_ENDS, sizeof *all, &all);
+    qb_status status = qb__alloc(ranks * QB__FEW_LINES, sizeof *all, &all);
     if (status == QB_OK) status = look(r, lines);
-    status = qb__comm_gather(r->comm, status, lines, QB__LINE_ENDS * sizeof *lines, all);
-    for (size_t i = ranks * QB__LINE_ENDS; status == QB_OK && i-- > 0;)
-        if (all[i].looked) lines[i % QB__LINE_ENDS] = all[i];
+    status = qb__comm_gather(r->comm, status, lines, QB__FEW_LINES * sizeof *lines, all);
+    for (size_t i = ranks * QB__FEW_LINES; status == QB_OK && i-- > 0;)
+        if (all[i].looked) lines[i % QB__FEW_LINES] = all[i];
     qb__free(all);
     return status;
 }
@@ -69,7 +69,7 @@ static qb_status look_together(qb__reconstruction *r, qb__line_end *lines) {
 /* Not at an array in a device's memory: that is used where it is, and does not pass the host. */
 qb_status qb__ends_look(qb__reconstruction *r, const qb_env *env) {
     const qb__ends_asked *asked = &r->decision.ends;
-    qb__line_end lines[QB__LINE_ENDS] = {0};
+    qb__line_end lines[QB__FEW_LINES] = {0};
     qb__line_ends_cut cut;
     if (!r->task.scan || qb__scan_on_device(r->task.scan) || r->decision.instead || !asked->remedy[0] || !(asked->ends.count[0] || asked->ends.count[1])) return QB_OK;
     const qb_status status = look_together(r, lines);

@@ -38,6 +38,21 @@ def distance(a, b):
     return np.linalg.norm(a - b) / np.linalg.norm(b)
 
 
+def test_half_precision_of_given_line_integrals(cuda, tmp_path):
+    """By the kernel with local memory, which is what a GPU takes: in its class, and told of what is cut off."""
+    qb("simulate", "foam", "-o", tmp_path / "scan.h5", "--views", 24, "--detector", "32,24", "--photons", 20000, "--geometry", "cone", *CIRCLE, "-q")
+    qb("convert", tmp_path / "scan.h5", "-o", tmp_path / "l.npy", "-q")
+    lines = np.load(tmp_path / "l.npy")
+    for faulty in (False, True):
+        lines[3, 4, 5] = 1e9 if faulty else lines[3, 4, 5]
+        np.save(tmp_path / "p.npy", lines)
+        job = ["fdk", tmp_path / "p.npy", *CIRCLE, "--angles", "0:360"]
+        report = qb_json(*job, "-o", tmp_path / "there.h5", "--device", "cuda", "--kernel", "bp_cone_circular.half-local", env=cuda)
+        assert ("beyond_half_precision" in report) == faulty
+        qb(*job, "-o", tmp_path / "here.h5", "--device", "cpu", "--accuracy", "high", "-q")
+        assert (distance(tmp_path / "there.h5", tmp_path / "here.h5") < 1e-3) != faulty
+
+
 METHODS = [("fdk", "cone", "", "--accuracy normal", 1e-3), ("cgls", "cone", "--iterations 3", "", 1e-4),
            ("mbir", "slices", "--snr-db 30 --equits 20", "", 1e-2), ("fbp", "slices", "", "--kernel bp_parallel_linear.alu", 1e-4),
            ("fdk", "cone", "--tilt 1,2,3", "", 1e-3)]

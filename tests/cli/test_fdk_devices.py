@@ -233,6 +233,32 @@ def test_half_precision_of_bent_values(opencl, tmp_path, hardening, kernel, fits
     assert taken == kernel or not (kernel or "half" in taken)
 
 
+@pytest.mark.parametrize("unit", few(1, 1e-20, others=[1e20]))
+def test_half_precision_of_given_line_integrals(opencl, scan, tmp_path, unit):
+    """Of any size: halves are scaled by what a few rows hold, of which a faulty one and a faulty column say nothing. What is beyond that all the same is
+    cut off, and told; class high keeps it."""
+    qb("convert", scan, "-o", tmp_path / "l.npy", "-q")
+    lines = np.load(tmp_path / "l.npy") * np.float32(unit)
+    lines[:, :, 5] = 300 * lines.max()
+    lines[lines.shape[0] // 2] = 100 * lines.max()
+    faulty = lines.copy()
+    faulty[0, 2, 3] = 1e7 * unit
+    def made(lines, accuracy, device=opencl):
+        np.save(tmp_path / "p.npy", lines)
+        report = qb_json("fdk", tmp_path / "p.npy", *CIRCLE, "--pixel-size", 0.75, "--angles", "0:360", "-o", tmp_path / "v.npy", "--device", device, "--accuracy", accuracy)
+        return np.load(tmp_path / "v.npy").astype(float) / unit, report
+    want, _ = made(lines, "high", "cpu")
+    for accuracy, most in (("high", 5e-5), ("normal", 1e-3)):
+        got, report = made(lines, accuracy)
+        assert ("half" in report["kernel"]) == (accuracy == "normal")
+        assert np.linalg.norm(got - want) < most * np.linalg.norm(want) and "beyond_half_precision" not in report
+    want, report = made(faulty, "high")
+    assert "beyond_half_precision" not in report and np.abs(want).max() > 1e5
+    got, report = made(faulty, "normal")
+    assert report["beyond_half_precision"] > 1e5 * unit and "half precision" in str(report["warnings"])
+    assert np.isfinite(got).all() and np.abs(got).max() < 0.1 * np.abs(want).max()
+
+
 def test_the_cpu_filters_beside(opencl, scan, tmp_path):
     """Where the device has no room for raw numbers as well, or no double precision for what it would have to read anew."""
     more = ("--kernel", "bp_cone_matrix.alu")

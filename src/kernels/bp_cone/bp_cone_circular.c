@@ -26,6 +26,7 @@ struct qb__bp_cone_plan {
     qb__program *pack_program, *program;
     qb__kernel *pack_kernel, *kernel;
     qb__memory *matrix, *scale;
+    qb__memory *beyond; /* what halves could not hold; see bp_cone_cells.cl */
     qb__texture *texture; /* of a block; NULL = read from memory */
 };
 
@@ -116,7 +117,7 @@ static size_t plan_bytes(const qb__device *device, const qb__bp_cone_problem *p,
                          qb__bp_cone_most most, const int *values) {
     const qb__texture_shape shape = shape_of(p, most, values);
     return qb__cone_matrices_bytes(p->views) +
-           p->views / qb__circular_turns(values) * sizeof(float) +
+           (p->views / qb__circular_turns(values) + 1) * sizeof(float) +
            (values[TEXTURED] ? qb__texture_bytes(device, &shape) : 0);
 }
 
@@ -204,6 +205,7 @@ static void destroy(qb__bp_cone_plan *plan) {
     qb__texture_destroy(plan->texture);
     qb__memory_destroy(plan->matrix);
     qb__memory_destroy(plan->scale);
+    qb__memory_destroy(plan->beyond);
     qb__program_release(plan->program);
     qb__program_release(plan->pack_program);
     qb__free(plan);
@@ -235,6 +237,7 @@ static qb_status make_plan(qb__device *device, const qb__bp_cone_problem *proble
     QB__TRY(build(plan, values, ring));
     QB__TRY(upload_matrices(plan));
     QB__TRY(upload_scale(plan, values[HALF]));
+    QB__TRY(qb__cone_upload(device, &(int32_t){0}, sizeof(int32_t), &plan->beyond));
     if (values[TEXTURED]) QB__TRY(qb__texture_create(device, &shape, &plan->texture));
     *out = plan;
 out:
@@ -304,7 +307,7 @@ static qb_status pack_sides(qb__bp_cone_plan *plan, qb__queue *queue, const qb__
         QB__VALUE(bases),        QB__VALUE(columns), QB__VALUE(w0),        QB__VALUE(w1),
         QB__VALUE(more_at),      QB__VALUE(more_stride), QB__VALUE(v0),    QB__VALUE(v1),
         QB__VALUE(twice),        QB__VALUE(kept.from), QB__VALUE(kept.to), QB__MEMORY(plan->scale),
-        QB__VALUE(base0),        QB__MEMORY(packed), QB__VALUE(plan->pitch), QB__VALUE(plan->height),
+        QB__VALUE(base0),        QB__MEMORY(plan->beyond), QB__MEMORY(packed), QB__VALUE(plan->pitch), QB__VALUE(plan->height),
     };
     const size_t groups[3] = {qb__ceil_div((size_t)plan->pitch, PACK_TILE),
                               qb__ceil_div((size_t)plan->height, PACK_TILE), view1 - view0};
@@ -358,6 +361,11 @@ static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory 
     return run_sides(plan, queue, packed, view0, view1, side, out, offset, more);
 }
 
+static qb_status beyond(qb__bp_cone_plan *plan, qb__queue *queue, float *largest) {
+    qb_status status = qb__memory_download(queue, plan->beyond, 0, largest, sizeof *largest);
+    return status == QB_OK ? qb__queue_finish(queue) : status;
+}
+
 #define ROW(name, class, how, ...)                                                                 \
     {                                                                                              \
         HEAD(QB__BP_CONE, name, QB_INTERP_LINEAR, QB__API_CUDA | QB__API_OPENCL, class, how, 0, 0, \
@@ -365,7 +373,7 @@ static qb_status run(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory 
             .layer = layer, .turns = qb__circular_turns, .mirrored = qb__circular_mirror,          \
             .packed_bytes = packed_bytes, .plan_bytes = plan_bytes, .plan = make_plan,             \
             .pack = pack, .run = run, .pack_sides = pack_sides, .run_sides = run_sides,            \
-            .destroy = destroy                                                                     \
+            .beyond = beyond, .destroy = destroy                                                   \
     }
 
 static const qb__bp_cone_device_variant rows[] = {

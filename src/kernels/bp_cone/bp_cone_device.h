@@ -70,6 +70,9 @@ typedef struct qb__bp_cone_device_variant {
                             size_t view0, size_t view1, const qb__bp_cone_side side[2], qb__memory *packed);
     qb_status (*run_sides)(qb__bp_cone_plan *plan, qb__queue *queue, const qb__memory *packed, size_t view0, size_t view1,
                            const qb__bp_cone_side side[2], qb__memory *out, size_t offset, bool more);
+    /* Waits for the queue. The largest magnitude that was packed and exceeds what halves were scaled for, so that it counts as less; 0: none.
+     * NULL: nothing is lost so. */
+    qb_status (*beyond)(qb__bp_cone_plan *plan, qb__queue *queue, float *largest);
     void (*destroy)(qb__bp_cone_plan *plan); /* NULL-safe */
 } qb__bp_cone_device_variant;
 

@@ -2,9 +2,11 @@
 /* What a device does with a block of views, and the slots that it passes through. */
 #include "recon/fdk/fdk_device.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -319,9 +321,24 @@ static void tell_sums(const qb__fdk_gpu *gpu, cJSON *report) {
     cJSON_AddStringToObject(report, "sums_by", words);
 }
 
+/* Line integrals of a file may be of any size. */
+static qb_status tell_beyond(const qb__fdk_gpu *gpu, cJSON *report) {
+    const qb__bp_cone_device_variant *variant = qb__fdk_gpu_variant(gpu);
+    float largest = 0, bound = 0;
+    if (!variant->beyond || !gpu->largest) return QB_OK;
+    qb_status status = variant->beyond(gpu->plan, gpu->compute, &largest);
+    for (size_t v = 0; v < gpu->fdk->problem.views; v++) bound = fmaxf(bound, gpu->largest[v]);
+    if (status != QB_OK || largest == 0) return status;
+    cJSON_AddNumberToObject(report, "beyond_half_precision", (double)largest);
+    qb__warn(gpu->run->env, "filtered values up to %.3g count as about %.3g only, which half precision was scaled for: %g times what a few rows of the scan hold; "
+             "--accuracy high keeps them", (double)largest, (double)bound, QB__PREP_MARGIN);
+    return QB_OK;
+}
+
 static qb_status finish_device(void *state, cJSON *report, qb__prep_counts *counts) {
     qb__fdk_gpu *gpu = state;
     qb_status status = report ? qb__down_count(gpu->convert, gpu->out, gpu->run->volume) : QB_OK;
+    if (report && status == QB_OK) status = tell_beyond(gpu, report);
     if (report && status == QB_OK && gpu->on_device) status = qb__fdk_gpu_filter_count(gpu, counts);
     tell_sums(gpu, report);
     qb__device_pick_done(&gpu->pick, status == QB_OK ? report : NULL);

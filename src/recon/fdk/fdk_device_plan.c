@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which device and kernel a cone-beam reconstruction takes, and in what slabs and blocks. */
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -99,17 +100,19 @@ qb_status qb__fdk_gpu_no_room(void *state, const qb__cut *least, const qb__room 
 /* ---- the offer ---- */
 
 /* A bound on the filtered rows of each view, as qb fbp has it: the ramp's taps sum to 1/2, no window of ours makes that
- * more than 4 times as much, and a pixel's weight is at most 1. Nothing is known of given line integrals, of strongly bent
- * ones (prep.h) and of a filter file. */
+ * more than 4 times as much, and a pixel's weight is at most 1. Nothing is known of strongly bent line integrals (prep.h) and
+ * of a filter file. Who asks for class high needs none. */
 static qb_status bound_rows(qb__fdk_gpu *gpu, const qb_prep_options *prep) {
     const qb__fdk *fdk = gpu->fdk;
-    const double value = qb__prep_bound(fdk->info->quantity, prep);
     const char *filter = fdk->options->filter;
     const double hu = fdk->options->hu > 0 ? 1000.0 / fdk->options->hu : 1.0;
-    if (!isfinite(value) || access(filter, F_OK) == 0) return QB_OK;
-    qb_status status = qb__alloc(fdk->problem.views, sizeof *gpu->largest, &gpu->largest);
-    if (status != QB_OK) return status;
+    double value;
+    if ((fdk->options->accuracy == QB_ACCURACY_HIGH && !fdk->options->kernel) || access(filter, F_OK) == 0) return QB_OK;
+    qb_status status = qb__prep_bound_of(fdk->scan, prep, &value);
     const double most = value * hu * (strncmp(filter, "none", 4) ? 0.5 * 4 / fdk->weights.pitch : 1);
+    if (status != QB_OK || !(most < FLT_MAX / 4)) return status;
+    status = qb__alloc(fdk->problem.views, sizeof *gpu->largest, &gpu->largest);
+    if (status != QB_OK) return status;
     for (size_t v = 0; v < fdk->problem.views; v++)
         gpu->largest[v] = (float)(most * fabs(fdk->weights.view[v]));
     gpu->problem.largest = gpu->largest;

@@ -73,6 +73,8 @@ typedef struct qb__engine {
      * first chunk: starting up, compiling. The latter may be NULL: nothing. */
     double (*seconds)(void *state, const qb__cut *cut);
     double (*start)(void *state);
+    /* What of them a stage, by its name, takes of all its chunks, to be told; 0: not known. NULL: what the stages themselves say. */
+    double (*part)(void *state, const qb__cut *cut, const char *stage);
     /* Nothing fits, not even `least`; what there was no room for is the detail when that was found by
      * trying, else `cap` says what may be used. Fails with a better one; NULL: none is known. */
     qb_status (*no_room)(void *state, const qb__cut *least, const qb__room *cap, const qb_env *env);

@@ -35,6 +35,19 @@ double qb__play_stages(const qb__stage *stages, int count, size_t chunks, int th
     return qb__pace_left(pace, count, threads);
 }
 
+/* Where an engine forecasts a job as a whole, what it counted of each stage. */
+static cJSON *with_parts(qb__reconstruction *r, const qb__stage *stages, int count, cJSON *list) {
+    const qb__candidate *c = qb__chosen(r);
+    cJSON *all = cJSON_CreateObject();
+    for (int i = 0; i < count; i++) {
+        const cJSON *own = cJSON_GetObjectItem(list, stages[i].name);
+        const double seconds = own ? own->valuedouble : c->engine->part ? c->engine->part(c->offer.state, &r->pick.cut, stages[i].name) : 0;
+        if (seconds > 0) cJSON_AddNumberToObject(all, stages[i].name, seconds);
+    }
+    cJSON_Delete(list);
+    return all;
+}
+
 double qb__reconstruction_forecast(qb__reconstruction *r, cJSON *plan) {
     const qb__decision *d = &r->decision;
     cJSON *json = cJSON_AddObjectToObject(plan, "forecast");
@@ -52,7 +65,7 @@ double qb__reconstruction_forecast(qb__reconstruction *r, cJSON *plan) {
     cJSON_AddNumberToObject(json, "axis", axis);
     cJSON_AddNumberToObject(json, "preparation", prepare);
     cJSON_AddNumberToObject(json, "streaming", streaming);
-    cJSON_AddItemToObject(json, "stages", list);
+    cJSON_AddItemToObject(json, "stages", with_parts(r, stages, count, list));
     cJSON_AddNumberToObject(json, "write_bytes_per_second", r->task.write);
     cJSON_AddStringToObject(json, "write_rate", r->task.write_from);
     cJSON_AddStringToObject(json, "rates", qb__rates_known() ? "measured" : "listed");

@@ -292,7 +292,10 @@ def test_who_filters_follows_the_forecast(tmp_path):
                        "--size", "16,16,400", "-o", tmp_path / "v.raw", "--device", "cuda", "-q", *more, env={k: str(v) for k, v in env.items()})
     beside, slow, usual = plan(30, 1e15), plan(30, 1e6), plan(90, 1e8)
     assert beside["filtered_by"] == "cpu" and beside["filtered_by_why"] == "it is forecast to be faster"
-    assert slow["filtered_by"] == usual["filtered_by"] == "cuda:0" and "filtered_by_why" not in slow
+    assert slow["filtered_by"] == usual["filtered_by"] == "cuda:0" and "not forecast to be faster" in slow["filtered_by_why"]
+    for told in (beside, slow, usual):
+        seconds = told["filtered_by_seconds"]
+        assert (seconds["cpu"] * 1.25 < seconds["device"]) == (told["filtered_by"] == "cpu")
     # It shows in the last bits: nothing that only says how the work is cut has a say.
     for more in (("--threads", 1), ("--threads", 64), ("--max-vram", "100M")):
         assert plan(30, 1e15, *more)["filtered_by"] == "cpu" and plan(90, 1e8, *more)["filtered_by"] == "cuda:0", more

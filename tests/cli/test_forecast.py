@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from qbtest import SANITIZED, machine, qb, qb_json, smallest_cap, storage
+from qbtest import SANITIZED, machine, opencl, qb, qb_json, smallest_cap, storage  # noqa: F401 (opencl is a fixture)
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +127,19 @@ def test_a_descent_takes_its_equits_and_the_turns_of_its_groups(scan, tmp_path, 
     assert weighted - alone == pytest.approx(groups * 8 * entries * 16 / 1e10)
     stored = stage("--equits", 8, "--stop", 0, "--threads", 1, "--matrix", "bytes")[0]
     assert stored == pytest.approx(entries / 1e8 + groups * (start / 2 + 8 * (equit - entries * 16 / 4e9)))
+
+
+@pytest.mark.parametrize("verb,more,stages", [
+    ("fbp", [], {"upload", "reconstruct", "download"}),
+    ("fdk", ["--sod", 30, "--sdd", 40], {"upload", "filter", "back-project", "download"}),
+    ("cgls", ["--iterations", 3], {"prepare", "cgls"}),
+    ("mbir", [], {"mbir"}),
+])
+def test_stages_of_devices_have_one_too(opencl, scan, cone, tmp_path, verb, more, stages):
+    scan = cone if verb == "fdk" else scan
+    forecast = qb_json("plan", verb, scan, *more, "-o", tmp_path / "v.npy", "--device", opencl)["forecast"]
+    assert set(forecast["stages"]) == stages | {"read", "write"} and all(seconds > 0 for seconds in forecast["stages"].values())
+    assert max(forecast["stages"].values()) <= forecast["streaming"] * 1.001
 
 
 def test_reading_is_what_slabs_read(cone, tmp_path):

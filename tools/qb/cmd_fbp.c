@@ -113,10 +113,11 @@ static void print_matrix(const cJSON *plan, FILE *out) {
 static void print_filter(const cJSON *plan, FILE *out) {
     const char *by = cJSON_GetStringValue(cJSON_GetObjectItem(plan, "filtered_by"));
     if (!by) return;
-    if (cJSON_GetObjectItem(plan, "filtered_by_why"))
-        fprintf(out, "filter       by the CPU, beside the device: %s\n", text(plan, "filtered_by_why"));
-    else
-        fprintf(out, "filter       on %s\n", by);
+    const cJSON *seconds = cJSON_GetObjectItem(plan, "filtered_by_seconds");
+    const char *why = text(plan, "filtered_by_why");
+    fprintf(out, "filter       %s%s%s%s", strcmp(by, "cpu") ? "on " : "by the CPU, beside the device", strcmp(by, "cpu") ? by : "", *why ? ": " : "", why);
+    if (seconds) fprintf(out, " (%.3g s there, %.3g s beside it)", number(seconds, "device"), number(seconds, "cpu"));
+    fputc('\n', out);
 }
 
 static void print_plan(const cJSON *plan, FILE *out) {

@@ -209,6 +209,7 @@ const qb__engine qb__fbp_device = {
     .least = qb__fbp_device_least,
     .seconds = qb__fbp_device_seconds,
     .start = qb__fbp_device_start,
+    .part = qb__fbp_device_part,
     .no_room = qb__fbp_device_no_room,
     .tell = qb__fbp_device_tell,
     .stages = stages,

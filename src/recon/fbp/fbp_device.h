@@ -62,6 +62,7 @@ qb_status qb__fbp_device_decide(const qb__task *task, void *plan, const qb_env *
 qb__room qb__fbp_device_memory(void *state, const qb__cut *cut);
 double qb__fbp_device_seconds(void *state, const qb__cut *cut);
 double qb__fbp_device_start(void *state);
+double qb__fbp_device_part(void *state, const qb__cut *cut, const char *stage);
 double qb__fbp_device_least(const qb_env *env);
 qb_status qb__fbp_device_no_room(void *state, const qb__cut *least, const qb__room *cap,
                                  const qb_env *env);

@@ -194,18 +194,33 @@ static double kernel_seconds(const qb__fbp_devices *gpu, const qb__cut *cut) {
     return choice->seconds * ((double)(all / chunk) * seconds[1] + seconds[2]) / seconds[0];
 }
 
+/* Of each device: filtering and back-projecting; bytes that go up and come down. */
+static double work_seconds(const qb__fbp_devices *gpu, const qb__cut *cut) {
+    const qb__fbp *fbp = gpu->fbp;
+    const double padded = (double)qb__filter_length(fbp->filter) * (double)fbp->grid.n[2] * (double)fbp->info->views;
+    return kernel_seconds(gpu, cut) + padded / 50e9 / (double)gpu->parts;
+}
+
+static double bytes_up(const qb__fbp_devices *gpu) {
+    return qb__fbp_device_has(gpu) ? 0 : (double)gpu->fbp->grid.n[2] * (double)qb__fbp_up_slice(gpu->fbp) / (double)gpu->parts;
+}
+
+static double bytes_down(const qb__fbp_devices *gpu) {
+    return (double)gpu->fbp->grid.n[2] * (double)qb__down_host(&gpu->way_down, 1) / (double)gpu->parts;
+}
+
 double qb__fbp_device_seconds(void *state, const qb__cut *cut) {
     const qb__fbp_devices *gpu = state;
-    const qb__fbp *fbp = gpu->fbp;
-    const double parts = (double)gpu->parts, slices = (double)fbp->grid.n[2];
-    const double padded = (double)qb__filter_length(fbp->filter) * slices * (double)fbp->info->views;
-    const double work = kernel_seconds(gpu, cut) + padded / 50e9 / parts;
-    const bool there = qb__fbp_device_has(gpu) != NULL;
-    const double up = there ? 0 : slices * (double)qb__fbp_up_slice(fbp) / parts;
-    const double down = slices * (double)qb__down_host(&gpu->way_down, 1) / parts;
-    const double ring = (double)(qb__fbp_up_slice(fbp) + qb__down_host(&gpu->way_down, 1));
-    return qb__device_streaming(&gpu->pick.costs, work, up, down, (double)cut->slabs) +
+    const double ring = (double)(qb__fbp_up_slice(gpu->fbp) + qb__down_host(&gpu->way_down, 1));
+    return qb__device_streaming(&gpu->pick.costs, work_seconds(gpu, cut), bytes_up(gpu), bytes_down(gpu), (double)cut->slabs) +
            (double)cut->slots * (double)cut->slices * ring / gpu->pick.costs.lock;
+}
+
+double qb__fbp_device_part(void *state, const qb__cut *cut, const char *stage) {
+    const qb__fbp_devices *gpu = state;
+    if (strcmp(stage, "upload") == 0) return bytes_up(gpu) / gpu->pick.costs.up;
+    if (strcmp(stage, "download") == 0) return bytes_down(gpu) / gpu->pick.costs.down;
+    return strcmp(stage, "reconstruct") == 0 ? work_seconds(gpu, cut) : 0;
 }
 
 /* Preparing and filtering, packing, back-projecting, converting: a program each. */

@@ -386,6 +386,7 @@ const qb__engine qb__fdk_device = {
     .scratch = scratch,
     .seconds = qb__fdk_gpu_seconds,
     .start = qb__fdk_gpu_start,
+    .part = qb__fdk_gpu_part,
     .no_room = qb__fdk_gpu_no_room,
     .tell = qb__fdk_gpu_tell,
     .stages = stages,

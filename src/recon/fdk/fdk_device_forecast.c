@@ -2,6 +2,7 @@
 /* How long a cone-beam reconstruction takes on a device, and from that which of the two filters. */
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/comm.h"
 #include "base/memory.h"
@@ -128,6 +129,17 @@ double qb__fdk_gpu_seconds(void *state, const qb__cut *cut) {
     return extra + (cut->slots < 2 ? s.read + s.filter + s.up + s.project + s.down + s.write : streaming(gpu, cut, &s));
 }
 
+double qb__fdk_gpu_part(void *state, const qb__cut *cut, const char *stage) {
+    const spans s = spans_of(state, cut);
+    const struct {
+        const char *name;
+        double seconds;
+    } parts[] = {{"upload", s.up}, {"filter", s.filter}, {"back-project", s.project + sums(state, cut)}, {"download", s.down}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(stage, parts[i].name) == 0) return parts[i].seconds;
+    return 0;
+}
+
 /* Filtering, packing, back-projecting, converting: a program each. */
 double qb__fdk_gpu_start(void *state) {
     const qb__fdk_gpu *gpu = state;
@@ -167,9 +179,10 @@ static void compare(least *l) {
     const qb__cut whole = {.thickness = nz, .lead = 1, .slices = nz, .slabs = 1, .count = nz, .view1 = gpu->fdk->problem.views};
     if (qb__device_info_of(gpu->pick.device)->is_cpu) return;
     least_slabs(l, &whole, edge);
-    const double there = whole_seconds(gpu, &whole);
+    gpu->there = whole_seconds(gpu, &whole);
     gpu->beside = "it is forecast to be faster";
-    if (!(whole_seconds(gpu, &whole) * by_far < there)) gpu->beside = NULL;
+    gpu->here = whole_seconds(gpu, &whole);
+    if (!(gpu->here * by_far < gpu->there)) gpu->beside = NULL;
 }
 
 /* The device, if it can and has room for that in any cut: which cut is then taken changes no bit. */

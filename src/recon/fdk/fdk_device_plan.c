@@ -217,6 +217,16 @@ void qb__fdk_gpu_tell(void *state, const qb_env *env) {
     qb__tell_class(&gpu->pick.question, gpu->pick.choice.variant, env);
 }
 
+static void describe_filter(const qb__fdk_gpu *gpu, cJSON *plan) {
+    const char *why = gpu->beside ? gpu->beside : gpu->there > 0 ? "the CPU beside it is not forecast to be faster by a quarter" : NULL;
+    if (why) cJSON_AddStringToObject(plan, "filtered_by_why", why);
+    if (!(gpu->there > 0)) return;
+    cJSON *seconds = cJSON_AddObjectToObject(plan, "filtered_by_seconds"); /* that all takes, either way */
+    if (!seconds) return;
+    cJSON_AddNumberToObject(seconds, "device", gpu->there);
+    cJSON_AddNumberToObject(seconds, "cpu", gpu->here);
+}
+
 void qb__fdk_gpu_describe(void *state, const qb__cut *cut, cJSON *plan) {
     const qb__fdk_gpu *gpu = state;
     qb__device_pick_describe(&gpu->pick, cut->need.device, plan);
@@ -225,5 +235,5 @@ void qb__fdk_gpu_describe(void *state, const qb__cut *cut, cJSON *plan) {
     if (cut->lead > 1) cJSON_AddNumberToObject(plan, "slices_after_first", (double)cut->thickness); /* of thinner slabs */
     cJSON_AddNumberToObject(plan, "pieces_per_chunk", (double)cut->pieces); /* in which a slab comes down */
     cJSON_AddStringToObject(plan, "filtered_by", gpu->beside ? "cpu" : gpu->pick.question.device->spec);
-    if (gpu->beside) cJSON_AddStringToObject(plan, "filtered_by_why", gpu->beside);
+    describe_filter(gpu, plan);
 }

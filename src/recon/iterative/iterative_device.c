@@ -130,17 +130,26 @@ static double pass_seconds(const on_device *d) {
 
 /* Both directions once an iteration, and SIRT's sums of rows and columns as one more; of ranks the last begins to project
  * back when the first has done as many runs. */
+static double prepare_seconds(const on_device *d, const qb__cut *cut) {
+    return (double)qb__iterative_lines(d->run.it, cut) * 2e-9 / d->threads;
+}
+
 static double seconds(void *state, const qb__cut *cut) {
     const on_device *d = state;
     const qb__iterative *it = d->run.it;
     const double up = (double)qb__iterative_lines(it, cut) * 4, down = (double)qb__iterative_unknowns(it) * 4;
     const double vectors = 12 * (up + down) / 2e12 + 1e-3;
-    const double prepare = (double)qb__iterative_lines(it, cut) * 2e-9 / d->threads;
+    const double prepare = prepare_seconds(d, cut);
     if (d->apart) return prepare + (it->options->iterations + 1) * qb__iterative_slabs_seconds(&d->slabs, it, d->threads);
     const double share = (double)(cut->view1 - cut->view0) / (double)it->info->views;
     const double waits = (double)(it->ranks - 1) / (double)run_count(d);
     return prepare + up / d->pick.costs.up + down / d->pick.costs.down +
            (it->options->iterations + 1) * ((2 + waits) * share * d->pick.choice.seconds + pass_seconds(d) + vectors);
+}
+
+static double part(void *state, const qb__cut *cut, const char *stage) {
+    const on_device *d = state;
+    return strcmp(stage, d->run.it->solver->name) == 0 ? seconds(state, cut) - prepare_seconds(d, cut) : 0;
 }
 
 /* Layout, forward, scale, back, vectors. */
@@ -363,6 +372,7 @@ const qb__engine qb__iterative_device = {
     .memory = memory,
     .seconds = seconds,
     .start = start,
+    .part = part,
     .no_room = no_room,
     .tell = tell,
     .stages = stages,

@@ -99,6 +99,8 @@ static double seconds(void *state, const qb__cut *cut) {
            4 * images / gpu->pick.costs.down + 1e-8 * lines / gpu->descent.threads;
 }
 
+static double part(void *state, const qb__cut *cut, const char *stage) { return strcmp(stage, "mbir") == 0 ? seconds(state, cut) : 0; }
+
 static double start(void *state) {
     on_device *gpu = state;
     return qb__device_pick_start(&gpu->pick, variant_of(gpu)->programs);
@@ -211,6 +213,7 @@ const qb__engine qb__mbir_device = {
     .memory = memory,
     .seconds = seconds,
     .start = start,
+    .part = part,
     .no_room = no_room,
     .tell = tell,
     .stages = qb__mbir_descent_stages,

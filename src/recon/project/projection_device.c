@@ -2,6 +2,7 @@
 /* A device as an engine of the projection: a block of views gathers the slabs of the volume, as on the CPU; the sums
  * stay on the device until the block is whole. A volume that is one slab goes up once. */
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -57,18 +58,29 @@ static qb__tensor_device *volume_there(const on_device *d) {
     return qb__projection_plain(d->p) ? qb__device_array_on(qb__tensor_device_of(d->p->source), d->pick.device) : NULL;
 }
 
+/* Bytes of the volume, which goes up once for each block where it has no room as a whole. */
+static double bytes_up(const on_device *d, const qb__cut *cut) {
+    return (double)slice_bytes(d) * (double)d->p->grid.n[2] * (cut->slabs > 1 ? (double)cut->blocks : 1);
+}
+
+static double pixels_of(const on_device *d) { return (double)d->p->scan.views * (double)qb__projection_pixels(d->p); }
+
+/* All that the one stage does. */
+static double part(void *state, const qb__cut *cut, const char *stage) {
+    const on_device *d = state;
+    if (strcmp(stage, "project") != 0) return 0;
+    const double up = volume_there(d) ? 0 : bytes_up(d, cut) / d->pick.costs.up, down = 4 * pixels_of(d) / d->pick.costs.down;
+    return d->pick.choice.seconds + up + down + 1e-4 * (double)cut->blocks * (double)cut->slabs;
+}
+
 /* With the CPU's guesses for files (projection_cpu.c). */
 static double seconds(void *state, const qb__cut *cut) {
     const on_device *d = state;
     const qb__projection *p = d->p;
     const size_t *piece = p->source->chunk;
-    const double blocks = (double)cut->blocks, volume = (double)slice_bytes(d) * (double)p->grid.n[2];
-    const double pixels = (double)p->scan.views * (double)qb__projection_pixels(p);
-    const double again = cut->slabs > 1 ? blocks : 1;
-    const double read = again * volume / 4 * (double)qb_dtype_size(p->source->dtype) /
+    const double blocks = (double)cut->blocks, pixels = pixels_of(d), compute = part(state, cut, "project");
+    const double read = bytes_up(d, cut) / 4 * (double)qb_dtype_size(p->source->dtype) /
                         (piece[0] * piece[1] * piece[2] > 1 ? 0.2e9 : 1.5e9);
-    const double up = volume_there(d) ? 0 : again * volume / d->pick.costs.up, down = 4 * pixels / d->pick.costs.down;
-    const double compute = d->pick.choice.seconds + up + down + 1e-4 * blocks * (double)cut->slabs;
     const double write = pixels * (double)d->value_bytes / 1e9;
     if (cut->slots < 2) return read + compute + write;
     return read + fmax(compute, write) + write / blocks;
@@ -237,6 +249,7 @@ const qb__engine qb__projection_device = {
     .memory = memory,
     .seconds = seconds,
     .start = start,
+    .part = part,
     .no_room = no_room,
     .tell = tell,
     .stages = stages,

@@ -97,8 +97,9 @@ QB_API const char *qb_scan_problem(const qb_scan *scan, size_t index);
 typedef enum qb_problem {
     QB_PROBLEM_OTHER,
     QB_PROBLEM_ANGLES, /* there are none that could be used */
-    QB_PROBLEM_FIELDS, /* flat or dark fields are missing, or zero */
+    QB_PROBLEM_FIELDS, /* dark fields are missing, flat ones are zero, or both have no effect */
     QB_PROBLEM_PIXELS, /* saturated, dead, not finite: what qb_scan_inspect finds */
+    QB_PROBLEM_FLATS,  /* there are no flat fields, which qb_prep_options.air can stand in for */
 } qb_problem;
 QB_API qb_problem qb_scan_problem_kind(const qb_scan *scan, size_t index);
 QB_API const char *qb_problem_name(qb_problem problem); /* "angles" */

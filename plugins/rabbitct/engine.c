@@ -7,29 +7,50 @@
 
 #include "bench/rabbitct_engine.h"
 
-/* What the environment asks for, since neither benchmark hands options on. */
-static qb_accuracy wanted_accuracy(void) {
+/* What the environment asks for, since neither benchmark hands options on; the runners say no more than no. */
+static bool wanted_accuracy(qb_accuracy *accuracy) {
+    static const char *const names[] = {[QB_ACCURACY_HIGH] = "high", [QB_ACCURACY_NORMAL] = "normal", [QB_ACCURACY_FAST] = "fast"};
     const char *wanted = getenv("RABBITCT_ACCURACY");
-    if (wanted && strcmp(wanted, "fast") == 0) return QB_ACCURACY_FAST;
-    return wanted && strcmp(wanted, "high") == 0 ? QB_ACCURACY_HIGH : QB_ACCURACY_NORMAL;
+    *accuracy = QB_ACCURACY_NORMAL;
+    if (!wanted || !*wanted) return true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(wanted, names[i]) != 0) continue;
+        *accuracy = (qb_accuracy)i;
+        return true;
+    }
+    fprintf(stderr, "quickbeam: RABBITCT_ACCURACY=%s is none of high, normal and fast\n", wanted);
+    return false;
+}
+
+static bool wanted_threads(int *threads) {
+    const char *wanted = getenv("RABBITCT_THREADS");
+    char *end;
+    *threads = 0;
+    if (!wanted || !*wanted) return true;
+    const long count = strtol(wanted, &end, 10);
+    *threads = (int)count;
+    if (!*end && count >= 0 && count <= 4096) return true;
+    fprintf(stderr, "quickbeam: RABBITCT_THREADS=%s is no number of threads\n", wanted);
+    return false;
 }
 
 qb_rabbitct *qb_rabbitct_create(size_t size, size_t columns, size_t rows, float voxel,
                                 float origin) {
-    const char *threads = getenv("RABBITCT_THREADS");
     const char *device = getenv("RABBITCT_DEVICE");
-    const int count = threads ? atoi(threads) : 0;
+    qb_accuracy accuracy;
+    int threads;
     qb__rabbitct_engine *engine;
+    if (!wanted_accuracy(&accuracy) || !wanted_threads(&threads)) return NULL;
     const qb__rabbitct_setup setup = {.size = size,
                                       .columns = columns,
                                       .rows = rows,
                                       .voxel = (double)voxel,
                                       .origin = (double)origin,
-                                      .threads = count > 0 ? count : 0,
+                                      .threads = threads,
                                       .device = device && *device ? device : NULL,
-                                      .accuracy = wanted_accuracy()};
+                                      .accuracy = accuracy};
     if (qb__rabbitct_engine_create(&setup, &engine) != QB_OK && setup.device)
-        fprintf(stderr, "quickbeam: RABBITCT_DEVICE=%s: %s\n", device, qb_detail()); /* the runners say no more than no */
+        fprintf(stderr, "quickbeam: RABBITCT_DEVICE=%s: %s\n", device, qb_detail());
     return (qb_rabbitct *)engine;
 }
 

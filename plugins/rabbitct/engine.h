@@ -25,7 +25,7 @@ typedef struct qb_rabbitct_view {
 /* Voxel (i, j, k) lies at (origin + i voxel, origin + j voxel, origin + k voxel). NULL when memory
  * or threads run out or no kernel takes the problem. From the environment: RABBITCT_THREADS, else one a CPU;
  * RABBITCT_ACCURACY normal, high or fast, else normal; RABBITCT_DEVICE cuda, cuda:N, opencl or opencl:N, else the CPU
- * computes. What a device cannot do is said to stderr. */
+ * computes. What is none of these, and what a device cannot do, is said to stderr. */
 QB_RABBITCT_API qb_rabbitct *qb_rabbitct_create(size_t size, size_t columns, size_t rows,
                                                 float voxel, float origin);
 QB_RABBITCT_API void qb_rabbitct_destroy(qb_rabbitct *engine); /* NULL-safe */

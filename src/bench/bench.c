@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/comm.h"
@@ -72,27 +73,33 @@ typedef struct way {
 #define FLAT 3, {1024, 1024, 64}
 #define CUBE 3, {512, 512, 512}
 
+/* Options beside --size, --repeat and --geometry, of which a benchmark takes some. */
+enum { VIEWS = 1, DETECTOR = 2, ACCURACY = 4, INTERP = 8, KERNEL = 16, REFERENCE = 32, ABLATE = 64, LADDER = 128, PROBLEM = 256, CASES = 512 };
+
 static const struct {
     const char *name;
     way parallel, cone; /* cone without run: there is fdk */
+    int takes;
     qb_status (*run_file)(const char *file, const qb_bench_options *options, const qb_env *env,
                           cJSON *result);
 } benches[] = {
     {"backproject",
      {qb__bench_backproject, true, true, {FLAT}},
      {qb__bench_backproject_cone, true, false, {CUBE}},
+     VIEWS | DETECTOR | ACCURACY | INTERP | KERNEL,
      NULL},
-    {"filter", {qb__bench_filter_anywhere, true, true, {FLAT}}, {qb__bench_filter_anywhere, false, false, {CUBE}}, NULL},
-    {"fbp", {qb__bench_fbp, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, NULL},
-    {"fdk", {qb__bench_fdk, true, false, {CUBE}}, {qb__bench_fdk, true, false, {CUBE}}, NULL},
-    {"resident", {qb__bench_resident, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, NULL},
-    {"mbir", {qb__bench_mbir, true, false, {3, {512, 512, 16}}}, {NULL, false, false, {CUBE}}, NULL},
-    {"io", {qb__bench_io, false, true, {FLAT}}, {qb__bench_io, false, false, {CUBE}}, NULL},
-    {"ifdk", {qb__bench_ifdk, true, false, {1, {1024}}}, {qb__bench_ifdk, true, false, {1, {1024}}}, NULL},
-    {"mpi", {qb__bench_mpi, true, false, {3, {256, 256, 256}}}, {qb__bench_mpi, true, false, {3, {256, 256, 256}}}, NULL},
+    {"filter", {qb__bench_filter_anywhere, true, true, {FLAT}}, {qb__bench_filter_anywhere, false, false, {CUBE}}, VIEWS | DETECTOR, NULL},
+    {"fbp", {qb__bench_fbp, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, VIEWS | DETECTOR | ACCURACY | INTERP | KERNEL, NULL},
+    {"fdk", {qb__bench_fdk, true, false, {CUBE}}, {qb__bench_fdk, true, false, {CUBE}}, VIEWS | DETECTOR | ACCURACY | KERNEL, NULL},
+    {"resident", {qb__bench_resident, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, VIEWS | DETECTOR | ACCURACY | INTERP | KERNEL, NULL},
+    {"mbir", {qb__bench_mbir, true, false, {3, {512, 512, 16}}}, {NULL, false, false, {CUBE}}, VIEWS | DETECTOR | KERNEL | ABLATE | CASES, NULL},
+    {"io", {qb__bench_io, false, true, {FLAT}}, {qb__bench_io, false, false, {CUBE}}, 0, NULL},
+    {"ifdk", {qb__bench_ifdk, true, false, {1, {1024}}}, {qb__bench_ifdk, true, false, {1, {1024}}}, ACCURACY | KERNEL | LADDER | PROBLEM, NULL},
+    {"mpi", {qb__bench_mpi, true, false, {3, {256, 256, 256}}}, {qb__bench_mpi, true, false, {3, {256, 256, 256}}}, DETECTOR, NULL},
     {"rabbitct",
      {NULL, true, false, {1, {256}}},
      {NULL, true, false, {1, {256}}},
+     ACCURACY | KERNEL | REFERENCE | LADDER,
      qb__bench_rabbitct},
 };
 enum { BENCHES = sizeof benches / sizeof benches[0] };
@@ -106,16 +113,31 @@ static qb_status check_device(const way *side, const char *name, bool cone, cons
                     device, name, cone ? " of a cone beam" : "");
 }
 
-/* What only the papers' benchmarks know. */
-static qb_status check_papers(const char *name, const qb_bench_options *options) {
-    const bool ifdk = strcmp(name, "ifdk") == 0;
-    if (options->ladder && !ifdk && strcmp(name, "rabbitct") != 0)
-        return qb__fail(QB_BAD_ARGUMENT, "%s takes no --ladder: rabbitct and ifdk have one", name);
-    if (options->ladder && options->kernel)
-        return qb__fail(QB_BAD_ARGUMENT, "--ladder goes through kernels of its own: leave --kernel out");
-    if (options->cases && strcmp(name, "mbir") != 0)
-        return qb__fail(QB_BAD_ARGUMENT, "%s takes no --cases: mbir does", name);
-    if (options->problem && !ifdk) return qb__fail(QB_BAD_ARGUMENT, "%s takes no --problem: ifdk does", name);
+/* Who takes an option, as a list. */
+static const char *takers(int option, char *text, size_t size) {
+    size_t n = 0;
+    for (size_t i = 0; i < BENCHES && n < size; i++)
+        if (benches[i].takes & option) n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", benches[i].name);
+    return text;
+}
+
+/* What has another value than its own default was asked for. */
+static qb_status check_options(size_t bench, const qb_bench_options *o) {
+    const struct {
+        int option;
+        const char *name;
+        bool given;
+    } rows[] = {{VIEWS, "views", o->views != 1024},     {DETECTOR, "detector", o->detector.count > 0},
+                {ACCURACY, "accuracy", o->accuracy != QB_ACCURACY_HIGH}, {INTERP, "interp", o->interp != QB_INTERP_AUTO},
+                {KERNEL, "kernel", o->kernel != NULL},  {REFERENCE, "reference", o->reference != NULL},
+                {ABLATE, "ablate", o->ablate},          {LADDER, "ladder", o->ladder},
+                {PROBLEM, "problem", o->problem != NULL}, {CASES, "cases", o->cases > 0}};
+    char text[128];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].given && !(benches[bench].takes & rows[i].option))
+            return qb__fail(QB_BAD_ARGUMENT, "%s takes no --%s, which is for %s", benches[bench].name, rows[i].name,
+                            takers(rows[i].option, text, sizeof text));
+    if (o->ladder && o->kernel) return qb__fail(QB_BAD_ARGUMENT, "--ladder goes through kernels of its own: leave --kernel out");
     return QB_OK;
 }
 
@@ -129,7 +151,7 @@ static qb_status run(size_t bench, const char *file, const qb_bench_options *opt
                         name, qb__comm_count(qb__comm_of(env)));
     const way *side = cone ? &benches[bench].cone : &benches[bench].parallel;
     qb_status able = check_device(side, name, cone, env);
-    if (able == QB_OK) able = check_papers(name, options);
+    if (able == QB_OK) able = check_options(bench, options);
     if (able == QB_OK && side->parallel) able = qb__kernel_interp(all.kernel, &all.interp, env);
     if (able != QB_OK) return able;
     if (all.size.count == 0) all.size = side->size;
@@ -138,7 +160,6 @@ static qb_status run(size_t bench, const char *file, const qb_bench_options *opt
                     : qb__fail(QB_BAD_ARGUMENT,
                                "%s needs a data set; qb simulate rabbitct makes one", name);
     if (file) return qb__fail(QB_BAD_ARGUMENT, "%s takes no file: %s", name, file);
-    if (options->reference) return qb__fail(QB_BAD_ARGUMENT, "%s takes no --reference", name);
     return side->run ? side->run(&all, env, result)
                      : qb__fail(QB_BAD_ARGUMENT, "%s is for a parallel beam: there is fdk", name);
 }

@@ -134,6 +134,8 @@ static void describe(const bench *b, double seconds, const qb__rabbitct_quality 
                                          : "double precision, at voxels drawn at random");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         cJSON_AddNumberToObject(result, rows[i].name, rows[i].value);
+    const char *device = qb__rabbitct_engine_device(b->engine);
+    if (device) cJSON_AddStringToObject(result, "device", device);
     if (ratio > 0) cJSON_AddNumberToObject(result, "gups_per_thread", gups / threads);
     if (ratio > 0) cJSON_AddNumberToObject(result, "ratio_to_scalar", ratio);
     cJSON_AddStringToObject(result, "cpu", qb__cpu_name());

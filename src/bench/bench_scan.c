@@ -154,6 +154,14 @@ typedef struct kind {
 static const kind parallel = {"scan.h5", "volume.h5", false, write_exchange, plan_fbp},
                   cone = {"scan.tif", "slice_%05d.tif", true, write_tiffs, plan_fdk};
 
+/* Which one computed; nothing where that was the CPU. */
+static void add_device(const qb_job *job, cJSON *report) {
+    cJSON *plan = cJSON_Parse(qb_job_plan(job));
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(plan, "device_name"));
+    if (name) cJSON_AddStringToObject(report, "device", name);
+    cJSON_Delete(plan);
+}
+
 static qb_status reconstruct(bench *b, const kind *k, const qb_env *env, cJSON **report) {
     settings s;
     qb_scan *scan = NULL;
@@ -175,6 +183,7 @@ static qb_status reconstruct(bench *b, const kind *k, const qb_env *env, cJSON *
     QB__TRY(qb_job_run(job, env, &text));
     *report = cJSON_Parse(text);
     if (!*report) status = qb__fail(QB_NO_MEMORY, "no memory for the report");
+    if (*report) add_device(job, *report);
 out:
     qb_job_destroy(job);
     qb_geometry_destroy(&b->geometry);
@@ -202,6 +211,8 @@ static qb_status measure(bench *b, const kind *k, const qb_env *env, cJSON *resu
             continue;
         }
         cJSON_AddStringToObject(result, "kernel", cJSON_GetStringValue(cJSON_GetObjectItem(report, "kernel")));
+        const char *device = cJSON_GetStringValue(cJSON_GetObjectItem(report, "device"));
+        if (device) cJSON_AddStringToObject(result, "device", device);
         qb__bench_add_stages(report, result);
         cJSON_AddItemToObject(result, "last_run", report);
     }

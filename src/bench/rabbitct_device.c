@@ -168,4 +168,6 @@ qb_status qb__rabbitct_device_begin(qb__rabbitct_device *d) {
 
 const qb__variant *qb__rabbitct_device_kernel(const qb__rabbitct_device *d) { return &d->variant->head; }
 
+const char *qb__rabbitct_device_name(const qb__rabbitct_device *d) { return qb__device_info_of(d->device)->name; }
+
 int qb__rabbitct_device_threads(const qb__rabbitct_device *d) { return qb__pool_threads(d->pool); }

@@ -22,6 +22,7 @@ qb_status qb__rabbitct_device_add(qb__rabbitct_device *device, const double matr
 qb_status qb__rabbitct_device_flush(qb__rabbitct_device *device, float *volume);
 
 const qb__variant *qb__rabbitct_device_kernel(const qb__rabbitct_device *device);
+const char *qb__rabbitct_device_name(const qb__rabbitct_device *device);
 int qb__rabbitct_device_threads(const qb__rabbitct_device *device);
 
 #endif

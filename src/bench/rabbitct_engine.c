@@ -246,6 +246,8 @@ const qb__variant *qb__rabbitct_engine_kernel(const qb__rabbitct_engine *e) {
     return e->device ? qb__rabbitct_device_kernel(e->device) : &e->variant->head;
 }
 
+const char *qb__rabbitct_engine_device(const qb__rabbitct_engine *e) { return e->device ? qb__rabbitct_device_name(e->device) : NULL; }
+
 int qb__rabbitct_engine_threads(const qb__rabbitct_engine *e) {
     return e->device ? qb__rabbitct_device_threads(e->device) : qb__pool_threads(e->pool);
 }

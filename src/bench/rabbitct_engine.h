@@ -33,6 +33,7 @@ qb_status qb__rabbitct_engine_add(qb__rabbitct_engine *engine, const qb__rabbitc
 qb_status qb__rabbitct_engine_flush(qb__rabbitct_engine *engine, float *volume);
 
 const qb__variant *qb__rabbitct_engine_kernel(const qb__rabbitct_engine *engine);
+const char *qb__rabbitct_engine_device(const qb__rabbitct_engine *engine); /* NULL: the CPU */
 int qb__rabbitct_engine_threads(const qb__rabbitct_engine *engine);
 
 #endif

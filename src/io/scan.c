@@ -202,7 +202,7 @@ static void judge_fields(qb_scan *scan) {
     qb__notes *notes = &scan->parts.notes;
     if (info->quantity != QB_COUNTS) return;
     if (!scan->flat)
-        qb__note_of(notes, QB_PROBLEM_FIELDS, "there are no flat fields: give --flats or --air");
+        qb__note_of(notes, QB_PROBLEM_FLATS, "there are no flat fields: give --flats or --air");
     if (!scan->dark)
         qb__note_of(notes, QB_PROBLEM_FIELDS, "there are no dark fields: the dark is taken as 0");
     if (!scan->flat) return;
@@ -315,7 +315,7 @@ qb_problem qb_scan_problem_kind(const qb_scan *scan, size_t index) {
 }
 
 const char *qb_problem_name(qb_problem problem) {
-    static const char *const names[] = {"other", "angles", "fields", "pixels"};
+    static const char *const names[] = {"other", "angles", "fields", "pixels", "flats"};
     return (unsigned)problem < sizeof names / sizeof *names ? names[problem] : "unknown";
 }
 

@@ -396,12 +396,14 @@ out:
     return qb__agree(r->comm, status);
 }
 
-/* What was odd when the scan was opened; a geometry of its own states the angles. */
+/* What was odd when the scan was opened; a geometry of its own states the angles, and --air stands in for flats. */
 static void keep_problems(qb__reconstruction *r, const qb__request *request) {
     const size_t count = request->scan ? qb_scan_describe(request->scan)->problems : 0;
     for (size_t i = 0; i < count; i++) {
         const char *text = qb_scan_problem(request->scan, i);
-        if (!request->more || !strstr(text, "has no angles")) qb__job_warned(&r->job, text);
+        const qb_problem kind = qb_scan_problem_kind(request->scan, i);
+        const bool angles = request->more && kind == QB_PROBLEM_ANGLES, air = request->prep && request->prep->air && kind == QB_PROBLEM_FLATS;
+        if (!angles && !air) qb__job_warned(&r->job, text);
     }
 }
 

@@ -50,7 +50,7 @@ def check_terms(found):
 
 @pytest.mark.skipif(bool(NO_RANKS), reason=str(NO_RANKS))
 def test_what_is_measured_feeds_the_model(plan, tmp_path):
-    done = launched(2, "bench", "mpi", "--size", "48,48,32", "--views", 16, "--detector", "48,32", "--repeat", 3, "--json")
+    done = launched(2, "bench", "mpi", "--size", "48,48,32", "--detector", "48,32", "--repeat", 3, "--json")
     b = json.loads(done.stdout)
     view, part, rates = 48 * 32 * 4, 48 * 48 * 32 * 4, b["rates"]
     assert (b["ranks"], b["hosts"]) == (2, 1)
@@ -74,7 +74,7 @@ def test_what_is_measured_feeds_the_model(plan, tmp_path):
 def test_devices_are_measured_with_their_links(opencl, plan, tmp_path):
     """Two ranks that share a device: one link for both; kernels, filter and sums are the device's."""
     shim = Shim(tmp_path)
-    done = launched(2, "bench", "mpi", "--size", "48,48,32", "--views", 16, "--detector", "48,32", "--repeat", 3, "--json", "--device", "opencl:0",
+    done = launched(2, "bench", "mpi", "--size", "48,48,32", "--detector", "48,32", "--repeat", 3, "--json", "--device", "opencl:0",
                     env=shim.env)
     b = json.loads(done.stdout)
     part, rates = 48 * 48 * 32 * 4, b["rates"]

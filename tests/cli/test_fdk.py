@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Cone beam: values, orientation, short scans, same bits, memory, a measured head."""
+import re
+
 import h5py
 import numpy as np
 import pytest
@@ -82,12 +84,32 @@ def test_a_tilted_detector_takes_the_general_kernel(tmp_path):
     qb("fdk", scan, *SCAN, "--kernel", "bp_cone_circular.scalar", "--tilt", "0,2,0", "-o", out, code=3)
 
 
+def test_integers_take_their_range_from_the_middle_slice(tmp_path):
+    """Of those that are asked for, whoever computes and in whatever cut; what no view sees has none."""
+    scan = tmp_path / "s.h5"
+    qb("simulate", "spheres", *CONE, "--detector", "64,48", "--views", "60", "-o", scan, "-q")
+    for more, middle in ((["--slices", "4:40:3"], 22), (["--hu", "0.02", "--outside", "zero"], 24), (["--slices", "20:23", "--max-ram", "100M", "--threads", "1"], 21)):
+        job = ["fdk", scan, *SCAN, *more, "--device", "cpu"]
+        said = qb(*job, "--dtype", "uint16", "-o", tmp_path / "i.h5").stderr
+        qb(*job, "-o", tmp_path / "f.h5", "-q")
+        want, slices = volume(tmp_path / "f.h5"), [int(x) for x in more[1].split(":")] if more[0] == "--slices" else [0]
+        one = np.sort(want[(middle - slices[0]) // (slices[2] if len(slices) > 2 else 1)], axis=None)
+        low, high = one[len(one) // 10000], one[-1 - len(one) // 10000]
+        told = re.search(r"integer range (\S+)\.\.(\S+), from slice (\d+)", said)
+        assert [float(told[1]), float(told[2])] == pytest.approx([low, high], rel=1e-5) and int(told[3]) == middle
+        with h5py.File(tmp_path / "i.h5") as f:
+            data = f["/exchange/data"]
+            whole = low + data[:].astype(float) * (float(high) - float(low)) / 65535
+        assert np.abs(whole - np.clip(want, low, high)).max() < 0.51 * (high - low) / 65535 + 1e-6 * abs(high)
+    for verb in ("cgls", "sirt"):
+        fails(2, verb, scan, *SCAN, "--dtype", "uint8", "-o", tmp_path / "x.h5", says=["--range LO,HI"])
+
+
 def test_refusals(tmp_path):
     scan, out = tmp_path / "s.h5", tmp_path / "v.h5"
     qb("simulate", "ball", *CONE, "--detector", "64,32", "--views", "60", "-o", scan)
     said = qb("fdk", scan, "--sod", "20", "--sdd", "800", "--voxel", "2", "-o", out, code=3).stderr
     assert "view" in said  # the source enters the volume
-    qb("fdk", scan, *SCAN, "-o", out, "--dtype", "uint16", code=2)
     qb("fdk", scan, *SCAN, "-o", scan, code=2)
     assert not out.exists()
 
@@ -165,8 +187,9 @@ def test_head(tmp_path):
     folder = data("skull_cbct")
     is_ball = (folder.parent / "skull_cbct.made").exists()
     out = tmp_path / "v.h5"
-    qb("fdk", folder, "--angles", f"{folder}/angles.csv:2:0:641:2", "--sod", "1000", "--sdd", "1500",
-       "--pixel-size", "1.552", "--detector-offset=-0.3,0px", "--air", "99.9%", "-o", out)
+    done = qb("fdk", folder, "--angles", f"{folder}/angles.csv:2:0:641:2", "--sod", "1000", "--sdd", "1500",
+              "--pixel-size", "1.552", "--detector-offset=-0.3,0px", "--air", "99.9%", "-o", out)
+    assert "stands in for them" in done.stderr and "give --flats or --air" not in done.stderr
     v = volume(out)
     x = np.arange(256) - 127.5
     if is_ball:

@@ -13,7 +13,7 @@ static void print_rung(const cJSON *row) {
         return;
     }
     if (cJSON_GetObjectItem(row, "speed_up")) snprintf(times, sizeof times, "%.2f", number(row, "speed_up"));
-    printf("%-42s %10.4g %10.3g %10.4f %8s %8.1f\n", name, number(row, "seconds"), number(row, "mean_ms"), number(row, "error_hu2"),
+    printf("%-42s %10.4g %10.3g %10.4f %8s %8.4g\n", name, number(row, "seconds"), number(row, "mean_ms"), number(row, "error_hu2"),
            times, number(row, "gups"));
 }
 

@@ -232,7 +232,8 @@ qb_status open_scan(cli *c, qb_scan **scan) {
     const char *file = c->verb->run == cmd_fbp ? c->options.fbp.geometry : c->options.geometry.geometry;
     const bool stated = file && strcmp(file, "parallel") != 0;
     for (size_t i = 0; i < problems; i++) {
-        if (stated && qb_scan_problem_kind(*scan, i) == QB_PROBLEM_ANGLES) continue;
+        const qb_problem kind = qb_scan_problem_kind(*scan, i);
+        if ((stated && kind == QB_PROBLEM_ANGLES) || (c->options.prep.air && kind == QB_PROBLEM_FLATS)) continue;
         c->env.log(NULL, QB_LOG_WARNING, qb_scan_problem(*scan, i));
     }
     return QB_OK;

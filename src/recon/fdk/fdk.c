@@ -27,6 +27,7 @@ static const qb__method method = {
     .slabs = qb__fdk_slabs,
     .layout = layout,
     .rows = qb__fdk_rows,
+    .range = qb__fdk_range,
     .open = qb__fdk_open,
 };
 

@@ -25,12 +25,14 @@ typedef struct qb__fdk {
     qb_scan *scan;
     const qb_scan_info *info;
     const qb_fdk_options *options;
+    const qb_prep_options *prep;
     const qb_geometry *real;     /* the caller's */
     const qb_geometry *geometry; /* what is filtered and back-projected: that, or upright's */
     bool resampled;              /* then: */
     qb__upright upright;
     qb__resampler *resampler;
     qb_grid grid;
+    size_t middle;               /* number of its middle slice among all, as --slices counts */
     qb__mask mask;
     qb__cone_weights weights;
     bool circular;               /* geometry's views differ by a turn only */
@@ -106,6 +108,7 @@ void qb__fdk_rows(const void *plan, size_t first, size_t count, size_t *row0, si
 void qb__fdk_slabs(void *plan, const qb__cut *cut, const size_t *edge);
 int qb__fdk_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 qb_status qb__fdk_open(void *plan, const qb__cut *cut);
+qb_status qb__fdk_range(void *plan, const qb__running *run, double *low, double *high);
 void qb__fdk_leave_reading(qb__fdk *fdk, bool left); /* to the engine, which has opened */
 /* Of the cut that slabs were told of last: rows are kept. */
 void qb__fdk_keep(qb__fdk *fdk, const qb__cut *cut);

@@ -197,7 +197,7 @@ qb_status qb__fdk_gpu_decide(const qb__task *task, void *plan, const qb_env *env
     offer->timed = true;
     const char *several = qb__device_pick_several(&gpu->pick);
     status = qb__device_pick_admit(&gpu->pick, fdk->options->kernel, several, env, &offer->named);
-    if (status == QB_OK) status = bound_rows(gpu, task->prep);
+    if (status == QB_OK) status = bound_rows(gpu, fdk->prep);
     qb__question question = qb__fdk_question(fdk);
     question.problem = &gpu->problem;
     if (status == QB_OK) status = qb__device_pick_choose(&gpu->pick, &question);

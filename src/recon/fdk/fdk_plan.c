@@ -42,8 +42,10 @@ static qb_status decide_grid(qb__fdk *fdk, qb__decision *decision) {
                           options->hu);
     /* The whole volume: parts of it may lie where no view sees them. */
     if (status == QB_OK) status = qb_geometry_check_grid(fdk->real, grid);
+    const double apart = grid->voxel[2];
     if (status == QB_OK) status = qb_grid_slices(options->slices, grid, &first);
     if (status != QB_OK) return status;
+    fdk->middle = first + grid->n[2] / 2 * (size_t)lround(grid->voxel[2] / apart);
     decision->grid = options->grid && !options->cluster ? options->grid : "auto";
     decision->hu = options->hu;
     decision->row1 = fdk->info->rows;
@@ -228,6 +230,7 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     fdk->scan = task->scan;
     fdk->info = task->info;
     fdk->options = task->options;
+    fdk->prep = task->prep;
     fdk->real = fdk->geometry = task->more;
     fdk->alone = qb__device_is_asked(env);
     QB__TRY(qb__geometry_check(fdk->real));

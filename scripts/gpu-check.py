@@ -37,6 +37,7 @@ BENCHES = {
     "whole-p1": ["resident", *P1, "--accuracy", "normal"],
     "whole-p1-high": ["resident", *P1, "--accuracy", "high", "--repeat", "1"],
     "whole-p2": ["resident", *P2, "--accuracy", "normal"],
+    "project": ["project", "--size", "512", "--views", "512"],
     "ifdk-ladder": ["ifdk", "--ladder", "--problem", "512-512", "--accuracy", "normal", "--repeat", "1"],
 }
 IFDK = ["ifdk", "--accuracy", "normal", "--repeat", "1"]

@@ -29,7 +29,7 @@ typedef struct qb_bench_options {
 } qb_bench_options;
 QB_API extern const qb_param qb_bench_params[];
 
-/* Time `what` (backproject, filter, fbp, fdk, resident, mbir, io, ifdk, mpi, rabbitct): a JSON object, released with
+/* Time `what` (backproject, filter, fbp, fdk, project, resident, mbir, io, ifdk, mpi, rabbitct): a JSON object, released with
  * qb_text_free. `file` is rabbitct's data set, NULL for the others. mpi is collective where env
  * has ranks (quickbeam/ranks.h), and the only one that they can share: rank 0 has the result. */
 QB_API qb_status qb_bench(const char *what, const char *file, const qb_bench_options *options,

@@ -21,7 +21,7 @@ const qb_param qb_bench_params[] = {
     {"geometry", QB_PARAM_CHOICE, offsetof(qb_bench_options, geometry), NULL, "parallel",
      "parallel|cone", QB_BEAM_PARALLEL, 0, "beam", 0},
     {"size", QB_PARAM_NUMBERS, offsetof(qb_bench_options, size), "NX[,NY,NZ]", NULL, NULL, 1, 16384,
-     "voxels of the volume; default: 1024,1024,64, of a cone beam 512,512,512, of rabbitct and mpi 256", 0},
+     "voxels of the volume; default: 1024,1024,64, of a cone beam and projection 512,512,512, of rabbitct and mpi 256", 0},
     {"views", QB_PARAM_INT, offsetof(qb_bench_options, views), "N", "1024", NULL, 1, 100000,
      "projections", 0},
     {"detector", QB_PARAM_NUMBERS, offsetof(qb_bench_options, detector), "COLUMNS[,ROWS]", NULL,
@@ -91,6 +91,7 @@ static const struct {
     {"filter", {qb__bench_filter_anywhere, true, true, {FLAT}}, {qb__bench_filter_anywhere, false, false, {CUBE}}, VIEWS | DETECTOR, NULL},
     {"fbp", {qb__bench_fbp, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, VIEWS | DETECTOR | ACCURACY | INTERP | KERNEL, NULL},
     {"fdk", {qb__bench_fdk, true, false, {CUBE}}, {qb__bench_fdk, true, false, {CUBE}}, VIEWS | DETECTOR | ACCURACY | KERNEL, NULL},
+    {"project", {qb__bench_project, true, false, {CUBE}}, {qb__bench_project, true, false, {CUBE}}, VIEWS | DETECTOR | ACCURACY | KERNEL, NULL},
     {"resident", {qb__bench_resident, true, true, {FLAT}}, {NULL, false, false, {CUBE}}, VIEWS | DETECTOR | ACCURACY | INTERP | KERNEL, NULL},
     {"mbir", {qb__bench_mbir, true, false, {3, {512, 512, 16}}}, {NULL, false, false, {CUBE}}, VIEWS | DETECTOR | KERNEL | ABLATE | CASES, NULL},
     {"io", {qb__bench_io, false, true, {FLAT}}, {qb__bench_io, false, false, {CUBE}}, 0, NULL},
@@ -184,7 +185,7 @@ qb_status qb_bench(const char *what, const char *file, const qb_bench_options *g
     }
     return qb__fail(
         QB_BAD_ARGUMENT,
-        "there is no %s; there are backproject, filter, fbp, fdk, resident, mbir, io, ifdk, mpi and rabbitct", what);
+        "there is no %s; there are backproject, filter, fbp, fdk, project, resident, mbir, io, ifdk, mpi and rabbitct", what);
 }
 
 void qb_text_free(char *text) {

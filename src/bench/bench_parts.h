@@ -19,6 +19,8 @@ qb_status qb__bench_resident(const qb_bench_options *options, const qb_env *env,
 qb_status qb__bench_fbp(const qb_bench_options *options, const qb_env *env, cJSON *result);
 /* The same of a cone beam: 16-bit TIFF to MHA. */
 qb_status qb__bench_fdk(const qb_bench_options *options, const qb_env *env, cJSON *result);
+/* Forward projection and its adjoint of a cone beam. */
+qb_status qb__bench_project(const qb_bench_options *options, const qb_env *env, cJSON *result);
 /* Model-based reconstruction: slices a second to within 10 HU of 40 equits, and the system matrix. */
 qb_status qb__bench_mbir(const qb_bench_options *options, const qb_env *env, cJSON *result);
 /* The fifteen problems of the iFDK paper, on a device. */

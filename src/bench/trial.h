@@ -7,7 +7,7 @@
 
 /* One problem of an operation, of white noise, on which any of its kernels can be timed and checked, on a device or on
  * the CPU: what qb tune, qb bench and kernelcheck --bench measure with. A parallel beam's angles are even over half a
- * turn, pixels as wide as bins; a cone beam's views are a full circle about a grid that the detector takes in. */
+ * turn, pixels as wide as bins; a cone beam's views, and those of projection, are a full circle about a grid that the detector takes in. */
 typedef struct qb__trial qb__trial;
 
 typedef struct qb__trial_sizes {
@@ -37,6 +37,10 @@ qb__question qb__trial_question(const qb__trial *trial);
  * are all. */
 qb_status qb__trial_run(qb__trial *trial, const qb__variant *row, const int *values, unsigned slices, int repeat,
                         qb__trial_result *result);
+
+/* Of projection: what a pass is. An adjoint alone takes rays that were made before. */
+typedef enum qb__trial_part { QB__TRIAL_BOTH, QB__TRIAL_FORWARD, QB__TRIAL_ADJOINT } qb__trial_part;
+void qb__joseph_trial_part(qb__trial *trial, qb__trial_part part);
 
 /* ---- what other benches check with (trial_parallel.c, trial_cone.c) ---- */
 

@@ -42,7 +42,7 @@ struct qb__trial_kind {
     double (*updates)(const qb__trial *trial); /* of a pass; NULL: the whole problem's */
 };
 
-extern const qb__trial_kind qb__trial_parallel, qb__trial_cone, qb__trial_cone_cpu;
+extern const qb__trial_kind qb__trial_parallel, qb__trial_cone, qb__trial_cone_cpu, qb__trial_joseph;
 
 /* ---- of a cone beam, wherever (trial_cone_circle.c) ---- */
 

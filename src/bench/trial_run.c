@@ -9,7 +9,7 @@
 enum { REPEAT_MAX = 64 };
 
 static const qb__trial_kind *kind_of(qb__operation operation, bool on_device) {
-    static const qb__trial_kind *const kinds[] = {&qb__trial_parallel, &qb__trial_cone, &qb__trial_cone_cpu};
+    static const qb__trial_kind *const kinds[] = {&qb__trial_parallel, &qb__trial_cone, &qb__trial_cone_cpu, &qb__trial_joseph};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i]->operation == operation && kinds[i]->on_device == on_device) return kinds[i];
     return NULL;

@@ -21,7 +21,7 @@ const qb_param qb_tune_params[] = {
     {"geometry", QB_PARAM_CHOICE, offsetof(qb_tune_options, geometry), NULL, "parallel", "parallel|cone",
      QB_BEAM_PARALLEL, 0, "whose kernels; the CPU's are measured of a cone beam", 0},
     {"kernel", QB_PARAM_TEXT, offsetof(qb_tune_options, kernel), "TEXT", NULL, NULL, 0, 0,
-     "only kernels whose id contains TEXT, and what the planner would take instead, once", 0},
+     "only kernels whose id contains TEXT, and what the planner would take instead, once; project_joseph: those of projection and its adjoint", 0},
     {"seconds", QB_PARAM_DOUBLE, offsetof(qb_tune_options, seconds), "S", "60", NULL, 0.1, 86400,
      "time to spend", 0},
     {"size", QB_PARAM_NUMBERS, offsetof(qb_tune_options, size), "NX[,NY,NZ]", "1024,1024,64", NULL,
@@ -222,6 +222,14 @@ static qb_status measure_costs(const qb__device_set *set, const qb__builds *befo
                                     programs ? (now.seconds - before->seconds) / programs : 0);
 }
 
+/* A beam's back-projection, unless --kernel names projections'. */
+static qb__operation operation_of(const qb_tune_options *o, bool on_device) {
+    const qb__variant *row;
+    for (size_t i = 0; o->kernel && on_device && (row = qb__variant_at(QB__PROJECT_JOSEPH, true, i)) != NULL; i++)
+        if (strstr(row->id, o->kernel) && strncmp(o->kernel, "project", 7) == 0) return QB__PROJECT_JOSEPH;
+    return o->geometry == QB_BEAM_CONE ? QB__BP_CONE : QB__BP_PARALLEL;
+}
+
 qb_status qb_tune(const qb_tune_options *given, const qb_env *env, char **json) {
     QB__NEED(json);
     qb__device_set set;
@@ -230,7 +238,7 @@ qb_status qb_tune(const qb_tune_options *given, const qb_env *env, char **json) 
     qb_status status = qb__params_view(qb_tune_params, given, &options);
     if (status == QB_OK) status = qb__device_set_open(env, &set);
     if (status != QB_OK) return status;
-    const qb__operation operation = options.geometry == QB_BEAM_CONE ? QB__BP_CONE : QB__BP_PARALLEL;
+    const qb__operation operation = operation_of(&options, set.count > 0);
     if (!qb__trial_can(operation, set.count > 0)) return no_device(set.named);
     qb__device *device = set.count > 0 ? set.device[0] : NULL;
     char name[QB__TUNING_NAME];

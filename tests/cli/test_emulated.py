@@ -33,6 +33,11 @@ def test_boxes_take_turns(cuda, kernel, most, room):
     assert told["rel_l2"] < most
 
 
+def test_projection_and_its_adjoint(cuda):
+    told = qb_json("bench", "project", "--device", "cuda", "--size", 24, "--views", 10, "--detector", "30,20", "--repeat", 1, env=cuda)
+    assert told["kernel"].startswith("project_joseph") and max(told[part]["rel_l2"] for part in ("forward", "adjoint")) < 1e-5
+
+
 def distance(a, b):
     a, b = read_h5(a).astype(float), read_h5(b).astype(float)
     return np.linalg.norm(a - b) / np.linalg.norm(b)

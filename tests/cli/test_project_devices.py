@@ -2,6 +2,7 @@
 """qb project, sirt and cgls on a device: the CPU's values, the same bits however it is cut, and every way of not having
 the device."""
 import json
+import os
 import re
 
 import numpy as np
@@ -136,6 +137,25 @@ def test_what_cannot_be_had(opencl, volume, tmp_path):
     plan = qb_json("plan", *args, "--device", opencl)
     rows = {row["kernel"]: row["verdict"] for row in plan["why"]}
     assert rows == {"project_joseph.alu": "usable", "project_joseph.texture": "less accurate than asked for"}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_bench_and_tune(opencl, tmp_path, kernel):
+    """Both directions, on whom is named; what was tuned is what is chosen by then."""
+    job = ("bench", "project", "--size", "20,18,16", "--views", 9, "--detector", "24,14", "--repeat", 1)
+    tuned = {**os.environ, "QB_TUNING": str(tmp_path / "tuning.json")}
+    kept = qb_json("tune", "--device", opencl, "--kernel", kernel, "--size", "20,18,16", "--views", 9, "--seconds", 5, env=tuned)["kernels"]
+    assert {row["kernel"] for row in kept} == {kernel, "project_joseph.alu"} and all(row["giga_updates_per_second"] > 0 for row in kept)
+    there = qb_json(*job, "--device", opencl, "--kernel", kernel, env=tuned)
+    here = qb_json(*job, "--device", "cpu")
+    assert there["kernel"] == kernel and here["kernel"].startswith("project_joseph.") and there["device"] and here["cpu"]
+    assert there["views_rows_columns"] == here["views_rows_columns"] == [9, 14, 24] and here["size"] == [20, 18, 16]
+    for found in (there, here):
+        for part in (found["forward"], found["adjoint"]):
+            assert part["rel_l2"] < KERNELS.get(found["kernel"], 5e-5)
+            assert part["giga_updates_per_second"] == pytest.approx(20 * 18 * 16 * 9 / part["seconds_median"] / 1e9)
+        assert found["seconds_median"] == pytest.approx(found["forward"]["seconds_median"] + found["adjoint"]["seconds_median"])
+    fails(2, *job, "--interp", "nearest", says=["project takes no --interp"])
 
 
 def test_a_bent_detector_of_fine_pixels(opencl, tmp_path):

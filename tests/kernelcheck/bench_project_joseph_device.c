@@ -3,9 +3,9 @@
  * and one whose detector is tilted. An update is a voxel and view, as for back-projection. */
 #include "base/memory.h"
 #include "base/status.h"
+#include "bench/project_check.h"
 #include "bench_device.h"
 #include "case_project_joseph_device.h"
-#include "geometry/fan.h"
 #include "kernels/project_joseph/project_joseph_device.h"
 #include "planner/choose.h"
 
@@ -91,44 +91,23 @@ out:
     return status;
 }
 
-typedef struct sum {
-    const float *volume;
-    double value;
-} sum;
-
-static void add_tap(void *context, size_t index, double weight) {
-    sum *s = context;
-    s->value += weight * (double)s->volume[index];
-}
-
 /* Of some rays; the adjoint's by <A x, A x> = <x, A'A x>. */
 static qb_status rel_l2(bench *b, bool back, double *error) {
     const size_t n = b->grid.n[0], voxels = n * n * n, pixels = b->problem.views * n * n;
     float *lines = malloc(qb__larger(pixels, voxels) * sizeof *lines);
-    double square = 0, error2 = 0, norm2 = 0;
     qb_status status;
     if (!lines) abort();
     QB__TRY(qb__joseph_images(b->plan, b->queue, b->rays, b->problem.views, b->plain, 0));
     QB__TRY(qb__memory_download(b->queue, b->plain, 0, lines, pixels * sizeof *lines));
     QB__TRY(qb__queue_finish(b->queue));
-    for (size_t i = 0; i < pixels; i++) square += (double)lines[i] * (double)lines[i];
-    for (size_t i = 0; i < pixels && !back; i += pixels / 500 + 1) {
-        const size_t row = i / n % n;
-        const qb__fan f = qb__fan_of(&b->geometry, &b->grid, i / n / n, i % n);
-        sum s = {.volume = b->volume};
-        qb__joseph_reference(&f, row, b->grid.n, add_tap, &s);
-        const double want = s.value * qb__fan_length(&f, b->grid.voxel, (double)row);
-        error2 += (want - (double)lines[i]) * (want - (double)lines[i]);
-        norm2 += want * want;
-    }
-    *error = sqrt(error2 / norm2);
+    *error = qb__project_error(&b->geometry, &b->grid, b->volume, lines);
     if (!back) goto out;
+    const double square = qb__project_dot(lines, lines, pixels);
     QB__TRY(once(b, true));
     QB__TRY(qb__joseph_from_lines(b->plan, b->queue, b->slab, 0, n, 1, b->plain, 0));
     QB__TRY(qb__memory_download(b->queue, b->plain, 0, lines, voxels * sizeof *lines));
     QB__TRY(qb__queue_finish(b->queue));
-    for (size_t i = 0; i < voxels; i++) norm2 += (double)lines[i] * (double)b->volume[i];
-    *error = fabs(norm2 - square) / square;
+    *error = fabs(qb__project_dot(lines, b->volume, voxels) - square) / square;
 out:
     free(lines);
     return status;

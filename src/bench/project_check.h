@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_BENCH_PROJECT_CHECK_H
+#define QB_BENCH_PROJECT_CHECK_H
+
+#include "bench/trial.h"
+#include "quickbeam/geometry.h"
+
+/* The rays of what projection is measured with: a full circle, the source two and the detector three volumes away, which the
+ * detector takes in. */
+qb_status qb__project_circle(const qb__trial_sizes *sizes, qb_geometry *geometry);
+/* The relative L2 error of line integrals [view][row][column] of a volume, at some rays all over, from the oracle in double. */
+double qb__project_error(const qb_geometry *geometry, const qb_grid *grid, const float *volume, const float *lines);
+double qb__project_dot(const float *a, const float *b, size_t count);
+
+#endif

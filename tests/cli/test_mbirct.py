@@ -236,6 +236,20 @@ def test_convert_tells_what_it_raised_and_what_was_missing(tmp_path):
     assert kept["preparation"] == told["preparation"] and kept["views"] == told["views"] == 6
 
 
+@pytest.mark.parametrize("kind", ["npy", "h5", "mha"])
+def test_convert_makes_up_no_beam(tmp_path, kind):
+    """A scan that does not say whether its beam is parallel is converted to one that does not either."""
+    np.save(tmp_path / "s.npy", np.random.default_rng(3).random((12, 5, 16)).astype(np.float32))
+    qb("convert", tmp_path / "s.npy", "-o", tmp_path / f"l.{kind}", "--angles", "0:360", "--quantity", "line_integral")
+    qb("plan", "fdk", tmp_path / f"l.{kind}", "--sod", 50, "--sdd", 70, "--pixel-size", 1, "--angles", "0:360", "-o", tmp_path / "v.npy")
+    qb("plan", "fbp", tmp_path / f"l.{kind}", "--center", "middle", "--angles", "0:360", "-o", tmp_path / "v.npy")
+    for beam, other in (("cone", "fbp"), ("parallel", "fdk")):  # what is stated is kept
+        cone = ["--sod", 50, "--sdd", 70]
+        qb("simulate", "ball", "--geometry", beam, *(cone if beam == "cone" else []), "--views", 8, "--detector", "16,5", "--pixel-size", 1, "-o", tmp_path / "b.h5", "-q")
+        qb("convert", tmp_path / "b.h5", "-o", tmp_path / f"c.{kind}", "-q")
+        fails(3, "plan", other, tmp_path / f"c.{kind}", *(cone if other == "fdk" else []), "-o", tmp_path / "v.npy", says=["beam"])
+
+
 def test_what_convert_refuses(lines, tmp_path):
     qb("simulate", "disc", *SCAN, "-o", tmp_path / "s.h5")
     out = ["-o", tmp_path / "x.sinoparams"]

@@ -126,7 +126,7 @@ static qb_status create(conversion *c, const qb_env *env) {
                       .quantity = qb_quantity_name(QB_LINE_INTEGRAL),
                       .description = "quickbeam line integrals",
                       .angles = info->angles,
-                      .beam = info->beam == QB_BEAM_CONE ? QB_BEAM_CONE : QB_BEAM_PARALLEL};
+                      .beam = info->beam == QB_BEAM_UNKNOWN && qb__mbirct_is_scan(c->options->output) ? QB_BEAM_PARALLEL : info->beam};
     qb_status status;
     QB__TRY(find_axis(c, env, &stack));
     c->axis = stack.axis_stated ? stack.axis + ((double)info->columns - 1) / 2 : NAN;

@@ -61,6 +61,11 @@ def parts_of(test):
     return kind, name, words
 
 
+def program_of(kind, name):
+    """The same properties, of devices, are a test of their own."""
+    return name.removesuffix("_devices") if kind == "property" else name
+
+
 def sources_of(test, root):
     """The file of a test, which shows that there is one."""
     kind, name, words = parts_of(test)
@@ -68,14 +73,14 @@ def sources_of(test, root):
         return words
     if kind == "emulated":
         return f"emulated_test({name} " in (root / "tests/device/CMakeLists.txt").read_text()
-    pattern = {"cli": "cli/test_{}.py", "fuzz": "fuzz/fuzz_{}.c"}.get(kind, kind + "/test_{}.c").format(name)
+    pattern = {"cli": "cli/test_{}.py", "fuzz": "fuzz/fuzz_{}.c"}.get(kind, kind + "/test_{}.c").format(program_of(kind, name))
     return (root / "tests" / pattern).exists()
 
 
 def targets_of(test):
     kind, name, _ = parts_of(test)
     return {"walk": ["qb", "shim_faults"], "kernelcheck": ["kernelcheck"], "emulated": ["kernelcheck", "emulated_cuda"],
-            "cli": ["qb", "shim_files", "shim_opencl", "emulated_cuda", "quickbeam_mpi"]}.get(kind, [f"{kind}_{name}"])
+            "cli": ["qb", "shim_files", "shim_opencl", "emulated_cuda", "quickbeam_mpi"]}.get(kind, [f"{kind}_{program_of(kind, name)}"])
 
 
 def run(words, **more):

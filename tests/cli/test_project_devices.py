@@ -49,6 +49,15 @@ def test_projections_are_the_cpus(opencl, volume, tmp_path, kernel):
     assert provenance_h5(tmp_path / "device.h5")["plan"]["device"] == opencl
 
 
+@pytest.mark.parametrize("more", [(), ("--tilt", "1,2,3")])
+def test_counting_in_64_bits_is_the_same(opencl, volume, tmp_path, more):
+    """As slabs of more than 2^32 voxels are, which no test has room for."""
+    wide = {**os.environ, "QB_KERNEL_MACROS": "WIDE=1"}
+    for name, env in ("usual", None), ("wide", wide):
+        project(volume, tmp_path / f"{name}.h5", *more, "--device", opencl, env=env)
+    assert np.array_equal(read_h5(tmp_path / "wide.h5"), read_h5(tmp_path / "usual.h5"))
+
+
 def test_the_same_bits_in_any_cut(opencl, volume, tmp_path):
     on = ("--device", opencl)
     project(volume, tmp_path / "whole.h5", *on)

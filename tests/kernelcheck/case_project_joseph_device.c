@@ -43,6 +43,17 @@ static void disturb(qb_geometry *g, rng *r, double turn, double shift) {
         }
 }
 
+/* As near as a source may come, which is where rays of all axes meet in a voxel: few voxels, some flat. */
+static qb_status near_scan(trial *t, rng *r, size_t views, const double *angles, size_t rows, size_t columns) {
+    double half = 0;
+    t->grid = (qb_grid){.n = {1 + rng_below(r, 12), 1 + rng_below(r, 12), 1 + rng_below(r, 12)}};
+    for (int j = 0; j < 3; j++) t->grid.voxel[j] = exp(rng_uniform(r, log(0.25), log(1.5)));
+    for (int j = 0; j < 2; j++) half = hypot(half, 0.5 * ((double)t->grid.n[j] + 1) * t->grid.voxel[j]);
+    const double sod = half + rng_uniform(r, 0.1, 4) * t->grid.voxel[0], sdd = sod * rng_uniform(r, 1.1, 3), wide = 4 * half * sdd / sod;
+    return qb_geometry_cone(views, angles, rows, columns, wide / (double)columns, wide / (double)rows, sod, sdd, rng_uniform(r, -0.2, 0.2) * wide,
+                            rng_uniform(r, -0.2, 0.2) * wide, &t->geometry);
+}
+
 /* Upright, bent, leaning, with rays along z; far pixels and near ones; all angles, and those where the axis
  * changes. */
 static void random_scan(trial *t, rng *r, bool slow) {
@@ -58,15 +69,17 @@ static void random_scan(trial *t, rng *r, bool slow) {
     t->grid = (qb_grid){.n = {log_uniform(r, 1, most), log_uniform(r, 1, most), log_uniform(r, 1, 2 * most)}};
     if (rng_below(r, 8) == 0) t->grid.n[rng_below(r, 2)] = 1000, t->grid.n[2] = 1 + rng_below(r, 3);
     for (int j = 0; j < 3; j++)
-        t->grid.voxel[j] = rng_uniform(r, 0.5, 1.4), t->grid.offset[j] = rng_uniform(r, -3, 3);
+        t->grid.voxel[j] = exp(rng_uniform(r, log(0.25), log(1.5))), t->grid.offset[j] = rng_uniform(r, -3, 3);
     qb_status status =
-        cone ? qb_geometry_cone(views, angles, rows, columns, pixel, pixel * rng_uniform(r, 0.6, 1.7),
+        kind == 3 && cone ? near_scan(t, r, views, angles, rows, columns)
+        : cone ? qb_geometry_cone(views, angles, rows, columns, pixel, pixel * rng_uniform(r, 0.6, 1.7),
                                 rng_uniform(r, 4, 40) * size + 900, 45 * size + 900, rng_uniform(r, -20, 20),
                                 rng_uniform(r, -20, 20), &t->geometry)
              : qb_geometry_parallel(views, angles, rows, columns, pixel,
                                     0.5 * (double)(columns - 1) + rng_uniform(r, -5, 5), &t->geometry);
     if (status != QB_OK) abort();
     if (kind == 0) disturb(&t->geometry, r, 0.1 * pixel, 3);
+    if (kind == 3 && rng_below(r, 2)) disturb(&t->geometry, r, 0.1 * t->grid.voxel[0], 0.05);
     if (kind == 1 && cone) t->geometry.radius = 60 * size;
     for (size_t i = 0; i < views && kind == 2 && !cone; i++)
         t->geometry.view[i] = (qb_view){{rng_uniform(r, -1, 1), rng_uniform(r, -1, 1), 1},

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "kernels/project_joseph/project_joseph_device.h"
 #include "quickbeam/project.h"
 
 static const qb_grid cube = {{8, 8, 8}, {1, 1, 1}, {0, 0, 0}};
@@ -137,12 +138,25 @@ static void running_out_of_memory_is_an_error(void **state) {
     qb_geometry_destroy(&g);
 }
 
+/* Where the forward kernel counts them, with the edges. */
+static void slabs_of_more_floats_than_32_bits_count(void **state) {
+    (void)state;
+    const qb_grid large = {{2048, 2048, 1500}, {1, 1, 1}, {0, 0, 0}};
+    const qb__joseph_problem p = {.grid = &large};
+    size_t slices = 1;
+    while (slices < 1500 && !qb__joseph_is_wide(&p, slices)) slices++;
+    assert_in_range(slices, 900, 1023);
+    assert_true(qb__joseph_slab_bytes(&p, slices) > (size_t)1 << 34);
+    assert_true(qb__joseph_slab_bytes(&p, slices - 1) <= (size_t)1 << 34);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cannot_be_projected_is_refused),
         cmocka_unit_test(views_that_there_are_not_are_refused),
         cmocka_unit_test(rays_along_an_axis_are_sums),
         cmocka_unit_test(nan_stays_where_it_is),
+        cmocka_unit_test(slabs_of_more_floats_than_32_bits_count),
         cmocka_unit_test(running_out_of_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

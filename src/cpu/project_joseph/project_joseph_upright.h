@@ -181,7 +181,7 @@ INLINE void spread_near(const qb__joseph_brick *b, const crossing *c, size_t fir
     }
 }
 
-/* Many rows to a voxel: row by row into `zero`, whose voxel z is at zero[z]. */
+/* Many rows to a voxel, or many voxels to a row, of which parts are too rough: row by row into `zero`, whose voxel z is at zero[z]. */
 static void spread_far(const qb__joseph_brick *b, const crossing *c, size_t first, size_t end,
                        const float *values, float *zero) {
     float *line = zero - 1;
@@ -211,7 +211,7 @@ static void upright_adjoint(const qb__joseph_brick *b, const upright *fans, size
             clip_rows(b, &c, &first, &end);
             if (first >= end) continue;
             const float *copy = copies + i * (r1 - r0 + PAD);
-            if (fabs(c.dz) > 0.5)
+            if (fabs(c.dz) > 0.5 && fabs(c.dz) < 16)
                 spread_near(b, &c, first, end, copy);
             else
                 spread_far(b, &c, first, end, copy, zero);

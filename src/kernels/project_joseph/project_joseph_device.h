@@ -35,6 +35,9 @@ size_t qb__joseph_block_bytes(const qb__joseph_problem *problem, size_t views);
 size_t qb__joseph_plan_bytes(const qb__device *device, const qb__joseph_problem *problem,
                              qb__joseph_most most, const int *values);
 
+/* Whether such a slab has more floats than 32 bits count, for which the forward kernel is another, slower one. */
+bool qb__joseph_is_wide(const qb__joseph_problem *problem, size_t slices);
+
 /* Where numbers stand in a slab or a block: `used` of them from float `front` of lines of `line` on, in lines
  * across x down, of which `edge` at each end of both directions hold none. */
 typedef struct qb__joseph_shape {
@@ -89,8 +92,8 @@ size_t qb__joseph_lines_at(const qb__joseph_problem *problem, size_t y);
 
 /* ---- where the rays run (project_joseph_records.c) ---- */
 
-/* Whether all columns of all views stay above one another, and no ray has z as its axis. */
-bool qb__joseph_is_upright(const qb_geometry *geometry);
+/* Whether all columns of all views stay above one another, and no ray has z as its axis, counted in the grid's voxels. */
+bool qb__joseph_is_upright(const qb_geometry *geometry, const qb_grid *grid);
 
 /* What the kernels know of the rays: project_joseph.clh says what is in a record. */
 typedef struct qb__joseph_records {

@@ -27,12 +27,21 @@
 #ifndef TEXTURED
 #define TEXTURED 0
 #endif
+#ifndef WIDE
+#define WIDE 0 /* the slab has more floats than 32 bits count */
+#endif
 #include "project_joseph.clh"
 #if !UPRIGHT
 #undef RAYS
 #define RAYS 1
 #endif
 #define ITEMS (32 * COLUMNS * VIEWS)
+
+#if WIDE
+typedef ulong place;
+#else
+typedef uint place;
+#endif
 
 /* A number along a ray: from + k step in plane k. */
 typedef struct qb_course {
@@ -45,7 +54,7 @@ typedef struct qb_way {
     int planes, most_b;
     int low_c, end_c; /* the slab has samples low_c <= floor(c) < end_c ... */
     int low_k, end_k; /* ... in planes low_k <= k < end_k */
-    uint start;       /* of voxel 0 of plane 0, slice 0 of the grid */
+    place start;      /* of voxel 0 of plane 0, slice 0 of the grid */
 } qb_way;
 
 /* The same with the planes counted from the last one. */
@@ -93,7 +102,7 @@ FUNCTION qb_course climb_of(GLOBAL const float *fan, int row) {
 #else
 #define IMAGES GLOBAL const float *RESTRICT volume
 #define TOGETHER (RAYS < 4 ? 4 / RAYS : 1)
-FUNCTION void read_four(GLOBAL const float *RESTRICT volume, uint at, int beside, int above, float *to) {
+FUNCTION void read_four(GLOBAL const float *RESTRICT volume, place at, int beside, int above, float *to) {
     GLOBAL const float *p = volume + at, *q = p + beside;
     to[0] = p[0], to[1] = p[above], to[2] = q[0], to[3] = q[above];
 }
@@ -150,7 +159,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
     way.end_c = axis == 2 ? ny : last ? nz : z1 - 1;
     way.low_k = axis < 2 || z0 == 0 ? 0 : z0 - 1;
     way.end_k = axis < 2 ? way.planes : last ? nz : z1 - 1;
-    way.start = (uint)(EDGE * step_y + EDGE * line + FRONT - z0);
+    way.start = (place)EDGE * (place)(step_y + line) + (place)(FRONT - z0);
     GLOBAL float *out =
         sums + ((ulong)view * (ulong)columns + (ulong)column) * (ulong)stride + (ulong)(FRONT + row);
     int falls = 0; /* a bit for each ray */
@@ -181,7 +190,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
         const int plane = fall ? -way.plane : way.plane;
         for (int chunk = from_chunk; chunk <= to_chunk; chunk++) {
             const int k0 = chunk * CHUNK;
-            const uint start = way.start + (uint)(fall ? way.planes - 1 - k0 : k0) * (uint)way.plane;
+            const place start = way.start + (place)(fall ? way.planes - 1 - k0 : k0) * (place)way.plane;
             float b, c[RAYS];
             const int whole_b = floor_of(plus_times(to_b.from, (float)k0, to_b.step), &b);
             int whole_c[RAYS];
@@ -193,7 +202,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
                                          (float)way.end_c);
             }
             if (inside) {
-                uint here = start + (uint)(whole_b - ROUND_BITS) * (uint)way.beside;
+                place here = start + (place)(whole_b - ROUND_BITS) * (place)way.beside;
 #if TEXTURED
                 UNROLL_BY(4) for (int j = 0; j < CHUNK; j++) {
                     const float at_b = FMA((float)j, to_b.step.x, b);
@@ -211,11 +220,11 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
                     float fb[TOGETHER], fc[TOGETHER][RAYS], four[TOGETHER][RAYS][4];
                     UNROLL for (int t = 0; t < TOGETHER; t++) {
                         const float at_b = FMA((float)(j + t), to_b.step.x, b), up_b = DOWN(at_b);
-                        const uint line_at = here + (uint)t * (uint)plane + (uint)AS_INT(up_b) * (uint)way.beside;
+                        const place line_at = here + (place)t * (place)plane + (place)AS_INT(up_b) * (place)way.beside;
                         fb[t] = at_b - (up_b - ROUND);
                         UNROLL for (int i = 0; i < RAYS; i++) {
                             const float at_c = FMA((float)(j + t), to_c[i].step.x, c[i]), up_c = DOWN(at_c);
-                            const uint at = line_at + (uint)(AS_INT(up_c) + (whole_c[i] - ROUND_BITS)) * (uint)way.above;
+                            const place at = line_at + (place)(AS_INT(up_c) + (whole_c[i] - ROUND_BITS)) * (place)way.above;
                             fc[t][i] = at_c - (up_c - ROUND);
                             read_four(volume, at, way.beside, way.above, four[t][i]);
                         }
@@ -223,7 +232,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
                     UNROLL for (int t = 0; t < TOGETHER; t++) {
                         UNROLL for (int i = 0; i < RAYS; i++) sum[i] += between(four[t][i], fb[t], fc[t][i]);
                     }
-                    here += (uint)TOGETHER * (uint)plane;
+                    here += (place)TOGETHER * (place)plane;
                 }
 #endif
             } else {
@@ -242,7 +251,7 @@ KERNEL GROUPS_OF(ITEMS, GROUPS) void project_joseph_forward(
                                         (at_b + EXACT - EXACT) + ((float)(whole_b + EDGE) + 0.5f), k + EDGE);
 #else
                         const float fb = at_b - (up_b - ROUND), fc = at_c - (up_c - ROUND);
-                        const uint at = way.start + (uint)k * (uint)way.plane + (uint)ib * (uint)way.beside + (uint)ic * (uint)way.above;
+                        const place at = way.start + (place)k * (place)way.plane + (place)ib * (place)way.beside + (place)ic * (place)way.above;
                         float four[4];
                         read_four(volume, at, way.beside, way.above, four);
                         sum[i] += between(four, fb, fc);

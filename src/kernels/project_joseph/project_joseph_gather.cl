@@ -109,13 +109,16 @@ KERNEL GROUPS_OF(ITEMS, 2) void project_joseph_gather(
                 const float scale = fabs(da / det);
                 float reach_u = scale * (fabs(fc) + fabs(fb)), reach_v = scale * (fabs(ec) + fabs(eb));
                 const float varies = (fabs(da_u) * reach_u + fabs(da_v) * reach_v) / fabs(da);
-                /* Rays that lean more than 80 degrees from the axis are of another one. */
-                if (!(varies < 0.9f) || !(reach_u < 1e6f && reach_v < 1e6f)) continue;
+                /* Rays of this axis that pass the voxel by less than one lean no more than that. */
+                if (cone && (fabs(Rb) > fabs(Ra) + 1.01f || fabs(Rc) > fabs(Ra) + 1.01f)) continue;
+                /* Some voxels from the source rays are so far apart that no bound holds: all are looked at. */
+                const int near = !(varies < 0.9f) || !(reach_u < 1e6f && reach_v < 1e6f);
+                if (near && !cone) continue;
                 reach_u /= 1.0f - varies, reach_v /= 1.0f - varies;
-                const int first_c = (int)fmax(ceil(u - reach_u), -t->u0);
-                const int last_c = (int)fmin(FLOOR(u + reach_u), (float)(columns - 1) - t->u0);
-                const int first_r = (int)fmax(ceil(v - reach_v), -t->v0);
-                const int last_r = (int)fmin(FLOOR(v + reach_v), (float)(rows - 1) - t->v0);
+                const int first_c = near ? (int)-t->u0 : (int)fmax(ceil(u - reach_u), -t->u0);
+                const int last_c = near ? (int)((float)(columns - 1) - t->u0) : (int)fmin(FLOOR(u + reach_u), (float)(columns - 1) - t->u0);
+                const int first_r = near ? (int)-t->v0 : (int)fmax(ceil(v - reach_v), -t->v0);
+                const int last_r = near ? (int)((float)(rows - 1) - t->v0) : (int)fmin(FLOOR(v + reach_v), (float)(rows - 1) - t->v0);
                 for (int c = first_c; c <= last_c; c++) {
                     const float du = (float)c - u;
                     GLOBAL const float *column =

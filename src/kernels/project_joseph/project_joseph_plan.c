@@ -41,7 +41,7 @@ static qb__texture_shape shape_of(const size_t n[3], size_t slices, int axis) {
 
 size_t qb__joseph_plan_bytes(const qb__device *device, const qb__joseph_problem *p, qb__joseph_most most,
                              const int *values) {
-    const size_t copies = qb__joseph_is_upright(p->geometry) ? 1 : 3;
+    const size_t copies = qb__joseph_is_upright(p->geometry, p->grid) ? 1 : 3;
     size_t bytes = p->views * p->columns * 16 * sizeof(float) + p->views * 65 * sizeof(float) +
                    p->views * 4 * 4 * sizeof(int32_t) +
                    copies * qb__joseph_block_bytes(p, qb__smaller(QB__JOSEPH_VIEWS, p->views));
@@ -92,11 +92,16 @@ out:
     return status;
 }
 
+bool qb__joseph_is_wide(const qb__joseph_problem *p, size_t slices) {
+    return qb__joseph_slab_bytes(p, slices) / sizeof(float) > UINT32_MAX;
+}
+
 static qb_status build_forward(qb__joseph_plan *plan) {
     static const char *const names[] = {"TEXTURED", "RAYS", "COLUMNS", "VIEWS", "CHUNK", "GROUPS"};
     qb__macros macros = {.count = 0};
     qb_status status;
     qb__macros_add(&macros, "UPRIGHT", plan->upright);
+    if (plan->wide) qb__macros_add(&macros, "WIDE", 1);
     for (int i = 0; i <= GROUPS; i++)
         qb__macros_add(&macros, names[i], i == RAYS && !plan->upright ? 1 : plan->values[i]);
     QB__TRY(qb__program_build(plan->device, "project_joseph_forward.cl", macros.list, &plan->forward));
@@ -187,6 +192,7 @@ qb_status qb__joseph_plan_create(qb__device *device, const qb__joseph_problem *p
     for (int j = 0; j < 3; j++) plan->voxel[j] = (float)p->grid->voxel[j];
     QB__TRY(records_of(p, values, &plan->records));
     plan->upright = plan->records.fans != NULL;
+    plan->wide = qb__joseph_is_wide(p, most.slices);
     count_copies(plan);
     QB__TRY(upload_records(plan));
     QB__TRY(build_layout(plan));

@@ -23,8 +23,8 @@ static double nearest(const double *p, const double *q) {
 }
 
 /* A fifth wider than it need be: near 45 degrees more often than not. */
-static bool climbs(const qb_geometry *g, size_t view) {
-    const qb_grid unit = {.n = {1, 1, 1}, .voxel = {1, 1, 1}};
+static bool climbs(const qb_geometry *g, const qb_grid *grid, size_t view) {
+    const qb_grid unit = {.n = {1, 1, 1}, .voxel = {grid->voxel[0], grid->voxel[1], grid->voxel[2]}};
     const size_t step = g->radius > 0 ? 1 : g->columns > 1 ? g->columns - 1 : 1;
     const double last = (double)(g->rows - 1);
     for (size_t c = 0; c < g->columns; c += step) {
@@ -41,9 +41,9 @@ static bool climbs(const qb_geometry *g, size_t view) {
     return false;
 }
 
-bool qb__joseph_is_upright(const qb_geometry *g) {
+bool qb__joseph_is_upright(const qb_geometry *g, const qb_grid *grid) {
     for (size_t v = 0; v < g->views; v++)
-        if (g->view[v].v[0] != 0 || g->view[v].v[1] != 0 || climbs(g, v)) return false;
+        if (g->view[v].v[0] != 0 || g->view[v].v[1] != 0 || climbs(g, grid, v)) return false;
     return true;
 }
 
@@ -295,7 +295,7 @@ qb_status qb__joseph_records_make(const qb_geometry *g, const qb_grid *grid, con
     qb_status status = QB_OK;
     memset(records, 0, sizeof *records);
     records->blocks = qb__ceil_div(g->views, QB__JOSEPH_VIEWS);
-    if (qb__joseph_is_upright(g)) {
+    if (qb__joseph_is_upright(g, grid)) {
         QB__TRY(make_upright(&m, g, tile));
         const double reach = 1 / m.least_row - 0.5;
         const double cap = (double)(tile->lines + tile->planes + 2) / m.nearest + 3;
@@ -305,7 +305,7 @@ qb_status qb__joseph_records_make(const qb_geometry *g, const qb_grid *grid, con
         if (!gathers) plan_window(&m, cap, tile);
     }
     if (gathers && g->radius > 0)
-        status = qb__fail(QB_UNSUPPORTED, "a bent detector whose pixels are many to a voxel is projected by the CPU: --device cpu");
+        status = qb__fail(QB_UNSUPPORTED, "a bent detector whose pixels are many to a voxel, as near as its source may be, is projected by the CPU: --device cpu");
     else if (gathers)
         status = make_views(&m, g);
 out:

@@ -12,7 +12,7 @@ static const char *unusable(const qb__device_info *device, const void *of, const
         return "more pixels or voxels than 32-bit indices hold";
     if ((size_t)(32 * values[COLUMNS] * values[VIEWS]) > device->group_size || device->group_size < ITEMS)
         return "needs larger groups";
-    const bool upright = qb__joseph_is_upright(p->geometry);
+    const bool upright = qb__joseph_is_upright(p->geometry, p->grid);
     if (!upright && p->geometry->radius > 0) return "a bent detector that leans is projected by the CPU: --device cpu";
     static const int small[PARAMETERS] = {1, 1, 4, 1, 16, 2, 4, 1, 2}; /* by parameter */
     for (int i = 0; device->is_cpu && i < PARAMETERS; i++)
@@ -32,7 +32,7 @@ static void cost(const void *of, unsigned slices, const int *values, qb__kernel_
     (void)slices;
     const qb__joseph_problem *p = of;
     const double waste = (double)qb__round_up(p->rows, 32) / (double)p->rows;
-    const double takes = !qb__joseph_is_upright(p->geometry) ? 300 : 47;
+    const double takes = !qb__joseph_is_upright(p->geometry, p->grid) ? 300 : 47;
     *cost = (qb__kernel_cost){.arithmetic = waste * takes,
                               .texels = values[TEXTURED] ? 0.5 * waste : 0,
                               .local_bytes = 14 * waste,

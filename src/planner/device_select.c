@@ -70,10 +70,19 @@ static qb_status open_next(qb__device_api api, const char *spec, const qb__comm 
     return open_one(found[ranks->at % many], set);
 }
 
+/* One that kernels can be compiled for: a driver alone does not bring CUDA's compiler. */
+static const qb__device_info *usable_gpu(qb__device_api api, const qb_env *env) {
+    const qb__device_info *gpu = first_gpu(api);
+    const char *lacks = qb__device_missing(api);
+    if (!gpu || !*lacks) return gpu;
+    qb__warn(env, "--device auto: not %s: %s", gpu->spec, lacks);
+    return NULL;
+}
+
 /* A device that nobody asked for may fail to open: the CPU computes then. */
 static qb_status open_auto(const qb_env *env, qb__device_set *set) {
-    const qb__device_info *gpu = first_gpu(QB__API_CUDA);
-    if (!gpu) gpu = first_gpu(QB__API_OPENCL);
+    const qb__device_info *gpu = usable_gpu(QB__API_CUDA, env);
+    if (!gpu) gpu = usable_gpu(QB__API_OPENCL, env);
     if (gpu && open_one(gpu->spec, set) != QB_OK)
         qb__warn(env, "--device auto: not %s: %s", gpu->spec, qb_detail());
     return QB_OK;

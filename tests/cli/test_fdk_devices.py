@@ -62,6 +62,23 @@ def test_a_device_that_was_named_computes_in_little_memory(scan, tmp_path, verb)
     assert qb_json(*words, "auto", env=env)["device"] == "cpu"
 
 
+def test_auto_passes_by_what_no_kernel_is_compiled_for(tmp_path):
+    """A driver alone does not bring CUDA's compiler. On a CUDA driver that is only played."""
+    driver = BUILT / "tests" / "device" / "libmock_cuda.so"
+    if not driver.exists():
+        pytest.skip("there is no played CUDA driver")
+    with open(tmp_path / "p.raw", "wb") as file:
+        file.truncate(512 ** 3 * 2)
+    def plan(compiler, device, run=qb, **more):
+        env = {**os.environ, "QB_LIBCUDA": str(driver), "QB_LIBNVRTC": str(compiler), "QB_LIBOPENCL": "", "MOCK_CUDA_FREE": "4000000000"}
+        return run("plan", "fdk", tmp_path / "p.raw", "--shape", "512,512,512:uint16", "--angles", "0:360", "--sod", 600, "--sdd", 900, "--pixel-size", 0.4,
+                   "-o", tmp_path / "v.raw", "--device", device, env=env, **more)
+    assert plan(driver, "auto", qb_json)["device"] == "cuda:0"
+    assert plan(tmp_path / "none.so", "auto", qb_json)["device"] == "cpu"
+    said = plan(tmp_path / "none.so", "auto").stderr
+    assert "--device auto: not cuda:0" in said and "nvidia-cuda-nvrtc" in said
+
+
 def test_what_was_measured_elsewhere(tmp_path):
     """A speed was measured with as many voxels a side as pixels: of finer pixels, and of few voxels, less is expected, by the model."""
     driver = BUILT / "tests" / "device" / "libmock_cuda.so"
@@ -193,7 +210,7 @@ def test_the_device_filters(opencl, tmp_path, angles, more, weights):
 
 @pytest.mark.parametrize("resampled,asked", few((True, "--tilt 5,1,3 --pad ellipse"), others=[
     (True, "--detector-radius 250 --angles 0:230 --pad taper"), (True, "--detector-radius 300 --detector-offset 6,1 --pad edge"),
-    (False, "--tilt 0,2,0 --angles 0:230"), (False, "--tilt 0,2,0 --detector-offset 6,1"), (False, "--jitter 0.4,0.3,3,20 --hardening 0.05,-0.002"),
+    (False, "--tilt 0,2,0 --angles 0:230"), (False, "--tilt 0,2,0 --angles 162.17:342.17 --allow-limited"), (False, "--tilt 0,2,0 --detector-offset 6,1"), (False, "--jitter 0.4,0.3,3,20 --hardening 0.05,-0.002"),
     (True, "--tilt 40,0,0 --size 40,40,20 --filter hann:0.8")]))
 def test_rows_are_made_on_the_device(opencl, tmp_path, resampled, asked):
     """Of detectors that are turned or bent, and where each view has weights of its own: as on the CPU, repairs and their counts too, whatever the cut."""
@@ -210,6 +227,18 @@ def test_rows_are_made_on_the_device(opencl, tmp_path, resampled, asked):
         if other["slices_per_chunk"] < plan["slices_per_chunk"]:
             break
     assert other["chunks"] > 1 and other["filtered_by"] == opencl and np.array_equal(cut, got)
+
+
+def test_weights_of_a_narrow_fan(opencl, tmp_path):
+    """Of a twentieth of a degree, half of it measured twice: what each ray weighs does not drown in where the source stands."""
+    np.save(tmp_path / "p.npy", np.random.default_rng(4).random((24, 16, 32), np.float32))
+    job = ["fdk", tmp_path / "p.npy", "--quantity", "line_integral", "--angles", "0:360", "--sod", 100, "--sdd", 1000, "--pixel-size", 0.03, "--size", "32,32,8",
+           "--detector-offset", "14,0px", "--tilt", "0,2,0", "-o", tmp_path / "v.npy", "-q"]
+    volumes = []
+    for there in (["--device", "cpu", "--accuracy", "high"], ["--device", opencl, "--kernel", "bp_cone_matrix.alu"]):
+        qb(*job, *there)
+        volumes.append(np.load(tmp_path / "v.npy").astype(float))
+    assert np.linalg.norm(volumes[1] - volumes[0]) < 1e-5 * np.linalg.norm(volumes[0])
 
 
 @pytest.mark.parametrize("hardening,kernel,fits", few(("0.5,0.1", "bp_cone_circular.half", True), ("1,5", None, False), others=[
@@ -523,8 +552,8 @@ def test_what_ladders_ask_for(opencl, tmp_path):
     fails(1, "bench", "ifdk", "--ladder", "--device", "cpu", says=["computes on devices"])
     fails(2, "bench", "ifdk", "--problem", "2k-3k", "--device", opencl, says=["2k-3k", "512-128 to 2k-2k"])
     fails(2, "bench", "ifdk", "--ladder", "--kernel", "bp_cone_matrix.alu", says=["leave --kernel out"])
-    fails(2, "bench", "fdk", "--ladder", says=["rabbitct and ifdk"])
-    fails(2, "bench", "fdk", "--problem", "512-512", says=["ifdk does"])
+    fails(2, "bench", "fdk", "--ladder", says=["for ifdk, rabbitct"])
+    fails(2, "bench", "fdk", "--problem", "512-512", says=["which is for ifdk"])
     fails(1, "bench", "rabbitct", tmp_path / "none.rct", "--ladder", "--device", "cpu", says=["--device cuda or opencl"])
     fails(3, "bench", "rabbitct", tmp_path / "none.rct", "--ladder", "--device", opencl, says=["none.rct"])
 

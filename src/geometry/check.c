@@ -37,10 +37,14 @@ static qb_status check_numbers(const qb_view *view) {
     return QB_OK;
 }
 
-/* Pixels lie side by side along an arc: less than a circle. */
+/* Pixels lie side by side along an arc, less than a circle, and rows along the cylinder. */
 static qb_status check_bend(const qb_geometry *geometry, const qb_view *view) {
     const double arc = (double)geometry->columns * qb__norm(view->u), radius = geometry->radius;
-    if (radius == 0 || arc < 2 * M_PI * radius) return QB_OK;
+    if (radius == 0) return QB_OK;
+    const double skew = qb__dot(view->u, view->v) / (qb__norm(view->u) * qb__norm(view->v));
+    if (fabs(skew) > 1e-6)
+        return qb__fail(QB_UNSUPPORTED, "rows and columns of the bent detector are %.4g degrees off a right angle", asin(skew) * 180 / M_PI);
+    if (arc < 2 * M_PI * radius) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "a detector bent to a radius of %g mm has no room for %zu columns of %g mm", radius,
                     geometry->columns, qb__norm(view->u));
 }

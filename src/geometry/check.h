@@ -7,7 +7,8 @@
 /* What a file may ask for; more is an error of the file. */
 enum { QB__GEOMETRY_MOST_VIEWS = 1 << 22, QB__GEOMETRY_MOST_PIXELS = 1 << 20 };
 
-/* Shape within the limits, every number finite, no view degenerate. QB_BAD_INPUT with the number. */
+/* Shape within the limits, every number finite, no view degenerate: QB_BAD_INPUT with the number. QB_UNSUPPORTED for a bent detector whose
+ * rows and columns are not at right angles. */
 qb_status qb__geometry_check_views(const qb_geometry *geometry);
 /* The same of what is one beam: QB_UNSUPPORTED of fans one above the other. */
 qb_status qb__geometry_check(const qb_geometry *geometry);

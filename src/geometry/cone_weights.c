@@ -236,10 +236,10 @@ static double squared_sine(double quarters) {
 
 /* Parker (1982) with the half fan widened to what was measured, 180 degrees + 2 delta: the opposite
  * of (beta, gamma) is (beta + 180 degrees + 2 gamma, -gamma), and their weights are sin^2 and
- * cos^2. With less than 180 degrees + fan the rays that were measured once keep the weight 1. */
+ * cos^2. With less than 180 degrees + fan the rays that were measured once keep the weight 1, also where delta is
+ * negative: no weight jumps, so that none hangs on the last bit of an angle. */
 static double parker(double beta, double gamma, double span) {
     double delta = 0.5 * (span - pi);
-    if (delta <= 0) return 1;
     if (beta < 0 || beta > span) return 0;
     if (beta < 2 * (delta - gamma)) return squared_sine(beta / (delta - gamma));
     if (beta > pi - 2 * gamma) return squared_sine((span - beta) / (delta + gamma));

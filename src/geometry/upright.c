@@ -54,11 +54,6 @@ static qb_status stand_of_view(const qb_geometry *real, const qb_view *view, sta
     if (!(flat > 0.2 * qb__norm(n)))
         return qb__fail(QB_UNSUPPORTED, "the detector leans %.4g degrees from upright",
                         acos(flat / qb__norm(n)) * 57.29577951308232);
-    double skew = qb__dot(view->u, view->v) / (qb__norm(view->u) * qb__norm(view->v));
-    if (real->radius > 0 && fabs(skew) > 1e-6)
-        return qb__fail(QB_UNSUPPORTED,
-                        "rows and columns of the bent detector are %.4g degrees off a right angle",
-                        asin(skew) * 57.29577951308232);
     /* Columns keep their sense; where they run along the axis, a hair of v decides. */
     double sense[2];
     for (int j = 0; j < 2; j++)

@@ -66,6 +66,27 @@ static void offset_detectors(void **state) {
     }
 }
 
+/* Of half a turn, a little less or a little more: angles are rounded. */
+static void no_weight_jumps(void **state) {
+    (void)state;
+    enum { VIEWS = 180 };
+    for (size_t trial = 0; trial < trials(200); trial++) {
+        const double first = uniform(-400, 400), gamma = uniform(-0.16, 0.16);
+        const size_t view = (size_t)uniform(0, VIEWS - 0.001);
+        double w[3];
+        for (int i = 0; i < 3; i++) {
+            qb_geometry geometry = scan(VIEWS, 180 + (i - 1) * 1e-9, first, 0);
+            qb__cone_weights weights;
+            assert_int_equal(qb__cone_weights_create(&geometry, 0, &weights), QB_OK);
+            assert_int_equal(weights.kind, QB_REDUNDANCY_PARKER);
+            w[i] = qb__cone_redundancy(&weights, view, gamma);
+            qb__cone_weights_destroy(&weights);
+            qb_geometry_destroy(&geometry);
+        }
+        if (!(fabs(w[0] - w[1]) < 1e-6 && fabs(w[2] - w[1]) < 1e-6)) fail_msg("view %zu, gamma %g: %g %g %g", view, gamma, w[0], w[1], w[2]);
+    }
+}
+
 static void full_scan_is_constant(void **state) {
     (void)state;
     qb_geometry geometry = scan(360, 360, 17, 0);
@@ -214,6 +235,7 @@ static void inversions(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_scans),
+        cmocka_unit_test(no_weight_jumps),
         cmocka_unit_test(offset_detectors),
         cmocka_unit_test(full_scan_is_constant),
         cmocka_unit_test(missing_angle_is_told),

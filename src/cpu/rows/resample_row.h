@@ -20,6 +20,8 @@ typedef struct qb__resample_image {
 } qb__resample_image;
 
 enum { QB__RESAMPLE_TAPS = 8, QB__RESAMPLE_PHASES = 512 };
+/* Pixels reach so much beyond the detector's edge: whether one that ends there counts does not hang on the last bit. */
+#define QB__RESAMPLE_SLACK 1e-9
 
 /* qb__resample_row with a table of weights for places 0, 1/512, ... behind the fourth tap. The bits
  * are the same from every variant. */

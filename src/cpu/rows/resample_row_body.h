@@ -37,10 +37,10 @@ static inline float read_at(const float (*weight)[TAPS], const qb__resample_imag
 
 void QB_RESAMPLE(const float (*weight)[TAPS], const qb__resample_image *image, const double *column,
                  const double *row, size_t count, float outside, float *out) {
-    double right = (double)image->columns - 0.5, top = (double)image->rows - 0.5;
+    const double first = -0.5 - QB__RESAMPLE_SLACK, right = (double)image->columns + (-1 - first), top = (double)image->rows + (-1 - first);
     for (size_t i = 0; i < count; i++) {
         double c = column[i], r = row[i];
-        bool inside = c >= -0.5 && c <= right && r >= -0.5 && r <= top;
+        bool inside = c >= first && c <= right && r >= first && r <= top;
         out[i] = inside ? read_at(weight, image, c, r) : outside;
     }
 }

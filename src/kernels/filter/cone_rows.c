@@ -13,7 +13,7 @@
 /* As in cone_rows.cl. */
 enum {
     MAP_NUMBERS = 16,
-    VIEW_NUMBERS = 16,
+    VIEW_NUMBERS = 12,
     ITEMS = 256,
     TAP_NUMBERS = (QB__RESAMPLE_PHASES + 2) * QB__RESAMPLE_TAPS
 };
@@ -52,15 +52,15 @@ static void fill_view(const qb_view *view, double beta, float *to) {
     const double angle = qb__view_angle(QB_BEAM_CONE, view), c = cos(angle), s = sin(angle);
     double normal[3], first[3];
     qb__cross(view->u, view->v, normal);
-    for (int j = 0; j < 3; j++) {
-        first[j] = view->detector[j] - view->source[j];
-        to[j] = (float)first[j];
-        to[3 + j] = (float)view->u[j];
-        to[6 + j] = (float)view->v[j];
+    for (int j = 0; j < 3; j++) first[j] = view->detector[j] - view->source[j];
+    const double *const of[] = {first, view->u, view->v};
+    for (int i = 0; i < 3; i++) {
+        to[3 * i] = (float)(of[i][0] * c + of[i][1] * s);
+        to[3 * i + 1] = (float)(of[i][1] * c - of[i][0] * s);
+        to[3 * i + 2] = (float)of[i][2];
     }
-    to[9] = (float)-s, to[10] = (float)c, to[11] = (float)c, to[12] = (float)s;
-    to[13] = (float)beta;
-    to[14] = (float)(fabs(qb__dot(first, normal)) / qb__norm(normal));
+    to[9] = (float)beta;
+    to[10] = (float)(fabs(qb__dot(first, normal)) / qb__norm(normal));
 }
 
 static qb_status upload(qb__device *device, qb__queue *queue, const void *bytes, size_t count, qb__memory **memory) {

@@ -67,6 +67,8 @@ FUNCTION place place_of(GLOBAL const double *RESTRICT m, double x, double y) {
 
 /* ---- reading between pixels ---- */
 
+#define SLACK 1e-9 /* cpu/rows/resample_row.h */
+
 /* `part` of a pixel behind the middle tap. */
 FUNCTION void taps_at(GLOBAL const float *RESTRICT taps, double part, float *w) {
     float at = (float)part * PHASES;
@@ -104,8 +106,8 @@ FUNCTION void resample(GLOBAL const float *RESTRICT image, GLOBAL const float *R
     int first = COLUMNS, end = 0;
     for (int c = item; c < COLUMNS; c += ITEMS) {
         place at = place_of(map, (double)c, (double)row);
-        int inside = raw0 < raw_end && at.column >= -0.5 && at.column <= MEASURED - 0.5 && at.row >= -0.5 &&
-                     at.row <= DETECTOR_ROWS - 0.5;
+        int inside = raw0 < raw_end && at.column >= -0.5 - SLACK && at.column <= MEASURED - 0.5 + SLACK && at.row >= -0.5 - SLACK &&
+                     at.row <= DETECTOR_ROWS - 0.5 + SLACK;
         line[c] = inside ? AS_INT(read_at(image, taps, at, raw0, raw_end)) : LOST;
         if (!inside) continue;
         first = first < c ? first : c;
@@ -156,9 +158,9 @@ FUNCTION void continue_row(GLOBAL int *bits, int first, int end, LOCAL_POINTER f
 
 /* ---- weights ---- */
 
-/* Of a view: from the source to the first pixel, steps along columns and rows, in mm; level directions towards the axis and to
- * where columns grow; the source's angle, the plane's distance. */
-enum { FIRST = 0, U = 3, V = 6, TOWARD = 9, ASIDE = 11, BETA = 13, PLANE, VIEW_NUMBERS = 16 };
+/* Of a view: from the source to the first pixel, steps along columns and rows, in mm, all of them level and to where columns grow, level and
+ * towards the axis, up: of a narrow fan nothing is left to cancel; the source's angle, the plane's distance. */
+enum { FIRST = 0, U = 3, V = 6, BETA = 9, PLANE, VIEW_NUMBERS = 12 };
 
 FUNCTION float squared_sine(float quarters) {
     float s = sin(0.25f * PI * quarters);
@@ -169,7 +171,6 @@ FUNCTION float squared_sine(float quarters) {
 FUNCTION float redundancy(float beta, float gamma, float span, float low, float high) {
     if (REDUNDANCY == PARKER) {
         float delta = 0.5f * (span - PI);
-        if (delta <= 0.0f) return 1.0f;
         if (beta < 0.0f || beta > span) return 0.0f;
         if (beta < 2.0f * (delta - gamma)) return squared_sine(beta / (delta - gamma));
         if (beta > PI - 2.0f * gamma) return squared_sine((span - beta) / (delta + gamma));
@@ -185,13 +186,13 @@ FUNCTION float redundancy(float beta, float gamma, float span, float low, float 
 FUNCTION float weight_of(GLOBAL const float *RESTRICT v, float column, float row, float span, float low, float high) {
     float fx = v[FIRST] + row * v[V], fy = v[FIRST + 1] + row * v[V + 1], fz = v[FIRST + 2] + row * v[V + 2];
     float x = fx + column * v[U], y = fy + column * v[U + 1], z = fz + column * v[U + 2];
-    float toward = x * v[TOWARD] + y * v[TOWARD + 1], gamma = 0.0f, scale = 1.0f;
-    if (REDUNDANCY != NONE) gamma = atan2(-(x * v[ASIDE] + y * v[ASIDE + 1]), toward);
+    float gamma = 0.0f, scale = 1.0f;
+    if (REDUNDANCY != NONE) gamma = atan2(-x, y);
     if (!UPRIGHT) {
         float across = fx * v[U + 1] - fy * v[U];
         scale = v[PLANE] * sqrt(v[U] * v[U] + v[U + 1] * v[U + 1]) / (across < 0.0f ? -across : across);
     }
-    return redundancy(v[BETA], gamma, span, low, high) * scale * toward / sqrt(x * x + y * y + z * z);
+    return redundancy(v[BETA], gamma, span, low, high) * scale * y / sqrt(x * x + y * y + z * z);
 }
 
 /* ---- rows ---- */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the CLI tests share: running qb, writing and reading its files, and a slow, plain, double-precision
 reconstruction that owes nothing to quickbeam."""
+import functools
 import json
 import math
 import os
@@ -94,15 +95,20 @@ def opencl():
     """An OpenCL device, reached through the shim of tests/device/mock/shim_opencl.h."""
     if not Path(SHIM).exists():
         pytest.skip("the shim is not built")
-    found = qb_json("devices", env={**os.environ, "QB_LIBOPENCL": SHIM})["devices"]
-    if not any(d["device"] == "opencl:0" for d in found):
+    if not any(d["device"] == "opencl:0" for d in devices(SHIM)):
         pytest.skip("there is no OpenCL device")
     return "opencl:0"
 
 
+@functools.cache
+def devices(library=None):
+    """What qb devices lists, asked once: it measures each."""
+    return qb_json("devices", env={**os.environ, "QB_LIBOPENCL": library} if library else None)["devices"]
+
+
 def machine():
     """A tuning file's row by which plans know this machine: they do not measure it."""
-    cpu = qb_json("devices", "--device", "cpu")["devices"][0]
+    cpu = devices()[0]
     return {"machine": cpu["name"], "cpus": cpu["threads"], "rates": {"filter": 0.4e9}}
 
 
@@ -117,8 +123,7 @@ def storage(folder):
 def eager(folder):
     """A tuning file by which the first OpenCL device starts at once and beats every CPU: --device auto takes it, also
     for work as small as the tests'."""
-    name = next(d["name"] for d in qb_json("devices", env={**os.environ, "QB_LIBOPENCL": SHIM})["devices"]
-                if d["device"] == "opencl:0")
+    name = next(d["name"] for d in devices(SHIM) if d["device"] == "opencl:0")
     rows = [{"device": f"{name} (OpenCL)", "start_seconds": 0, "compile_seconds": 0, "load_seconds": 0}]
     rows += [{"device": f"{name} (OpenCL)", "kernel": "bp_parallel_linear.alu_difference", "slices": slices, "columns": 64,
               "values": [0, 1, 0, 0, 1, 0, 64, 16, 16, 1, 2, 4], "giga_updates_per_second": 1e6} for slices in (2, 64)]

@@ -7,14 +7,14 @@ import os
 import numpy as np
 import pytest
 
-from qbtest import QUICK, machine, storage, data, fails, few, qb, qb_json, read_h5, slow, smallest_cap
+from qbtest import QUICK, data, devices, fails, few, machine, qb, qb_json, read_h5, slow, smallest_cap, storage
 
 CLASS = {"high": 5e-5, "normal": 1e-3, "fast": 6e-3}
 
 
 @pytest.fixture(scope="session")
 def opencl():
-    if not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
+    if not any(d["device"] == "opencl:0" for d in devices()):
         pytest.skip("there is no OpenCL device")
     return "opencl:0"
 

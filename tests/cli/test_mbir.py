@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qbtest import fails, few, provenance_h5, qb, qb_json, read_h5
+from qbtest import devices, fails, few, provenance_h5, qb, qb_json, read_h5
 
 LINES = ["--quantity", "line_integral", "--angles", "0:180", "--pixel-size", "1"]
 
@@ -267,7 +267,7 @@ def test_coarser_voxels_and_everything_else(sparse, disc, tmp_path):
 
 def test_on_a_device_from_images(tmp_path):
     """To begin with an image, on coarser voxels, pulled toward an image: as on the CPU."""
-    if not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
+    if not any(d["device"] == "opencl:0" for d in devices()):
         pytest.skip("there is no OpenCL device")
     scan, begun = tmp_path / "s.h5", tmp_path / "begun.npy"
     qb("simulate", "foam", "-o", scan, "--views", 60, "--detector", "40,3", "--photons", 20000)
@@ -317,7 +317,7 @@ def test_bench():
 @pytest.mark.parametrize("where", [[], ["--device", "opencl"]])
 def test_bench_of_a_suite(where):
     """Five bags, two at once: each close to its own image, and what is said of all follows from what is said of each."""
-    if where and not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
+    if where and not any(d["device"] == "opencl:0" for d in devices()):
         pytest.skip("there is no OpenCL device")
     small = ["--size", "40,40,2", "--views", 60, "--detector", 80, *where]
     r = qb_json("bench", "mbir", "--cases", 5, *small)
@@ -341,7 +341,7 @@ def test_bench_of_a_suite_is_of_mbir():
 def test_too_many_at_a_time(tmp_path):
     """SuperVoxels at once answer the same residual, here more of it than there is: the cost rises, fewer go together, and it falls to
     the CPU's. A slice's bits do not depend on its company."""
-    if not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
+    if not any(d["device"] == "opencl:0" for d in devices()):
         pytest.skip("there is no OpenCL device")
     scan = tmp_path / "s.h5"
     qb("simulate", "baggage", "-o", scan, "--views", 120, "--detector", "192,2", "--size", 192, "--photons", 5000)
@@ -358,7 +358,7 @@ def test_too_many_at_a_time(tmp_path):
 
 def test_on_a_device(tmp_path):
     """The same image within 1 HU, the same bits each time, and what a device does not do."""
-    if not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
+    if not any(d["device"] == "opencl:0" for d in devices()):
         pytest.skip("there is no OpenCL device")
     scan = tmp_path / "s.h5"
     qb("simulate", "disc", "-o", scan, "--views", 40, "--detector", "24,3", "--photons", 20000)

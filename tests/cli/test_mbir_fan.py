@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conebeam import Circle
-from qbtest import QB, fails, few, qb, qb_json, read_h5
+from qbtest import QB, devices, fails, few, qb, qb_json, read_h5
 from test_resume import killed
 
 CIRCLE = ["--sod", 300, "--sdd", 500]
@@ -174,7 +174,7 @@ def test_rows_of_a_cone(tmp_path):
 
 @pytest.fixture(scope="module")
 def opencl():
-    if not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
+    if not any(d["device"] == "opencl:0" for d in devices()):
         pytest.skip("there is no OpenCL device")
 
 

@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, RANKS_ENV, fails, few, qb, qb_json, write_scan
+from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, RANKS_ENV, devices, fails, few, qb, qb_json, write_scan
 from test_mbirct import write_scan as write_mbirct
 from test_resume import killed
 
@@ -94,7 +94,7 @@ def test_what_was_not_measured_weighs_nothing(data, tmp_path, way):
 
 @pytest.mark.parametrize("way", few("tiles", "root, local", "global", others=["local", "tiles, apart", "transmission, tiles"]))
 def test_nor_on_a_device(data, tmp_path, way):
-    if not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
+    if not any(d["device"] == "opencl:0" for d in devices()):
         pytest.skip("there is no OpenCL device")
     check(data, tmp_path, ["--device", "opencl", *DEVICES[way]], stop="0.1", most=2)
 
@@ -102,7 +102,7 @@ def test_nor_on_a_device(data, tmp_path, way):
 @pytest.mark.parametrize("device, group", [("cpu", 16), ("opencl", 128)])
 def test_slices_without_gaps_keep_their_bits(data, tmp_path, device, group):
     """Their slab has weights then, of which theirs are 1: those that descend beside a gap, in a group, alone differ."""
-    if not any(d["device"].startswith(device) for d in [{"device": "cpu"}, *qb_json("devices")["devices"]]):
+    if not any(d["device"].startswith(device) for d in [{"device": "cpu"}, *devices()]):
         pytest.skip("there is no OpenCL device")
     folder, _ = data
     lines = np.tile(np.load(folder / "full.npy")[::4, :1], (1, group + 1, 1))
@@ -217,7 +217,7 @@ def test_nothing_of_a_slice(data, tmp_path):
 
 @pytest.mark.parametrize("device", ["cpu", "opencl"])
 def test_numbers_that_overflow(data, tmp_path, device):
-    if not any(d["device"].startswith(device) for d in [{"device": "cpu"}, *qb_json("devices")["devices"]]):
+    if not any(d["device"].startswith(device) for d in [{"device": "cpu"}, *devices()]):
         pytest.skip("there is no OpenCL device")
     folder, _ = data
     lines, base = np.load(folder / "full.npy"), [tmp_path / "odd.npy", *LINES, "-o", tmp_path / "v.npy", "--device", device, "--slices", "1:4"]

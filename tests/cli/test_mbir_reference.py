@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, RANKS_ENV, fails, qb, qb_json, read_h5
+from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, RANKS_ENV, devices, fails, qb, qb_json, read_h5
 from test_resume import killed
 
 APART = ["--neighbours", "1,0.7,0"]
@@ -77,7 +77,7 @@ def test_a_folder_is_no_reference(scan, tmp_path):
 
 @pytest.mark.parametrize("more", [[], [*APART, "--kernel", "icd_supervoxel.local"], [*APART, "--kernel", "icd_supervoxel.global"]])
 def test_on_a_device(scan, tmp_path, more):
-    if not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
+    if not any(d["device"] == "opencl:0" for d in devices()):
         pytest.skip("there is no OpenCL device")
     truth, out = scan.parent / "t.h5", tmp_path / "v.npy"
     report = qb_json("mbir", scan, *HOW, *more, "--device", "opencl", "--equits", 3, "--reference", truth, "-o", out)
@@ -144,7 +144,7 @@ def test_ranks(scan, tmp_path, neighbours):
 
 def test_nothing_is_left_to_chance(scan, tmp_path):
     """--deterministic: the same bits each time, and what cannot promise them is refused."""
-    if not any(d["device"] == "opencl:0" for d in qb_json("devices")["devices"]):
+    if not any(d["device"] == "opencl:0" for d in devices()):
         pytest.skip("qb devices lists no opencl:0")
     for more in [], APART:
         volumes = []

@@ -74,7 +74,7 @@ def test_cap_on_a_device_in_memory(opencl, tmp_path, monkeypatch):
 SIZES = {  # views, rows, columns, how it is stored, options
     "small": (200, 64, 256, {}, []),
     "wide": (500, 64, 1024, {"chunks": (1, 64, 1024)}, ["--size", "400"]),
-    "tall": (300, 64, 512, {"chunks": (25, 32, 512), "compression": "gzip"}, ["--size", "256"]),
+    "tall": (120, 64, 512, {"chunks": (25, 32, 512), "compression": "gzip"}, ["--size", "256"]),
     "many": (300, 80, 200, {"chunks": (1, 1, 200)}, []),  # chunks, more than HDF5 may know the places of
     "long": (1000, 40, 640, {}, ["--dtype", "uint16"]),
 }

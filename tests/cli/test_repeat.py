@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from qbtest import fails, qb, qb_json, read_h5, write_scan
+from qbtest import fails, memory_is_ours, qb, qb_json, read_h5, write_scan
 
 VIEWS, ROWS, N = 181, 37, 200
 ANGLES = np.arange(VIEWS) * (180 / VIEWS)
@@ -60,6 +60,7 @@ def test_threads_memory_and_chunks(counts, reference, kernel, tmp_path, name, th
     assert len(chunkings) > 1
 
 
+@memory_is_ours
 def test_the_least_is_one_slice(counts, reference, kernel, tmp_path):
     """Where there is no room for as many slices as the usual kernel takes, another takes one by one, and that is said."""
     args = [counts / "plain.h5", "-o", tmp_path / "v.h5", "--center", "101.3", "--threads", 1]

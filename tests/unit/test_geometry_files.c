@@ -239,11 +239,12 @@ static qb_geometry through(const char *ending, const qb_geometry *geometry) {
 static void saved_files_come_back(void **state) {
     (void)state;
     qb_geometry skewed = crooked(false), straight = crooked(true);
-    skewed.radius = 180;
-    qb_geometry json = through(".json", &skewed);
+    straight.radius = 180;
+    qb_geometry json = through(".json", &skewed), bent = through(".json", &straight);
     assert_memory_equal(json.view, skewed.view, 5 * sizeof *json.view);
-    assert_true(json.radius == 180 && json.rows == 41 && json.columns == 61);
-    skewed.radius = 0;
+    assert_memory_equal(bent.view, straight.view, 5 * sizeof *bent.view);
+    assert_true(bent.radius == 180 && bent.rows == 41 && bent.columns == 61);
+    straight.radius = 0;
     qb_geometry csv = through(".csv", &straight), xml = through(".xml", &straight);
     same_images(&csv, &straight, 1e-9);
     same_images(&xml, &straight, 1e-9);
@@ -252,8 +253,12 @@ static void saved_files_come_back(void **state) {
     assert_non_null(strstr(qb_detail(), "view 3: "));
     snprintf(path, sizeof path, "%s/x.foo", folder);
     assert_int_equal(qb_geometry_save(path, &skewed), QB_BAD_ARGUMENT);
-    qb_geometry *all[] = {&skewed, &straight, &json, &csv, &xml};
-    for (int i = 0; i < 5; i++) qb_geometry_destroy(all[i]);
+    skewed.radius = 180;
+    snprintf(path, sizeof path, "%s/bent.json", folder);
+    assert_int_equal(qb_geometry_save(path, &skewed), QB_UNSUPPORTED);
+    assert_non_null(strstr(qb_detail(), "view 3: rows and columns of the bent detector"));
+    qb_geometry *all[] = {&skewed, &straight, &json, &bent, &csv, &xml};
+    for (int i = 0; i < 6; i++) qb_geometry_destroy(all[i]);
 }
 
 #define JSON "{\"quickbeam_geometry\": 1, \"units\": \"mm\", \"beam\": \"cone\", "

@@ -3,18 +3,20 @@
 import os
 import random
 
-CASES = 3 # of a test, where QB_QUICK=1: QB_SEED says which
+CASES = 2 # of a test, where QB_QUICK=1: QB_SEED says which
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: left out with QB_QUICK=1")
+    config.addinivalue_line("markers", "in_order: cases that need those before them")
 
 
 def cases_of(items):
     tests = {}
     for item in items:
         if not item.get_closest_marker("slow"):
-            tests.setdefault(item.nodeid.split("[")[0], []).append(item)
+            name = item.nodeid if item.get_closest_marker("in_order") else item.nodeid.split("[")[0]
+            tests.setdefault(name, []).append(item)
     return tests
 
 

@@ -51,6 +51,7 @@ def folders(tmp_path_factory):
     return folder
 
 
+@pytest.mark.in_order
 @pytest.mark.parametrize("page,command", list(pages()))
 def test_command(page, command, folders):
     if page.name in MEASURING:

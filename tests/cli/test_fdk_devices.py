@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
-from qbtest import PATIENCE, QB, QUICK, Shim, data, eager, fails, few, leftovers, machine, opencl, provenance_h5, qb, qb_json, read_h5, storage  # noqa: F401 (opencl is a fixture)
+from qbtest import PATIENCE, QB, QUICK, Shim, data, eager, fails, few, leftovers, machine, opencl, provenance_h5, qb, qb_json, read_h5, slow, storage  # noqa: F401 (opencl is a fixture)
 
 BUILT = Path(QB).parent
 CIRCLE = ("--sod", 200, "--sdd", 300, "--pixel-size", 0.75)
@@ -162,6 +162,7 @@ def filtered(scan, out, on, *more):
     return read_h5(out).astype(float), provenance_h5(out)["plan"], report["preparation"]
 
 
+@slow
 def test_slow_storage_leaves_the_mirror(opencl, tmp_path):
     """Slabs with both sides of the mirror read rows on both sides, which the next slab in part reads again: not where reading is what
     takes time. The bits are the same."""
@@ -304,6 +305,7 @@ def test_the_cpu_filters_beside(opencl, scan, tmp_path):
     assert 0 < distance(tmp_path / "single.h5", tmp_path / "double.h5") < 1e-5
 
 
+@slow
 def test_who_filters_follows_the_forecast(tmp_path):
     """A device of slow memory beside a CPU that filters in no time. On a CUDA driver that is only played."""
     driver = BUILT / "tests" / "device" / "libmock_cuda.so"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qbtest import devices, fails, few, provenance_h5, qb, qb_json, read_h5
+from qbtest import devices, fails, few, provenance_h5, qb, qb_json, read_h5, slow
 
 LINES = ["--quantity", "line_integral", "--angles", "0:180", "--pixel-size", "1"]
 
@@ -265,13 +265,14 @@ def test_coarser_voxels_and_everything_else(sparse, disc, tmp_path):
     assert not (tmp_path / "no.npy").exists()
 
 
+@slow
 def test_on_a_device_from_images(tmp_path):
     """To begin with an image, on coarser voxels, pulled toward an image: as on the CPU."""
     if not any(d["device"] == "opencl:0" for d in devices()):
         pytest.skip("there is no OpenCL device")
     scan, begun = tmp_path / "s.h5", tmp_path / "begun.npy"
-    qb("simulate", "foam", "-o", scan, "--views", 60, "--detector", "40,3", "--photons", 20000)
-    base = ["mbir", scan, "--center", "19.5", "--weights", "transmission", "--snr-db", 20, "--stop", 0]
+    qb("simulate", "foam", "-o", scan, "--views", 40, "--detector", "32,3", "--photons", 20000)
+    base = ["mbir", scan, "--center", "15.5", "--weights", "transmission", "--snr-db", 20, "--stop", 0]
     apart = ["--neighbours", "1,0.7,0"]
     qb(*base, *apart, "-o", begun, "--equits", 4)
 
@@ -314,7 +315,7 @@ def test_bench():
     fails(2, "bench", "mbir", "--device", "cpu", "--ablate", "--size", "16,16,1", "--views", 8, says=["--ablate", "--device cuda"])
 
 
-@pytest.mark.parametrize("where", [[], ["--device", "opencl"]])
+@pytest.mark.parametrize("where", few([], others=[["--device", "opencl"]]))
 def test_bench_of_a_suite(where):
     """Five bags, two at once: each close to its own image, and what is said of all follows from what is said of each."""
     if where and not any(d["device"] == "opencl:0" for d in devices()):
@@ -338,6 +339,7 @@ def test_bench_of_a_suite_is_of_mbir():
     fails(2, "bench", "fbp", "--cases", 2, says=["fbp takes no --cases"])
 
 
+@slow
 def test_too_many_at_a_time(tmp_path):
     """SuperVoxels at once answer the same residual, here more of it than there is: the cost rises, fewer go together, and it falls to
     the CPU's. A slice's bits do not depend on its company."""

@@ -65,7 +65,7 @@ with_clang() {
         skip "libFuzzer" "libFuzzer is not installed (libclang-rt-14-dev)"
     else
         step "build by clang" configure build-clang -DCMAKE_C_COMPILER=clang -DQB_TESTS=OFF -DQB_FUZZ=ON
-        step "10 s of libFuzzer for each reader" scripts/fuzz.sh build-clang 10
+        step "5 s of libFuzzer for each reader" scripts/fuzz.sh build-clang 5
     fi
 }
 

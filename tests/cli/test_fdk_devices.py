@@ -512,6 +512,7 @@ def test_rabbitct_on_a_device(opencl, rabbit, tmp_path):
         assert done.returncode == code and said in done.stdout + done.stderr
 
 
+@slow
 def test_bench_ladders(opencl, rabbit):
     """Each configuration of the RabbitCT paper, each kernel of the iFDK paper: the figures fit together."""
     found = qb_json("bench", "rabbitct", rabbit, "--size", 128, "--ladder", "--device", opencl, "--repeat", 1)

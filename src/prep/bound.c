@@ -59,7 +59,7 @@ qb_status qb__prep_bound_of(qb_scan *scan, const qb_prep_options *options, doubl
     const qb__few_lines where = {.row1 = info->rows, .step = 1, .held1 = info->rows, .view1 = info->views, .room = ROOM};
     tops *t;
     *bound = qb__prep_bound(info->quantity, options);
-    if (info->quantity != QB_LINE_INTEGRAL || qb__scan_on_device(scan)) return QB_OK;
+    if (info->quantity != QB_LINE_INTEGRAL) return QB_OK;
     qb_status status = qb__alloc(1, sizeof *t, &t);
     if (status != QB_OK) return status;
     *t = (tops){.columns = info->columns, .dtype = info->dtype};

@@ -242,6 +242,47 @@ static const char *fdk_works_in_place(mock_cuda_state *mock) {
     return NULL;
 }
 
+/* Given line integrals say how large they are wherever they lie: halves are scaled alike, so that the kernel is the same, and the
+ * values. The producer is waited for. */
+static const char *the_same_kernel_from_either_memory(mock_cuda_state *mock) {
+    static float volume[ROWS * N * N];
+    static int stream;
+    char kernel[2][80];
+    make_lines();
+    mock->watched = &stream;
+    for (int device = 0; device < 2; device++) {
+        qb_tensor from = on_device(lines, VIEWS, ROWS, COLUMNS, &stream);
+        const qb_tensor to = {.data = volume, .dtype = QB_F32, .ndim = 3, .shape = {ROWS, N, N}};
+        const qb_output_options output = {.array = &to};
+        const qb_env env = {.device = "cuda:0"};
+        double turn[VIEWS];
+        for (int v = 0; v < VIEWS; v++) turn[v] = 2 * angles[v];
+        qb_geometry circle;
+        qb_fdk_options options;
+        qb_scan *scan;
+        qb_job *job;
+        if (!device) from.memory = QB_MEMORY_CPU;
+        EXPECT(qb_params_init(qb_fdk_params, &options) == QB_OK);
+        EXPECT(qb_params_set(qb_fdk_params, &options, "accuracy", "normal") == QB_OK);
+        EXPECT(qb_geometry_cone(VIEWS, turn, ROWS, COLUMNS, 1, 1, 200, 300, 0, 0, &circle) == QB_OK);
+        EXPECT(qb_scan_from_tensor(&from, turn, NULL, NULL, NULL, &env, &scan) == QB_OK);
+        mock->waits = 0;
+        EXPECT(qb_fdk_plan(scan, &circle, NULL, &options, &output, "test", &env, &job) == QB_OK);
+        EXPECT((mock->waits > 0) == device);
+        const char *named = strstr(qb_job_plan(job), "\"kernel\":");
+        EXPECT(named != NULL);
+        snprintf(kernel[device], sizeof kernel[device], "%.*s", (int)strcspn(named, ","), named);
+        qb_job_destroy(job);
+        qb_scan_close(scan);
+        qb_geometry_destroy(&circle);
+        qb_params_clear(qb_fdk_params, &options);
+    }
+    EXPECT_SAYS(kernel[0], "half");
+    EXPECT(!strcmp(kernel[0], kernel[1]));
+    EXPECT(mock->contexts == 0 && mock->allocations == 0 && mock->streams == 0);
+    return NULL;
+}
+
 /* So does the projection: the volume goes up once, or in slabs for each block of views, and sums stay there. */
 static const char *projections_in_place(mock_cuda_state *mock) {
     static float volume[ROWS * N * N], sums[VIEWS * ROWS * COLUMNS];
@@ -324,7 +365,8 @@ static const char *any_call_may_fail(mock_cuda_state *mock) {
 
 #define SCENARIOS(X)                                                                               \
     X(cpu_methods_pass_through_the_host) X(fields_on_the_device) X(taken_as_read)                  \
-    X(fbp_works_in_place) X(fdk_works_in_place) X(projections_in_place) X(refusals) X(any_call_may_fail)
+    X(fbp_works_in_place) X(fdk_works_in_place) X(the_same_kernel_from_either_memory)                  \
+    X(projections_in_place) X(refusals) X(any_call_may_fail)
 SCENARIOS(SCENARIO)
 
 int main(void) {

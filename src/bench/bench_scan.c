@@ -154,11 +154,15 @@ typedef struct kind {
 static const kind parallel = {"scan.h5", "volume.h5", false, write_exchange, plan_fbp},
                   cone = {"scan.tif", "slice_%05d.tif", true, write_tiffs, plan_fdk};
 
-/* Which one computed; nothing where that was the CPU. */
-static void add_device(const qb_job *job, cJSON *report) {
-    cJSON *plan = cJSON_Parse(qb_job_plan(job));
+/* Which device computed, nothing where that was the CPU; and how the job was cut. */
+static void add_plan(const qb_job *job, cJSON *report) {
+    static const char *const cut[] = {"slices_per_chunk", "slices_after_first", "chunks", "views_per_block", "rows_kept"};
+    cJSON *plan = cJSON_Parse(qb_job_plan(job)), *item;
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(plan, "device_name"));
     if (name) cJSON_AddStringToObject(report, "device", name);
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        if ((item = cJSON_DetachItemFromObject(plan, cut[i])) != NULL) cJSON_AddItemToObject(report, cut[i], item);
+    }
     cJSON_Delete(plan);
 }
 
@@ -183,7 +187,7 @@ static qb_status reconstruct(bench *b, const kind *k, const qb_env *env, cJSON *
     QB__TRY(qb_job_run(job, env, &text));
     *report = cJSON_Parse(text);
     if (!*report) status = qb__fail(QB_NO_MEMORY, "no memory for the report");
-    if (*report) add_device(job, *report);
+    if (*report) add_plan(job, *report);
 out:
     qb_job_destroy(job);
     qb_geometry_destroy(&b->geometry);
@@ -219,6 +223,7 @@ static qb_status measure(bench *b, const kind *k, const qb_env *env, cJSON *resu
     if (status != QB_OK) return status;
     const double seconds = qb__median(wall, (size_t)repeat);
     const double updates = b->n[0] * b->n[1] * b->n[2] * (double)b->views;
+    cJSON_AddItemToObject(result, "seconds", cJSON_CreateDoubleArray(wall, repeat)); /* of each run, in turn */
     cJSON_AddNumberToObject(result, "seconds_median", seconds);
     cJSON_AddNumberToObject(result, "giga_updates_per_second", updates / seconds * 1e-9);
     cJSON_AddNumberToObject(result, "wall_over_bound_median", qb__median(ratio, (size_t)repeat));

@@ -28,6 +28,7 @@ C2 = ["backproject", "--geometry", "cone", "--size", "1024", "--views", "1024", 
 BENCHES = {
     **{f"c1-{accuracy}": [*C1, "--accuracy", accuracy] for accuracy in ("fast", "normal", "high")},
     **{f"c2-{accuracy}": [*C2, "--accuracy", accuracy] for accuracy in ("fast", "normal", "high")},
+    "c3-high": [*C2, "--detector", "2048,2048", "--accuracy", "high"],
     "p1": ["backproject", *P1, "--accuracy", "normal"],
     "p1-high": ["backproject", *P1, "--accuracy", "high"],
     "p2": ["backproject", *P2, "--accuracy", "normal"],
@@ -194,12 +195,12 @@ def opencl_of(check):
 
 def correctness(check):
     kernelcheck = check.program("tests/kernelcheck/kernelcheck")
-    trials = str(check.options.trials)
+    trials, half = str(check.options.trials), str(max(1, check.options.trials // 2))
     through = opencl_of(check)
     cuda, opencl = kernels(check, "@cuda:0"), kernels(check, f"@{through}")
     if not opencl:
         check.not_run(f"kernelcheck @{through}", "no OpenCL device")
-    def try_all(names, threads="2"):
+    def try_all(names, trials, threads="2"):
         for name in names:
             # Few parameter sets: each is tried about once.
             many = str(3 * check.options.trials) if "parallel" in name and "texture" in name and name in cuda else trials
@@ -207,16 +208,17 @@ def correctness(check):
     # The longest first: what takes minutes to compile, the tensor kernels', then all others in the table's order.
     check.beside("nvrtc", [check.program("tests/device/nvrtccheck")])
     check.beside("variants-sm-90", [check.program("tests/device/variantcheck"), "90"])
-    try_all(sorted(cuda, key=lambda name: "tensor" not in name))
+    try_all(sorted(cuda, key=lambda name: "tensor" not in name), trials)
     for name in UNITS:
         check.beside(name, [check.program(f"tests/unit/unit_{name}")])
     for name in ("missing", "faults", "cache"):
         check.beside(name, [check.program(f"tests/device/device_{name}")])
     sanitize(check, cuda)
-    try_all(opencl, "1")  # PoCL 5.0 ends with an assertion of its own where threads compile at once
+    # The same sources again: half as many. PoCL 5.0 ends with an assertion of its own where threads compile at once.
+    try_all(opencl, half, "1")
     for name in cuda:  # the code for older chips, as far as a younger one can run it
         if "tensor" in name or "alu" in name:
-            check.beside(f"kernelcheck {name} as 8.0", [kernelcheck, "--trials", trials, "--threads", "2", "--filter", name],
+            check.beside(f"kernelcheck {name} as 8.0", [kernelcheck, "--trials", half, "--threads", "2", "--filter", name],
                          env={"QB_CUDA_ARCH": "80"})
     check.beside("variants-sm-75", [check.program("tests/device/variantcheck"), "75"], env={"QB_QUICK": "1"})
     # Descents take minutes there.
@@ -241,7 +243,7 @@ def sanitize(check, cuda):
         env = {"QB_LIBOPENCL": "none"}
         under = [*SANITIZER, tool]
         for name in UNITS:
-            quick = {"QB_QUICK": "1"} if tool == "initcheck" else {}  # the largest would take minutes
+            quick = {} if tool == "memcheck" else {"QB_QUICK": "1"}  # the largest would take minutes
             check.beside(f"{tool} {name}", [*under, check.program(f"tests/unit/unit_{name}")], env={**env, **quick})
         for name in first:
             # A barrier for each stage of each group; a million would be more than the tool can hold.

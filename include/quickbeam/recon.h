@@ -214,12 +214,12 @@ QB_API extern const qb_param qb_mbir_params[];
 typedef struct qb_job qb_job;
 
 /* Decide centre, chunks, kernel, memory and time. `command` is what to repeat it with, for the
- * provenance. The scan must outlive the job; its numbers are looked at already (an array's on a device: what is queued on its
- * stream is waited for). */
+ * provenance. The scan must outlive the job. */
 QB_API qb_status qb_fbp_plan(qb_scan *scan, const qb_prep_options *prep,
                              const qb_fbp_options *options, const qb_output_options *output,
                              const char *command, const qb_env *env, qb_job **job);
-/* The same for a cone beam. geometry has the scan's views, rows and columns, and must outlive the job. */
+/* The same for a cone beam. geometry has the scan's views, rows and columns, and must outlive the job. On a device, but for
+ * class high, a few lines of given line integrals are looked at already; what is queued for an array of them is waited for. */
 QB_API qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                              const qb_fdk_options *options, const qb_output_options *output,
                              const char *command, const qb_env *env, qb_job **job);

@@ -39,7 +39,7 @@ typedef struct qb_tensor {
     int64_t strides[4]; /* in elements, also negative; all 0 = dense, the last index fastest */
     void *stream;       /* of CUDA memory: the CUstream (or cudaStream_t) on which data is made or
                            will be used; NULL = the device's default stream. What is queued there when
-                           a call begins comes before it; when it returns, its result is there */
+                           a call begins comes before it; when it returns, its result is there. Not cudaStreamPerThread: QB_UNSUPPORTED */
 } qb_tensor;
 
 /* From a DLTensor (dl_tensor of a DLManagedTensor, at which a "dltensor" capsule of Python points).

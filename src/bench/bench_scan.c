@@ -221,9 +221,9 @@ static qb_status measure(bench *b, const kind *k, const qb_env *env, cJSON *resu
         cJSON_AddItemToObject(result, "last_run", report);
     }
     if (status != QB_OK) return status;
-    const double seconds = qb__median(wall, (size_t)repeat);
-    const double updates = b->n[0] * b->n[1] * b->n[2] * (double)b->views;
     cJSON_AddItemToObject(result, "seconds", cJSON_CreateDoubleArray(wall, repeat)); /* of each run, in turn */
+    const double seconds = qb__median(wall, (size_t)repeat); /* which sorts them */
+    const double updates = b->n[0] * b->n[1] * b->n[2] * (double)b->views;
     cJSON_AddNumberToObject(result, "seconds_median", seconds);
     cJSON_AddNumberToObject(result, "giga_updates_per_second", updates / seconds * 1e-9);
     cJSON_AddNumberToObject(result, "wall_over_bound_median", qb__median(ratio, (size_t)repeat));

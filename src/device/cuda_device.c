@@ -5,6 +5,8 @@
 
 /* The primary context, errors, streams and events. */
 
+static const char capturing[] = ": a stream of the caller's is being captured into a graph, which nothing here can be part of";
+
 /* What a driver's error means to us. Those that end the context are lasting: every later call on it
  * returns the same, so the device counts as lost. */
 static const struct {
@@ -36,6 +38,10 @@ static const struct {
     {721, QB_NO_DEVICE, true, ""},
     {4, QB_NO_DEVICE, true, ": the driver has shut down"},
     {802, QB_NO_DEVICE, false, ": the system is not ready (nvidia-fabricmanager)"},
+    {900, QB_BAD_ARGUMENT, false, capturing},
+    {901, QB_BAD_ARGUMENT, false, capturing},
+    {905, QB_BAD_ARGUMENT, false, capturing},
+    {906, QB_BAD_ARGUMENT, false, capturing},
     {999, QB_NO_DEVICE, true, ": look for Xid in dmesg"},
 };
 

@@ -25,6 +25,14 @@ struct qb__tensor_device {
     size_t stage_bytes;
 };
 
+/* Each thread has another stream by that handle, and ours are not the caller's. */
+static qb_status check_stream(const void *stream) {
+    enum { PER_THREAD = 2 };
+    if ((uintptr_t)stream != PER_THREAD) return QB_OK;
+    return qb__fail(QB_UNSUPPORTED, "the stream of an array is CUDA's default stream of each thread (cudaStreamPerThread), which other threads "
+                                    "cannot wait for: give a stream of your own, or finish it and give NULL");
+}
+
 qb_status qb__tensor_device_open(const qb__tensor *tensor, qb__tensor_device **out) {
     const qb_tensor *given = &tensor->given;
     char spec[24];
@@ -38,6 +46,7 @@ qb_status qb__tensor_device_open(const qb__tensor *tensor, qb__tensor_device **o
     qb__tensor_reach(tensor, &before, &behind);
     array->origin = before;
     snprintf(spec, sizeof spec, "cuda:%d", given->device);
+    QB__TRY(check_stream(given->stream));
     QB__TRY(qb__device_open(spec, &array->device));
     QB__TRY(qb__memory_borrow(array->device, (uint64_t)(uintptr_t)given->data - before,
                               before + behind, &array->memory));
@@ -147,6 +156,14 @@ static qb_status copy_block(qb__tensor_device *array, qb__queue *queue,
                 if (status != QB_OK) return status;
             }
     return QB_OK;
+}
+
+qb__tensor_block qb__tensor_images(const qb__tensor_device *array, size_t first, size_t count) {
+    const qb__tensor *t = &array->tensor;
+    return (qb__tensor_block){.first = (ptrdiff_t)first * t->stride[0],
+                              .count = {count, t->shape[1], t->shape[2]},
+                              .stride = {t->stride[0], t->stride[1], t->stride[2]},
+                              .other = {(ptrdiff_t)(t->shape[1] * t->shape[2]), (ptrdiff_t)t->shape[2], 1}};
 }
 
 qb_status qb__tensor_device_take(qb__tensor_device *array, qb__queue *queue,

@@ -195,7 +195,7 @@ static size_t block(const qb_projector *p, size_t views) {
     return views < most ? views : most;
 }
 
-static qb_status check_views(const qb_projector *p, size_t first, size_t end) {
+qb_status qb__project_check_views(const qb_projector *p, size_t first, size_t end) {
     if (first < end && end <= p->geometry.views) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT, "views %zu to %zu of a geometry that has %zu", first, end,
                     p->geometry.views);
@@ -206,9 +206,10 @@ qb_status qb_projector_forward(qb_projector *p, const float *volume, size_t firs
     QB__NEED(p);
     QB__NEED(volume);
     QB__NEED(projections);
-    qb_status status = check_views(p, first, end);
+    qb_status status = qb__project_check_views(p, first, end);
     if (status != QB_OK) return status;
-    if (p->on_device) return qb__slab_projector_forward(&p->device, volume, first, end, env, projections);
+    if (p->on_device)
+        return qb__slab_projector_forward(&p->device, &(qb__images){.from = volume}, first, end, env, &(qb__images){.to = projections});
     size_t views = block(p, end - first), floats = qb__project_view_floats(p);
     size_t image = p->geometry.rows * p->geometry.columns;
     float *sums = NULL;
@@ -229,10 +230,11 @@ qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t
     QB__NEED(p);
     QB__NEED(projections);
     QB__NEED(volume);
-    qb_status status = check_views(p, first, end);
+    qb_status status = qb__project_check_views(p, first, end);
     if (status != QB_OK) return status;
     if (p->on_device)
-        return qb__slab_projector_adjoint(&p->device, projections, first, end, accumulate, env, volume);
+        return qb__slab_projector_adjoint(&p->device, &(qb__images){.from = projections}, first, end, accumulate, env,
+                                          &(qb__images){.from = volume, .to = volume});
     size_t views = block(p, end - first), floats = qb__project_view_floats(p);
     size_t image = p->geometry.rows * p->geometry.columns;
     float *values = NULL;

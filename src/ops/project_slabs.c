@@ -143,20 +143,41 @@ void qb__slab_projector_close(qb__slab_projector *p) {
     p->queue = NULL;
 }
 
-static qb_status send_slab(qb__slab_projector *p, const float *volume, size_t z0, size_t z1) {
+/* What the caller has queued for his arrays comes first. */
+static qb_status await(qb__slab_projector *p, const qb__images *a, const qb__images *b) {
+    qb_status status = a->array ? qb__tensor_device_await(a->array, p->queue) : QB_OK;
+    return status == QB_OK && b->array ? qb__tensor_device_await(b->array, p->queue) : status;
+}
+
+/* Images first <= i < end, each of so many bytes, into what passes between the orders, and out of it. */
+static qb_status bring(qb__slab_projector *p, const qb__images *images, size_t first, size_t end, size_t each) {
+    if (!images->array)
+        return qb__memory_upload(p->queue, p->plain, 0, images->from + first * (each / sizeof(float)), (end - first) * each);
+    const qb__tensor_block block = qb__tensor_images(images->array, first, end - first);
+    return qb__tensor_device_take(images->array, p->queue, &block, p->plain, 0);
+}
+
+static qb_status hand_over(qb__slab_projector *p, const qb__images *images, size_t first, size_t end, size_t each) {
+    if (!images->array)
+        return qb__memory_download(p->queue, p->plain, 0, images->to + first * (each / sizeof(float)), (end - first) * each);
+    const qb__tensor_block block = qb__tensor_images(images->array, first, end - first);
+    return qb__tensor_device_put(images->array, p->queue, &block, p->plain, 0);
+}
+
+static qb_status send_slab(qb__slab_projector *p, const qb__images *volume, size_t z0, size_t z1) {
     qb_status status;
-    QB__TRY(qb__memory_upload(p->queue, p->plain, 0, volume + z0 * (slice_bytes(&p->problem) / sizeof *volume),
-                              (z1 - z0) * slice_bytes(&p->problem)));
+    QB__TRY(bring(p, volume, z0, z1, slice_bytes(&p->problem)));
     QB__TRY(qb__joseph_to_lines(p->plan, p->queue, p->plain, 0, p->most.slices, z0, z1, p->slab));
 out:
     return status;
 }
 
 /* A volume that is one slab stays for all blocks of views. */
-static qb_status forward(qb__slab_projector *p, const float *volume, size_t first, size_t end, const qb_env *env,
-                         float *projections) {
+static qb_status forward(qb__slab_projector *p, const qb__images *volume, size_t first, size_t end, const qb_env *env,
+                         const qb__images *projections) {
     const size_t slices = p->problem.grid->n[2];
-    qb_status status = QB_OK;
+    qb_status status;
+    QB__TRY(await(p, volume, projections));
     for (size_t v0 = first; v0 < end; v0 += p->most.views) {
         const size_t v1 = qb__smaller(v0 + p->most.views, end);
         for (size_t z0 = 0; z0 < slices; z0 += p->most.slices) {
@@ -166,27 +187,25 @@ static qb_status forward(qb__slab_projector *p, const float *volume, size_t firs
             QB__TRY(qb__joseph_forward(p->plan, p->queue, p->slab, z0, z1, v0, v1, p->rays));
         }
         QB__TRY(qb__joseph_images(p->plan, p->queue, p->rays, v1 - v0, p->plain, 0));
-        QB__TRY(qb__memory_download(p->queue, p->plain, 0, projections + (v0 - first) * (image_bytes(&p->problem) / sizeof *projections),
-                                    (v1 - v0) * image_bytes(&p->problem)));
+        QB__TRY(hand_over(p, projections, v0 - first, v1 - first, image_bytes(&p->problem)));
         QB__TRY(qb__queue_finish(p->queue));
     }
 out:
     return status;
 }
 
-qb_status qb__slab_projector_forward(qb__slab_projector *p, const float *volume, size_t first, size_t end,
-                                     const qb_env *env, float *projections) {
+qb_status qb__slab_projector_forward(qb__slab_projector *p, const qb__images *volume, size_t first, size_t end,
+                                     const qb_env *env, const qb__images *projections) {
     return qb__queue_finish_after(p->queue, forward(p, volume, first, end, env, projections));
 }
 
 /* Views v0 <= v < v1 of the scan into a block that begins at `block`, zeros where the caller has none. */
-static qb_status send_block(qb__slab_projector *p, const float *projections, size_t first, size_t end, size_t block,
+static qb_status send_block(qb__slab_projector *p, const qb__images *projections, size_t first, size_t end, size_t block,
                             size_t v1) {
     const size_t from = qb__larger(first, block), to = qb__smaller(end, v1);
     qb_status status;
     QB__TRY(qb__memory_fill(p->queue, p->rays, 0, 0, qb__joseph_block_bytes(&p->problem, v1 - block)));
-    QB__TRY(qb__memory_upload(p->queue, p->plain, 0, projections + (from - first) * (image_bytes(&p->problem) / sizeof *projections),
-                              (to - from) * image_bytes(&p->problem)));
+    QB__TRY(bring(p, projections, from - first, to - first, image_bytes(&p->problem)));
     QB__TRY(qb__joseph_columns_at(p->plan, p->queue, p->plain, 0, from - block, to - block, p->rays));
     QB__TRY(qb__queue_finish(p->queue));
 out:
@@ -194,11 +213,12 @@ out:
 }
 
 /* Projections that are one block stay for all slabs. */
-static qb_status adjoint(qb__slab_projector *p, const float *projections, size_t first, size_t end, bool accumulate,
-                         const qb_env *env, float *volume) {
+static qb_status adjoint(qb__slab_projector *p, const qb__images *projections, size_t first, size_t end, bool accumulate,
+                         const qb_env *env, const qb__images *volume) {
     const size_t slices = p->problem.grid->n[2], views = p->problem.views;
     const size_t begin = first / QB__JOSEPH_VIEWS * QB__JOSEPH_VIEWS;
-    qb_status status = QB_OK;
+    qb_status status;
+    QB__TRY(await(p, projections, volume));
     for (size_t z0 = 0; z0 < slices; z0 += p->most.slices) {
         const size_t z1 = qb__smaller(z0 + p->most.slices, slices);
         if (accumulate) QB__TRY(send_slab(p, volume, z0, z1));
@@ -211,15 +231,14 @@ static qb_status adjoint(qb__slab_projector *p, const float *projections, size_t
                                        accumulate || v0 > begin));
         }
         QB__TRY(qb__joseph_from_lines(p->plan, p->queue, p->slab, z0, z1, 1, p->plain, 0));
-        QB__TRY(qb__memory_download(p->queue, p->plain, 0, volume + z0 * (slice_bytes(&p->problem) / sizeof *volume),
-                                    (z1 - z0) * slice_bytes(&p->problem)));
+        QB__TRY(hand_over(p, volume, z0, z1, slice_bytes(&p->problem)));
         QB__TRY(qb__queue_finish(p->queue));
     }
 out:
     return status;
 }
 
-qb_status qb__slab_projector_adjoint(qb__slab_projector *p, const float *projections, size_t first, size_t end,
-                                     bool accumulate, const qb_env *env, float *volume) {
+qb_status qb__slab_projector_adjoint(qb__slab_projector *p, const qb__images *projections, size_t first, size_t end,
+                                     bool accumulate, const qb_env *env, const qb__images *volume) {
     return qb__queue_finish_after(p->queue, adjoint(p, projections, first, end, accumulate, env, volume));
 }

@@ -2,10 +2,18 @@
 #ifndef QB_OPS_PROJECT_SLABS_H
 #define QB_OPS_PROJECT_SLABS_H
 
+#include "io/tensor_device.h"
 #include "ops/project_device.h"
 
-/* Projections of volumes in the host's memory on a device: slabs and blocks of views as large as there is room for,
- * which changes no bit. One call at a time. */
+/* Images of floats: dense in the host's memory, or an array in that of the device that projects, which is used where it is. */
+typedef struct qb__images {
+    const float *from; /* what is read ... */
+    float *to;         /* ... and written; the same place where both are */
+    qb__tensor_device *array; /* NULL = the host's */
+} qb__images;
+
+/* Projections of whole volumes on a device: slabs and blocks of views as large as there is room for, which changes no bit.
+ * One call at a time. */
 typedef struct qb__slab_projector {
     qb__joseph_problem problem;
     const qb__device_pick *pick; /* borrowed */
@@ -33,9 +41,9 @@ qb_status qb__slab_projector_open(const qb__joseph_problem *problem, const qb__d
 void qb__slab_projector_close(qb__slab_projector *p);
 
 /* As qb_projector_forward and qb_projector_adjoint. */
-qb_status qb__slab_projector_forward(qb__slab_projector *p, const float *volume, size_t first, size_t end,
-                                     const qb_env *env, float *projections);
-qb_status qb__slab_projector_adjoint(qb__slab_projector *p, const float *projections, size_t first, size_t end,
-                                     bool accumulate, const qb_env *env, float *volume);
+qb_status qb__slab_projector_forward(qb__slab_projector *p, const qb__images *volume, size_t first, size_t end,
+                                     const qb_env *env, const qb__images *projections);
+qb_status qb__slab_projector_adjoint(qb__slab_projector *p, const qb__images *projections, size_t first, size_t end,
+                                     bool accumulate, const qb_env *env, const qb__images *volume);
 
 #endif

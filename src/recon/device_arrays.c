@@ -59,11 +59,7 @@ void qb__device_arrays_detach(qb__device_arrays *arrays, const qb__running *run)
 
 qb_status qb__device_arrays_put(const qb__device_arrays *arrays, qb__queue *down, const qb__memory *slab, size_t from,
                                 size_t first, size_t count, const size_t *n) {
-    const qb__tensor *t = qb__tensor_of(arrays->to);
-    const qb__tensor_block block = {.first = (ptrdiff_t)first * t->stride[0],
-                                    .count = {count, n[1], n[0]},
-                                    .stride = {t->stride[0], t->stride[1], t->stride[2]},
-                                    .other = {(ptrdiff_t)(n[0] * n[1]), (ptrdiff_t)n[0], 1}};
+    const qb__tensor_block block = qb__tensor_images(arrays->to, first, count);
     return qb__tensor_device_put(arrays->to, down, &block, slab, from * n[0] * n[1] * sizeof(float));
 }
 

@@ -66,7 +66,7 @@ static qb_status look_together(qb__reconstruction *r, qb__line_end *lines) {
     return status;
 }
 
-/* Not at an array in a device's memory: that is used where it is, and does not pass the host. */
+/* Not at an array in a device's memory, for which hundreds of small copies would be waited for. */
 qb_status qb__ends_look(qb__reconstruction *r, const qb_env *env) {
     const qb__ends_asked *asked = &r->decision.ends;
     qb__line_end lines[QB__FEW_LINES] = {0};

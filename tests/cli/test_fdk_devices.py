@@ -287,6 +287,9 @@ def test_half_precision_of_given_line_integrals(opencl, scan, tmp_path, unit):
     got, report = made(faulty, "normal")
     assert report["beyond_half_precision"] > 1e5 * unit and "half precision" in str(report["warnings"])
     assert np.isfinite(got).all() and np.abs(got).max() < 0.1 * np.abs(want).max()
+    faulty[0, 2, 3] = 3e38  # of which the filter makes what is no number
+    _, report = made(faulty, "normal")
+    assert "beyond_half_precision" in report and "half precision" in str(report["warnings"])
 
 
 def test_the_cpu_filters_beside(opencl, scan, tmp_path):

@@ -27,16 +27,18 @@ static qb_tensor on_device(void *data, int64_t n0, int64_t n1, int64_t n2, void 
                        .shape = {n0, n1, n2}, .stream = stream};
 }
 
-static qb_status fdk(const qb_tensor *from, const qb_tensor *to) {
+static qb_status fdk_by(const char *device, const qb_tensor *from, const qb_tensor *to) {
     qb_geometry circle;
     double turn[VIEWS];
     for (int v = 0; v < VIEWS; v++) turn[v] = 2 * angles[v];
     qb_status status =
         qb_geometry_cone(VIEWS, turn, ROWS, COLUMNS, 1, 1, 200, 300, 0, 0, &circle);
-    if (status == QB_OK) status = qb_fdk(from, &circle, to, NULL, &(qb_env){.threads = 2});
+    if (status == QB_OK) status = qb_fdk(from, &circle, to, NULL, &(qb_env){.threads = 2, .device = device});
     qb_geometry_destroy(&circle);
     return status;
 }
+
+static qb_status fdk(const qb_tensor *from, const qb_tensor *to) { return fdk_by(NULL, from, to); }
 
 /* A method of the CPU, from and to the device: the values of arrays on the host, whatever the strides,
  * and nothing beside them. */
@@ -242,8 +244,8 @@ static const char *fdk_works_in_place(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* Given line integrals say how large they are wherever they lie: halves are scaled alike, so that the kernel is the same, and the
- * values. The producer is waited for. */
+/* Given line integrals say how large they are wherever they lie: halves are scaled alike, so that the kernel is the same
+ * (the values: test_tensors_values.c). The producer is waited for. */
 static const char *the_same_kernel_from_either_memory(mock_cuda_state *mock) {
     static float volume[ROWS * N * N];
     static int stream;
@@ -322,6 +324,39 @@ static const char *projections_in_place(mock_cuda_state *mock) {
     return NULL;
 }
 
+/* Operators: arrays on the device that projects are used where they are, a slab and a block of views at a time; one on the host, with
+ * gaps, goes by way of a copy. */
+static const char *operators_in_place(mock_cuda_state *mock) {
+    static float volume[ROWS * N * (N + GAP)], sums[VIEWS * ROWS * COLUMNS];
+    static int stream;
+    qb_geometry circle;
+    qb_grid grid;
+    EXPECT(qb_geometry_cone(VIEWS, angles, ROWS, COLUMNS, 1, 1, 200, 300, 0, 0, &circle) == QB_OK);
+    qb_grid_default(&circle, &grid);
+    grid.n[0] = grid.n[1] = N, grid.n[2] = ROWS;
+    mock->watched = &stream;
+    for (int way = 0; way < 3; way++) { /* as a whole; in slabs; the volume on the host */
+        const qb_env env = {.device = "cuda:0", .max_vram = way == 1 ? 300 << 10 : 0};
+        qb_tensor x = on_device(volume, ROWS, N, N, &stream), y = on_device(sums, VIEWS, ROWS, COLUMNS, &stream);
+        qb_projector *p;
+        x.strides[0] = N * (N + GAP), x.strides[1] = N + GAP, x.strides[2] = 1;
+        if (way == 2) x.memory = QB_MEMORY_CPU;
+        EXPECT(qb_projector_create(&circle, &grid, NULL, &env, &p) == QB_OK);
+        mock->row_bytes_in_place = mock->up_bytes = mock->down_bytes = mock->waits = 0;
+        EXPECT(qb_projector_forward_tensor(p, &x, 0, VIEWS, &env, &y) == QB_OK);
+        EXPECT(qb_projector_adjoint_tensor(p, &y, 0, VIEWS, true, &env, &x) == QB_OK);
+        const size_t dense = sizeof(float) * ROWS * N * N;
+        EXPECT(mock->row_bytes_in_place >= 2 * sizeof sums + (way < 2 ? 3 * dense : 0));
+        EXPECT(mock->up_bytes == (way < 2 ? 0 : 2 * dense) && mock->down_bytes == (way < 2 ? 0 : dense));
+        EXPECT(mock->waits >= 2);
+        EXPECT(qb_projector_forward_tensor(p, &y, 0, VIEWS, &env, &y) == QB_BAD_ARGUMENT);
+        qb_projector_destroy(p);
+        EXPECT(mock->contexts == 0 && mock->allocations == 0 && mock->streams == 0);
+    }
+    qb_geometry_destroy(&circle);
+    return NULL;
+}
+
 static const char *refusals(mock_cuda_state *mock) {
     static float volume[ROWS * N * N];
     make_lines();
@@ -331,6 +366,10 @@ static const char *refusals(mock_cuda_state *mock) {
     EXPECT(fdk(&from, &to) == QB_NO_DEVICE);
     EXPECT_SAYS(qb_detail(), "there is 1");
     from.device = 0;
+    from.stream = (void *)2;
+    EXPECT(fdk(&from, &to) == QB_UNSUPPORTED);
+    EXPECT_SAYS(qb_detail(), "cudaStreamPerThread");
+    from.stream = NULL;
     to.device = 1;
     EXPECT(fdk(&from, &to) == QB_NO_DEVICE);
     to.device = 0;
@@ -341,32 +380,37 @@ static const char *refusals(mock_cuda_state *mock) {
     return NULL;
 }
 
-/* Whichever call of the driver fails, the status says so, but for those that only clean up. */
+/* Whichever call of the driver fails, the status says so, but for those that only clean up: of the CPU's method, and of the
+ * device's, whose plan looks at the array. */
 static const char *any_call_may_fail(mock_cuda_state *mock) {
     static float volume[ROWS * N * N];
     make_lines();
-    qb_tensor from = on_device(lines, VIEWS, ROWS, COLUMNS, NULL);
-    qb_tensor to = on_device(volume, ROWS, N, N, NULL);
-    EXPECT(fdk(&from, &to) == QB_OK); /* the driver is open now */
-    int before = mock->calls;
-    EXPECT(fdk(&from, &to) == QB_OK);
-    int calls = mock->calls - before, failed = 0;
-    for (int n = 1; n <= calls; n++) {
-        mock->fail_after = n;
-        mock->fail_with = 2; /* out of memory */
-        qb_status status = fdk(&from, &to);
-        EXPECT(status == QB_NO_MEMORY || status == QB_OK);
-        EXPECT(mock->fail_after == 0 && mock->contexts == 0 && mock->current == 0);
-        failed += status == QB_NO_MEMORY;
+    for (int way = 0; way < 2; way++) {
+        const char *device = way ? "cuda:0" : "cpu";
+        qb_tensor from = on_device(lines, VIEWS, ROWS, COLUMNS, NULL);
+        qb_tensor to = on_device(volume, ROWS, N, N, NULL);
+        EXPECT(fdk_by(device, &from, &to) == QB_OK); /* the driver is open now */
+        int before = mock->calls;
+        EXPECT(fdk_by(device, &from, &to) == QB_OK);
+        int calls = mock->calls - before, failed = 0, step = way && getenv("QB_QUICK") ? 5 : 1;
+        for (int n = 1; n <= calls; n += step) {
+            mock->fail_after = n;
+            mock->fail_with = 2; /* out of memory */
+            qb_status status = fdk_by(device, &from, &to);
+            mock->fail_after = 0;
+            EXPECT(status == QB_NO_MEMORY || status == QB_OK);
+            EXPECT(mock->contexts == 0 && mock->current == 0);
+            failed += status == QB_NO_MEMORY;
+        }
+        EXPECT(failed > 20);
     }
-    EXPECT(failed > 20);
     return NULL;
 }
 
 #define SCENARIOS(X)                                                                               \
     X(cpu_methods_pass_through_the_host) X(fields_on_the_device) X(taken_as_read)                  \
     X(fbp_works_in_place) X(fdk_works_in_place) X(the_same_kernel_from_either_memory)                  \
-    X(projections_in_place) X(refusals) X(any_call_may_fail)
+    X(projections_in_place) X(operators_in_place) X(refusals) X(any_call_may_fail)
 SCENARIOS(SCENARIO)
 
 int main(void) {

@@ -249,6 +249,32 @@ static void cone_methods(const char *device, void *stream) {
     cu.release(ready), cu.release(from), cu.release(to), cu.release(projections);
 }
 
+/* Operators on arrays that stay there, beside those of the host. */
+static void operators(void *stream) {
+    static float volume[VOXELS], sums[PIXELS], seen_sums[PIXELS], back[VOXELS], seen[VOXELS];
+    qb_geometry circle;
+    qb_grid grid;
+    qb_projector *p;
+    OK(qb_geometry_cone(VIEWS, angles, ROWS, COLUMNS, 0.5, 0.5, 300, 450, 0, 0, &circle));
+    qb_grid_default(&circle, &grid);
+    grid.n[0] = grid.n[1] = N, grid.n[2] = ROWS;
+    for (int i = 0; i < VOXELS; i++) volume[i] = (float)(i % 977);
+    OK(qb_projector_create(&circle, &grid, NULL, &env, &p));
+    pointer from = on_device(volume, sizeof volume), between = on_device(NULL, sizeof sums), to = on_device(NULL, sizeof back);
+    const qb_tensor x = tensor(from, QB_F32, ROWS, N, N, stream), y = tensor(between, QB_F32, VIEWS, ROWS, COLUMNS, stream);
+    const qb_tensor z = tensor(to, QB_F32, ROWS, N, N, stream);
+    OK(qb_projector_forward(p, volume, 0, VIEWS, NULL, sums));
+    OK(qb_projector_adjoint(p, sums, 0, VIEWS, false, NULL, back));
+    OK(qb_projector_forward_tensor(p, &x, 0, VIEWS, NULL, &y));
+    OK(qb_projector_adjoint_tensor(p, &y, 0, VIEWS, false, NULL, &z));
+    CHECK(!cu.down(seen_sums, between, sizeof seen_sums) && !cu.down(seen, to, sizeof seen));
+    CHECK(!memcmp(seen_sums, sums, sizeof sums) && !memcmp(seen, back, sizeof back));
+    printf("operators: as from the host\n");
+    qb_projector_destroy(p);
+    qb_geometry_destroy(&circle);
+    cu.release(from), cu.release(between), cu.release(to);
+}
+
 static void *thread_body(void *context) {
     void *current;
     int device;
@@ -276,6 +302,7 @@ int main(void) {
     counts_to_integers(stream);
     cone_methods("cpu", stream);
     cone_methods("cuda:0", stream);
+    operators(stream);
     CHECK(!cu.stream_destroy(stream));
     pthread_t other[2];
     static char names[][20] = {"one thread", "another thread"};

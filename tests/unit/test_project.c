@@ -101,6 +101,41 @@ static void rays_along_an_axis_are_sums(void **state) {
     qb_geometry_destroy(&g);
 }
 
+/* Arrays of any strides, and which there cannot be. */
+static void arrays_are_what_dense_memory_is(void **state) {
+    (void)state;
+    enum { VIEWS = 3, ROWS = 12, COLUMNS = 16, LINES = VIEWS * ROWS * COLUMNS };
+    qb_geometry g = cone(50);
+    qb_projector *p;
+    float volume[512], turned[512], lines[LINES], gaps[2 * LINES], back[512], turned_back[512];
+    for (int i = 0; i < 512; i++) volume[i] = (float)(i % 37), turned[511 - i] = volume[i], back[i] = turned_back[i] = 1;
+    for (int i = 0; i < 2 * LINES; i++) gaps[i] = -7;
+    assert_int_equal(qb_projector_create(&g, &cube, NULL, NULL, &p), QB_OK);
+    qb_tensor x = {.data = turned + 511, .dtype = QB_F32, .ndim = 3, .shape = {8, 8, 8}, .strides = {-64, -8, -1}};
+    qb_tensor y = {.data = gaps, .dtype = QB_F32, .ndim = 3, .shape = {2, ROWS, COLUMNS}, .strides = {2 * ROWS * COLUMNS, 2 * COLUMNS, 2}};
+    assert_int_equal(qb_projector_forward(p, volume, 1, 3, NULL, lines), QB_OK);
+    assert_int_equal(qb_projector_forward_tensor(p, &x, 1, 3, NULL, &y), QB_OK);
+    for (int i = 0; i < 2 * ROWS * COLUMNS; i++) assert_true(gaps[2 * i] == lines[i] && gaps[2 * i + 1] == -7);
+    x.data = turned_back + 511;
+    for (int accumulate = 1; accumulate >= 0; accumulate--) {
+        assert_int_equal(qb_projector_adjoint(p, lines, 1, 3, accumulate, NULL, back), QB_OK);
+        assert_int_equal(qb_projector_adjoint_tensor(p, &y, 1, 3, accumulate, NULL, &x), QB_OK);
+        for (int i = 0; i < 512; i++) assert_true(back[i] == turned_back[511 - i]);
+    }
+    assert_int_equal(qb_projector_forward_tensor(p, &x, 0, 3, NULL, &y), QB_BAD_ARGUMENT);
+    assert_non_null(strstr(qb_detail(), "the array of projections has 2 x 12 x 16 elements, not 3 x 12 x 16"));
+    assert_int_equal(qb_projector_forward_tensor(p, &x, 2, 4, NULL, &y), QB_BAD_ARGUMENT);
+    assert_int_equal(qb_projector_forward_tensor(p, NULL, 1, 3, NULL, &y), QB_BAD_ARGUMENT);
+    y.data = turned_back;
+    assert_int_equal(qb_projector_adjoint_tensor(p, &y, 1, 3, false, NULL, &x), QB_BAD_ARGUMENT);
+    assert_non_null(strstr(qb_detail(), "overlaps"));
+    x.dtype = QB_F64;
+    assert_int_equal(qb_projector_adjoint_tensor(p, &y, 1, 3, false, NULL, &x), QB_BAD_ARGUMENT);
+    assert_non_null(strstr(qb_detail(), "float64"));
+    qb_projector_destroy(p);
+    qb_geometry_destroy(&g);
+}
+
 /* A value that is not finite stays with the rays that pass it. */
 static void nan_stays_where_it_is(void **state) {
     (void)state;
@@ -155,6 +190,7 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_projected_is_refused),
         cmocka_unit_test(views_that_there_are_not_are_refused),
         cmocka_unit_test(rays_along_an_axis_are_sums),
+        cmocka_unit_test(arrays_are_what_dense_memory_is),
         cmocka_unit_test(nan_stays_where_it_is),
         cmocka_unit_test(slabs_of_more_floats_than_32_bits_count),
         cmocka_unit_test(running_out_of_memory_is_an_error),

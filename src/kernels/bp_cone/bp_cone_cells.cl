@@ -58,7 +58,7 @@ KERNEL GROUPS_OF(TILE *TILE, 1) void bp_cone_cells(GLOBAL const float *RESTRICT 
         }
         if (HALF) {
             const float scaled = value * share;
-            if (fabs(scaled) > MOST) ATOMIC_MAX(beyond, AS_INT(value) & 0x7fffffff);
+            if (!(fabs(scaled) <= MOST)) ATOMIC_MAX(beyond, AS_INT(value) & 0x7fffffff);
             value = fmin(fmax(scaled, -MOST), MOST);
         }
         cell[n] = value;

@@ -164,10 +164,11 @@ static qb__room least_need(void *context, const qb__cut *cut) {
     return (qb__room){.device = qb__fdk_gpu_memory(((const least *)context)->gpu, cut).device};
 }
 
-/* Back-projecting all at once while rows are filtered and go up. */
+/* Back-projecting all at once while rows are filtered; those that the CPU filters go up. What is raw is not counted: it
+ * may lie there already. */
 static double whole_seconds(const qb__fdk_gpu *gpu, const qb__cut *whole) {
     const double filter = filtering(gpu, whole, qb__cpu_count()), project = back_projection(gpu, whole);
-    return fmax(sending_up(gpu, whole), gpu->beside ? fmax(filter, project) : filter + project);
+    return gpu->beside ? fmax(bytes_up(gpu, whole) / gpu->pick.costs.up, fmax(filter, project)) : filter + project;
 }
 
 /* The CPU beside it, where that is forecast to be faster by far. Who filters shows in the last bits, so that only what the problem and the

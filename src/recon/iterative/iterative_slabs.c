@@ -21,12 +21,12 @@ void qb__iterative_slabs_close(qb__iterative_slabs *s) { qb__slab_projector_clos
 
 static qb_status forward(void *self, const void *x, void *y) {
     qb__iterative_slabs *s = self;
-    return qb__slab_projector_forward(&s->projector, x, 0, s->views, &s->quiet, y);
+    return qb__slab_projector_forward(&s->projector, &(qb__images){.from = x}, 0, s->views, &s->quiet, &(qb__images){.to = y});
 }
 
 static qb_status adjoint(void *self, const void *y, void *x) {
     qb__iterative_slabs *s = self;
-    return qb__slab_projector_adjoint(&s->projector, y, 0, s->views, false, &s->quiet, x);
+    return qb__slab_projector_adjoint(&s->projector, &(qb__images){.from = y}, 0, s->views, false, &s->quiet, &(qb__images){.to = x});
 }
 
 qb_status qb__iterative_slabs_solve(qb__iterative_slabs *s, qb__iterative_run *r, float *lines, float *volume) {

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* Projections from and to arrays of the caller's, wherever they lie. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "io/tensor_stack.h"
+#include "ops/project.h"
+
+/* An array as images of floats. */
+typedef struct side {
+    const char *what;
+    const qb_tensor *given;
+    size_t shape[3];
+    qb__tensor tensor;
+    qb__source *source;
+    float *copy; /* NULL = used where it is */
+    qb__images images;
+} side;
+
+static qb_status check_side(side *s, bool written) {
+    const size_t *has = s->tensor.shape, *want = s->shape;
+    qb_status status = qb__tensor_look(s->given, s->what, QB__MISSING_IMAGE, &s->tensor);
+    if (status != QB_OK) return status;
+    if (s->given->dtype != QB_F32)
+        return qb__fail(QB_BAD_ARGUMENT, "%s is of %s, not of float32", s->what, qb_dtype_name(s->given->dtype));
+    if (memcmp(has, want, sizeof s->shape) != 0)
+        return qb__fail(QB_BAD_ARGUMENT, "%s has %zu x %zu x %zu elements, not %zu x %zu x %zu", s->what, has[0], has[1], has[2],
+                        want[0], want[1], want[2]);
+    return written ? qb__tensor_check_sink(&s->tensor, s->what) : QB_OK;
+}
+
+static bool is_dense(const qb__tensor *t) {
+    ptrdiff_t below = 1;
+    for (int i = 2; i >= 0; below *= (ptrdiff_t)t->shape[i], i--)
+        if (t->shape[i] > 1 && t->stride[i] != below) return false;
+    return true;
+}
+
+static qb_status open_side(side *s, const qb_projector *p) {
+    qb_status status = qb__tensor_open(s->given, s->what, QB__MISSING_IMAGE, &s->source);
+    if (status != QB_OK) return status;
+    qb__tensor_device *array = qb__tensor_device_of(s->source);
+    if (array && p->on_device && qb__tensor_device_is(array, p->pick.device)) {
+        s->images.array = array;
+        return QB_OK;
+    }
+    float *host = s->given->data;
+    if (array || !is_dense(&s->tensor)) {
+        status = qb__alloc(s->shape[0], s->shape[1] * s->shape[2] * sizeof *host, &s->copy);
+        host = s->copy;
+    }
+    s->images = (qb__images){.from = host, .to = host};
+    return status;
+}
+
+static void close_side(side *s) {
+    qb__source_close(s->source);
+    qb__free(s->copy);
+}
+
+static qb_status fetch(side *s) {
+    const qb__region all = {0, s->shape[0], 1, 0, s->shape[1]};
+    return s->copy ? s->source->read(s->source, &all, s->copy) : QB_OK;
+}
+
+/* What was written into an array stays there, however its writer ends. */
+static qb_status store(side *s) {
+    const qb_stack stack = {.shape = {s->shape[0], s->shape[1], s->shape[2]}, .dtype = QB_F32};
+    qb_writer *writer;
+    if (!s->copy) return QB_OK;
+    qb_status status = qb__tensor_create(s->given, &stack, &writer);
+    if (status != QB_OK) return status;
+    status = qb_writer_write(writer, 0, s->shape[0], s->copy);
+    qb_writer_abort(writer);
+    return status;
+}
+
+/* Both arrays of a projection: what is read, and the result, which may be read as well. */
+typedef struct sides {
+    side from, to;
+} sides;
+
+static qb_status open_sides(sides *s, const qb_projector *p, bool read_both) {
+    qb_status status;
+    QB__TRY(check_side(&s->from, false));
+    QB__TRY(check_side(&s->to, true));
+    if (qb__tensors_meet(&s->from.tensor, &s->to.tensor))
+        return qb__fail(QB_BAD_ARGUMENT, "%s overlaps %s", s->to.what, s->from.what);
+    QB__TRY(open_side(&s->from, p));
+    QB__TRY(open_side(&s->to, p));
+    QB__TRY(fetch(&s->from));
+    if (read_both) QB__TRY(fetch(&s->to));
+out:
+    return status;
+}
+
+static qb_status close_sides(sides *s, qb_status status) {
+    if (status == QB_OK) status = store(&s->to);
+    close_side(&s->from);
+    close_side(&s->to);
+    return status;
+}
+
+static side volume_of(const qb_projector *p, const qb_tensor *given) {
+    return (side){.what = "the volume", .given = given, .shape = {p->grid.n[2], p->grid.n[1], p->grid.n[0]}};
+}
+
+static side projections_of(const qb_projector *p, const qb_tensor *given, size_t views) {
+    return (side){.what = "the array of projections", .given = given, .shape = {views, p->geometry.rows, p->geometry.columns}};
+}
+
+qb_status qb_projector_forward_tensor(qb_projector *p, const qb_tensor *volume, size_t first, size_t end,
+                                      const qb_env *env, const qb_tensor *projections) {
+    QB__NEED(p);
+    qb_status status = qb__project_check_views(p, first, end);
+    if (status != QB_OK) return status;
+    sides s = {volume_of(p, volume), projections_of(p, projections, end - first)};
+    status = open_sides(&s, p, false);
+    if (status == QB_OK && p->on_device)
+        status = qb__slab_projector_forward(&p->device, &s.from.images, first, end, env, &s.to.images);
+    else if (status == QB_OK)
+        status = qb_projector_forward(p, s.from.images.from, first, end, env, s.to.images.to);
+    return close_sides(&s, status);
+}
+
+qb_status qb_projector_adjoint_tensor(qb_projector *p, const qb_tensor *projections, size_t first, size_t end,
+                                      bool accumulate, const qb_env *env, const qb_tensor *volume) {
+    QB__NEED(p);
+    qb_status status = qb__project_check_views(p, first, end);
+    if (status != QB_OK) return status;
+    sides s = {projections_of(p, projections, end - first), volume_of(p, volume)};
+    status = open_sides(&s, p, accumulate);
+    if (status == QB_OK && p->on_device)
+        status = qb__slab_projector_adjoint(&p->device, &s.from.images, first, end, accumulate, env, &s.to.images);
+    else if (status == QB_OK)
+        status = qb_projector_adjoint(p, s.from.images.from, first, end, accumulate, env, s.to.images.to);
+    return close_sides(&s, status);
+}

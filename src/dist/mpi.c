@@ -49,25 +49,34 @@ static void pause_for(long nanoseconds) {
     nanosleep(&time, NULL);
 }
 
-/* A short wait is spent asking, a long one asleep. */
-static bool wait_for(qb__comm *comm, int error, MPI_Request *request) {
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* A short wait is spent asking, a long one asleep. Where MPI cannot copy from process to process, which containers
+ * forbid, a transfer gets on only while it is asked about, 32 KiB each time: so one is asked about as long as its bytes
+ * may take. With sleep in between 2 GB took half a minute. */
+static bool wait_for(qb__comm *comm, int error, MPI_Request *request, size_t bytes) {
     enum { EAGER = 100, LONGEST = 1000000 };
+    static const double slow = 2e8; /* bytes a second */
     world *w = comm->own;
     long pause = 10000;
     int done = 0;
-    const time_t from = time(NULL);
+    const double from = seconds(), asked = from + (double)bytes / slow;
     for (int turn = 0; error == MPI_SUCCESS && !done; turn++) {
         pthread_mutex_lock(w->lock);
         error = MPI_Test(request, &done, MPI_STATUS_IGNORE);
         pthread_mutex_unlock(w->lock);
         if (done || error != MPI_SUCCESS) break;
-        if (turn < EAGER) {
+        if (turn < EAGER || seconds() < asked) {
             sched_yield();
             continue;
         }
         pause_for(pause);
         if (pause < LONGEST) pause += pause / 2;
-        if (whole_of(w)->joined || time(NULL) - from < JOINING_S) continue;
+        if (whole_of(w)->joined || seconds() - from < JOINING_S) continue;
         snprintf(comm->trouble, sizeof comm->trouble, "not all of them have come within %d seconds", JOINING_S);
         return false;
     }
@@ -82,7 +91,7 @@ static bool gather(qb__comm *comm, const void *mine, size_t bytes, void *all) {
     pthread_mutex_lock(w->lock);
     const int error = MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, w->all, &request);
     pthread_mutex_unlock(w->lock);
-    return wait_for(comm, error, &request);
+    return wait_for(comm, error, &request, bytes);
 }
 
 typedef enum way { BCAST, SEND, RECEIVE } way;
@@ -98,7 +107,7 @@ static bool pass(qb__comm *comm, way how, int peer, void *data, size_t bytes) {
                           : how == SEND ? MPI_Isend(piece, n, MPI_BYTE, peer, 0, w->all, &request)
                                         : MPI_Irecv(piece, n, MPI_BYTE, peer, 0, w->all, &request);
         pthread_mutex_unlock(w->lock);
-        if (!wait_for(comm, error, &request)) return false;
+        if (!wait_for(comm, error, &request, (size_t)n)) return false;
     }
     return true;
 }
@@ -115,11 +124,13 @@ static bool receive(qb__comm *comm, int from, void *data, size_t bytes) {
 
 /* ---- parts ---- */
 
-static int begin_piece(world *w, bool out, int peer, const qb__comm_part *part, size_t at, int *begun, bool *more) {
+static int begin_piece(world *w, bool out, int peer, const qb__comm_part *part, size_t at, int *begun, size_t *bytes,
+                       bool *more) {
     if (at >= part->bytes) return MPI_SUCCESS;
     const size_t left = part->bytes - at;
     const int n = (int)(left < PIECE ? left : PIECE);
     MPI_Request *request = &w->requests[(*begun)++];
+    *bytes += (size_t)n;
     *more = *more || left > PIECE;
     pthread_mutex_lock(w->lock);
     const int error = out ? MPI_Isend((char *)part->data + at, n, MPI_BYTE, peer, 1, w->all, request)
@@ -136,15 +147,16 @@ static bool exchange(qb__comm *comm, const qb__comm_part *out, const qb__comm_pa
     if (out[mine].bytes) memcpy(in[mine].data, out[mine].data, out[mine].bytes);
     for (size_t at = 0; more; at += PIECE) {
         int begun = 0, error = MPI_SUCCESS;
+        size_t bytes = 0;
         more = false;
         for (int step = 1; step < count && error == MPI_SUCCESS; step++) {
             const int from = (mine + count - step) % count, to = (mine + step) % count;
-            error = begin_piece(w, false, from, &in[from], at, &begun, &more);
-            if (error == MPI_SUCCESS) error = begin_piece(w, true, to, &out[to], at, &begun, &more);
+            error = begin_piece(w, false, from, &in[from], at, &begun, &bytes, &more);
+            if (error == MPI_SUCCESS) error = begin_piece(w, true, to, &out[to], at, &begun, &bytes, &more);
         }
         if (failed(comm, error)) return false;
         for (int i = 0; i < begun; i++)
-            if (!wait_for(comm, MPI_SUCCESS, &w->requests[i])) return false;
+            if (!wait_for(comm, MPI_SUCCESS, &w->requests[i], bytes)) return false;
     }
     return true;
 }
@@ -281,7 +293,7 @@ static const qb__comm_calls calls = {gather, bcast, send, receive, exchange, spl
 static bool copy(qb__comm *comm, MPI_Comm *mine) {
     MPI_Request request;
     const int error = MPI_Comm_idup(MPI_COMM_WORLD, mine, &request);
-    return wait_for(comm, error, &request);
+    return wait_for(comm, error, &request, 0);
 }
 
 static bool begin(qb__comm *comm, const int launched) {

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qbtest import NO_RANKS, QB, Shim, few, opencl, qb  # noqa: F401 (opencl is a fixture)
+from qbtest import NO_RANKS, QB, SANITIZED, Shim, few, opencl, qb  # noqa: F401 (opencl is a fixture)
 from test_ranks import numbers, only, provenance, ranks, said
 
 pytestmark = pytest.mark.skipif(bool(NO_RANKS), reason=str(NO_RANKS))
@@ -237,3 +237,19 @@ def test_what_they_cannot_share(opencl, scan, tmp_path):
         done = ranks(2, verb, scan, "--center", 19, "--device", "opencl:all", "-o", tmp_path / "out.h5", code=3, env=env)
         assert len(said(done)) == 1 and "give --device opencl" in said(done)[0]
     assert not [path for path in tmp_path.iterdir() if path.name.startswith("out")]
+
+
+@pytest.mark.skipif(SANITIZED, reason="their copies take longer than MPI's")
+def test_what_containers_forbid(opencl, tmp_path):
+    """Where MPI cannot copy from process to process, what passes gets on only while it is asked about: it does not take ten
+    times as long for that."""
+    scan, took = tmp_path / "cone.h5", {"cma": [], "none": []}
+    circle = ["--sod", 1000, "--sdd", 1500, "--pixel-size", 6]
+    qb("simulate", "ball", "-o", scan, "--geometry", "cone", *circle, "--views", 8, "--detector", "64,64", "-q")
+    how = ["fdk", scan, *circle, "--size", "384,384,384", "--voxel", 1, "--device", opencl, "--accuracy", "normal", "--grid", "1x2", "-o", "/dev/null", "--json"]
+    for _ in range(2):
+        for copies, seconds in took.items():
+            report = json.loads(ranks(2, *how, env={"OMPI_MCA_btl_vader_single_copy_mechanism": copies}).stdout)
+            assert report["sums_by"].startswith("the hosts' memory")
+            seconds.append(next(term["seconds"] for term in report["terms"] if term["name"] == "reduce"))
+    assert min(took["none"]) < 4 * min(took["cma"]) + 0.1, took

@@ -46,10 +46,11 @@ size_t qb__fail_allocation(size_t n) {
     return atomic_exchange(&failure_countdown, n);
 }
 
+/* One alone, and nobody counts on behind it. */
 static bool must_fail(void) {
     size_t n = atomic_load_explicit(&failure_countdown, memory_order_relaxed);
-    if (n == 0) return false;
-    return atomic_fetch_sub(&failure_countdown, 1) == 1;
+    while (n > 0 && !atomic_compare_exchange_weak(&failure_countdown, &n, n - 1)) {}
+    return n == 1;
 }
 
 qb_status qb__alloc(size_t count, size_t size, void *out) {

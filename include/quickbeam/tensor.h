@@ -19,7 +19,7 @@ typedef enum qb_memory {
 } qb_memory;
 
 /* An array that belongs to the caller: where a function takes one, it stands for a file. The library
- * reads or writes it in place and copies no more of it than the chunk at work; it never frees it.
+ * reads or writes it in place and copies no more of it than the chunk at work (operators: project.h); it never frees it.
  * What a scan or a job was given must stay until that is closed or destroyed.
  *
  * The fields are DLPack's, so that arrays of other programs pass without a copy; `tensor` is a
@@ -28,7 +28,7 @@ typedef enum qb_memory {
  *     memory  = tensor.device.device_type          device = tensor.device.device_id
  *     ndim    = tensor.ndim                        dtype: code 0, 1, 2 (int, uint, float) and bits
  *     shape   = tensor.shape[0 .. ndim - 1]        strides = tensor.strides, or zeros when NULL
- * (qb_tensor_from_dlpack does it). The struct will not change. */
+ * (qb_tensor_from_dlpack does it, and knows strides that are all 0 from none). The struct will not change. */
 typedef struct qb_tensor {
     void *data;         /* element [0][0]...; aligned to an element's size */
     qb_memory memory;
@@ -43,8 +43,9 @@ typedef struct qb_tensor {
 } qb_tensor;
 
 /* From a DLTensor (dl_tensor of a DLManagedTensor, at which a "dltensor" capsule of Python points).
- * stream as above; what owns the memory must keep it. QB_UNSUPPORTED for another device than those
- * three, vectors of lanes, more than 4 dimensions, or a type that is no qb_dtype. */
+ * stream as above; what owns the memory must keep it. One element that is repeated (all its strides are 0) gets four
+ * dimensions. QB_UNSUPPORTED for another device than those three, vectors of lanes, more than 4 dimensions, two
+ * dimensions that repeat one element, or a type that is no qb_dtype. */
 QB_API qb_status qb_tensor_from_dlpack(const void *dltensor, void *stream, qb_tensor *tensor);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* libquickbeam_mpi.so: ranks that MPI carries. All of it is in one object of its own, which only processes open that a
  * launcher has started. The threads of a job never wait inside MPI: every transfer is begun, then asked about with
- * growing pauses, so that a rank that waits for others takes no CPU away from them. */
+ * growing pauses, so that a rank that waits for others takes little CPU away from them. */
 #include <errno.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -55,27 +55,38 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* A short wait is spent asking, a long one asleep. Where MPI cannot copy from process to process, which containers
- * forbid, a transfer gets on only while it is asked about, 32 KiB each time: so one is asked about as long as its bytes
- * may take. With sleep in between 2 GB took half a minute. */
-static bool wait_for(qb__comm *comm, int error, MPI_Request *request, size_t bytes) {
-    enum { EAGER = 100, LONGEST = 1000000 };
-    static const double slow = 2e8; /* bytes a second */
+/* How a wait is spent: asking until then, afterwards asleep for so long at most between two questions. Where MPI cannot
+ * copy from process to process, which containers forbid, a transfer gets on only when it is asked about, 32 KiB each
+ * time: so one is asked about as long as its bytes may take, and often even where the other has not come by then. With
+ * up to a millisecond in between 2 GB took half a minute. */
+typedef struct patience {
+    double until;
+    long longest; /* ns */
+} patience;
+
+static patience for_bytes(size_t bytes) {
+    enum { FEW = 1 << 16 };
+    static const double slow = 5e8; /* bytes a second */
+    return (patience){seconds() + (double)bytes / slow, bytes > FEW ? 100000 : 1000000};
+}
+
+static bool wait_for(qb__comm *comm, int error, MPI_Request *request, patience asked) {
+    enum { EAGER = 100 };
     world *w = comm->own;
     long pause = 10000;
     int done = 0;
-    const double from = seconds(), asked = from + (double)bytes / slow;
+    const double from = seconds();
     for (int turn = 0; error == MPI_SUCCESS && !done; turn++) {
         pthread_mutex_lock(w->lock);
         error = MPI_Test(request, &done, MPI_STATUS_IGNORE);
         pthread_mutex_unlock(w->lock);
         if (done || error != MPI_SUCCESS) break;
-        if (turn < EAGER || seconds() < asked) {
+        if (turn < EAGER || seconds() < asked.until) {
             sched_yield();
             continue;
         }
         pause_for(pause);
-        if (pause < LONGEST) pause += pause / 2;
+        if (pause < asked.longest) pause += pause / 2;
         if (whole_of(w)->joined || seconds() - from < JOINING_S) continue;
         snprintf(comm->trouble, sizeof comm->trouble, "not all of them have come within %d seconds", JOINING_S);
         return false;
@@ -91,7 +102,7 @@ static bool gather(qb__comm *comm, const void *mine, size_t bytes, void *all) {
     pthread_mutex_lock(w->lock);
     const int error = MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, w->all, &request);
     pthread_mutex_unlock(w->lock);
-    return wait_for(comm, error, &request, bytes);
+    return wait_for(comm, error, &request, for_bytes(bytes * (size_t)comm->count));
 }
 
 typedef enum way { BCAST, SEND, RECEIVE } way;
@@ -107,7 +118,7 @@ static bool pass(qb__comm *comm, way how, int peer, void *data, size_t bytes) {
                           : how == SEND ? MPI_Isend(piece, n, MPI_BYTE, peer, 0, w->all, &request)
                                         : MPI_Irecv(piece, n, MPI_BYTE, peer, 0, w->all, &request);
         pthread_mutex_unlock(w->lock);
-        if (!wait_for(comm, error, &request, (size_t)n)) return false;
+        if (!wait_for(comm, error, &request, for_bytes((size_t)n))) return false;
     }
     return true;
 }
@@ -155,8 +166,9 @@ static bool exchange(qb__comm *comm, const qb__comm_part *out, const qb__comm_pa
             if (error == MPI_SUCCESS) error = begin_piece(w, true, to, &out[to], at, &begun, &bytes, &more);
         }
         if (failed(comm, error)) return false;
+        const patience asked = for_bytes(bytes);
         for (int i = 0; i < begun; i++)
-            if (!wait_for(comm, MPI_SUCCESS, &w->requests[i], bytes)) return false;
+            if (!wait_for(comm, MPI_SUCCESS, &w->requests[i], asked)) return false;
     }
     return true;
 }
@@ -293,7 +305,7 @@ static const qb__comm_calls calls = {gather, bcast, send, receive, exchange, spl
 static bool copy(qb__comm *comm, MPI_Comm *mine) {
     MPI_Request request;
     const int error = MPI_Comm_idup(MPI_COMM_WORLD, mine, &request);
-    return wait_for(comm, error, &request, 0);
+    return wait_for(comm, error, &request, for_bytes(0));
 }
 
 static bool begin(qb__comm *comm, const int launched) {

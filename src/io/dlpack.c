@@ -36,6 +36,27 @@ static bool find_type(const dl_tensor *t, qb_dtype *dtype) {
     return false;
 }
 
+/* One element that is repeated, as a gradient of a sum is: all strides 0, which in a qb_tensor says dense. */
+static bool is_one_element(const qb_tensor *t) {
+    bool repeated = false;
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->strides[i]) return false;
+        repeated = repeated || t->shape[i] > 1;
+    }
+    return repeated;
+}
+
+/* A first dimension of one element has any stride. Two dimensions cannot get one: which of three they are is their role's. */
+static qb_status say_so(qb_tensor *t) {
+    const int more = 4 - t->ndim;
+    if (t->ndim == 2)
+        return qb__fail(QB_UNSUPPORTED, "an array of two dimensions that repeats one element: give a copy of it");
+    for (int i = 3; i >= 0; i--) t->shape[i] = i < more ? 1 : t->shape[i - more];
+    t->ndim = 4;
+    t->strides[0] = 1;
+    return QB_OK;
+}
+
 qb_status qb_tensor_from_dlpack(const void *dltensor, void *stream, qb_tensor *tensor) {
     const dl_tensor *t = dltensor;
     QB__NEED(tensor);
@@ -52,6 +73,7 @@ qb_status qb_tensor_from_dlpack(const void *dltensor, void *stream, qb_tensor *t
     if (!find_type(t, &tensor->dtype))
         return qb__fail(QB_UNSUPPORTED, "DLPack's type of code %u, %u bits and %u lanes",
                         t->dtype.code, t->dtype.bits, t->dtype.lanes);
+    if (!t->shape) return qb__fail(QB_BAD_ARGUMENT, "the DLTensor has no shape");
     tensor->data = t->data ? (char *)t->data + t->byte_offset : NULL;
     tensor->memory = (qb_memory)t->device.type;
     tensor->device = t->device.id;
@@ -61,5 +83,5 @@ qb_status qb_tensor_from_dlpack(const void *dltensor, void *stream, qb_tensor *t
         tensor->shape[i] = t->shape[i];
         tensor->strides[i] = t->strides ? t->strides[i] : 0;
     }
-    return QB_OK;
+    return t->strides && is_one_element(tensor) ? say_so(tensor) : QB_OK;
 }

@@ -106,7 +106,7 @@ static pieces pieces_of(const qb__tensor_block *block, size_t element) {
     }
     for (int i = 2; i >= 0; i--) {
         const ptrdiff_t width = (ptrdiff_t)p.width;
-        if (p.count[i] == 1 || p.array[i] != width || p.other[i] != width) continue;
+        if (p.count[i] == 1 || p.array[i] != width || p.other[i] != width || p.width * p.count[i] > most_pitch) continue;
         p.width *= p.count[i];
         p.count[i] = 1;
         i = 3; /* the next may be whole now */

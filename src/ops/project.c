@@ -119,11 +119,13 @@ qb_status qb_projector_create(const qb_geometry *geometry, const qb_grid *grid, 
     QB__NEED(grid);
     QB__NEED(out);
     *out = NULL;
+    qb_status status = qb__env_check(env);
+    if (status != QB_OK) return status;
     if (!wants_device(env) && kernel && qb__kernel_of_device(kernel))
         return qb__fail(QB_BAD_ARGUMENT, "kernel %s runs on devices only: name one", kernel);
     qb_projector *p;
     const bool of_cpu = kernel && !qb__kernel_of_device(kernel);
-    qb_status status = qb__projector_on_cpu(geometry, grid, wants_device(env) && of_cpu ? NULL : kernel, env, &p);
+    status = qb__projector_on_cpu(geometry, grid, wants_device(env) && of_cpu ? NULL : kernel, env, &p);
     if (status != QB_OK) return status;
     if (wants_device(env)) {
         const qb__joseph_problem problem = qb__project_problem(&p->geometry, &p->grid);
@@ -195,8 +197,8 @@ static size_t block(const qb_projector *p, size_t views) {
     return views < most ? views : most;
 }
 
-qb_status qb__project_check_views(const qb_projector *p, size_t first, size_t end) {
-    if (first < end && end <= p->geometry.views) return QB_OK;
+qb_status qb__project_check(const qb_projector *p, size_t first, size_t end, const qb_env *env) {
+    if (first < end && end <= p->geometry.views) return qb__env_check(env);
     return qb__fail(QB_BAD_ARGUMENT, "views %zu to %zu of a geometry that has %zu", first, end,
                     p->geometry.views);
 }
@@ -206,7 +208,7 @@ qb_status qb_projector_forward(qb_projector *p, const float *volume, size_t firs
     QB__NEED(p);
     QB__NEED(volume);
     QB__NEED(projections);
-    qb_status status = qb__project_check_views(p, first, end);
+    qb_status status = qb__project_check(p, first, end, env);
     if (status != QB_OK) return status;
     if (p->on_device)
         return qb__slab_projector_forward(&p->device, &(qb__images){.from = volume}, first, end, env, &(qb__images){.to = projections});
@@ -230,7 +232,7 @@ qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t
     QB__NEED(p);
     QB__NEED(projections);
     QB__NEED(volume);
-    qb_status status = qb__project_check_views(p, first, end);
+    qb_status status = qb__project_check(p, first, end, env);
     if (status != QB_OK) return status;
     if (p->on_device)
         return qb__slab_projector_adjoint(&p->device, &(qb__images){.from = projections}, first, end, accumulate, env,

@@ -29,8 +29,8 @@ struct qb_projector {
 qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid, const char *kernel,
                                const qb_env *env, qb_projector **projector);
 
-/* QB_BAD_ARGUMENT for views that there are not. */
-qb_status qb__project_check_views(const qb_projector *projector, size_t first, size_t end);
+/* QB_BAD_ARGUMENT for views that there are not, and for an env of no version. */
+qb_status qb__project_check(const qb_projector *projector, size_t first, size_t end, const qb_env *env);
 
 /* As the planner sees it. */
 qb__joseph_problem qb__project_problem(const qb_geometry *geometry, const qb_grid *grid);

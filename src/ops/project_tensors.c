@@ -12,6 +12,7 @@ typedef struct side {
     const char *what;
     const qb_tensor *given;
     size_t shape[3];
+    qb__missing missing;
     qb__tensor tensor;
     qb__source *source;
     float *copy; /* NULL = used where it is */
@@ -20,7 +21,7 @@ typedef struct side {
 
 static qb_status check_side(side *s, bool written) {
     const size_t *has = s->tensor.shape, *want = s->shape;
-    qb_status status = qb__tensor_look(s->given, s->what, QB__MISSING_IMAGE, &s->tensor);
+    qb_status status = qb__tensor_look(s->given, s->what, s->missing, &s->tensor);
     if (status != QB_OK) return status;
     if (s->given->dtype != QB_F32)
         return qb__fail(QB_BAD_ARGUMENT, "%s is of %s, not of float32", s->what, qb_dtype_name(s->given->dtype));
@@ -38,7 +39,7 @@ static bool is_dense(const qb__tensor *t) {
 }
 
 static qb_status open_side(side *s, const qb_projector *p) {
-    qb_status status = qb__tensor_open(s->given, s->what, QB__MISSING_IMAGE, &s->source);
+    qb_status status = qb__tensor_open(s->given, s->what, s->missing, &s->source);
     if (status != QB_OK) return status;
     qb__tensor_device *array = qb__tensor_device_of(s->source);
     if (array && p->on_device && qb__tensor_device_is(array, p->pick.device)) {
@@ -107,13 +108,17 @@ static side volume_of(const qb_projector *p, const qb_tensor *given) {
 }
 
 static side projections_of(const qb_projector *p, const qb_tensor *given, size_t views) {
-    return (side){.what = "the array of projections", .given = given, .shape = {views, p->geometry.rows, p->geometry.columns}};
+    const size_t rows = p->geometry.rows;
+    return (side){.what = "the array of projections",
+                  .given = given,
+                  .shape = {views, rows, p->geometry.columns},
+                  .missing = rows == 1 ? QB__MISSING_ROW : QB__MISSING_IMAGE};
 }
 
 qb_status qb_projector_forward_tensor(qb_projector *p, const qb_tensor *volume, size_t first, size_t end,
                                       const qb_env *env, const qb_tensor *projections) {
     QB__NEED(p);
-    qb_status status = qb__project_check_views(p, first, end);
+    qb_status status = qb__project_check(p, first, end, env);
     if (status != QB_OK) return status;
     sides s = {volume_of(p, volume), projections_of(p, projections, end - first)};
     status = open_sides(&s, p, false);
@@ -127,7 +132,7 @@ qb_status qb_projector_forward_tensor(qb_projector *p, const qb_tensor *volume, 
 qb_status qb_projector_adjoint_tensor(qb_projector *p, const qb_tensor *projections, size_t first, size_t end,
                                       bool accumulate, const qb_env *env, const qb_tensor *volume) {
     QB__NEED(p);
-    qb_status status = qb__project_check_views(p, first, end);
+    qb_status status = qb__project_check(p, first, end, env);
     if (status != QB_OK) return status;
     sides s = {projections_of(p, projections, end - first), volume_of(p, volume)};
     status = open_sides(&s, p, accumulate);

@@ -136,6 +136,32 @@ static void arrays_are_what_dense_memory_is(void **state) {
     qb_geometry_destroy(&g);
 }
 
+/* Two dimensions are [view][column] where a view is one row. */
+static void a_fans_projections_have_two_dimensions(void **state) {
+    (void)state;
+    enum { VIEWS = 3, COLUMNS = 16 };
+    qb_geometry g = cone(50);
+    qb_projector *p;
+    qb_env env = {.struct_size = 5};
+    float volume[512], lines[VIEWS * COLUMNS], same[VIEWS * COLUMNS] = {0}, back[512], same_back[512];
+    g.rows = 1;
+    for (int i = 0; i < 512; i++) volume[i] = (float)(i % 37);
+    assert_int_equal(qb_projector_create(&g, &cube, NULL, &env, &p), QB_BAD_ARGUMENT);
+    assert_int_equal(qb_projector_create(&g, &cube, NULL, NULL, &p), QB_OK);
+    const qb_tensor x = {.data = volume, .dtype = QB_F32, .ndim = 3, .shape = {8, 8, 8}};
+    const qb_tensor to = {.data = same_back, .dtype = QB_F32, .ndim = 3, .shape = {8, 8, 8}};
+    const qb_tensor y = {.data = same, .dtype = QB_F32, .ndim = 2, .shape = {VIEWS, COLUMNS}};
+    assert_int_equal(qb_projector_forward(p, volume, 0, VIEWS, NULL, lines), QB_OK);
+    assert_int_equal(qb_projector_forward_tensor(p, &x, 0, VIEWS, NULL, &y), QB_OK);
+    assert_memory_equal(lines, same, sizeof lines);
+    assert_int_equal(qb_projector_adjoint(p, lines, 0, VIEWS, false, NULL, back), QB_OK);
+    assert_int_equal(qb_projector_adjoint_tensor(p, &y, 0, VIEWS, false, NULL, &to), QB_OK);
+    assert_memory_equal(back, same_back, sizeof back);
+    assert_int_equal(qb_projector_forward_tensor(p, &x, 0, VIEWS, &env, &y), QB_BAD_ARGUMENT);
+    qb_projector_destroy(p);
+    qb_geometry_destroy(&g);
+}
+
 /* A value that is not finite stays with the rays that pass it. */
 static void nan_stays_where_it_is(void **state) {
     (void)state;
@@ -191,6 +217,7 @@ int main(void) {
         cmocka_unit_test(views_that_there_are_not_are_refused),
         cmocka_unit_test(rays_along_an_axis_are_sums),
         cmocka_unit_test(arrays_are_what_dense_memory_is),
+        cmocka_unit_test(a_fans_projections_have_two_dimensions),
         cmocka_unit_test(nan_stays_where_it_is),
         cmocka_unit_test(slabs_of_more_floats_than_32_bits_count),
         cmocka_unit_test(running_out_of_memory_is_an_error),

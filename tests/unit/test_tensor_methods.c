@@ -188,9 +188,50 @@ static void dlpack_arrays_pass(void **state) {
     assert_status(qb_tensor_from_dlpack(&dl, NULL, &t), QB_UNSUPPORTED);
     dl.bits = 16, dl.ndim = 5;
     assert_status(qb_tensor_from_dlpack(&dl, NULL, &t), QB_UNSUPPORTED);
-    dl.ndim = 3, dl.device_type = 10;
+    dl.ndim = 3, dl.shape = NULL;
+    assert_status(qb_tensor_from_dlpack(&dl, NULL, &t), QB_BAD_ARGUMENT);
+    dl.device_type = 10;
     assert_status(qb_tensor_from_dlpack(&dl, NULL, &t), QB_UNSUPPORTED);
     assert_status(qb_tensor_from_dlpack(NULL, NULL, &t), QB_BAD_ARGUMENT);
+}
+
+/* As a gradient of a sum is: strides that are all 0 are given, and are not those of a dense array. */
+static void one_element_repeated(void **state) {
+    (void)state;
+    float one = 3, many[12], from_one[24], from_many[24];
+    struct {
+        void *data;
+        int32_t device_type, device_id, ndim;
+        uint8_t code, bits;
+        uint16_t lanes;
+        int64_t *shape, *strides;
+        uint64_t byte_offset;
+    } dl = {&one, 1, 0, 3, 2, 32, 1, (int64_t[]){3, 1, 4}, (int64_t[]){0, 0, 0, 0}, 0};
+    const double angles[] = {0, 1, 2};
+    qb_tensor t, dense = {.data = many, .dtype = QB_F32, .ndim = 3, .shape = {3, 1, 4}};
+    qb_tensor to = {.data = from_one, .dtype = QB_F32, .ndim = 3, .shape = {1, 4, 4}};
+    qb_fbp_options options;
+    qb_params_init(qb_fbp_params, &options);
+    assert_ok(qb_params_set(qb_fbp_params, &options, "center", "1.5"));
+    for (int i = 0; i < 12; i++) many[i] = one;
+    assert_ok(qb_tensor_from_dlpack(&dl, NULL, &t));
+    assert_ok(qb_fbp(&t, angles, 1, &to, &options, NULL));
+    to.data = from_many;
+    assert_ok(qb_fbp(&dense, angles, 1, &to, &options, NULL));
+    assert_memory_equal(from_one, from_many, 16 * sizeof(float));
+    dl.ndim = 1;
+    assert_ok(qb_tensor_from_dlpack(&dl, NULL, &t));
+    assert_int_equal(t.shape[3], 3);
+    dl.ndim = 4, dl.shape = (int64_t[]){1, 3, 1, 4};
+    assert_ok(qb_tensor_from_dlpack(&dl, NULL, &t));
+    assert_ok(qb_fbp(&t, angles, 1, &to, &options, NULL));
+    assert_memory_equal(from_one, from_many, 16 * sizeof(float));
+    dl.ndim = 2, dl.shape = (int64_t[]){3, 4};
+    assert_status(qb_tensor_from_dlpack(&dl, NULL, &t), QB_UNSUPPORTED);
+    dl.shape = (int64_t[]){1, 1};
+    assert_ok(qb_tensor_from_dlpack(&dl, NULL, &t));
+    assert_int_equal(t.ndim, 2);
+    qb_params_clear(qb_fbp_params, &options);
 }
 
 int main(void) {
@@ -201,6 +242,7 @@ int main(void) {
         cmocka_unit_test(a_fan_in_one_call),
         cmocka_unit_test(fdk_writes_strides),
         cmocka_unit_test(dlpack_arrays_pass),
+        cmocka_unit_test(one_element_repeated),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -274,6 +274,7 @@ EXPORT int cuMemcpy3DAsync_v2(const copy_3d *copy, void *stream) {
     if (!to && from) return mock_fill_array(copy->to.array, from, copy->depth);
     if (!to || !from) return 0;
     if (copy->to.pitch < copy->width || copy->from.pitch < copy->width) return 1;
+    if (copy->to.pitch > 0x7fffffff || copy->from.pitch > 0x7fffffff) return 1; /* CU_DEVICE_ATTRIBUTE_MAX_PITCH */
     int failed = 0;
     for (size_t i = 0; i < copy->height; i++)
         failed |= move(to + i * copy->to.pitch, from + i * copy->from.pitch, copy->width);

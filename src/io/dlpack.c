@@ -37,7 +37,7 @@ static bool find_type(const dl_tensor *t, qb_dtype *dtype) {
 }
 
 /* One element that is repeated, as a gradient of a sum is: all strides 0, which in a qb_tensor says dense. */
-static bool is_one_element(const qb_tensor *t) {
+static bool repeats_one(const qb_tensor *t) {
     bool repeated = false;
     for (int i = 0; i < t->ndim; i++) {
         if (t->strides[i]) return false;
@@ -47,7 +47,7 @@ static bool is_one_element(const qb_tensor *t) {
 }
 
 /* A first dimension of one element has any stride. Two dimensions cannot get one: which of three they are is their role's. */
-static qb_status say_so(qb_tensor *t) {
+static qb_status give_strides(qb_tensor *t) {
     const int more = 4 - t->ndim;
     if (t->ndim == 2)
         return qb__fail(QB_UNSUPPORTED, "an array of two dimensions that repeats one element: give a copy of it");
@@ -83,5 +83,5 @@ qb_status qb_tensor_from_dlpack(const void *dltensor, void *stream, qb_tensor *t
         tensor->shape[i] = t->shape[i];
         tensor->strides[i] = t->strides ? t->strides[i] : 0;
     }
-    return t->strides && is_one_element(tensor) ? say_so(tensor) : QB_OK;
+    return t->strides && repeats_one(tensor) ? give_strides(tensor) : QB_OK;
 }

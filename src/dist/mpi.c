@@ -56,7 +56,7 @@ static double seconds(void) {
 }
 
 /* How a wait is spent: asking until then, afterwards asleep for so long at most between two questions. Where MPI cannot
- * copy from process to process, which containers forbid, a transfer gets on only when it is asked about, 32 KiB each
+ * copy from process to process, which many containers forbid, a transfer gets on only when it is asked about, 32 KiB each
  * time: so one is asked about as long as its bytes may take, and often even where the other has not come by then. With
  * up to a millisecond in between 2 GB took half a minute. */
 typedef struct patience {

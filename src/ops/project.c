@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/comm.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "geometry/bend.h"

@@ -156,16 +156,19 @@ static void fdk_writes_strides(void **state) {
 
 /* ---- DLPack ---- */
 
+/* DLTensor, as other programs have it. */
+typedef struct dl_array {
+    void *data;
+    int32_t device_type, device_id, ndim;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t *shape, *strides;
+    uint64_t byte_offset;
+} dl_array;
+
 static void dlpack_arrays_pass(void **state) {
     (void)state;
-    struct {
-        void *data;
-        int32_t device_type, device_id, ndim;
-        uint8_t code, bits;
-        uint16_t lanes;
-        int64_t *shape, *strides;
-        uint64_t byte_offset;
-    } dl = {lines, 1, 0, 3, 2, 32, 1, (int64_t[]){VIEWS, ROWS, COLUMNS}, NULL, 8};
+    dl_array dl = {lines, 1, 0, 3, 2, 32, 1, (int64_t[]){VIEWS, ROWS, COLUMNS}, NULL, 8};
     int stream;
     qb_tensor t;
     assert_ok(qb_tensor_from_dlpack(&dl, &stream, &t));
@@ -198,15 +201,8 @@ static void dlpack_arrays_pass(void **state) {
 /* As a gradient of a sum is: strides that are all 0 are given, and are not those of a dense array. */
 static void one_element_repeated(void **state) {
     (void)state;
-    float one = 3, many[12], from_one[24], from_many[24];
-    struct {
-        void *data;
-        int32_t device_type, device_id, ndim;
-        uint8_t code, bits;
-        uint16_t lanes;
-        int64_t *shape, *strides;
-        uint64_t byte_offset;
-    } dl = {&one, 1, 0, 3, 2, 32, 1, (int64_t[]){3, 1, 4}, (int64_t[]){0, 0, 0, 0}, 0};
+    float one = 3, many[12], from_one[16], from_many[16];
+    dl_array dl = {&one, 1, 0, 3, 2, 32, 1, (int64_t[]){3, 1, 4}, (int64_t[]){0, 0, 0, 0}, 0};
     const double angles[] = {0, 1, 2};
     qb_tensor t, dense = {.data = many, .dtype = QB_F32, .ndim = 3, .shape = {3, 1, 4}};
     qb_tensor to = {.data = from_one, .dtype = QB_F32, .ndim = 3, .shape = {1, 4, 4}};
@@ -218,14 +214,14 @@ static void one_element_repeated(void **state) {
     assert_ok(qb_fbp(&t, angles, 1, &to, &options, NULL));
     to.data = from_many;
     assert_ok(qb_fbp(&dense, angles, 1, &to, &options, NULL));
-    assert_memory_equal(from_one, from_many, 16 * sizeof(float));
+    assert_memory_equal(from_one, from_many, sizeof from_one);
     dl.ndim = 1;
     assert_ok(qb_tensor_from_dlpack(&dl, NULL, &t));
     assert_int_equal(t.shape[3], 3);
     dl.ndim = 4, dl.shape = (int64_t[]){1, 3, 1, 4};
     assert_ok(qb_tensor_from_dlpack(&dl, NULL, &t));
     assert_ok(qb_fbp(&t, angles, 1, &to, &options, NULL));
-    assert_memory_equal(from_one, from_many, 16 * sizeof(float));
+    assert_memory_equal(from_one, from_many, sizeof from_one);
     dl.ndim = 2, dl.shape = (int64_t[]){3, 4};
     assert_status(qb_tensor_from_dlpack(&dl, NULL, &t), QB_UNSUPPORTED);
     dl.shape = (int64_t[]){1, 1};

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from qbtest import QB, ROOT, fails, qb, qb_json
+from qbtest import QB, ROOT, fails, opencl, qb, qb_json  # noqa: F401
 
 VIEWS, COLUMNS, ROWS, SIZE = 24, 156, 120, 128
 HU = np.array([50000.0, 0.0], np.float32)
@@ -172,14 +172,71 @@ def test_fdk(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("args, code, says", [
-    (["--slices", "0"], 2, "--slices 0: at least 1"), (["--columns", "much"], 2, "--columns"), (["--device", "abacus"], 2, "abacus"),
-    (["--qb", "/nowhere/qb"], 2, "/nowhere/qb: there is no such command"), ([], 1, "mbirjax cannot be imported (ImportError: none here)")])
-def test_what_the_comparison_with_mbirjax_lacks_is_said(tmp_path, args, code, says):
-    (tmp_path / "mbirjax.py").write_text("raise ImportError('none here')\n")
-    done = subprocess.run([sys.executable, ROOT / "bench" / "beside_mbirjax.py", "--qb", QB, *args], capture_output=True, text=True,
-                          env=dict(os.environ, PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1"))
+def beside(peer, folder, *args):
+    """The script that runs a peer, whose modules are those of `folder`."""
+    return subprocess.run([sys.executable, ROOT / "bench" / f"beside_{peer}.py", "--qb", QB, *map(str, args)], capture_output=True, text=True,
+                          env=dict(os.environ, PYTHONPATH=str(folder), PYTHONDONTWRITEBYTECODE="1"))
+
+
+@pytest.mark.parametrize("peer, args, code, says", [
+    ("mbirjax", ["--slices", "0"], 2, "--slices 0: at least 1"), ("mbirjax", ["--columns", "much"], 2, "--columns"),
+    ("mbirjax", ["--device", "abacus"], 2, "abacus"), ("mbirjax", ["--qb", "/nowhere/qb"], 2, "/nowhere/qb: there is no such command"),
+    ("mbirjax", [], 1, "mbirjax cannot be imported (ImportError: none here)"),
+    ("astra", ["--views", "7"], 2, "--views 7: at least 8"), ("astra", ["--device", "abacus"], 2, "abacus"),
+    ("astra", ["--qb", "/nowhere/qb"], 2, "/nowhere/qb: there is no such command"), ("astra", [], 1, "ImportError: none here")])
+def test_what_a_comparison_with_a_peer_lacks_is_said(tmp_path, peer, args, code, says):
+    (tmp_path / f"{peer}.py").write_text("raise ImportError('none here')\n")
+    done = beside(peer, tmp_path, *args)
     assert (done.returncode, done.stdout) == (code, "") and says in done.stderr and "Traceback" not in done.stderr
+
+
+ASTRA = """
+__version__ = '9'
+def create_vol_geom(*n): return n
+def create_proj_geom(kind, u, v, rows, columns, angles, source, detector):
+    assert (kind, u, v, rows, columns, len(angles), source, detector) == ('cone', 1.5, 1.5, 32, 32, 16, 64, 32)
+    return rows, len(angles), columns
+def create_projector(kind, beam, volume): return beam, volume
+"""
+DIRECT = """
+import time
+def direct_FP3D(projector, volume, lines): run(projector, volume, lines, lines, 0.05)
+def direct_BP3D(projector, volume, lines): run(projector, volume, lines, volume, 0.02)
+def run(projector, volume, lines, target, seconds):
+    assert (lines.shape, volume.shape) == projector
+    time.sleep(seconds)
+    target.numbers[:] = 1
+"""
+TORCH = """
+import numpy
+class array:
+    def __init__(self, numbers): self.numbers, self.shape = numbers, numbers.shape
+    def abs(self): return self.numbers
+def rand(shape, device): return array(numpy.random.rand(*shape))
+def zeros(shape, device): return array(numpy.zeros(shape))
+def zeros_like(other): return array(numpy.zeros(other.shape))
+class cuda:
+    def is_available(): return True
+    def synchronize(): pass
+    def get_device_name(i): return 'played'
+"""
+
+
+def test_astra_and_qb_take_turns(tmp_path, opencl):
+    (tmp_path / "astra").mkdir()
+    (tmp_path / "astra" / "__init__.py").write_text(ASTRA)
+    (tmp_path / "astra" / "experimental.py").write_text(DIRECT)
+    (tmp_path / "torch.py").write_text(TORCH)
+    done = beside("astra", tmp_path, "--size", 32, "--views", 16, "--turns", 2, "--device", "opencl", "--json", tmp_path / "j")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told == json.loads((tmp_path / "j").read_text())
+    assert told["astra"]["version"] == "9" and told["qb"]["kernel"] == "project_joseph.alu"
+    assert 0.05 <= told["astra"]["forward"] < 0.5 and 0.02 <= told["astra"]["adjoint"] < told["astra"]["forward"]
+    for part in ("forward", "adjoint"):
+        for who in ("qb", "astra"):
+            assert told[who][part] == min(turn[who][part] for turn in told["turns"]) > 0
+        assert told["times_as_fast"][part] == told["astra"][part] / told["qb"][part]
 
 
 PEER = """
@@ -211,9 +268,8 @@ def test_the_converged_image_of_mbirjax_is_come_to_by_and_by(tmp_path, converged
     for name in ("mbirjax", "jax"):
         (tmp_path / f"{name}-1.dist-info").mkdir()
         (tmp_path / f"{name}-1.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
-    done = subprocess.run([sys.executable, ROOT / "bench" / "beside_mbirjax.py", "--qb", QB, "--columns", "32", "--views", "20", "--slices", "2",
-                           "--iterations", "5", "--converged", str(converged), "--json", tmp_path / "j"], capture_output=True, text=True,
-                          env=dict(os.environ, PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1"))
+    done = beside("mbirjax", tmp_path, "--columns", 32, "--views", 20, "--slices", 2, "--iterations", 5, "--converged", converged,
+                  "--json", tmp_path / "j")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told == json.loads((tmp_path / "j").read_text())

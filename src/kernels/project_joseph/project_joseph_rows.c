@@ -27,12 +27,13 @@ static const char *unusable(const qb__device_info *device, const void *of, const
 }
 
 /* An update is a sample of a ray, the mean of both directions. What it takes follows from times on an H200
- * (docs/performance-project.md): loads are waited for, so that it is twice the instructions counted. */
+ * (docs/performance-project.md): loads are waited for, so that it is twice the instructions counted. Textures were
+ * the slower by a little on every card so far. */
 static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     (void)slices;
     const qb__joseph_problem *p = of;
     const double waste = (double)qb__round_up(p->rows, 32) / (double)p->rows;
-    const double takes = !qb__joseph_is_upright(p->geometry, p->grid) ? 300 : 47;
+    const double takes = !qb__joseph_is_upright(p->geometry, p->grid) ? 300 : values[TEXTURED] ? 48 : 47;
     *cost = (qb__kernel_cost){.arithmetic = waste * takes,
                               .texels = values[TEXTURED] ? 0.5 * waste : 0,
                               .local_bytes = 14 * waste,

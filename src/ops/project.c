@@ -147,6 +147,7 @@ qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid,
     qb_projector *p;
     qb_status status = qb__alloc(1, sizeof *p, &p);
     if (status != QB_OK) return status;
+    pthread_mutex_init(&p->at_work, NULL);
     p->grid = *grid;
     QB__TRY(choose(geometry, grid, kernel, &p->variant));
     QB__TRY(qb__grid_check(grid));
@@ -182,6 +183,7 @@ void qb_projector_destroy(qb_projector *p) {
     qb__free(p->layer);
     qb__free(p->matrices);
     qb__free(p->geometry.view);
+    pthread_mutex_destroy(&p->at_work);
     qb__free(p);
 }
 
@@ -204,18 +206,11 @@ qb_status qb__project_check(const qb_projector *p, size_t first, size_t end, con
                     p->geometry.views);
 }
 
-qb_status qb_projector_forward(qb_projector *p, const float *volume, size_t first, size_t end,
-                               const qb_env *env, float *projections) {
-    QB__NEED(p);
-    QB__NEED(volume);
-    QB__NEED(projections);
-    qb_status status = qb__project_check(p, first, end, env);
-    if (status != QB_OK) return status;
-    if (p->on_device)
-        return qb__slab_projector_forward(&p->device, &(qb__images){.from = volume}, first, end, env, &(qb__images){.to = projections});
+static qb_status forward(qb_projector *p, const float *volume, size_t first, size_t end, const qb_env *env, float *projections) {
     size_t views = block(p, end - first), floats = qb__project_view_floats(p);
     size_t image = p->geometry.rows * p->geometry.columns;
     float *sums = NULL;
+    qb_status status;
     QB__TRY(qb__alloc(views, floats * sizeof *sums, &sums));
     for (size_t view = first; view < end; view += views) {
         size_t last = end - view < views ? end : view + views;
@@ -228,19 +223,12 @@ out:
     return status;
 }
 
-qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t first, size_t end,
-                               bool accumulate, const qb_env *env, float *volume) {
-    QB__NEED(p);
-    QB__NEED(projections);
-    QB__NEED(volume);
-    qb_status status = qb__project_check(p, first, end, env);
-    if (status != QB_OK) return status;
-    if (p->on_device)
-        return qb__slab_projector_adjoint(&p->device, &(qb__images){.from = projections}, first, end, accumulate, env,
-                                          &(qb__images){.from = volume, .to = volume});
+static qb_status adjoint(qb_projector *p, const float *projections, size_t first, size_t end, bool accumulate,
+                         const qb_env *env, float *volume) {
     size_t views = block(p, end - first), floats = qb__project_view_floats(p);
     size_t image = p->geometry.rows * p->geometry.columns;
     float *values = NULL;
+    qb_status status;
     QB__TRY(qb__alloc(views, floats * sizeof *values, &values));
     if (!accumulate) memset(volume, 0, p->grid.n[0] * p->grid.n[1] * p->grid.n[2] * sizeof *volume);
     for (size_t view = first; view < end; view += views) {
@@ -251,4 +239,44 @@ qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t
 out:
     qb__free(values);
     return status;
+}
+
+qb_status qb__project_forward(qb_projector *p, const qb__images *volume, size_t first, size_t end, const qb_env *env,
+                              const qb__images *projections) {
+    pthread_mutex_lock(&p->at_work);
+    qb_status status = p->on_device ? qb__slab_projector_forward(&p->device, volume, first, end, env, projections)
+                                    : forward(p, volume->from, first, end, env, projections->to);
+    pthread_mutex_unlock(&p->at_work);
+    return status;
+}
+
+qb_status qb__project_adjoint(qb_projector *p, const qb__images *projections, size_t first, size_t end, bool accumulate,
+                              const qb_env *env, const qb__images *volume) {
+    pthread_mutex_lock(&p->at_work);
+    qb_status status = p->on_device
+                           ? qb__slab_projector_adjoint(&p->device, projections, first, end, accumulate, env, volume)
+                           : adjoint(p, projections->from, first, end, accumulate, env, volume->to);
+    pthread_mutex_unlock(&p->at_work);
+    return status;
+}
+
+qb_status qb_projector_forward(qb_projector *p, const float *volume, size_t first, size_t end,
+                               const qb_env *env, float *projections) {
+    QB__NEED(p);
+    QB__NEED(volume);
+    QB__NEED(projections);
+    qb_status status = qb__project_check(p, first, end, env);
+    if (status != QB_OK) return status;
+    return qb__project_forward(p, &(qb__images){.from = volume}, first, end, env, &(qb__images){.to = projections});
+}
+
+qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t first, size_t end,
+                               bool accumulate, const qb_env *env, float *volume) {
+    QB__NEED(p);
+    QB__NEED(projections);
+    QB__NEED(volume);
+    qb_status status = qb__project_check(p, first, end, env);
+    if (status != QB_OK) return status;
+    return qb__project_adjoint(p, &(qb__images){.from = projections}, first, end, accumulate, env,
+                               &(qb__images){.from = volume, .to = volume});
 }

@@ -122,10 +122,7 @@ qb_status qb_projector_forward_tensor(qb_projector *p, const qb_tensor *volume, 
     if (status != QB_OK) return status;
     sides s = {volume_of(p, volume), projections_of(p, projections, end - first)};
     status = open_sides(&s, p, false);
-    if (status == QB_OK && p->on_device)
-        status = qb__slab_projector_forward(&p->device, &s.from.images, first, end, env, &s.to.images);
-    else if (status == QB_OK)
-        status = qb_projector_forward(p, s.from.images.from, first, end, env, s.to.images.to);
+    if (status == QB_OK) status = qb__project_forward(p, &s.from.images, first, end, env, &s.to.images);
     return close_sides(&s, status);
 }
 
@@ -136,9 +133,6 @@ qb_status qb_projector_adjoint_tensor(qb_projector *p, const qb_tensor *projecti
     if (status != QB_OK) return status;
     sides s = {projections_of(p, projections, end - first), volume_of(p, volume)};
     status = open_sides(&s, p, accumulate);
-    if (status == QB_OK && p->on_device)
-        status = qb__slab_projector_adjoint(&p->device, &s.from.images, first, end, accumulate, env, &s.to.images);
-    else if (status == QB_OK)
-        status = qb_projector_adjoint(p, s.from.images.from, first, end, accumulate, env, s.to.images.to);
+    if (status == QB_OK) status = qb__project_adjoint(p, &s.from.images, first, end, accumulate, env, &s.to.images);
     return close_sides(&s, status);
 }

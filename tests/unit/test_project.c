@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a projector refuses, what it keeps to itself, and numbers that can be done by hand. */
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,6 +69,46 @@ static void views_that_there_are_not_are_refused(void **state) {
         qb_projector_adjoint(p, lines, 0, 3, false, &(qb_env){.cancel = &stop}, volume),
         QB_CANCELLED);
     qb_projector_destroy(p);
+}
+
+/* What one of two threads that share a projector projects, there and back, and what came out the first time. */
+typedef struct turn {
+    qb_projector *projector;
+    float volume[512], lines[3 * 12 * 16], back[512], alone[512];
+    int wrong;
+} turn;
+
+static void *project_again_and_again(void *of) {
+    enum { TIMES = 400 };
+    turn *t = of;
+    for (int i = 0; i < TIMES; i++) {
+        if (qb_projector_forward(t->projector, t->volume, 0, 3, NULL, t->lines) != QB_OK ||
+            qb_projector_adjoint(t->projector, t->lines, 0, 3, false, NULL, t->back) != QB_OK)
+            t->wrong++;
+        if (memcmp(t->back, t->alone, sizeof t->back) != 0) t->wrong++;
+    }
+    return NULL;
+}
+
+static void threads_may_share_a_projector(void **state) {
+    (void)state;
+    static turn turns[2];
+    qb_geometry g = cone(50);
+    qb_projector *p;
+    pthread_t other;
+    assert_int_equal(qb_projector_create(&g, &cube, NULL, &(qb_env){.threads = 1}, &p), QB_OK);
+    for (int t = 0; t < 2; t++) {
+        turns[t].projector = p;
+        for (int i = 0; i < 512; i++) turns[t].volume[i] = (float)(t ? 512 - i : i);
+        assert_int_equal(qb_projector_forward(p, turns[t].volume, 0, 3, NULL, turns[t].lines), QB_OK);
+        assert_int_equal(qb_projector_adjoint(p, turns[t].lines, 0, 3, false, NULL, turns[t].alone), QB_OK);
+    }
+    assert_int_equal(pthread_create(&other, NULL, project_again_and_again, &turns[1]), 0);
+    project_again_and_again(&turns[0]);
+    pthread_join(other, NULL);
+    assert_int_equal(turns[0].wrong + turns[1].wrong, 0);
+    qb_projector_destroy(p);
+    qb_geometry_destroy(&g);
 }
 
 /* One view along x through a volume whose voxels hold their own numbers. */
@@ -215,6 +256,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cannot_be_projected_is_refused),
         cmocka_unit_test(views_that_there_are_not_are_refused),
+        cmocka_unit_test(threads_may_share_a_projector),
         cmocka_unit_test(rays_along_an_axis_are_sums),
         cmocka_unit_test(arrays_are_what_dense_memory_is),
         cmocka_unit_test(a_fans_projections_have_two_dimensions),

@@ -6,21 +6,31 @@
  *     Q - V = ((c - u) (R_a U - U_a R) + (r - v) (R_a W - W_a R)) / D_a(c, r),
  * U, W the vectors from pixel to pixel, D the ray's direction, (u, v) the pixel that sees V: all small
  * numbers, of which single precision keeps enough once (u, v) is right. That comes, as in bp_cone_matrix.cl,
- * from a pixel near what the tile sees; its constants are made with twice the digits by one item a view.
+ * from a pixel near what the tile sees; its constants are made with twice the digits by one item a view and axis,
+ * which also finds how far from (u, v) a ray may be that passes a voxel of the tile by less than one.
  *
- * Rays of other axes stand as zeros in the copy that is read: project_joseph_scale.cl. */
+ * Rays of other axes stand as zeros in the copy that is read: project_joseph_scale.cl. So do rows in front of and
+ * behind the detector's. */
 #define UPRIGHT 0
 #include "project_joseph.clh"
 #define TILE_X 8
 #define TILE_Z 32
 #define ITEMS 256
-#define BATCH 32
+#define VIEWS 32 /* of a launch, at most */
+#define AT_ONCE 3 /* rows of a ray's column */
 
-/* Of a tile and a view, from the tile's first voxel: u - u0, v - v0 as fractions of linear forms. */
+/* Of a tile, a view and an axis. Linear forms of the voxel, from the tile's first one: {along x, along z, there}: u - u0 and v -
+ * v0 as fractions of w; (R_a U - U_a R) along the other axes b and c, and of W. */
 typedef struct qb_sight {
-    float u[4], v[4], w[4];
-    float u0, v0;
+    float4 u, v, w, eb, ec, fb, fc; /* fourth numbers: u0, v0; D_a at (u0, v0), from pixel to pixel; reach_u, reach_v, which see */
+    ulong rays;                     /* pixel (u0, v0) in the copy of that axis */
+    int seen;                       /* else no ray of that axis comes near the tile */
 } qb_sight;
+
+/* Voxels x0 <= x <= x1, z0 <= z <= z1 of a line of the volume. */
+typedef struct qb_box {
+    float x0, x1, y, z0, z1;
+} qb_box;
 
 FUNCTION float2 matrix_at(GLOBAL const float *record, int i) { return FLOAT2(record[36 + i], record[48 + i]); }
 
@@ -31,109 +41,159 @@ FUNCTION float2 at_voxel(GLOBAL const float *record, int k, float x, float y, fl
     return plus_times(sum, z, matrix_at(record, 4 * k + 2));
 }
 
-FUNCTION void from_base(GLOBAL const float *record, int k, float base, float2 at, float2 w,
-                        LOCAL_POINTER float *to) {
-    for (int i = 0; i < 3; i++) {
-        const float2 d = plus_times(matrix_at(record, 4 * k + i), -base, matrix_at(record, 8 + i));
-        to[i] = d.x + d.y;
-    }
+FUNCTION float from_base(GLOBAL const float *record, int k, int i, float base) {
+    const float2 d = plus_times(matrix_at(record, 4 * k + i), -base, matrix_at(record, 8 + i));
+    return d.x + d.y;
+}
+
+/* Row k of the matrix less `base` times the third, which are `at` and w at the first voxel. */
+FUNCTION float4 row_of(GLOBAL const float *record, int k, float base, float2 at, float2 w) {
     const float2 d = plus_times(at, -base, w);
-    to[3] = d.x + d.y;
+    return FLOAT4(from_base(record, k, 0, base), from_base(record, k, 2, base), d.x + d.y, base);
 }
 
-FUNCTION void sight_of(GLOBAL const float *record, float x, float y, float z, LOCAL_POINTER qb_sight *t) {
+/* The other axes, in order. */
+FUNCTION int axis_b(int axis) { return axis == 0 ? 1 : 0; }
+FUNCTION int axis_c(int axis) { return axis == 2 ? 1 : 2; }
+
+/* Component j of R. */
+FUNCTION float distance_of(GLOBAL const float *record, int cone, int j, float x, float y, float z) {
+    return cone ? (j == 0 ? x : j == 1 ? y : z) - record[9 + j] : record[j];
+}
+
+/* Component b of R_a S - S_a R. */
+FUNCTION float turned(GLOBAL const float *S, int a, int b, float Ra, float Rb) { return Ra * S[b] - S[a] * Rb; }
+
+FUNCTION float4 turned_form(GLOBAL const float *record, int cone, GLOBAL const float *S, int a, int b, float x, float y, float z,
+                            float fourth) {
+    return FLOAT4(cone ? (a == 0 ? S[b] : 0.0f) - (b == 0 ? S[a] : 0.0f) : 0.0f, cone ? (a == 2 ? S[b] : 0.0f) - (b == 2 ? S[a] : 0.0f) : 0.0f,
+                  turned(S, a, b, distance_of(record, cone, a, x, y, z), distance_of(record, cone, b, x, y, z)), fourth);
+}
+
+/* How far from the pixel that sees a voxel rays are at most that pass it by less than one, in a box: D there is R d / (R n), n =
+ * U x W, d = D n, and what is to be inverted has the determinant R_a (R n); all is linear in V, so that the box's corners
+ * bound it. False: no ray of that axis does. No bound (some voxels from the source, too near) is below 0. */
+FUNCTION int reach_of(GLOBAL const float *record, int cone, int axis, qb_box box, float *reach_u, float *reach_v) {
+    GLOBAL const float *U = record + (cone ? 3 : 12), *W = record + (cone ? 6 : 15);
+    const int a = axis, b = axis_b(axis), c = axis_c(axis);
+    const float nx = U[1] * W[2] - U[2] * W[1], ny = U[2] * W[0] - U[0] * W[2], nz = U[0] * W[1] - U[1] * W[0];
+    const float d = fabs(record[0] * nx + record[1] * ny + record[2] * nz);
+    const float da_u = cone ? fabs(U[a]) : 0.0f, da_v = cone ? fabs(W[a]) : 0.0f;
+    float low[4], high[4], across_u = 0.0f, across_v = 0.0f; /* of R_a, R_b, R_c, R n */
+    for (int i = 0; i < 4; i++) {
+        const float x = i & 1 ? box.x1 : box.x0, z = i & 2 ? box.z1 : box.z0;
+        const float Ra = distance_of(record, cone, a, x, box.y, z), Rb = distance_of(record, cone, b, x, box.y, z);
+        const float Rc = distance_of(record, cone, c, x, box.y, z);
+        const float Rn = distance_of(record, cone, 0, x, box.y, z) * nx + distance_of(record, cone, 1, x, box.y, z) * ny +
+                         distance_of(record, cone, 2, x, box.y, z) * nz;
+        const float R[4] = {Ra, Rb, Rc, Rn};
+        for (int j = 0; j < 4; j++) {
+            low[j] = i ? fmin(low[j], R[j]) : R[j];
+            high[j] = i ? fmax(high[j], R[j]) : R[j];
+        }
+        across_u = fmax(across_u, fabs(turned(W, a, b, Ra, Rb)) + fabs(turned(W, a, c, Ra, Rc)));
+        across_v = fmax(across_v, fabs(turned(U, a, b, Ra, Rb)) + fabs(turned(U, a, c, Ra, Rc)));
+    }
+    float least[4], most[4];
+    for (int j = 0; j < 4; j++) {
+        least[j] = fmax(fmax(low[j], -high[j]), 0.0f);
+        most[j] = fmax(high[j], -low[j]);
+    }
+    /* Rays of this axis that pass a voxel by less than one lean no more than that. */
+    if (cone && (least[1] > most[0] + 1.01f || least[2] > most[0] + 1.01f)) return 0;
+    const float scale = 1.001f * d / (least[3] * least[3]);
+    const float u = scale * across_u, v = scale * across_v;
+    const float varies = (da_u * u + da_v * v) * most[3] / (least[0] * d);
+    *reach_u = *reach_v = -1.0f;
+    if (!(varies < 0.9f) || !(u < 1e6f && v < 1e6f)) return cone;
+    *reach_u = u / (1.0f - varies), *reach_v = v / (1.0f - varies);
+    return 1;
+}
+
+/* The tile's first voxel is (x, y, z). */
+FUNCTION void sight_of(GLOBAL const float *record, int cone, int axis, float x, float y, float z, float reach_u, float reach_v,
+                       LOCAL_POINTER qb_sight *t) {
     const float2 u = at_voxel(record, 0, x, y, z), v = at_voxel(record, 1, x, y, z), w = at_voxel(record, 2, x, y, z);
-    t->u0 = FLOOR(fmin(fmax(u.x / w.x, -1048576.0f), 1048576.0f));
-    t->v0 = FLOOR(fmin(fmax(v.x / w.x, -1048576.0f), 1048576.0f));
-    from_base(record, 0, t->u0, u, w, t->u);
-    from_base(record, 1, t->v0, v, w, t->v);
-    for (int i = 0; i < 3; i++) t->w[i] = matrix_at(record, 8 + i).x;
-    t->w[3] = w.x;
+    GLOBAL const float *U = record + (cone ? 3 : 12), *W = record + (cone ? 6 : 15);
+    const float u0 = FLOOR(fmin(fmax(u.x / w.x, -1048576.0f), 1048576.0f));
+    const float v0 = FLOOR(fmin(fmax(v.x / w.x, -1048576.0f), 1048576.0f));
+    const float da_u = cone ? U[axis] : 0.0f, da_v = cone ? W[axis] : 0.0f;
+    t->u = row_of(record, 0, u0, u, w);
+    t->v = row_of(record, 1, v0, v, w);
+    t->w = FLOAT4(matrix_at(record, 8).x, matrix_at(record, 10).x, w.x, FMA(u0, da_u, FMA(v0, da_v, record[axis])));
+    t->eb = turned_form(record, cone, U, axis, axis_b(axis), x, y, z, da_u);
+    t->ec = turned_form(record, cone, U, axis, axis_c(axis), x, y, z, da_v);
+    t->fb = turned_form(record, cone, W, axis, axis_b(axis), x, y, z, reach_u);
+    t->fc = turned_form(record, cone, W, axis, axis_c(axis), x, y, z, reach_v);
 }
 
-FUNCTION float along_line(LOCAL_POINTER const float *form, float x, float z) {
-    return FMA(form[0], x, FMA(form[2], z, form[3]));
-}
+FUNCTION float in_tile(float4 form, float x, float z) { return FMA(form.x, x, FMA(form.y, z, form.z)); }
+
+/* The next whole number above, of those below 2^22, and none below `least`. */
+FUNCTION float above(float a, float least) { return fmax(DOWN(a) - (ROUND - 1.0f), least); }
 
 /* rays: `copies` of the block's, copy[axis] or -1. records: of the scan's view first_view on. Slab z0 <= z < z1, lines from
  * y0 on. */
-KERNEL GROUPS_OF(ITEMS, 2) void project_joseph_gather(
+KERNEL GROUPS_OF(ITEMS, 5) void project_joseph_gather(
     GLOBAL const float *RESTRICT rays, GLOBAL const float *RESTRICT records, int first_view, int views,
     GLOBAL const int *RESTRICT axes, int cone, int columns, int rows, int stride, int copy_x, int copy_y,
     int copy_z, ulong copy_floats, int nx, int y0, int z0, int z1, int line, GLOBAL float *RESTRICT slab,
     int more) {
-    LOCAL qb_sight batch[BATCH];
+    LOCAL qb_sight sights[3 * VIEWS];
     const int item = (int)local_id(0), lane = item % 32, dx = item / 32;
     const int x0 = (int)group_id(0) * TILE_X, y = y0 + (int)group_id(1), x = x0 + dx;
     const int tile_z = (z0 / TILE_Z + (int)group_id(2)) * TILE_Z, z = tile_z + lane;
     const bool real = x < nx && z >= z0 && z < z1;
-    GLOBAL float *own = slab + ((ulong)(y + EDGE) * (ulong)(nx + 2 * EDGE) + (ulong)(x + EDGE)) * (ulong)line;
-    float sum = more && real ? own[FRONT + (z - z0)] : 0.0f;
-    for (int from = 0; from < views; from += BATCH) {
-        const int count = views - from < BATCH ? views - from : BATCH;
-        BARRIER();
-        if (item < count)
-            sight_of(records + (ulong)(first_view + from + item) * RECORD, (float)x0, (float)y, (float)tile_z,
-                     &batch[item]);
-        BARRIER();
-        for (int n = 0; n < count && real; n++) {
-            LOCAL_POINTER const qb_sight *t = &batch[n];
-            GLOBAL const float *g = records + (ulong)(first_view + from + n) * RECORD;
-            const float w = RECIPROCAL(along_line(t->w, (float)dx, (float)lane));
-            const float u = along_line(t->u, (float)dx, (float)lane) * w;
-            const float v = along_line(t->v, (float)dx, (float)lane) * w;
-            /* From pixel to pixel, and towards the voxel. */
-            float U[3], W[3], R[3];
-            for (int j = 0; j < 3; j++) {
-                U[j] = g[(cone ? 3 : 12) + j], W[j] = g[(cone ? 6 : 15) + j];
-                const float at = j == 0 ? (float)x : j == 1 ? (float)y : (float)z;
-                R[j] = cone ? at - g[9 + j] : g[j];
-            }
-            const int axis_bits = axes[first_view + from + n];
-            for (int axis = 0; axis < 3; axis++) {
-                const int copy = axis == 0 ? copy_x : axis == 1 ? copy_y : copy_z;
-                if (!(axis_bits >> axis & 1) || copy < 0) continue;
-                const float Ra = axis == 0 ? R[0] : axis == 1 ? R[1] : R[2];
-                const float Rb = axis == 0 ? R[1] : R[0], Rc = axis == 2 ? R[1] : R[2];
-                const float Ua = axis == 0 ? U[0] : axis == 1 ? U[1] : U[2];
-                const float Ub = axis == 0 ? U[1] : U[0], Uc = axis == 2 ? U[1] : U[2];
-                const float Wa = axis == 0 ? W[0] : axis == 1 ? W[1] : W[2];
-                const float Wb = axis == 0 ? W[1] : W[0], Wc = axis == 2 ? W[1] : W[2];
-                const float eb = Ra * Ub - Ua * Rb, ec = Ra * Uc - Ua * Rc;
-                const float fb = Ra * Wb - Wa * Rb, fc = Ra * Wc - Wa * Rc;
-                const float det = eb * fc - ec * fb;
-                /* D_a where the voxel is seen, and from pixel to pixel. */
-                const float da_u = cone ? Ua : 0.0f, da_v = cone ? Wa : 0.0f;
-                const float da0 = FMA(t->u0, da_u, FMA(t->v0, da_v, g[axis]));
-                const float da = FMA(u, da_u, FMA(v, da_v, da0));
-                const float scale = fabs(da / det);
-                float reach_u = scale * (fabs(fc) + fabs(fb)), reach_v = scale * (fabs(ec) + fabs(eb));
-                const float varies = (fabs(da_u) * reach_u + fabs(da_v) * reach_v) / fabs(da);
-                /* Rays of this axis that pass the voxel by less than one lean no more than that. */
-                if (cone && (fabs(Rb) > fabs(Ra) + 1.01f || fabs(Rc) > fabs(Ra) + 1.01f)) continue;
-                /* Some voxels from the source rays are so far apart that no bound holds: all are looked at. */
-                const int near = !(varies < 0.9f) || !(reach_u < 1e6f && reach_v < 1e6f);
-                if (near && !cone) continue;
-                reach_u /= 1.0f - varies, reach_v /= 1.0f - varies;
-                const int first_c = near ? (int)-t->u0 : (int)fmax(ceil(u - reach_u), -t->u0);
-                const int last_c = near ? (int)((float)(columns - 1) - t->u0) : (int)fmin(FLOOR(u + reach_u), (float)(columns - 1) - t->u0);
-                const int first_r = near ? (int)-t->v0 : (int)fmax(ceil(v - reach_v), -t->v0);
-                const int last_r = near ? (int)((float)(rows - 1) - t->v0) : (int)fmin(FLOOR(v + reach_v), (float)(rows - 1) - t->v0);
-                for (int c = first_c; c <= last_c; c++) {
-                    const float du = (float)c - u;
-                    GLOBAL const float *column =
-                        rays + (ulong)copy * copy_floats +
-                        ((ulong)(from + n) * (ulong)columns + (ulong)(c + (int)t->u0)) * (ulong)stride + FRONT;
-                    for (int r = first_r; r <= last_r; r++) {
-                        const float dv = (float)r - v;
-                        const float over_da = RECIPROCAL(FMA((float)c, da_u, FMA((float)r, da_v, da0)));
-                        const float b = FMA(du, eb, dv * fb) * over_da, h = FMA(du, ec, dv * fc) * over_da;
-                        const float weight = fmax(1.0f - fabs(b), 0.0f) * fmax(1.0f - fabs(h), 0.0f);
-                        sum = FMA(weight, column[r + (int)t->v0], sum);
-                    }
-                }
-            }
+    if (item < 3 * views) {
+        const int n = item / 3, axis = item % 3, copy = axis == 0 ? copy_x : axis == 1 ? copy_y : copy_z;
+        GLOBAL const float *record = records + (ulong)(first_view + n) * RECORD;
+        const qb_box box = {(float)x0, (float)(x0 + TILE_X < nx ? x0 + TILE_X - 1 : nx - 1), (float)y,
+                            (float)(tile_z > z0 ? tile_z : z0), (float)(tile_z + TILE_Z < z1 ? tile_z + TILE_Z - 1 : z1 - 1)};
+        LOCAL_POINTER qb_sight *t = &sights[item];
+        float reach_u = 0.0f, reach_v = 0.0f;
+        t->seen = copy >= 0 && (axes[first_view + n] >> axis & 1) && reach_of(record, cone, axis, box, &reach_u, &reach_v);
+        if (t->seen) {
+            sight_of(record, cone, axis, (float)x0, (float)y, (float)tile_z, reach_u, reach_v, t);
+            /* Where (u0, v0) lies off the detector that may be in front of the array; what is read does not. */
+            t->rays = (ulong)copy * copy_floats + ((ulong)n * (ulong)columns + (ulong)(int)t->u.w) * (ulong)stride + FRONT +
+                      (ulong)(int)t->v.w;
         }
     }
-    if (real) own[FRONT + (z - z0)] = sum;
+    BARRIER();
+    if (!real) return;
+    GLOBAL float *own = slab + ((ulong)(y + EDGE) * (ulong)(nx + 2 * EDGE) + (ulong)(x + EDGE)) * (ulong)line;
+    float sum = more ? own[FRONT + (z - z0)] : 0.0f;
+    for (int n = 0; n < 3 * views; n++) {
+        LOCAL_POINTER const qb_sight *t = &sights[n];
+        if (!t->seen) continue;
+        const float ahead = (float)dx, up = (float)lane;
+        const float4 u_form = t->u, v_form = t->v, w_form = t->w, eb_form = t->eb, ec_form = t->ec, fb_form = t->fb, fc_form = t->fc;
+        const float w = RECIPROCAL(in_tile(w_form, ahead, up));
+        const float u = in_tile(u_form, ahead, up) * w, v = in_tile(v_form, ahead, up) * w;
+        float reach_u = fb_form.w, reach_v = fc_form.w;
+        if (reach_u < 0.0f) {
+            const qb_box own_box = {(float)x, (float)x, (float)y, (float)z, (float)z};
+            if (!reach_of(records + (ulong)(first_view + n / 3) * RECORD, cone, n % 3, own_box, &reach_u, &reach_v)) continue;
+            if (reach_u < 0.0f) reach_u = reach_v = 1e8f; /* all are looked at */
+        }
+        const float first_c = above(u - reach_u, -u_form.w), last_c = fmin(u + reach_u, (float)(columns - 1) - u_form.w);
+        const float first_r = above(v - reach_v, -v_form.w), last_r = fmin(v + reach_v, (float)(rows - 1) - v_form.w);
+        if (first_c > last_c || first_r > last_r) continue;
+        const float eb = in_tile(eb_form, ahead, up), ec = in_tile(ec_form, ahead, up);
+        const float fb = in_tile(fb_form, ahead, up), fc = in_tile(fc_form, ahead, up);
+        const float da_u = eb_form.w, da_v = ec_form.w, da = FMA(u, da_u, FMA(v, da_v, w_form.w));
+        GLOBAL const float *column = rays + t->rays + ((int)first_c * stride + (int)first_r);
+        for (float c = first_c; c <= last_c; c += 1.0f, column += stride) {
+            const float du = c - u, da_c = FMA(du, da_u, da);
+            GLOBAL const float *at = column;
+            /* Some at a time, the last of which may be zeros behind the detector. Which ones are looked at changes no bit. */
+            for (float r = first_r; r <= last_r; r += (float)AT_ONCE, at += AT_ONCE)
+                for (int i = 0; i < AT_ONCE; i++) {
+                    const float dv = r + (float)i - v, over_da = RECIPROCAL(FMA(dv, da_v, da_c));
+                    const float b = FMA(dv, fb, du * eb) * over_da, h = FMA(dv, fc, du * ec) * over_da;
+                    sum = FMA(UNIT(1.0f - fabs(b)) * UNIT(1.0f - fabs(h)), at[i], sum);
+                }
+        }
+    }
+    own[FRONT + (z - z0)] = sum;
 }

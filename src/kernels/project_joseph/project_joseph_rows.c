@@ -33,7 +33,7 @@ static void cost(const void *of, unsigned slices, const int *values, qb__kernel_
     (void)slices;
     const qb__joseph_problem *p = of;
     const double waste = (double)qb__round_up(p->rows, 32) / (double)p->rows;
-    const double takes = !qb__joseph_is_upright(p->geometry, p->grid) ? 300 : values[TEXTURED] ? 48 : 47;
+    const double takes = !qb__joseph_is_upright(p->geometry, p->grid) ? 165 : values[TEXTURED] ? 48 : 47;
     *cost = (qb__kernel_cost){.arithmetic = waste * takes,
                               .texels = values[TEXTURED] ? 0.5 * waste : 0,
                               .local_bytes = 14 * waste,

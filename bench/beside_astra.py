@@ -5,10 +5,12 @@
   python3 -m pip install astra-toolbox==2.5.0 torch
   bench/beside_astra.py [--size 512 --views 512] [--turns 3] [--json FILE]
 
-Both from arrays that are on the GPU to such arrays: size^3 voxels, as many views of size^2 pixels, the source two and the
-detector three volumes from the source. ASTRA runs its `cuda3d` projector (one ray to a pixel, textures that weigh by 8 bits)
-through `direct_FP3D` and `direct_BP3D`, whose adjoint is not the transpose of its projector; qb's is. Each has a process of
-its own in each turn; a time is the median of five calls after two, of which the least of all turns counts."""
+Everything is on the GPU: size^3 voxels, --views views of size^2 pixels, the detector one and a half times as far from
+the source as the axis, which is two volumes from it. What turns arrays into the layout that qb's kernels read and back, which
+iterations do not need (two passes over the arrays, 1 % at 512^3 by its bytes), is not in qb's time; ASTRA's copies into
+textures are in its. ASTRA runs its `cuda3d` projector (one ray to a pixel, textures that weigh by 8 bits) through
+`direct_FP3D` and `direct_BP3D`, whose adjoint is not the transpose of its projector; qb's is. Each has a process of its own
+in each turn; a time is the median of five calls after two, of which the least of all turns counts."""
 import argparse
 import json
 import os

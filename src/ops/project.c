@@ -4,8 +4,10 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/comm.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "geometry/bend.h"
@@ -200,10 +202,29 @@ static size_t block(const qb_projector *p, size_t views) {
     return views < most ? views : most;
 }
 
-qb_status qb__project_check(const qb_projector *p, size_t first, size_t end, const qb_env *env) {
+static qb_status check(const qb_projector *p, size_t first, size_t end, const qb_env *env) {
     if (first < end && end <= p->geometry.views) return qb__env_check(env);
     return qb__fail(QB_BAD_ARGUMENT, "views %zu to %zu of a geometry that has %zu", first, end,
                     p->geometry.views);
+}
+
+qb_status qb__project_enter(qb_projector *p, size_t first, size_t end, const qb_env *env) {
+    enum { NANOSECONDS = 1000000000, ASKED = NANOSECONDS / 50 };
+    qb_status status = check(p, first, end, env);
+    while (status == QB_OK) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += ASKED;
+        if (until.tv_nsec >= NANOSECONDS) until.tv_sec++, until.tv_nsec -= NANOSECONDS;
+        if (pthread_mutex_timedlock(&p->at_work, &until) == 0) return QB_OK;
+        status = qb__check_cancel(env);
+    }
+    return status;
+}
+
+qb_status qb__project_leave(qb_projector *p, qb_status status) {
+    pthread_mutex_unlock(&p->at_work);
+    return status;
 }
 
 static qb_status forward(qb_projector *p, const float *volume, size_t first, size_t end, const qb_env *env, float *projections) {
@@ -243,21 +264,14 @@ out:
 
 qb_status qb__project_forward(qb_projector *p, const qb__images *volume, size_t first, size_t end, const qb_env *env,
                               const qb__images *projections) {
-    pthread_mutex_lock(&p->at_work);
-    qb_status status = p->on_device ? qb__slab_projector_forward(&p->device, volume, first, end, env, projections)
-                                    : forward(p, volume->from, first, end, env, projections->to);
-    pthread_mutex_unlock(&p->at_work);
-    return status;
+    return p->on_device ? qb__slab_projector_forward(&p->device, volume, first, end, env, projections)
+                        : forward(p, volume->from, first, end, env, projections->to);
 }
 
 qb_status qb__project_adjoint(qb_projector *p, const qb__images *projections, size_t first, size_t end, bool accumulate,
                               const qb_env *env, const qb__images *volume) {
-    pthread_mutex_lock(&p->at_work);
-    qb_status status = p->on_device
-                           ? qb__slab_projector_adjoint(&p->device, projections, first, end, accumulate, env, volume)
-                           : adjoint(p, projections->from, first, end, accumulate, env, volume->to);
-    pthread_mutex_unlock(&p->at_work);
-    return status;
+    return p->on_device ? qb__slab_projector_adjoint(&p->device, projections, first, end, accumulate, env, volume)
+                        : adjoint(p, projections->from, first, end, accumulate, env, volume->to);
 }
 
 qb_status qb_projector_forward(qb_projector *p, const float *volume, size_t first, size_t end,
@@ -265,9 +279,10 @@ qb_status qb_projector_forward(qb_projector *p, const float *volume, size_t firs
     QB__NEED(p);
     QB__NEED(volume);
     QB__NEED(projections);
-    qb_status status = qb__project_check(p, first, end, env);
+    qb_status status = qb__project_enter(p, first, end, env);
     if (status != QB_OK) return status;
-    return qb__project_forward(p, &(qb__images){.from = volume}, first, end, env, &(qb__images){.to = projections});
+    return qb__project_leave(p, qb__project_forward(p, &(qb__images){.from = volume}, first, end, env,
+                                                    &(qb__images){.to = projections}));
 }
 
 qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t first, size_t end,
@@ -275,8 +290,8 @@ qb_status qb_projector_adjoint(qb_projector *p, const float *projections, size_t
     QB__NEED(p);
     QB__NEED(projections);
     QB__NEED(volume);
-    qb_status status = qb__project_check(p, first, end, env);
+    qb_status status = qb__project_enter(p, first, end, env);
     if (status != QB_OK) return status;
-    return qb__project_adjoint(p, &(qb__images){.from = projections}, first, end, accumulate, env,
-                               &(qb__images){.from = volume, .to = volume});
+    return qb__project_leave(p, qb__project_adjoint(p, &(qb__images){.from = projections}, first, end, accumulate, env,
+                                                    &(qb__images){.from = volume, .to = volume}));
 }

@@ -21,7 +21,7 @@ struct qb_projector {
     char **scratch;            /* [thread] */
     size_t scratch_bytes;
     float *layer; /* the bricks of one layer; made when needed */
-    pthread_mutex_t at_work; /* scratch, layer and device serve one call at a time */
+    pthread_mutex_t at_work; /* one call at a time */
     bool on_device; /* then everything passes through ... */
     qb__device_pick pick;
     qb__slab_projector device;
@@ -31,11 +31,12 @@ struct qb_projector {
 qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid, const char *kernel,
                                const qb_env *env, qb_projector **projector);
 
-/* QB_BAD_ARGUMENT for views that there are not, and for an env of no version. */
-qb_status qb__project_check(const qb_projector *projector, size_t first, size_t end, const qb_env *env);
-
-/* The whole of an operator's work, behind calls of other threads; what is checked is checked. The CPU takes
- * arrays in the host's memory only. */
+/* Waits for calls of other threads. QB_BAD_ARGUMENT for views that there are not, and for an env of no version;
+ * QB_CANCELLED. Then all of an operator's work, its arrays opened and stored as well, until qb__project_leave, which gives
+ * back `status`. */
+qb_status qb__project_enter(qb_projector *projector, size_t first, size_t end, const qb_env *env);
+qb_status qb__project_leave(qb_projector *projector, qb_status status);
+/* The CPU takes arrays in the host's memory only. */
 qb_status qb__project_forward(qb_projector *projector, const qb__images *volume, size_t first, size_t end,
                               const qb_env *env, const qb__images *projections);
 qb_status qb__project_adjoint(qb_projector *projector, const qb__images *projections, size_t first, size_t end,

@@ -118,21 +118,21 @@ static side projections_of(const qb_projector *p, const qb_tensor *given, size_t
 qb_status qb_projector_forward_tensor(qb_projector *p, const qb_tensor *volume, size_t first, size_t end,
                                       const qb_env *env, const qb_tensor *projections) {
     QB__NEED(p);
-    qb_status status = qb__project_check(p, first, end, env);
+    qb_status status = qb__project_enter(p, first, end, env);
     if (status != QB_OK) return status;
     sides s = {volume_of(p, volume), projections_of(p, projections, end - first)};
     status = open_sides(&s, p, false);
     if (status == QB_OK) status = qb__project_forward(p, &s.from.images, first, end, env, &s.to.images);
-    return close_sides(&s, status);
+    return qb__project_leave(p, close_sides(&s, status));
 }
 
 qb_status qb_projector_adjoint_tensor(qb_projector *p, const qb_tensor *projections, size_t first, size_t end,
                                       bool accumulate, const qb_env *env, const qb_tensor *volume) {
     QB__NEED(p);
-    qb_status status = qb__project_check(p, first, end, env);
+    qb_status status = qb__project_enter(p, first, end, env);
     if (status != QB_OK) return status;
     sides s = {projections_of(p, projections, end - first), volume_of(p, volume)};
     status = open_sides(&s, p, accumulate);
     if (status == QB_OK) status = qb__project_adjoint(p, &s.from.images, first, end, accumulate, env, &s.to.images);
-    return close_sides(&s, status);
+    return qb__project_leave(p, close_sides(&s, status));
 }

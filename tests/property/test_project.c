@@ -290,6 +290,53 @@ static float *made_within(const setup *s, size_t max_vram, float *back) {
     return ax;
 }
 
+/* A fine column of rays, rolled: from the first voxel of a tile to the others it is 2^31 floats of such rays. */
+static void rays_of_a_tile_may_be_far_apart(void) {
+    const double turn = 0, pixel = 0.001, roll = sqrt(0.5) * pixel;
+    setup s = {.name = "a fine column, rolled", .grid = {{8, 8, 32}, {1, 1, 1}, {0, 0, 0}}};
+    assert_int_equal(qb_geometry_parallel(1, &turn, 100000, 1, pixel, 0, &s.geometry), QB_OK);
+    s.geometry.view[0] = (qb_view){.source = {0, 1, 0}, .u = {roll, 0, roll}, .v = {-roll, 0, roll}};
+    for (int j = 0; j < 3; j++)
+        s.geometry.view[0].detector[j] = (j == 0 ? 3 : j == 2 ? 15 : 0) - 0.5 * 99999 * s.geometry.view[0].v[j];
+    assert_true(check_adjoint(&s, "project_joseph.alu"));
+    qb_geometry_destroy(&s.geometry);
+}
+
+static size_t not_finite(const float *values, size_t count) {
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) found += !isfinite(values[i]);
+    return found;
+}
+
+static float *adjoint_within(const setup *s, const char *where, size_t max_vram, const float *lines) {
+    qb_projector *p = NULL;
+    float *back = noise(voxels(s));
+    const qb_env env = {.threads = 1, .device = where, .max_vram = max_vram};
+    assert_int_equal(qb_projector_create(&s->geometry, &s->grid, NULL, &env, &p), QB_OK);
+    assert_int_equal(qb_projector_adjoint(p, lines, 0, s->geometry.views, false, NULL, back), QB_OK);
+    qb_projector_destroy(p);
+    return back;
+}
+
+/* Of a detector that leans: the source far, and so near that tiles have no bound of their own. */
+static void nan_goes_where_its_ray_goes(double sod) {
+    const double turn[] = {0, 1.1};
+    setup s = {.name = "leaning, a pixel of NAN", .grid = {{40, 40, 45}, {1, 1, 1}, {0, 0, 0}}};
+    assert_int_equal(qb_geometry_cone(2, turn, 40, 30, 3, 3, sod, 2 * sod, 0, 0, &s.geometry), QB_OK);
+    for (size_t i = 0; i < 2; i++) /* by 0.3, around its columns */
+        for (int j = 0; j < 2; j++) s.geometry.view[i].v[j] = (j ? 1 : -1) * s.geometry.view[i].u[1 - j] * 0.3;
+    float *lines = noise(pixels(&s));
+    lines[20 * 30 + 15] = NAN;
+    float *cpu = adjoint_within(&s, "cpu", 0, lines), *whole = adjoint_within(&s, device, 0, lines);
+    float *cut = adjoint_within(&s, device, 1 << 20, lines);
+    assert_memory_equal(whole, cut, voxels(&s) * sizeof *whole);
+    const double right = (double)not_finite(cpu, voxels(&s)), found = (double)not_finite(whole, voxels(&s));
+    assert_true(right > 50);
+    if (!(fabs(found - right) < 0.03 * right)) fail_msg("%s: %g voxels are not finite, %g on the CPU", s.name, found, right);
+    free(lines), free(cpu), free(whole), free(cut);
+    qb_geometry_destroy(&s.geometry);
+}
+
 /* The same on a device, through the operators of the C API; in slabs, too: the same bits. */
 static void devices_agree(void **state) {
     (void)state;
@@ -311,6 +358,9 @@ static void devices_agree(void **state) {
     disturb(&leaning.geometry, 0.05, 0);
     assert_true(check_adjoint(&leaning, "project_joseph.alu"));
     qb_geometry_destroy(&leaning.geometry);
+    rays_of_a_tile_may_be_far_apart();
+    nan_goes_where_its_ray_goes(80);
+    nan_goes_where_its_ray_goes(36);
     setup s = {.grid = {{40, 40, 40}, {1, 1, 1}, {0, 0, 0}}};
     const double angles[] = {0, 1, 2, 3};
     assert_int_equal(qb_geometry_cone(4, angles, 64, 64, 1, 1, 200, 300, 0, 0, &s.geometry), QB_OK);

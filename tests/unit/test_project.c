@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "kernels/project_joseph/project_joseph_device.h"
+#include "ops/project.h"
 #include "quickbeam/project.h"
 
 static const qb_grid cube = {{8, 8, 8}, {1, 1, 1}, {0, 0, 0}};
@@ -107,6 +108,56 @@ static void threads_may_share_a_projector(void **state) {
     project_again_and_again(&turns[0]);
     pthread_join(other, NULL);
     assert_int_equal(turns[0].wrong + turns[1].wrong, 0);
+    qb_projector_destroy(p);
+    qb_geometry_destroy(&g);
+}
+
+/* A thread's views into a volume that is shared, of which an operator has to make a copy. */
+static void *accumulate_again_and_again(void *of) {
+    enum { TIMES = 50 };
+    static float shared[512]; /* [x][y][z] */
+    turn *t = of;
+    const qb_tensor lines = {.data = t->lines, .dtype = QB_F32, .ndim = 3, .shape = {3, 12, 16}};
+    const qb_tensor volume = {.data = shared, .dtype = QB_F32, .ndim = 3, .shape = {8, 8, 8}, .strides = {1, 8, 64}};
+    for (int i = 0; i < TIMES; i++)
+        t->wrong += qb_projector_adjoint_tensor(t->projector, &lines, 0, 3, true, NULL, &volume) != QB_OK;
+    return shared;
+}
+
+static void threads_may_accumulate_into_one_volume(void **state) {
+    (void)state;
+    static turn turns[2];
+    qb_geometry g = cone(50);
+    pthread_t other;
+    double sum = 0, want = 0;
+    assert_int_equal(qb_projector_create(&g, &cube, NULL, &(qb_env){.threads = 1}, &turns[0].projector), QB_OK);
+    turns[1].projector = turns[0].projector;
+    for (int t = 0; t < 2; t++) {
+        for (int i = 0; i < 3 * 12 * 16; i++) turns[t].lines[i] = 1;
+        assert_int_equal(qb_projector_adjoint(turns[t].projector, turns[t].lines, 0, 3, false, NULL, turns[t].back), QB_OK);
+        for (int i = 0; i < 512; i++) want += 50 * (double)turns[t].back[i];
+    }
+    assert_int_equal(pthread_create(&other, NULL, accumulate_again_and_again, &turns[1]), 0);
+    const float *shared = accumulate_again_and_again(&turns[0]);
+    pthread_join(other, NULL);
+    for (int i = 0; i < 512; i++) sum += (double)shared[i];
+    assert_int_equal(turns[0].wrong + turns[1].wrong, 0);
+    if (!(fabs(sum / want - 1) < 1e-4)) fail_msg("%g of %g", sum, want);
+    qb_projector_destroy(turns[0].projector);
+    qb_geometry_destroy(&g);
+}
+
+static void a_call_that_waits_is_cancelled(void **state) {
+    (void)state;
+    qb_geometry g = cone(50);
+    qb_projector *p;
+    volatile sig_atomic_t stop = 1;
+    float volume[512] = {0}, lines[3 * 12 * 16];
+    assert_int_equal(qb_projector_create(&g, &cube, NULL, NULL, &p), QB_OK);
+    assert_int_equal(qb__project_enter(p, 0, 3, NULL), QB_OK); /* and does not leave */
+    assert_int_equal(qb_projector_forward(p, volume, 0, 3, &(qb_env){.cancel = &stop}, lines), QB_CANCELLED);
+    assert_int_equal(qb__project_leave(p, QB_NO_MEMORY), QB_NO_MEMORY);
+    assert_int_equal(qb_projector_forward(p, volume, 0, 3, NULL, lines), QB_OK);
     qb_projector_destroy(p);
     qb_geometry_destroy(&g);
 }
@@ -257,6 +308,8 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_projected_is_refused),
         cmocka_unit_test(views_that_there_are_not_are_refused),
         cmocka_unit_test(threads_may_share_a_projector),
+        cmocka_unit_test(threads_may_accumulate_into_one_volume),
+        cmocka_unit_test(a_call_that_waits_is_cancelled),
         cmocka_unit_test(rays_along_an_axis_are_sums),
         cmocka_unit_test(arrays_are_what_dense_memory_is),
         cmocka_unit_test(a_fans_projections_have_two_dimensions),

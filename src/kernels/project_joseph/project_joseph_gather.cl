@@ -72,7 +72,8 @@ FUNCTION float4 turned_form(GLOBAL const float *record, int cone, GLOBAL const f
 
 /* How far from the pixel that sees a voxel rays are at most that pass it by less than one, in a box: D there is R d / (R n), n =
  * U x W, d = D n, and what is to be inverted has the determinant R_a (R n); all is linear in V, so that the box's corners
- * bound it. False: no ray of that axis does. No bound (some voxels from the source, too near) is below 0. */
+ * bound it. False: no ray of that axis does. No bound is below 0: some voxels from the source, where it would be wide or there
+ * is none. */
 FUNCTION int reach_of(GLOBAL const float *record, int cone, int axis, qb_box box, float *reach_u, float *reach_v) {
     GLOBAL const float *U = record + (cone ? 3 : 12), *W = record + (cone ? 6 : 15);
     const int a = axis, b = axis_b(axis), c = axis_c(axis);
@@ -105,7 +106,7 @@ FUNCTION int reach_of(GLOBAL const float *record, int cone, int axis, qb_box box
     const float u = scale * across_u, v = scale * across_v;
     const float varies = (da_u * u + da_v * v) * most[3] / (least[0] * d);
     *reach_u = *reach_v = -1.0f;
-    if (!(varies < 0.9f) || !(u < 1e6f && v < 1e6f)) return cone;
+    if (!(varies < 0.9f) || !(u < 1e6f && v < 1e6f) || most[3] > 1.25f * least[3]) return cone;
     *reach_u = u / (1.0f - varies), *reach_v = v / (1.0f - varies);
     return 1;
 }
@@ -147,8 +148,8 @@ KERNEL GROUPS_OF(ITEMS, 5) void project_joseph_gather(
     if (item < 3 * views) {
         const int n = item / 3, axis = item % 3, copy = axis == 0 ? copy_x : axis == 1 ? copy_y : copy_z;
         GLOBAL const float *record = records + (ulong)(first_view + n) * RECORD;
-        const qb_box box = {(float)x0, (float)(x0 + TILE_X < nx ? x0 + TILE_X - 1 : nx - 1), (float)y,
-                            (float)(tile_z > z0 ? tile_z : z0), (float)(tile_z + TILE_Z < z1 ? tile_z + TILE_Z - 1 : z1 - 1)};
+        /* All of the tile, also what is not in the slab: how a volume is cut changes nothing. */
+        const qb_box box = {(float)x0, (float)(x0 + TILE_X - 1), (float)y, (float)tile_z, (float)(tile_z + TILE_Z - 1)};
         LOCAL_POINTER qb_sight *t = &sights[item];
         float reach_u = 0.0f, reach_v = 0.0f;
         t->seen = copy >= 0 && (axes[first_view + n] >> axis & 1) && reach_of(record, cone, axis, box, &reach_u, &reach_v);
@@ -182,17 +183,21 @@ KERNEL GROUPS_OF(ITEMS, 5) void project_joseph_gather(
         const float eb = in_tile(eb_form, ahead, up), ec = in_tile(ec_form, ahead, up);
         const float fb = in_tile(fb_form, ahead, up), fc = in_tile(fc_form, ahead, up);
         const float da_u = eb_form.w, da_v = ec_form.w, da = FMA(u, da_u, FMA(v, da_v, w_form.w));
-        GLOBAL const float *column = rays + t->rays + ((int)first_c * stride + (int)first_r);
+        GLOBAL const float *column = rays + (t->rays + (ulong)(int)first_c * (ulong)stride + (ulong)(int)first_r);
         for (float c = first_c; c <= last_c; c += 1.0f, column += stride) {
             const float du = c - u, da_c = FMA(du, da_u, da);
             GLOBAL const float *at = column;
-            /* Some at a time, the last of which may be zeros behind the detector. Which ones are looked at changes no bit. */
-            for (float r = first_r; r <= last_r; r += (float)AT_ONCE, at += AT_ONCE)
+            /* Some at a time, the last of which may be zeros behind the detector. What has no weight changes no bit, be it NAN. */
+            for (float r = first_r; r <= last_r; r += (float)AT_ONCE, at += AT_ONCE) {
+                float value[AT_ONCE];
+                for (int i = 0; i < AT_ONCE; i++) value[i] = at[i];
                 for (int i = 0; i < AT_ONCE; i++) {
                     const float dv = r + (float)i - v, over_da = RECIPROCAL(FMA(dv, da_v, da_c));
                     const float b = FMA(dv, fb, du * eb) * over_da, h = FMA(dv, fc, du * ec) * over_da;
-                    sum = FMA(UNIT(1.0f - fabs(b)) * UNIT(1.0f - fabs(h)), at[i], sum);
+                    const float weight = UNIT(1.0f - fabs(b)) * UNIT(1.0f - fabs(h));
+                    sum = FMA(weight, weight > 0.0f ? value[i] : 0.0f, sum);
                 }
+            }
         }
     }
     own[FRONT + (z - z0)] = sum;

@@ -60,6 +60,11 @@ typedef struct qb_env {
  * that may be done afterwards is _exit(). `qb` does so when it cannot stop within two seconds of a signal (of its own: where others have the processors, later). */
 QB_API void qb_abandon(void);
 
+/* Every warning ends with its code in brackets: "... [blank-views]". The codes, NULL behind the last one; what one means and
+ * what to do about it, NULL for a code that does not exist. Static texts. */
+QB_API const char *qb_warning_code(size_t index);
+QB_API const char *qb_warning_text(const char *code);
+
 #ifdef __cplusplus
 }
 #endif

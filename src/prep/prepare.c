@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "geometry/partition.h"
 #include "prep/step.h"
 
@@ -201,7 +202,7 @@ void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *count
     for (size_t i = 0; qb__steps[i]; i++)
         if (*prepare->note[i]) cJSON_AddStringToObject(entry, qb__steps[i]->name, prepare->note[i]);
     if (sum.clamped)
-        qb__warn(env, "%llu transmissions below %g were raised to it before -log",
+        qb__warn(env, "%llu transmissions below %g were raised to it before -log" QB__CODE("transmission-floor"),
                  (unsigned long long)sum.clamped, (double)prepare->steps.floor);
     if (sum.not_finite)
         qb__warn(env, "%llu values are NaN or infinite; they %s", (unsigned long long)sum.not_finite,

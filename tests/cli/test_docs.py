@@ -70,6 +70,21 @@ def test_cli_page_is_up_to_date():
     assert page == made.stdout, "run scripts/make-cli-docs.sh build/qb >docs/cli.md"
 
 
+def test_every_warning_code_is_explained():
+    made = subprocess.run([QB, "help", "--warnings"], capture_output=True, text=True, check=True)
+    assert (ROOT / "docs" / "warnings.md").read_text() == made.stdout, "run build/qb help --warnings >docs/warnings.md"
+    listed = re.findall(r"^## (.*)$", made.stdout, re.M)
+    used = set()
+    for source in [*(ROOT / "src").rglob("*.[ch]"), *(ROOT / "tools").rglob("*.[ch]")]:
+        if source.name != "warning.h":
+            used.update(re.findall(r'QB__CODE\("([^"]+)"\)', source.read_text()))
+    assert listed == sorted(listed) and set(listed) == used
+    for code in listed:
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", code)
+        assert subprocess.run([QB, "help", code], capture_output=True, text=True, check=True).stdout.startswith(code)
+    assert subprocess.run([QB, "help", "no-such-code"], capture_output=True).returncode == 2
+
+
 def test_links_lead_somewhere():
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):

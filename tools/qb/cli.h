@@ -131,6 +131,8 @@ void print_help(const verb *v, FILE *out);
 void print_rows(const qb_param *table, FILE *out);
 
 /* pages.c: the help of all verbs as another page, by its flag: --man, --bash, --zsh or --markdown. Is there one? */
+/* What the code of a warning means; false when there is no such code. */
+bool print_warning_help(const char *code, FILE *out);
 bool print_page(const char *flag, FILE *out);
 
 /* terminal.c: logging, progress, interruption */

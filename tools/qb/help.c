@@ -8,7 +8,7 @@ void print_usage(FILE *out) {
             qb_version());
     for (const verb *v = verbs; v->name; v++)
         fprintf(out, "  %-9s %-16s %s\n", v->name, v->arguments, v->summary);
-    fprintf(out, "\nqb VERB --help lists a verb's options; qb --version says what is built in.\n"
+    fprintf(out, "\nqb VERB --help lists a verb's options; qb help CODE explains a warning; qb --version says what is built in.\n"
                  "Exit codes: 0 done, 1 failed while running, 2 bad usage, 3 bad input, 130 "
                  "interrupted.\n");
 }
@@ -31,6 +31,15 @@ static void print_wrapped(const char *text, int indent, FILE *out) {
         }
     }
     fputc('\n', out);
+}
+
+bool print_warning_help(const char *code, FILE *out) {
+    const char *text = qb_warning_text(code);
+    if (!text) return false;
+    fprintf(out, "%s\n\n", code);
+    print_wrapped(text, 0, out);
+    fputc('\n', out);
+    return true;
 }
 
 static void print_row(const qb_param *row, FILE *out) {

@@ -168,10 +168,14 @@ int main(int argc, char **argv) {
         return end(0);
     }
     if (strcmp(word, "help") == 0) {
-        if (print_page(argv[2], stdout)) return end(0);
+        if (print_page(argv[2], stdout) || print_warning_help(argv[2], stdout)) return end(0);
         const verb *v = find_verb(argv[2]);
-        print_help(v ? v : &verbs[0], stdout);
-        return end(v ? 0 : 2);
+        if (v) {
+            print_help(v, stdout);
+            return end(0);
+        }
+        fprintf(stderr, "qb help: %s is neither a verb nor the code of a warning; docs/warnings.md lists the codes\n", argv[2]);
+        return end(2);
     }
     return end(run(argc, argv));
 }

@@ -296,11 +296,18 @@ static void print_zsh(FILE *out) {
     fprintf(out, "    esac\n}\n_qb \"$@\"\n");
 }
 
+/* docs/warnings.md. */
+static void print_warnings(FILE *out) {
+    const char *code;
+    fprintf(out, "# Warnings\n\nEvery warning ends with a code in brackets. `qb help CODE` prints the text below.\n");
+    for (size_t i = 0; (code = qb_warning_code(i)); i++) fprintf(out, "\n## %s\n\n%s\n", code, qb_warning_text(code));
+}
+
 bool print_page(const char *flag, FILE *out) {
     static const struct {
         const char *flag;
         void (*print)(FILE *out);
-    } pages[] = {{"--man", print_man}, {"--bash", print_bash}, {"--zsh", print_zsh}, {"--markdown", print_markdown}};
+    } pages[] = {{"--man", print_man}, {"--bash", print_bash}, {"--zsh", print_zsh}, {"--markdown", print_markdown}, {"--warnings", print_warnings}};
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         if (strcmp(flag, pages[i].flag) != 0) continue;
         pages[i].print(out);

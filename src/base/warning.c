@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* What each warning means, how much it matters and what to do: shown by `qb help CODE` and in docs/warnings.md. */
+#include "base/warning.h"
+
+#include <string.h>
+
+#include "quickbeam/env.h"
+
+/* Sorted by code. The texts are short sentences for somebody who sees the warning for the first time. */
+static const struct {
+    const char *code, *text;
+} rows[] = {
+    {"transmission-floor",
+     "Some transmissions were zero, negative or very small, so their logarithm has no value or a very large one. They were "
+     "raised to the floor (--transmission-floor) before the logarithm. A few such values do no harm. Many of them mean that "
+     "the object is too dense for the energy, or that flats and darks do not belong to this scan."},
+};
+
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+const char *qb_warning_code(size_t index) { return index < ROWS ? rows[index].code : NULL; }
+
+const char *qb_warning_text(const char *code) {
+    for (size_t i = 0; code && i < ROWS; i++)
+        if (strcmp(rows[i].code, code) == 0) return rows[i].text;
+    return NULL;
+}

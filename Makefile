@@ -9,13 +9,14 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 CMAKE_ARGS ?=
+TARGET ?= product # of CMake: `all` builds the test programs too
 
 .PHONY: all demo check test test-peers test-faults fuzz asan bench install clean packages
 
 all: packages
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS) >$(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
 	@rm -f $(BUILD).log
-	@cmake --build $(BUILD)
+	@cmake --build $(BUILD) --target $(TARGET)
 
 packages:
 	@scripts/install-packages.sh build
@@ -32,15 +33,16 @@ test:
 test-peers:
 	@scripts/test.sh peers
 
-test-faults: all
+test-faults:
+	@$(MAKE) all TARGET=all
 	@QB_TUNING= /usr/bin/env python3 tests/faults/walk.py $(BUILD)/qb $(BUILD)/tests/faults/libshim_faults.so --most $(or $(MOST),0)
 
 fuzz:
-	@$(MAKE) all BUILD=build-clang CMAKE_ARGS="-DCMAKE_C_COMPILER=clang -DQB_TESTS=OFF -DQB_FUZZ=ON"
+	@$(MAKE) all BUILD=build-clang CMAKE_ARGS="-DCMAKE_C_COMPILER=clang -DQB_TESTS=OFF -DQB_FUZZ=ON" TARGET=all
 	@scripts/fuzz.sh build-clang $(or $(SECONDS),600)
 
 asan:
-	@$(MAKE) all BUILD=build-asan CMAKE_ARGS=-DQB_SANITIZE=ON
+	@$(MAKE) all BUILD=build-asan CMAKE_ARGS=-DQB_SANITIZE=ON TARGET=all
 
 bench: all
 	@scripts/bench.sh $(BUILD)

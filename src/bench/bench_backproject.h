@@ -9,7 +9,7 @@
 #include "device/device.h"
 #include "quickbeam/bench.h"
 
-/* Fills `result`; see docs/performance.md for what the figures mean. */
+/* Fills `result`; see bench/notes/cpu.md for what the figures mean. */
 qb_status qb__bench_backproject(const qb_bench_options *options, const qb_env *env, cJSON *result);
 
 /* The same of a cone beam. */

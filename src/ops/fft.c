@@ -78,7 +78,7 @@ void qb__fft_backward(const qb__fft *fft, float *in, float *out) {
         fftwf_execute_dft(fft->backward, (fftwf_complex *)in, (fftwf_complex *)out);
 }
 
-/* What a point costs against a short power of two; rounded from the medians in docs/performance.md.
+/* What a point costs against a short power of two; rounded from the medians in bench/notes/cpu.md.
  * Other odd parts (7, 9, 25, 27, ...) cost twice as much and never win; long powers of two suffer
  * from strides that fall into the same cache sets. */
 static double point_cost(size_t odd, size_t length) {

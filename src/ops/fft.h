@@ -7,7 +7,7 @@
 #include "base/status.h"
 
 /* The one place that knows the FFT library: single precision, out of place, one transform a call.
- * (Batches were measured and bring nothing on a CPU: docs/performance.md, "Filtering".) Plans are
+ * (Batches were measured and bring nothing on a CPU: bench/notes/cpu.md, "Filtering".) Plans are
  * estimated, never timed, so that the same machine computes the same bits in every run. */
 typedef struct qb__fft qb__fft;
 

@@ -11,7 +11,7 @@ const char *const qb__unit_names[QB__UNITS] = {
  * fp32 lane instructions, dense FLOP of fp16 products summed in fp32 as mma.sync issues them; then
  * L2 bytes per multiprocessor and clock, and memory bytes a second of the card that ships most.
  * Vendors' architecture tables, below 70 Table 10 of the parallel back-projection paper; sm_90
- * measured (docs/performance-devices.md). Kepler has 192 lanes but without two instructions a
+ * measured (bench/notes/devices.md). Kepler has 192 lanes but without two instructions a
  * clock to a warp uses 128. Then what a multiprocessor holds: items, groups, KiB of
  * shared memory, KiB of that and level-1 cache, registers in 1024s. */
 typedef struct chip {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What the parallel back-projection paper (docs/performance-paper.md) found best on its cards, in
+/* What the parallel back-projection paper (bench/notes/paper.md) found best on its cards, in
  * the parameters of our kernels. Its settings and ours:
  *   n_q, pixels a thread    PIXELS; 16 of them mean AREA=64, fewer AREA=32
  *   s_d, cached projections VIEWS

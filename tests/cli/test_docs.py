@@ -14,7 +14,7 @@ from qbtest import DATA, NO_RANKS, PATIENCE, QB, RANKS_ENV, ROOT, slow
 
 BUILDING = ("make", "scripts/", "cmake", "ctest", "git", "cd ", "build/", "NO_INSTALL", "clang-format")
 BY_SCRIPT = ("gallery.md",)  # which test_the_gallery_is_what_its_commands_make runs
-MEASURING = ("performance.md",)  # too long to run; that it could be is checked
+MEASURING = {ROOT / "docs" / "performance.md", *(ROOT / "bench" / "notes").glob("*.md")}  # too long to run; that they could be is checked
 
 
 def commands(text):
@@ -27,7 +27,7 @@ def commands(text):
 
 
 def pages():
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "bench" / "notes").glob("*.md"))]:
         if path.name in BY_SCRIPT:
             continue
         found = [c for c in commands(path.read_text()) if not c.startswith(BUILDING)]
@@ -54,7 +54,7 @@ def folders(tmp_path_factory):
 @pytest.mark.in_order
 @pytest.mark.parametrize("page,command", list(pages()))
 def test_command(page, command, folders):
-    if page.name in MEASURING:
+    if page in MEASURING:
         command += " --help"
     if NO_RANKS and (command.startswith(("mpirun", "bench/scaling.py")) or "here.json" in command):  # which mpirun makes
         pytest.skip(NO_RANKS)
@@ -86,7 +86,7 @@ def test_every_warning_code_is_explained():
 
 
 def test_links_lead_somewhere():
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "bench" / "notes").glob("*.md")]:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What kernels of cone beams are thought to take on an H200, beside what was measured there (docs/performance-cone.md). */
+/* What kernels of cone beams are thought to take on an H200, beside what was measured there (bench/notes/cone.md). */
 #include "check.h"
 
 #include <string.h>

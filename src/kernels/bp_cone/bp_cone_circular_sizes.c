@@ -74,7 +74,7 @@ static double share_used(size_t n, size_t tile) {
 }
 
 /* Times that a byte is passed by the level-1 memory, where neighbours' cells are not aligned, or by local memory with what
- * is copied there and noted; the detector's columns for a voxel are `fine` (H200; docs/performance-cone.md). What is copied
+ * is copied there and noted; the detector's columns for a voxel are `fine` (H200; bench/notes/cone.md). What is copied
  * without BULK is waited for longer; of more than two columns a voxel nothing was measured. */
 static double passes(const int *values, double fine) {
     if (qb__circular_copies(values)) return (!values[BULK] ? 2.1 : values[HALF] ? 1.5 : 1.25) * sqrt(fine) * fmax(1, fine / 2);
@@ -82,7 +82,7 @@ static double passes(const int *values, double fine) {
 }
 
 /* Times that a byte comes from beyond the level-1 memory where each voxel has a pixel of its own: with eight pixels a voxel
- * neighbours share nothing there (H200, .half of the fifteen problems in docs/performance-cone.md). Textures lie in squares; what is
+ * neighbours share nothing there (H200, .half of the fifteen problems in bench/notes/cone.md). Textures lie in squares; what is
  * copied is copied once. */
 static double beyond(const int *values) {
     if (qb__circular_copies(values)) return 0;

@@ -72,7 +72,7 @@ static const char *unusable(const qb__device_info *device, const void *of, const
 }
 
 /* Instructions of the inner loop, clamping at the edges not counted; what makes a line's ends is shared by
- * its steps. Blending takes about 31 instructions, but the time of 42 (H200; docs/performance-cone.md). */
+ * its steps. Blending takes about 31 instructions, but the time of 42 (H200; bench/notes/cone.md). */
 static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     (void)slices;
     const qb__bp_cone_problem *p = of;
@@ -86,7 +86,7 @@ static void cost(const void *of, unsigned slices, const int *values, qb__kernel_
     *cost = (qb__kernel_cost){.arithmetic = waste * ((values[TEXTURED] ? 15 : 42) + shared),
                               .texels = values[TEXTURED] ? waste : 0,
                               .local_bytes = values[TEXTURED] ? 0 : 16 * waste,
-                              .l2_bytes = (values[TEXTURED] ? 4.5 : 6) * waste * fine, /* H200; docs/performance-cone.md */
+                              .l2_bytes = (values[TEXTURED] ? 4.5 : 6) * waste * fine, /* H200; bench/notes/cone.md */
                               .memory_bytes = 8 / views,
                               .launches = (double)p->views / views};
 }

@@ -3,7 +3,7 @@
 
 /* The arithmetic family in the performance model: instructions and registers counted from the
  * machine code for sm_90, then fitted where a count does not show what it costs (conversions, bank
- * conflicts, waits); docs/performance-paper.md says how well it holds. */
+ * conflicts, waits); bench/notes/paper.md says how well it holds. */
 
 /* Lane instructions of one pixel and view: its place in the cache. */
 static double coordinate_cost(const qb__alu *alu) {

@@ -27,7 +27,7 @@ static const char *unusable(const qb__device_info *device, const void *of, const
 }
 
 /* An update is a sample of a ray, the mean of both directions. What it takes follows from times on an H200
- * (docs/performance-project.md): loads are waited for, so that it is twice the instructions counted. Textures were
+ * (bench/notes/project.md): loads are waited for, so that it is twice the instructions counted. Textures were
  * the slower by a little on every card so far. */
 static void cost(const void *of, unsigned slices, const int *values, qb__kernel_cost *cost) {
     (void)slices;

@@ -14,6 +14,10 @@ static const struct {
      "Some transmissions were zero, negative or very small, so their logarithm has no value or a very large one. They were "
      "raised to the floor (--transmission-floor) before the logarithm. A few such values do no harm. Many of them mean that "
      "the object is too dense for the energy, or that flats and darks do not belong to this scan."},
+    {"unmapped-images",
+     "The data are a virtual HDF5 dataset: its images lie in other files. To some images no file was mapped, as when a scan "
+     "was stopped early. Other programs read them as zeros or as another fill value. They are not read here: leave them out "
+     "with --views, or add the files and map them."},
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0] };

@@ -238,7 +238,12 @@ qb_status qb__source_open(const char *path, const char *how, qb__source **source
     *source = NULL;
     qb_status status = qb__format_to_read(path, &format);
     if (status == QB_OK) status = format->open(path, how, source);
-    if (status != QB_OK) return status;
+    if (status == QB_OK) status = qb__source_check_holes(*source, NULL, 0, (*source)->shape[0], 1);
+    if (status != QB_OK) {
+        qb__source_close(*source);
+        *source = NULL;
+        return status;
+    }
     qb__printable((*source)->quantity);
     qb__printable((*source)->units);
     return QB_OK;

@@ -127,11 +127,38 @@ qb_status qb__h5_open(const char *path, hid_t *file) {
     return qb__h5_fail(QB_BAD_INPUT, path, what);
 }
 
+/* Does a link lead into another file that is none, as a pipe, which HDF5 would open and wait for? Links of names lead on. */
+static bool leads_to_no_file(hid_t outer, const char *name) {
+    static _Thread_local int depth_of_links;
+    H5L_info_t link;
+    char file[QB__H5_NAME], path[QB__H5_NAME], value[2048];
+    const char *other, *object;
+    unsigned flags;
+    struct stat about;
+    if (H5Lget_info(outer, name, &link, H5P_DEFAULT) < 0) return false;
+    if (link.type == H5L_TYPE_HARD || link.u.val_size >= sizeof value || H5Lget_val(outer, name, value, sizeof value, H5P_DEFAULT) < 0)
+        return false;
+    value[link.u.val_size] = 0;
+    if (link.type == H5L_TYPE_SOFT) {
+        if (depth_of_links > 16) return true; /* in a circle */
+        hid_t root = *value == '/' ? H5Gopen2(outer, "/", H5P_DEFAULT) : H5I_INVALID_HID;
+        depth_of_links++;
+        const bool nowhere = qb__h5_look(root >= 0 ? root : outer, value) < 0;
+        depth_of_links--;
+        if (root >= 0) H5Gclose(root);
+        return nowhere;
+    }
+    if (link.type != H5L_TYPE_EXTERNAL || H5Lunpack_elink_val(value, link.u.val_size, &flags, &other, &object) < 0) return false;
+    if (H5Fget_name(outer, file, sizeof file) < 0 || !qb__h5_find_file(file, other, "HDF5_EXT_PREFIX", path)) return false;
+    return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
+}
+
 /* HDF5 wants each step of a path proved before the next. One step; *inner is the object there, to be closed. */
 static int step_into(hid_t outer, const char *name, bool last, hid_t *inner) {
     *inner = H5I_INVALID_HID;
     htri_t linked = H5Lexists(outer, name, H5P_DEFAULT);
     if (linked <= 0) return linked < 0 ? -1 : 0;
+    if (leads_to_no_file(outer, name)) return -1;
     if (H5Oexists_by_name(outer, name, H5P_DEFAULT) <= 0) return -1;
     if (last) return 1;
     *inner = H5Oopen(outer, name, H5P_DEFAULT);
@@ -180,23 +207,54 @@ bool qb__h5_shape(hid_t file, const char *path, int *rank, size_t shape[3]) {
     return good;
 }
 
+/* Bytes of all its values; 0 when that cannot be told. */
+static uint64_t bytes_of(hid_t set) {
+    hid_t space = H5Dget_space(set), type = H5Dget_type(set);
+    const hssize_t points = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
+    size_t bytes = 0;
+    if (points < 0 || type < 0 || !qb__mul((size_t)points, H5Tget_size(type), 1, &bytes)) bytes = 0;
+    if (type >= 0) H5Tclose(type);
+    if (space >= 0) H5Sclose(space);
+    return bytes;
+}
+
+/* One file with raw data, of which `wanted` bytes from `offset` on are the dataset's: all of them must be there, since
+ * HDF5 reads what is missing as zeros, and would wait for a pipe. */
+static qb_status check_raw(const char *header, const char *name, uint64_t offset, uint64_t wanted) {
+    struct stat about;
+    qb_status status = qb__external_check(header, name);
+    if (status != QB_OK) return status;
+    if (stat(name, &about) != 0) return qb__fail_errno(errno, "opening the external data", name);
+    if (!S_ISREG(about.st_mode)) return qb__fail(QB_BAD_INPUT, "%s takes its data from %s, which is no file", header, name);
+    qb__input_seen(name, &about);
+    if (offset <= (uint64_t)about.st_size && wanted <= (uint64_t)about.st_size - offset) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s takes %llu bytes from byte %llu on of %s, which ends at byte %llu", header, (unsigned long long)wanted,
+                    (unsigned long long)offset, name, (unsigned long long)about.st_size);
+}
+
 qb_status qb__h5_check_external(hid_t set) {
-    char header[4096], name[4096];
+    char header[QB__H5_NAME], name[QB__H5_NAME];
     off_t offset;
     hsize_t bytes;
     hid_t how = H5Dget_create_plist(set);
     int count = how < 0 ? 0 : H5Pget_external_count(how);
     qb_status status = QB_OK;
     if (count > 0 && H5Fget_name(set, header, sizeof header) < 0) status = qb__h5_fail(QB_BAD_INPUT, "a file", "its name");
+    uint64_t left = count > 0 ? bytes_of(set) : 0;
     for (int i = 0; i < count && status == QB_OK; i++) {
         /* Names are relative to where the program runs. One too long comes without its end. */
-        if (H5Pget_external(how, (unsigned)i, sizeof name, name, &offset, &bytes) < 0)
+        if (H5Pget_external(how, (unsigned)i, sizeof name, name, &offset, &bytes) < 0) {
             status = qb__h5_fail(QB_BAD_INPUT, header, "its external storage");
+            break;
+        }
         name[sizeof name - 1] = 0;
-        struct stat about;
-        if (status == QB_OK) status = qb__external_check(header, name);
-        if (status == QB_OK && stat(name, &about) == 0) qb__input_seen(name, &about);
+        const uint64_t wanted = bytes < left ? bytes : left;
+        status = offset < 0 ? qb__fail(QB_BAD_INPUT, "%s: its external data begin before a file", header)
+                            : check_raw(header, name, (uint64_t)offset, wanted);
+        left -= wanted;
     }
+    if (status == QB_OK && left)
+        status = qb__fail(QB_BAD_INPUT, "%s: its external files lack the last %llu bytes of the data", header, (unsigned long long)left);
     if (how >= 0) H5Pclose(how);
     return status;
 }

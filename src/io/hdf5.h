@@ -48,10 +48,20 @@ bool qb__h5_number(hid_t file, const char *path, const char *attribute, double *
 /* A dataset of two or three dimensions as a stack of images: by pread when it lies uncompressed in
  * one piece, else through HDF5. Takes the lock itself in its read(). */
 qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__source **source);
-/* A virtual dataset, of `whole`'s type and shape, by its creation list, in `file`. QB_BAD_INPUT when a file that it
- * names is missing; *source is NULL where its parts are not those of hdf5_parts.h, and HDF5 must read them. */
+/* A virtual dataset, of `whole`'s type and shape, by its creation list, in `file`, after qb__h5_check_mapped. QB_BAD_INPUT
+ * when a part of hdf5_parts.h is not the one that belongs there; *source is NULL where its parts are not such, and HDF5
+ * must read them. */
+enum { QB__H5_ID = 40 }; /* bytes of a volume's identity, which each of its parts has, too */
 qb_status qb__h5_virtual(hid_t plist, const char *label, const char *file, const qb__source *whole,
                          qb__source **source);
+/* Opens every source of a virtual dataset of `rank` dimensions, with that creation list, in `file`, and compares it with
+ * its mapping: QB_BAD_INPUT when one is missing, cut short or shorter than what is taken of it. Images to which no
+ * mapping leads become whole->holes, with whole->trouble. */
+qb_status qb__h5_check_mapped(hid_t plist, const char *label, const char *file, int rank, qb__source *whole);
+enum { QB__H5_NAME = 4096 }; /* bytes of a file's name at most */
+/* Where the library finds a file that `file` names: under the folder that the environment variable `prefix` gives,
+ * beside the file, where the program runs. False: nowhere. */
+bool qb__h5_find_file(const char *file, const char *name, const char *prefix, char path[QB__H5_NAME]);
 /* The type our halves have in HDF5; close it. */
 hid_t qb__h5_half_type(void);
 /* In memory or in a file we write; close it. */

@@ -46,12 +46,12 @@ static qb_status check_older(const char *folder, size_t count) {
 }
 
 /* Which images it has, for whoever finds it alone. */
-static bool describe(hid_t set, const qb_writer *writer, size_t count, size_t part) {
+static bool describe(hid_t set, const qb_writer *writer, const qb__h5_parts *parts, size_t part) {
     const char *slash = strrchr(writer->path, '/');
-    return qb__h5_put_text(set, "part_of", slash ? slash + 1 : writer->path) &&
+    return qb__h5_put_text(set, "part_of", slash ? slash + 1 : writer->path) && qb__h5_put_text(set, "volume_id", parts->id) &&
            qb__h5_put_text(set, "units", writer->stack.units) &&
            qb__h5_put_number(set, "first_image", (double)(writer->stack.first + part)) &&
-           qb__h5_put_number(set, "image_step", (double)count);
+           qb__h5_put_number(set, "image_step", (double)parts->count);
 }
 
 /* The file of one part, with room for its images. */
@@ -61,7 +61,7 @@ static bool make_part(const qb_writer *writer, const char *name, qb__h5_parts *p
     hid_t file = H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), type = qb__h5_type(stack->dtype);
     hid_t set = file < 0 ? file : qb__h5_make_set(file, "/data", type, 3, shape, NULL, H5P_DEFAULT);
     haddr_t offset = set < 0 ? HADDR_UNDEF : H5Dget_offset(set);
-    bool good = offset != HADDR_UNDEF && describe(set, writer, parts->count, part);
+    bool good = offset != HADDR_UNDEF && describe(set, writer, parts, part);
     parts->offset[part] = offset;
     if (set >= 0) H5Dclose(set);
     H5Tclose(type);
@@ -148,6 +148,7 @@ static qb_status make_folder(qb_writer *writer, qb__h5_parts *parts, const char 
 qb_status qb__h5_parts_begin(qb_writer *writer, qb__h5_parts *parts) {
     char *folder = NULL;
     qb_status status;
+    qb__part_tag(parts->id, sizeof parts->id); /* no other volume has it */
     QB__TRY(prepare(writer, parts, &folder));
     QB__TRY(make_folder(writer, parts, folder));
     for (size_t i = 0; i < parts->count; i++) QB__TRY(begin_part(writer, parts->fresh, parts, i));

@@ -19,6 +19,7 @@ typedef struct qb__h5_parts {
     char *fresh;      /* the folder until then: `parts` in the hidden folder of the file (hidden.h), which can be gone on with as one;
                          another one of the set's where that is on another disk */
     bool staged;      /* the former */
+    char id[40];      /* QB__H5_ID: of the volume, in its file as in each part, so that none is taken for another */
 } qb__h5_parts;
 
 /* The folder, as one of the writer's set, and its files; no images yet. QB_BAD_ARGUMENT when it is there

@@ -229,6 +229,7 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
         char file[4096];
         if (H5Fget_name(h5->set, file, sizeof file) < 0)
             status = qb__h5_fail(QB_INTERNAL, label, "the name of its file");
+        if (status == QB_OK) status = qb__h5_check_mapped(plist, label, file, h5->rank, &h5->base);
         if (status == QB_OK) status = qb__h5_virtual(plist, label, file, &h5->base, source);
         if (status != QB_OK || *source) goto out;
     }
@@ -254,6 +255,10 @@ out:
     if (stored >= 0) H5Tclose(stored);
     H5Pclose(plist);
     if (!*source || (*source)->read != read_h5) {
+        if (*source)
+            (*source)->holes = h5->base.holes;
+        else
+            qb__free(h5->base.holes);
         if (h5->type > 0) H5Tclose(h5->type);
         if (h5->set > 0) H5Dclose(h5->set);
     }

@@ -4,7 +4,6 @@
 #ifdef QB_HAVE_HDF5
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/share.h"
@@ -12,7 +11,7 @@
 #include "io/hdf5.h"
 #include "io/writer.h"
 
-enum { NAME_MOST = 4096, PARTS_MOST = 256 };
+enum { NAME_MOST = QB__H5_NAME, PARTS_MOST = 256 };
 
 typedef struct virtual_source {
     qb__source base;
@@ -20,44 +19,24 @@ typedef struct virtual_source {
     qb__source **part; /* [count]; image i is number i / count of part i % count */
 } virtual_source;
 
-/* Whether it names one file: %b stands for many. %% is a percent sign. */
-static bool one_name(char *name) {
-    char *to = name;
-    for (const char *from = name; *from; from++) {
-        if (*from == '%' && *++from != '%') return false;
-        *to++ = *from;
-    }
-    *to = 0;
-    return true;
-}
-
-/* Where HDF5 looks: as the name says, beside the file itself. */
-static bool find(const char *file, const char *name, char path[NAME_MOST]) {
-    char *target = NULL, *folder = NULL;
-    bool found = false;
-    if (name[0] != '/' && qb__target_of(file, &target) == QB_OK && (folder = qb__folder_of(target)) != NULL)
-        found = (size_t)snprintf(path, NAME_MOST, "%s/%s", folder, name) < NAME_MOST && access(path, F_OK) == 0;
-    if (!found) found = (size_t)snprintf(path, NAME_MOST, "%s", name) < NAME_MOST && access(path, F_OK) == 0;
-    qb__free(folder);
-    qb__free(target);
-    return found;
-}
-
-/* File and dataset of one mapping; *path is "" where it is in the file itself, or a name for many. */
+/* File and dataset of one mapping; *path is "" where it is in the file itself, or a name for many (%b). They are there:
+ * qb__h5_check_mapped. */
 static qb_status look(hid_t plist, size_t i, const char *file, const char *label, char path[NAME_MOST],
                       char dataset[NAME_MOST]) {
-    char name[NAME_MOST];
-    uint64_t bytes;
+    char name[NAME_MOST], *to = name;
     path[0] = 0;
     if (H5Pget_virtual_filename(plist, i, name, sizeof name) < 0 ||
         H5Pget_virtual_dsetname(plist, i, dataset, NAME_MOST) < 0)
         return qb__h5_fail(QB_BAD_INPUT, label, "where its parts are");
     name[sizeof name - 1] = dataset[NAME_MOST - 1] = 0;
-    if (strcmp(name, ".") == 0 || !one_name(name)) return QB_OK;
-    if (!find(file, name, path))
-        return qb__fail(QB_BAD_INPUT, "%s: images of it are in %s, which is missing: that belongs beside the file", label,
-                        name);
-    return qb__file_size(path, &bytes);
+    if (strcmp(name, ".") == 0) return QB_OK;
+    for (const char *from = name; *from; from++) {
+        if (*from == '%' && *++from != '%') return QB_OK;
+        *to++ = *from;
+    }
+    *to = 0;
+    if (!qb__h5_find_file(file, name, "HDF5_VDS_PREFIX", path)) path[0] = 0;
+    return QB_OK;
 }
 
 /* Does that mapping bring images i, i + count, ... whole? */
@@ -78,14 +57,35 @@ static bool interleaved(hid_t plist, size_t i, size_t count, const size_t shape[
     return good;
 }
 
-/* NULL in *part when it is not such images in one piece. */
-static qb_status open_part(const char *path, const char *dataset, const qb__source *whole, size_t images,
-                           qb__source **part) {
+/* The volume whose parts they are, as the file of its images and each part name it, and each part's first image. */
+typedef struct identity {
+    char volume[QB__H5_ID];
+    double first;
+} identity;
+
+/* A part of ours that was exchanged for another volume's, or for another part, has the right name, shape and type. */
+static qb_status check_identity(hid_t file, const char *path, const char *dataset, size_t part, identity *own) {
+    char volume[QB__H5_ID];
+    double first;
+    if (!qb__h5_number(file, dataset, "first_image", &first)) return QB_OK; /* none of ours */
+    if (part == 0) own->first = first;
+    if (first != own->first + (double)part)
+        return qb__fail(QB_BAD_INPUT, "%s begins with image %.0f, not %.0f: it is another part than its name says", path, first,
+                        own->first + (double)part);
+    if (*own->volume && (!qb__h5_text(file, dataset, "volume_id", volume, sizeof volume) || strcmp(volume, own->volume) != 0))
+        return qb__fail(QB_BAD_INPUT, "%s is a part of another volume", path);
+    return QB_OK;
+}
+
+/* NULL in *out when it is not such images in one piece. */
+static qb_status open_part(const char *path, const char *dataset, const qb__source *whole, size_t images, size_t number,
+                           identity *own, qb__source **part) {
     hid_t file;
     *part = NULL;
     qb_status status = qb__h5_open(path, &file);
     if (status != QB_OK) return status;
-    status = qb__h5_source(file, path, dataset, part);
+    status = check_identity(file, path, dataset, number, own);
+    if (status == QB_OK) status = qb__h5_source(file, path, dataset, part);
     H5Fclose(file);
     if (status != QB_OK) return status;
     const size_t *n = (*part)->shape;
@@ -144,8 +144,13 @@ qb_status qb__h5_virtual(hid_t plist, const char *label, const char *file, const
     char *path = NULL;
     virtual_source *v = NULL;
     bool ours = !inside;
-    qb_status status = QB_OK;
+    identity own = {"", 0};
+    hid_t main;
+    qb_status status = qb__h5_open(file, &main);
     *out = NULL;
+    if (status != QB_OK) return status;
+    qb__h5_text(main, "/", "volume_id", own.volume, sizeof own.volume);
+    H5Fclose(main);
     if (H5Pget_virtual_count(plist, &count) < 0) return qb__h5_fail(QB_BAD_INPUT, label, "where its parts are");
     ours = ours && count > 0 && count <= PARTS_MOST && count <= whole->shape[0];
     QB__TRY(qb__alloc(2, NAME_MOST, &path));
@@ -161,7 +166,8 @@ qb_status qb__h5_virtual(hid_t plist, const char *label, const char *file, const
         ours = ours && path[0] && interleaved(plist, i, count, whole->shape);
         if (!ours) continue;
         inside = true;
-        status = open_part(path, path + NAME_MOST, whole, (whole->shape[0] - i + count - 1) / count, &v->part[i]);
+        status = open_part(path, path + NAME_MOST, whole, (whole->shape[0] - i + count - 1) / count, i, &own,
+                           &v->part[i]);
         inside = false;
         if (status != QB_OK) goto out;
         ours = v->part[i] != NULL;

@@ -138,7 +138,7 @@ static herr_t visit(hid_t id, const char *child, const H5L_info_t *link, void *u
     if (++w->map->links > QB__H5_LINKS) return 1; /* ends the walk, on all levels */
     if ((size_t)snprintf(path, sizeof path, "%s/%s", w->path, child) >= sizeof path) return 0;
     int before = qb__h5_fault(0);
-    bool there = H5Oexists_by_name(w->group, child, H5P_DEFAULT) > 0;
+    bool there = qb__h5_exists(w->group, child);
     int found = qb__h5_fault(before);
     /* Another file that may not be read is like one that is not there, until it turns out to be needed. */
     if (!before && link->type != H5L_TYPE_EXTERNAL) qb__h5_fault(found);

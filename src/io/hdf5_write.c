@@ -153,7 +153,8 @@ static bool fill_file(hid_t file, qb_writer *writer, const double *degrees) {
     bool projections = qb__stack_is_projections(stack);
     hid_t set = make_data(file, writer);
     if (set < 0) return false;
-    bool good = describe_data(set, stack, projections);
+    const qb__h5_parts *parts = writer->own;
+    bool good = describe_data(set, stack, projections) && (!parts || qb__h5_put_text(file, "volume_id", parts->id));
     H5Dclose(set);
     if (projections)
         good = good && put_fields(file, "/exchange/data_white", stack->flats, "theta_white:y:x") &&

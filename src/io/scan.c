@@ -54,7 +54,9 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     if (info->views == 1 && info->rows > 1)
         qb__note(&scan->parts.notes, "one image only: if it is a sinogram, give --as sinogram");
     if (*source->trouble) qb__note(&scan->parts.notes, "%s", source->trouble);
-    return status;
+    if (status != QB_OK) return status;
+    return scan->sinogram ? qb__source_check_holes(source, NULL, 0, source->shape[0], 1)
+                          : qb__source_check_holes(source, data->index, scan->first, info->views, scan->step);
 }
 
 static bool all_finite(const double *values, size_t count) {

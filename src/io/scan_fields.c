@@ -138,6 +138,7 @@ static qb_status load(qb_scan *scan, const kind *k, const qb_env *env, float **m
                           frames->source->path, k->option, n[1], n[2], info->rows, info->columns);
         goto out;
     }
+    QB__TRY(qb__source_check_holes(frames->source, frames->index, 0, frames->count, 1));
     QB__TRY(qb__alloc(info->rows * info->columns, sizeof **mean, mean));
     status = lines ? mean_of_lines(frames, env, info->columns, *mean, count)
                    : mean_of(frames, info->rows * info->columns, env, *mean);

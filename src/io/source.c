@@ -31,8 +31,20 @@ qb_status qb__source_create(size_t bytes, const char *format, const char *path, 
 void qb__source_close(qb__source *source) {
     if (!source) return;
     if (source->release) source->release(source);
+    qb__free(source->holes);
     qb__free(source->path);
     qb__free(source);
+}
+
+qb_status qb__source_check_holes(const qb__source *source, const size_t *index, size_t first, size_t count, size_t step) {
+    size_t holes = 0, at = 0;
+    for (size_t i = count; source->holes && i-- > 0;) {
+        const size_t image = index ? index[first + i * step] : first + i * step;
+        if (source->holes[image]) holes++, at = image;
+    }
+    if (!holes) return QB_OK;
+    return qb__fail(QB_BAD_INPUT, "%s: %zu of %zu images have no source, the first is image %zu: add their files, or leave them out by --views",
+                    source->path, holes, count, at);
 }
 
 size_t qb__source_row_bytes(const qb__source *source) {

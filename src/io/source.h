@@ -37,6 +37,7 @@ struct qb__source {
     char units[24];    /* likewise, "1/mm" */
     qb_beam beam;      /* as the file states it */
     char trouble[160]; /* one sentence on what is odd about it; "" */
+    unsigned char *holes; /* [images] 1 for an image that lies nowhere, and must not be read; owned, NULL: none */
     /* Dense into out[count][row1 - row0][columns]. Any number of threads at once. */
     qb_status (*read)(qb__source *source, const qb__region *region, void *out);
     void (*release)(qb__source *source); /* the reader's own things; may be NULL */
@@ -77,6 +78,9 @@ qb_status qb__file_size(const char *path, uint64_t *bytes);
 /* The whole of a small text file, with a 0 behind it. QB_BAD_INPUT when it is above `limit` bytes.
  */
 qb_status qb__read_text(const char *path, size_t limit, char **text);
+
+/* QB_BAD_INPUT when one of images first, first + step, ... (count) of the list `index` (NULL: all) is a hole. */
+qb_status qb__source_check_holes(const qb__source *source, const size_t *index, size_t first, size_t count, size_t step);
 
 /* Some images of a source; `index` NULL means all, in order. */
 typedef struct qb__frames {

@@ -41,7 +41,7 @@ typedef struct qb_scan_options {
     double pixel_size; /* mm; 0 = from the scan */
     char *views;       /* A:B[:S]: only these views; NULL = all */
     char *shape;       /* raw files: VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET], whatever the order in the file */
-    qb_angle_unit angle_unit; /* of `angles`, and of the scan's own where it does not say */
+    qb_angle_unit angle_unit; /* of `angles`, and of the scan's own, whatever it says */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 
@@ -73,6 +73,7 @@ typedef struct qb_scan_info {
     size_t first_slice;        /* the number that the scan's own files give to row 0 (sv-mbirct: FirstSliceNumber); else 0 */
     bool center_holds;         /* reconstructions go by `center` unless they are told otherwise: it was written to that end, as in
                                   scans of sv-mbirct and by qb convert. A motor's estimate, as in NXtomo, is gone by where asked for */
+    const char *no_angles;     /* why `angles` is NULL, one sentence with the remedy; NULL where there are angles */
 } qb_scan_info;
 
 /* Open and describe; reads metadata, flats, darks and angles but no projections. What is odd but

@@ -10,6 +10,20 @@
 static const struct {
     const char *code, *text;
 } rows[] = {
+    {"angle-line",
+     "A line before the first number of an --angles file begins like a number but cannot be read as one, such as 1,5 or nan. "
+     "It was left out as if it were a header, so all later angles may belong to the wrong views. Mend that line, or put # in "
+     "front of a true header."},
+    {"angle-turns",
+     "The angles cover more than four turns in small steps, or a step is more than a whole turn. Scans of many turns exist, "
+     "but far more often the unit is not what the file says: degrees that are stated as radians, or thousandths of a degree. "
+     "Look at the first and last angle (qb info SCAN) and give --angle-unit, or choose one turn by --views."},
+    {"angle-unit",
+     "Many angles lie within so few numbers that they could be a turn in radians. Nothing states a unit, so they were taken as "
+     "degrees. If they are radians, give --angle-unit rad; if they are degrees, --angle-unit deg removes this warning."},
+    {"no-angles",
+     "The scan has no angles that can be used: none are stored, their number is not that of the views, or their unit is not "
+     "known. The warning says which. Give --angles FROM:TO or a file, or --angle-unit where only the unit is missing."},
     {"transmission-floor",
      "Some transmissions were zero, negative or very small, so their logarithm has no value or a very large one. They were "
      "raised to the floor (--transmission-floor) before the logarithm. A few such values do no harm. Many of them mean that "

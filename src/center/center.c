@@ -15,6 +15,7 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "geometry/half_fan.h"
+#include "io/scan.h"
 #include "prep/prepare.h"
 #include "quickbeam/geometry.h"
 
@@ -146,9 +147,7 @@ static qb_status conclude(const qb_scan_info *info, const qb__level *level, qb_c
 }
 
 static qb_status check(const qb_scan_info *info) {
-    if (!info->angles)
-        return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles FROM:TO or a file",
-                        info->path);
+    if (!info->angles) return qb__scan_lacks_angles(info);
     if (info->views < 2 || info->rows == 0 || info->columns < 16)
         return qb__fail(QB_BAD_INPUT, "%s: %zu views of %zu x %zu pixels are too few for an axis",
                         info->path, info->views, info->rows, info->columns);

@@ -40,8 +40,8 @@ qb_status qb__source_open(const char *path, const char *how, qb__source **source
 
 qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
 /* All numbers, `most` at most, of an HDF5 dataset, the caller's to free, and how many radians one of
- * them is as its attribute `units` has it, 0 where that says nothing. QB_UNSUPPORTED in builds without
- * HDF5. */
+ * them is as its attribute `units` has it: 0 where there is none, QB_BAD_INPUT where it is not known; `unit` NULL: it
+ * is not asked for. QB_UNSUPPORTED in builds without HDF5. */
 qb_status qb__hdf5_angles(const char *path, const char *dataset, size_t most, double **values,
                           size_t *count, double *unit);
 qb_status qb__hdf5_open(const char *path, const char *dataset, qb__source **source);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -353,37 +352,6 @@ bool qb__h5_number(hid_t file, const char *path, const char *attribute, double *
     return good;
 }
 
-typedef struct unit {
-    const char *word;
-    double factor;
-} unit;
-
-static double find_unit(const unit *units, const char *word) {
-    for (const unit *row = units; row->word; row++)
-        if (strcasecmp(row->word, word) == 0) return row->factor;
-    return 0.0;
-}
-
-double qb__length_unit(const char *word) {
-    static const unit units[] = {
-        {"mm", 1.0},         {"millimeter", 1.0}, {"millimetre", 1.0},  {"m", 1e3},
-        {"meter", 1e3},      {"metre", 1e3},      {"cm", 10.0},         {"um", 1e-3},
-        {"micron", 1e-3},    {"microns", 1e-3},   {"micrometer", 1e-3}, {"micrometre", 1e-3},
-        {"\xc2\xb5m", 1e-3}, {"\xce\xbcm", 1e-3}, {"nm", 1e-6},         {"nanometer", 1e-6},
-        {NULL, 0.0},
-    };
-    return find_unit(units, word);
-}
-
-double qb__angle_unit(const char *word) {
-    static const double degree = 3.14159265358979323846 / 180.0;
-    const unit units[] = {
-        {"deg", degree},      {"degs", degree}, {"degree", degree}, {"degrees", degree},
-        {"\xc2\xb0", degree}, {"rad", 1.0},     {"rads", 1.0},      {"radian", 1.0},
-        {"radians", 1.0},     {NULL, 0.0},
-    };
-    return find_unit(units, word);
-}
 #else
 typedef int qb__no_hdf5; /* an empty file is no C */
 #endif

@@ -6,6 +6,7 @@
 #include <hdf5.h>
 
 #include "io/source.h"
+#include "io/unit_words.h"
 
 /* HDF5 has one lock, and so have we: around every use of the library. Its habit of printing errors
  * is switched off meanwhile and given back afterwards. */
@@ -66,10 +67,6 @@ bool qb__h5_find_file(const char *file, const char *name, const char *prefix, ch
 hid_t qb__h5_half_type(void);
 /* In memory or in a file we write; close it. */
 hid_t qb__h5_type(qb_dtype dtype);
-
-/* Millimetres of one unit ("um"), radians of one unit ("degrees"); 0 when the word is not known. */
-double qb__length_unit(const char *word);
-double qb__angle_unit(const char *word);
 
 /* What a walk over all links of a file found; paths are owned. */
 typedef struct qb__h5_map {

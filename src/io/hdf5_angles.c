@@ -11,7 +11,7 @@ qb_status qb__hdf5_angles(const char *path, const char *dataset, size_t most, do
     char units[32];
     *values = NULL;
     *count = 0;
-    *unit = 0;
+    if (unit) *unit = 0;
     qb_status status = qb__h5_prove(path, dataset);
     if (status != QB_OK) return status;
     qb__h5_enter();
@@ -20,8 +20,11 @@ qb_status qb__hdf5_angles(const char *path, const char *dataset, size_t most, do
     if (!qb__h5_exists(file, dataset))
         status = qb__fail(QB_NOT_FOUND, "%s: %s is not there", path, dataset);
     if (status == QB_OK) status = qb__h5_numbers(file, path, dataset, most, values, count);
-    if (status == QB_OK && qb__h5_text(file, dataset, "units", units, sizeof units))
+    if (status == QB_OK && unit && qb__h5_text(file, dataset, "units", units, sizeof units) && *units) {
         *unit = qb__angle_unit(units);
+        if (!(*unit > 0))
+            status = qb__fail(QB_BAD_INPUT, "%s:%s is in \"%s\", which is no known angle: give --angle-unit deg or rad", path, dataset, units);
+    }
     H5Fclose(file);
 leave:
     status = qb__h5_judge(status, path);

@@ -6,36 +6,39 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "io/hdf5.h"
 
 /* More views than this no scan has; asking for memory stops here. */
 enum { ANGLES_MOST = 1 << 24 };
 
-/* Degrees or radians? Where the file does not say, degrees; said when they look like the other. */
+/* Radians of one number. Where the file does not say, degrees; said when they look like the other. A unit that is not
+ * known, or that the numbers contradict, must be given by whoever knows. */
 static double angle_factor(hid_t file, const char *path, const double *values, size_t count,
                            qb__scan_parts *parts) {
     char units[32];
-    bool said = qb__h5_text(file, path, "units", units, sizeof units) && *units;
-    double factor = said ? qb__angle_unit(units) : 0.0;
-    parts->unit_unstated = false;
-    if (factor > 0.0) return factor;
-    parts->unit_unstated = true;
-    parts->unit_doubt[0] = 0;
-    if (said) {
-        snprintf(parts->unit_doubt, sizeof parts->unit_doubt,
-                 "%.120s is in \"%s\", which is no angle: taken as degrees", path, units);
-    } else if (count > 8) {
-        double low = values[0], high = values[0];
-        for (size_t i = 1; i < count; i++) {
-            low = fmin(low, values[i]);
-            high = fmax(high, values[i]);
-        }
-        if (high - low < 6.5)
-            snprintf(parts->unit_doubt, sizeof parts->unit_doubt,
-                     "%.120s has no units and spans only %g: taken as degrees; if they are radians, "
-                     "give --angle-unit rad",
-                     path, high - low);
+    const bool said = qb__h5_text(file, path, "units", units, sizeof units) && *units;
+    const double factor = said ? qb__angle_unit(units) : 0.0;
+    double low = INFINITY, high = -INFINITY;
+    parts->unit_doubt[0] = parts->unit_wrong[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        low = fmin(low, values[i]);
+        high = fmax(high, values[i]);
     }
+    if (factor == 1.0 && qb__angles_like_degrees(values, count))
+        snprintf(parts->unit_wrong, sizeof parts->unit_wrong,
+                 "%.120s: %g to %g, stated in radians, are %.3g turns; degrees are meant? Give --angle-unit deg or rad", path, low, high,
+                 (high - low) / 6.283185307179586);
+    if (factor > 0.0) return factor;
+    qb__printable(units);
+    if (said)
+        snprintf(parts->unit_wrong, sizeof parts->unit_wrong, "%.120s is in \"%s\", which is no known angle: give --angle-unit deg or rad",
+                 path, units);
+    else if (count > 8 && high - low < 6.5)
+        snprintf(parts->unit_doubt, sizeof parts->unit_doubt,
+                 "%.120s has no units and spans only %g: taken as degrees; if they are radians, "
+                 "give --angle-unit rad" QB__CODE("angle-unit"),
+                 path, high - low);
     return qb__angle_unit("degrees");
 }
 
@@ -44,8 +47,8 @@ qb_status qb__h5_angles(hid_t file, const char *name, const char *path, qb__scan
     size_t count;
     qb_status status = qb__h5_numbers(file, name, path, ANGLES_MOST, &values, &count);
     if (status != QB_OK) return status;
-    double factor = angle_factor(file, path, values, count, parts);
-    for (size_t i = 0; i < count; i++) values[i] *= factor;
+    parts->angle_unit = angle_factor(file, path, values, count, parts);
+    for (size_t i = 0; i < count; i++) values[i] *= parts->angle_unit;
     qb__free(parts->angles);
     parts->angles = values;
     parts->angle_count = count;

@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "base/params.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "geometry/units.h"
 #include "io/formats.h"
 
@@ -74,17 +75,44 @@ static qb_status parse_angles(qb_scan *scan, const qb_scan_options *options) {
     qb_status status = qb__alloc(size, 1, &text);
     if (status != QB_OK) return status;
     qb__print(text, size, "%s%s", options->angles, end);
-    status = qb_angles_parse(text, scan->stored, scan->parts.angles);
+    qb__angles_said said;
+    status = qb__angles_read(text, scan->stored, scan->parts.angles, &said);
     qb__free(text);
-    return status;
+    if (status != QB_OK) return status;
+    scan->parts.angle_count = scan->stored;
+    snprintf(scan->parts.angles_from, sizeof scan->parts.angles_from, "--angles %.70s%s%.75s", options->angles, *said.how ? ", " : "",
+             said.how);
+    if (*said.doubt) qb__note(&scan->parts.notes, "%s", said.doubt);
+    return QB_OK;
 }
 
-/* The scan's own angles were read as degrees where it does not say what they are. */
+/* --angle-unit counts more than what the scan itself says of its angles' unit, or leaves open. */
 static void judge_unit(qb__scan_parts *parts, qb_angle_unit unit) {
-    if (parts->unit_unstated && unit == QB_ANGLE_RADIANS)
-        for (size_t i = 0; i < parts->angle_count; i++) parts->angles[i] *= 180 / M_PI;
-    else if (*parts->unit_doubt && unit == QB_ANGLE_AUTO)
-        qb__note(&parts->notes, "%s", parts->unit_doubt);
+    const double wanted = unit == QB_ANGLE_DEGREES ? M_PI / 180 : 1;
+    if (unit == QB_ANGLE_AUTO) {
+        if (*parts->unit_doubt) qb__note(&parts->notes, "%s", parts->unit_doubt);
+        return;
+    }
+    parts->unit_wrong[0] = 0;
+    for (size_t i = 0; i < parts->angle_count && parts->angle_unit > 0; i++) parts->angles[i] *= wanted / parts->angle_unit;
+}
+
+/* Why the scan's angles cannot be used; NULL: they can. */
+static const char *find_fault(const qb_scan *scan, char *text, size_t size) {
+    const qb__scan_parts *parts = &scan->parts;
+    if (!parts->angles)
+        snprintf(text, size, "the scan has no angles: give --angles");
+    else if (*parts->unit_wrong)
+        snprintf(text, size, "%s", parts->unit_wrong);
+    else if (parts->angle_count != scan->stored)
+        snprintf(text, size, "%s has %zu angles for %zu views: give --angles", parts->angles_from, parts->angle_count, scan->stored);
+    else if (!all_finite(parts->angles, parts->angle_count))
+        snprintf(text, size, "%s holds angles that are no numbers: give --angles", parts->angles_from);
+    else if (qb__angles_check(parts->angles, parts->angle_count) != QB_OK)
+        snprintf(text, size, "%s: %s: give --angles", parts->angles_from, qb_detail());
+    else
+        return NULL;
+    return text;
 }
 
 /* Angles for all stored views, from the options or the file; those of the wanted views are kept. */
@@ -98,32 +126,15 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
         status = qb__alloc(scan->stored, sizeof(double), &parts->angles);
         if (status == QB_OK) status = parse_angles(scan, options);
         if (status != QB_OK) return status;
-        parts->angle_count = scan->stored;
-        snprintf(parts->angles_from, sizeof parts->angles_from, "--angles %.140s", options->angles);
         if (options->angle_unit == QB_ANGLE_AUTO && qb__angles_doubtful(options->angles, scan->stored))
             qb__note(&parts->notes,
-                     "--angles %.140s is taken as degrees, %zu views within so few; if they are radians, give --angle-unit rad", options->angles,
-                     scan->stored);
+                     "--angles %.140s is taken as degrees, %zu views within so few; if they are radians, give --angle-unit rad" QB__CODE("angle-unit"),
+                     options->angles, scan->stored);
     }
     if (!options->angles && parts->angles) judge_unit(parts, options->angle_unit);
-    if (!parts->angles) {
-        qb__note_of(&parts->notes, QB_PROBLEM_ANGLES, "the scan has no angles: give --angles");
-        return QB_OK;
-    }
-    if (parts->angle_count != scan->stored) {
-        qb__note_of(&parts->notes, QB_PROBLEM_ANGLES,
-                    "%s has %zu angles for %zu views: give --angles", parts->angles_from,
-                    parts->angle_count, scan->stored);
-        return QB_OK;
-    }
-    if (!all_finite(parts->angles, parts->angle_count)) {
-        qb__note_of(&parts->notes, QB_PROBLEM_ANGLES,
-                    "%s holds angles that are no numbers: give --angles", parts->angles_from);
-        return QB_OK;
-    }
-    if (qb__angles_check(parts->angles, parts->angle_count) != QB_OK) {
-        qb__note_of(&parts->notes, QB_PROBLEM_ANGLES, "%s: %s: give --angles", parts->angles_from,
-                    qb_detail());
+    if (find_fault(scan, scan->no_angles, sizeof scan->no_angles)) {
+        qb__note_of(&parts->notes, QB_PROBLEM_ANGLES, "%s" QB__CODE("no-angles"), scan->no_angles);
+        info->no_angles = scan->no_angles;
         return QB_OK;
     }
     status = qb__alloc(info->views, sizeof(double), &scan->angles);

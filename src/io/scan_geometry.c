@@ -7,6 +7,7 @@
 #include "base/params.h"
 #include "base/status.h"
 #include "geometry/circle.h"
+#include "io/scan.h"
 #include "quickbeam/scan.h"
 
 static const double turn = 2 * M_PI, degrees = 180 / M_PI;
@@ -84,9 +85,7 @@ qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *
         qb__warn(env, "--sod and --sdd count, not what %s states: leave them out to have its geometry", scan->geometry_from);
     options = &seen;
     const char *path = seen.geometry;
-    if (!path && !scan->angles)
-        return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles, or --geometry FILE",
-                        scan->path);
+    if (!path && !scan->angles) return qb__fail_in(qb__scan_lacks_angles(scan), "without --geometry FILE");
     if (!path) return qb_geometry_make(options, scan->views, scan->angles, detector, env, geometry);
     status = qb_geometry_make(options, 0, NULL, detector, env, geometry);
     if (status == QB_OK) status = choose_views(scan, path, env, geometry);

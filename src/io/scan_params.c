@@ -73,8 +73,8 @@ const qb_param qb_scan_params[] = {
      .offset = SCAN(angle_unit),
      .initial = "auto",
      .choices = "auto|deg|rad",
-     .help = "of --angles, and of the scan's own where it states none (auto: as a file's header or "
-             "attribute says, else degrees; a file that could be either is refused, FROM:TO is warned of)"},
+     .help = "of --angles, or of the scan's own, whatever that says (auto: as a file's header or "
+             "attribute says, else degrees; a file that could be either, and a unit that is not known, are refused, FROM:TO is warned of)"},
     QB_PARAMS_END(qb_scan_options, angle_unit),
 };
 

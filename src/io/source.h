@@ -118,8 +118,9 @@ typedef struct qb__scan_parts {
     const char *format; /* NULL = that of data.source */
     qb__frames data, flats, darks;
     double *angles; /* [angle_count] radians or NULL */
-    bool unit_unstated;   /* they were taken as degrees, as nothing says what they are */
-    char unit_doubt[256]; /* "": no reason to doubt that */
+    double angle_unit;    /* radians of one of the file's numbers, as they were taken; 0: the format fixes it */
+    char unit_doubt[256]; /* a warning, with its code, unless --angle-unit is given; "" */
+    char unit_wrong[256]; /* why they cannot be used unless it is given; "" */
     size_t angle_count;
     char angles_from[160];
     double pixel_size;

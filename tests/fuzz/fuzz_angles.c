@@ -37,10 +37,22 @@ bool fuzz_seed(size_t index, const char *path) {
         "\n1\n2\n3\n4\n",
         "0:180:4\n",
         ":1\n0.5,1\n0.7,2\r\n# end\n0.9,3\n1.1,4\n",
+        "\n\xef\xbb\xbfn,\"theta [mrad]\"\n0,1\n1,2\n2,3\n3,4\n",
+        "\n1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n",
     };
-    if (index >= sizeof seeds / sizeof seeds[0]) return false;
+    /* UTF-16 and NPY hold zeros. */
+    static const char wide[] = "\n\xff\xfe" "1\0\n\0" "2\0\n\0" "3\0\n\0" "4\0\n\0",
+                      npy[] = ":1\n\x93NUMPY\x01\0\x78\0{'descr': '|u1', 'fortran_order': False, 'shape': (4, 2), }"
+                              "                                                            \n" "\1\2\3\4\5\6\7\10";
+    const size_t texts = sizeof seeds / sizeof seeds[0];
+    if (index >= texts + 2) return false;
     FILE *file = fopen(path, "wb");
     if (!file) return false;
-    fputs(seeds[index], file);
+    if (index < texts)
+        fputs(seeds[index], file);
+    else if (index == texts)
+        fwrite(wide, 1, sizeof wide - 1, file);
+    else
+        fwrite(npy, 1, sizeof npy - 1, file);
     return fclose(file) == 0;
 }

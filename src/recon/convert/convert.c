@@ -98,7 +98,7 @@ static qb_status find_axis(const conversion *c, const qb_env *env, qb_stack *sta
 static qb_status check(const conversion *c, const qb_env *env) {
     const char *output = c->options->output;
     if (!output || !*output) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");
-    if (!c->info->angles) return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles", c->info->path);
+    if (!c->info->angles) return qb__scan_lacks_angles(c->info);
     const qb__output outputs[] = {{.path = output, .images = c->info->views, .projections = true}};
     return qb__outputs_check(outputs, 1, &c->scan->inputs, env);
 }

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "center/center.h"
 #include "geometry/parallel.h"
+#include "io/scan.h"
 #include "job/contact_sheet.h"
 #include "job/describe.h"
 #include "planner/choose.h"
@@ -23,8 +24,7 @@
 static qb_status check_scan(const qb_scan_info *info) {
     if (info->beam == QB_BEAM_CONE)
         return qb__fail(QB_BAD_INPUT, "%s states that its beam is a cone: use qb fdk", info->path);
-    if (!info->angles)
-        return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles FROM:TO or a file", info->path);
+    if (!info->angles) return qb__scan_lacks_angles(info);
     if (info->views == 0 || info->rows == 0 || info->columns < 2)
         return qb__fail(QB_BAD_INPUT, "%s: %zu views of %zu x %zu pixels are too few", info->path,
                         info->views, info->rows, info->columns);

@@ -10,6 +10,7 @@
 #include "geometry/check.h"
 #include "geometry/grid.h"
 #include "geometry/half_fan.h"
+#include "io/scan.h"
 #include "ops/project.h"
 #include "planner/device_select.h"
 #include "recon/iterative/iterative.h"
@@ -46,8 +47,7 @@ static qb_status decide_center(qb__iterative *it, const qb_env *env) {
 static qb_status make_parallel(qb__iterative *it, const qb_env *env) {
     const qb_scan_info *info = it->info;
     const double pixel = info->pixel_size > 0 ? info->pixel_size : 1;
-    if (!info->angles)
-        return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles FROM:TO or a file", info->path);
+    if (!info->angles) return qb__scan_lacks_angles(info);
     qb_status status = decide_center(it, env);
     if (status != QB_OK) return status;
     const double center = isnan(it->center) ? ((double)info->columns - 1) / 2 : it->center;

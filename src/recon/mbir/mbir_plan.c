@@ -12,6 +12,7 @@
 #include "geometry/half_fan.h"
 #include "geometry/parallel.h"
 #include "io/place.h"
+#include "io/scan.h"
 #include "planner/choose.h"
 #include "quickbeam/io.h"
 #include "recon/mbir/mbir_coarse.h"
@@ -24,8 +25,7 @@ static qb_status check_scan(const qb__mbir *m) {
     if (info->beam == QB_BEAM_CONE)
         return qb__fail(QB_BAD_INPUT, "%s states that its beam is a cone: give its geometry for a fan beam, -g FILE or --sod and --sdd; "
                         "a cone of many rows is for qb fdk, sirt or cgls", info->path);
-    if (!info->angles)
-        return qb__fail(QB_BAD_INPUT, "%s has no angles: give --angles FROM:TO or a file", info->path);
+    if (!info->angles) return qb__scan_lacks_angles(info);
     return QB_OK;
 }
 

@@ -49,7 +49,8 @@ typedef struct qb_env {
     const char *const *reads;
     const qb_beside *writes;
     /* To stop, set it to non-zero: from a signal handler, or from another thread by an atomic store
-     * (__atomic_store_n of gcc and clang). The call ends with QB_CANCELLED within a chunk's time. */
+     * (__atomic_store_n of gcc and clang). The call ends with QB_CANCELLED within a chunk's time. Leave it set until
+     * the call has returned. */
     const volatile sig_atomic_t *cancel;
     /* The processes that share this work (ranks.h); NULL = none. Read where struct_size says that it is there. */
     struct qb_ranks *ranks;

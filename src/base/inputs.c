@@ -57,11 +57,14 @@ static void add(qb__inputs *inputs, const qb__input *seen) {
         inputs->lost = true;
 }
 
-void qb__input_seen(const char *path, const struct stat *about) {
+static void add_seen(const char *path, const struct stat *about, bool advice) {
     const qb__input seen = {.device = about->st_dev, .inode = about->st_ino, .path = (char *)path,
-                            .bytes = (uint64_t)about->st_size};
+                            .bytes = (uint64_t)about->st_size, .advice = advice};
     for (qb__inputs *inputs = collecting; inputs; inputs = inputs->outer) add(inputs, &seen);
 }
+
+void qb__input_seen(const char *path, const struct stat *about) { add_seen(path, about, false); }
+void qb__input_advice(const char *path, const struct stat *about) { add_seen(path, about, true); }
 
 void qb__input_read(const char *path, const void *data, size_t bytes) {
     if (!collecting || !qb__hash_known()) return;

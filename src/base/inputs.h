@@ -18,6 +18,7 @@ typedef struct qb__input {
     char *path; /* the name it was read by */
     uint64_t bytes, hash;
     bool hashed; /* hash is of its contents (base/hash.h) */
+    bool advice; /* it says how to compute, not what: another run of the same job may find another one */
 } qb__input;
 
 typedef struct qb__inputs {
@@ -37,6 +38,8 @@ void qb__inputs_release(qb__inputs *inputs);
 /* What readers call for each file, with what stat said of it. Nothing happens unless somebody
  * collects. */
 void qb__input_seen(const char *path, const struct stat *about);
+/* The same for a file of measured speeds: nothing may overwrite it, but a job stays the same when it changes. */
+void qb__input_advice(const char *path, const struct stat *about);
 /* All its bytes, where a reader has them at hand: they are hashed. */
 void qb__input_read(const char *path, const void *data, size_t bytes);
 

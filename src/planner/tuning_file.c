@@ -125,7 +125,7 @@ const cJSON *qb__tuning_borrow(void) {
     struct stat about = {0};
     pthread_mutex_lock(&kept.lock);
     if (*path && stat(path, &about) == 0) /* no file: all zeros, no rows */
-        qb__input_seen(path, &about);
+        qb__input_advice(path, &about);
     if (is_kept(path, &about)) return kept.rows;
     cJSON_Delete(kept.rows);
     if (qb__tuning_read(&kept.rows) != QB_OK) kept.rows = NULL;

@@ -64,6 +64,23 @@ def test_killed_at_any_moment(scan, want, tmp_path, name):
     assert took >= 1 and same(final, want) and not hidden(tmp_path)
 
 
+def test_what_was_measured_meanwhile_changes_no_job(scan, want, tmp_path, monkeypatch):
+    """A tuning file says how fast kernels are. One that another command writes between the two runs, or that is new or gone,
+    leaves the job the same: kernel and parameters are part of that."""
+    tuning, out = tmp_path / "tuning.npy", tmp_path / "v.npy"
+    monkeypatch.setenv("QB_TUNING", str(tuning))
+    job = ["fbp", scan, *FBP, *NOTE, "-o", out]
+    for before, after in (None, "[]"), ("[]", '[{"device": "none"}]'), ("[]", None):
+        for text in before, after:
+            tuning.write_text(text) if text else tuning.unlink(missing_ok=True)
+            if text is before:
+                assert killed(*job, at=7)
+        assert go_on(*job) >= 1 and same(out, want) and not hidden(tmp_path)
+        out.unlink()
+    tuning.write_text("[]")
+    fails(2, *job[:-1], tuning, says=["overwrite"])  # still no output may take its place
+
+
 def test_parts_go_on(scan, want, tmp_path):
     """HDF5 in parts lies in one hidden folder with its file until both are whole; beside an older volume, which stays until then."""
     out, folder = tmp_path / "v.h5", tmp_path / "v.h5.parts"

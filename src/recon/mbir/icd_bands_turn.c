@@ -217,7 +217,7 @@ static qb_status turn(void *self, int number, bool skip, const bool *still, cons
         const double share = turn_slice(s, number) / (double)s->pixel_count;
         turned[i] = (qb__icd_turned){.change = s->moved.change, .size = size_of(s) * share, .updates = (double)s->moved.updates};
     }
-    return QB_OK;
+    return qb__check_cancel(env); /* a sweep may have left SuperVoxels out: this turn must not be kept as a whole one */
 }
 
 /* ---- cost ---- */

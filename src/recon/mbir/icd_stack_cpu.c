@@ -102,12 +102,12 @@ static qb_status turn_tiles(qb__icd_lanes *s) {
     if (s->settings.halo) return turn_with_others(s);
     if (!s->joined) {
         turn_some(s, 0, 1, s->groups);
-        return QB_OK;
+    } else {
+        turn_some(s, 0, 2, even);
+        turn_some(s, 1, 2, even);
+        turn_some(s, s->groups - 1, 1, alone);
     }
-    turn_some(s, 0, 2, even);
-    turn_some(s, 1, 2, even);
-    turn_some(s, s->groups - 1, 1, alone);
-    return QB_OK;
+    return qb__check_cancel(s->env); /* turn_group() may have left tiles out: this turn must not be kept as a whole one */
 }
 
 /* ---- cost ---- */

@@ -4,6 +4,9 @@
 
 #include "quickbeam/geometry.h"
 
+/* Degrees by which a detector may lean, out of its plane and about its columns; in its plane it may be turned by any angle. */
+#define QB__MOST_LEAN 89.0
+
 /* The faults of a real circular scan; the zero value is none. */
 typedef struct qb__faults {
     double in_plane, out_of_plane, slant; /* radians, as in qb_geometry_make */

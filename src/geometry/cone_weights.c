@@ -8,6 +8,7 @@
 #include "geometry/bend.h"
 #include "geometry/circle.h"
 #include "geometry/matrix.h"
+#include "geometry/panel.h"
 #include "geometry/parallel.h"
 #include "geometry/vector.h"
 
@@ -44,8 +45,19 @@ double qb__cone_fan_angle(const qb_view *view, double column, double row) {
     return fan_of_place(view, place);
 }
 
+static void fan_between(const qb_geometry *geometry, size_t i, const double first[2], const double last[2], double *low, double *high) {
+    double at[3], a, b;
+    qb__pixel_place(geometry, i, first[0], first[1], at);
+    a = fan_of_place(&geometry->view[i], at);
+    qb__pixel_place(geometry, i, last[0], last[1], at);
+    b = fan_of_place(&geometry->view[i], at);
+    *low = fmax(*low, fmin(a, b));
+    *high = fmin(*high, fmax(a, b));
+}
+
 /* The fan angles that are seen all along the detector's left and right side; of a detector that stands
- * on its side those are its first and last row. */
+ * on its side those are its first and last row. Of a detector that is turned so far that its sides leave
+ * little of them, the fan angles of the level line through its middle. */
 static void fan_of_view(const qb_geometry *geometry, size_t i, double *low, double *high) {
     const qb_view *view = &geometry->view[i];
     bool on_side = fabs(view->u[2]) * qb__norm(view->v) > fabs(view->v[2]) * qb__norm(view->u);
@@ -53,13 +65,16 @@ static void fan_of_view(const qb_geometry *geometry, size_t i, double *low, doub
     double along = (double)(on_side ? geometry->columns : geometry->rows) - 1;
     *low = -INFINITY, *high = INFINITY;
     for (int k = 0; k < 3; k++) {
-        double first[3], last[3], at = 0.5 * k * along;
-        qb__pixel_place(geometry, i, on_side ? at : 0, on_side ? 0 : at, first);
-        qb__pixel_place(geometry, i, on_side ? at : across, on_side ? across : at, last);
-        double a = fan_of_place(view, first), b = fan_of_place(view, last);
-        *low = fmax(*low, fmin(a, b));
-        *high = fmin(*high, fmax(a, b));
+        const double at = 0.5 * k * along;
+        fan_between(geometry, i, (double[2]){on_side ? at : 0, on_side ? 0 : at},
+                    (double[2]){on_side ? at : across, on_side ? across : at}, low, high);
     }
+    const double MOST = 0.8;
+    double first[2], last[2], level[2] = {-INFINITY, INFINITY};
+    qb__panel_level_line(geometry, i, first, last);
+    fan_between(geometry, i, first, last, &level[0], &level[1]);
+    if (!(*high - *low < MOST * (level[1] - level[0]))) return;
+    *low = level[0], *high = level[1];
 }
 
 static qb_status find_fan(const qb_geometry *geometry, qb__cone_weights *weights) {

@@ -10,6 +10,7 @@
 #include "geometry/circle.h"
 #include "geometry/cone_weights.h"
 #include "geometry/matrix.h"
+#include "geometry/panel.h"
 #include "geometry/parallel.h"
 #include "geometry/vector.h"
 
@@ -91,6 +92,19 @@ static void parallel_sides(const qb_geometry *geometry, double *narrow, double *
     *wide = fmax(low, high);
 }
 
+/* The field of a detector that is turned in its plane: its sides bound z, and its first and last row the radius. */
+static void describe_turned(const qb_geometry *geometry, qb_geometry_info *info) {
+    const bool either = geometry->beam == QB_BEAM_CONE && info->weights == QB_REDUNDANCY_WANG;
+    double low, high;
+    info->field_radius = qb__panel_radius(geometry, either);
+    info->field_height = info->field_height_rim = info->field_z = 0;
+    if (!qb__panel_heights(geometry, 0, either, &low, &high)) return;
+    info->field_height = high - low;
+    info->field_z = 0.5 * (low + high);
+    if (qb__panel_heights(geometry, info->field_radius, either, &low, &high) && high - low > 1e-5 * info->field_height)
+        info->field_height_rim = high - low; /* less is rounding: a panel on its corner sees a point there */
+}
+
 static qb_status describe_parallel(const qb_geometry *geometry, qb_geometry_info *info) {
     double *angles = NULL, *weights = NULL, wide;
     qb__angle_report report;
@@ -110,6 +124,7 @@ static qb_status describe_parallel(const qb_geometry *geometry, qb_geometry_info
     info->step = report.missing > 0 ? report.gap - report.missing : 180 / (double)geometry->views;
     parallel_sides(geometry, &info->field_radius, &wide);
     info->field_height = info->field_height_rim = height_at(geometry, 0, &info->field_z);
+    if (qb__panel_is_turned(geometry)) describe_turned(geometry, info);
 out:
     qb__free(angles);
     qb__free(weights);
@@ -136,6 +151,7 @@ static qb_status describe_cone(const qb_geometry *geometry, double field, qb_geo
     info->field_radius = info->nearest * sin(weights.kind == QB_REDUNDANCY_WANG ? wide : narrow);
     info->field_height = height_at(geometry, 0, &info->field_z);
     info->field_height_rim = height_at(geometry, info->field_radius, NULL);
+    if (qb__panel_is_turned(geometry)) describe_turned(geometry, info);
     qb__cone_weights_destroy(&weights);
     return QB_OK;
 }
@@ -163,6 +179,23 @@ qb_status qb_geometry_describe(const qb_geometry *geometry, qb_geometry_info *in
     return status;
 }
 
+/* Of a detector that is turned in its plane, what it is across and along the axis; one that is turned by little is taken for upright, or for lying on
+ * its side. */
+static void size_by_panel(const qb_geometry *geometry, qb_grid *grid, double pitch[2]) {
+    const double LITTLE = 10;
+    const qb__panel panel = qb__panel_of(geometry);
+    if (panel.turn < LITTLE || geometry->radius > 0) return;
+    const bool on_side = panel.turn > 90 - LITTLE;
+    grid->n[0] = grid->n[1] = on_side ? geometry->rows : (size_t)fmax(round(panel.across), 1);
+    grid->n[2] = on_side ? geometry->columns : (size_t)fmax(round(panel.along), 1);
+    if (on_side) {
+        const double u = pitch[0];
+        pitch[0] = pitch[1], pitch[1] = u;
+    } else {
+        pitch[0] = panel.pitch_across, pitch[1] = panel.pitch_along;
+    }
+}
+
 void qb_grid_default(const qb_geometry *geometry, qb_grid *grid) {
     qb__circle circle;
     if (!grid) return;
@@ -172,7 +205,9 @@ void qb_grid_default(const qb_geometry *geometry, qb_grid *grid) {
     }
     *grid = (qb_grid){.n = {geometry->columns, geometry->columns, geometry->rows}};
     if (qb__circle_fit(geometry, &circle) != QB_OK) return;
+    double pitch[2] = {circle.pixel_u, circle.pixel_v};
+    size_by_panel(geometry, grid, pitch);
     double shrink = geometry->beam == QB_BEAM_CONE ? circle.sod / circle.sdd : 1;
-    grid->voxel[0] = grid->voxel[1] = circle.pixel_u * shrink;
-    grid->voxel[2] = circle.pixel_v * shrink;
+    grid->voxel[0] = grid->voxel[1] = pitch[0] * shrink;
+    grid->voxel[2] = pitch[1] * shrink;
 }

@@ -30,13 +30,13 @@ static bool turns_fully(const qb_geometry *g, qb_status *status) {
 }
 
 qb_status qb__row_ends_of(const qb_geometry *g, qb__row_ends *ends) {
-    const double last = (double)g->columns - 0.5;
+    const double last = (double)g->columns - 0.5, LEVEL = 2.75; /* rows are turned by less than 20 degrees */
     double mean[2] = {0, 0}, most[2] = {0, 0};
     qb_status status = QB_OK;
     *ends = (qb__row_ends){.count = {true, true}};
     for (size_t v = 0; v < g->views; v++) {
         const double *u = g->view[v].u, side[2] = {-aside(g, v, -0.5), aside(g, v, last)};
-        if (!(hypot(u[0], u[1]) > fabs(u[2]))) {
+        if (!(hypot(u[0], u[1]) > LEVEL * fabs(u[2]))) {
             *ends = (qb__row_ends){0};
             return QB_OK;
         }

@@ -13,7 +13,7 @@ typedef struct qb__row_ends {
     double reach;  /* mm from the axis to where those that count see, at most */
 } qb__row_ends;
 
-/* Parallel beams and cones; none counts of rows that run along the axis. QB_NO_MEMORY. */
+/* Parallel beams and cones; none counts where rows are turned by more than 20 degrees towards the axis. QB_NO_MEMORY. */
 qb_status qb__row_ends_of(const qb_geometry *geometry, qb__row_ends *ends);
 /* A slice reaches so much farther that what is cut off has a place in it. `radius` in mm: of voxels only those within; INFINITY: all. */
 bool qb__row_ends_within(const qb__row_ends *ends, const qb_grid *grid, double radius);

@@ -5,6 +5,7 @@
 
 #include "geometry/circle.h"
 #include "geometry/matrix.h"
+#include "geometry/panel.h"
 
 void qb__seen_circle(double radius, qb__seen *seen) {
     seen->radius = radius;
@@ -27,10 +28,22 @@ static void narrow(qb__seen *seen, int i, double a, double b) {
     seen->high[i] = fmin(seen->high[i], fmax(a, b));
 }
 
+/* Low above high where some view does not see the circle at all. */
+static void seen_by_turned(const qb_geometry *geometry, bool either, qb__seen *seen) {
+    for (int i = 0; i < QB__SEEN_RADII; i++) {
+        if (!qb__panel_heights(geometry, seen->radius * i / (QB__SEEN_RADII - 1), either, &seen->low[i], &seen->high[i]))
+            seen->low[i] = 1, seen->high[i] = 0;
+    }
+}
+
 /* The nearest and the farthest point of a circle see the least of z, above and below. */
-void qb__seen_cone(const qb_geometry *geometry, double radius, qb__seen *seen) {
+void qb__seen_cone(const qb_geometry *geometry, double radius, bool either, qb__seen *seen) {
     const double first = -0.5, last = (double)geometry->rows - 0.5;
     qb__seen_circle(radius, seen);
+    if (qb__panel_is_turned(geometry)) {
+        seen_by_turned(geometry, either, seen);
+        return;
+    }
     for (size_t v = 0; v < geometry->views; v++) {
         const qb_view *view = &geometry->view[v];
         qb__matrix matrix;

@@ -16,8 +16,9 @@ typedef struct qb__seen {
 
 /* A parallel beam's: every z. */
 void qb__seen_circle(double radius, qb__seen *seen);
-/* From each view's rows, to `radius` mm from the axis. */
-void qb__seen_cone(const qb_geometry *geometry, double radius, qb__seen *seen);
+/* From each view's rows, to `radius` mm from the axis; of a detector that is turned in its plane also from its columns. `either`: a full turn with
+ * the detector to one side, where one of two opposite rays is enough. */
+void qb__seen_cone(const qb_geometry *geometry, double radius, bool either, qb__seen *seen);
 
 /* Voxels of the slice iz that are not seen become `value`: image[ny][nx]. Without `along`, z does not
  * matter. */

@@ -122,9 +122,11 @@ static qb_status read_angles(const cJSON *root, size_t *views, double **radians)
 
 /* As the options of the same names. */
 static qb_status check_faults(const double tilt[3], const double jitter[4]) {
-    for (int i = 0; i < 3; i++)
-        if (!(fabs(tilt[i]) <= 89))
-            return qb__fail(QB_BAD_INPUT, "'tilt_degrees' holds %g; -89..89 are allowed", tilt[i]);
+    for (int i = 0; i < 3; i++) {
+        const double most = i ? QB__MOST_LEAN : 180;
+        if (!(fabs(tilt[i]) <= most))
+            return qb__fail(QB_BAD_INPUT, "'tilt_degrees' holds %g; -%g..%g are allowed", tilt[i], most, most);
+    }
     for (int i = 0; i < 4; i++)
         if (!(fabs(jitter[i]) <= 1e6))
             return qb__fail(QB_BAD_INPUT, "'jitter' holds %g; -1e6..1e6 are allowed", jitter[i]);

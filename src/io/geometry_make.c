@@ -25,7 +25,7 @@ const qb_param qb_geometry_params[] = {
      "where the detector's centre lies relative to the principal ray, in mm or px", 0},
     {"detector-radius", QB_PARAM_DOUBLE, FIELD(radius), "MM", NULL, NULL, 0, 1e9,
      "radius of a cylindrical detector in mm; 0 = flat", 0},
-    {"tilt", QB_PARAM_NUMBERS, FIELD(tilt), "IN,OUT,SLANT", NULL, NULL, -89, 89,
+    {"tilt", QB_PARAM_NUMBERS, FIELD(tilt), "IN,OUT,SLANT", NULL, NULL, -180, 180,
      "the detector's in-plane, out-of-plane and slant angles in degrees", 0},
     {"jitter", QB_PARAM_NUMBERS, FIELD(jitter), "U,V,N,PHASE", NULL, NULL, -1e6, 1e6,
      "sinusoidal shift of the detector: amplitudes in mm, periods a turn, phase in degrees", 0},
@@ -84,6 +84,11 @@ static qb_status circle(const qb_geometry_options *options, size_t views, const 
                               v + detector->offset_v, geometry);
     if (status != QB_OK) return status;
     const qb_numbers *tilt = &options->tilt, *jitter = &options->jitter;
+    for (int i = 1; i < 3; i++) {
+        if (fabs(nth(tilt, i, 0)) <= QB__MOST_LEAN) continue;
+        qb_geometry_destroy(geometry);
+        return qb__fail(QB_BAD_ARGUMENT, "--tilt: %g degrees out of plane or of slant; at most %g are possible", nth(tilt, i, 0), QB__MOST_LEAN);
+    }
     qb__geometry_disturb(geometry, angles, options->sod, options->sdd,
                          &(qb__faults){nth(tilt, 0, 0) * degree, nth(tilt, 1, 0) * degree,
                                        nth(tilt, 2, 0) * degree, nth(jitter, 0, 0),

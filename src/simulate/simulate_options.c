@@ -18,7 +18,7 @@ const qb_param qb_simulate_params[] = {
         "degrees, TO exclusive; default: 0:180 parallel, 0:360 cone", 0),
     ROW(size, "size", QB_PARAM_NUMBERS, "NX[,NY[,NZ]]", NULL, NULL, 1, 65536,
         "voxels of the box that the phantom fills, and of --truth; default: columns, columns, "
-        "rows",
+        "rows; of a turned detector, what it is across and along the axis",
         0),
     ROW(pixel_size, "pixel-size", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,
         "of the detector, in mm; default: such that its columns see 256 mm at the axis", 0),
@@ -30,7 +30,7 @@ const qb_param qb_simulate_params[] = {
         "cone: where the detector's centre lies relative to the principal ray, in mm or px", 0),
     ROW(radius, "detector-radius", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e9,
         "cone: radius of a cylindrical detector in mm; 0 = flat", 0),
-    ROW(tilt, "tilt", QB_PARAM_NUMBERS, "IN,OUT,SLANT", NULL, NULL, -89, 89,
+    ROW(tilt, "tilt", QB_PARAM_NUMBERS, "IN,OUT,SLANT", NULL, NULL, -180, 180,
         "cone: the detector's in-plane, out-of-plane and slant angles in degrees", 0),
     ROW(jitter, "jitter", QB_PARAM_NUMBERS, "U,V,N,PHASE", NULL, NULL, -1e6, 1e6,
         "cone: sinusoidal shift of the detector: amplitudes in mm, periods a turn, phase in "

@@ -43,11 +43,13 @@ static void decide_detector(qb__simulation *s) {
     if (detector->count > 1) s->rows = number(detector, 1);
 }
 
+/* The box that the detector sees, of a turned one too, about the origin. */
 static void decide_box(qb__simulation *s) {
     const qb_numbers *size = &s->options->size;
     size_t *n = s->grid.n;
-    n[0] = n[1] = s->columns;
-    n[2] = s->rows;
+    qb_grid usual;
+    qb_grid_default(&s->geometry, &usual);
+    for (int k = 0; k < 3; k++) n[k] = usual.n[k];
     if (size->count) n[0] = n[1] = number(size, 0);
     if (size->count > 1) n[1] = number(size, 1);
     if (size->count > 2) n[2] = number(size, 2);

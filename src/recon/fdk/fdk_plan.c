@@ -11,6 +11,7 @@
 #include "geometry/circle.h"
 #include "geometry/grid.h"
 #include "geometry/matrix.h"
+#include "geometry/panel.h"
 #include "job/describe.h"
 #include "planner/choose.h"
 #include "planner/device_select.h"
@@ -71,6 +72,7 @@ static const char *redundancy_name(qb_redundancy kind) {
 /* Rows must be level before they are filtered: turned ones are resampled, and bent ones flattened. */
 static qb_status decide_detector(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     const qb_geometry *real = fdk->real;
+    const double MOST = 20; /* at 10 the values are 2 % off */
     double drift = qb__upright_drift(real);
     qb_resample wish = fdk->options->resample;
     if (real->radius > 0 && wish == QB_RESAMPLE_NEVER)
@@ -78,6 +80,10 @@ static qb_status decide_detector(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
                         "a detector bent to a radius of %g mm must be resampled: leave --resample "
                         "never out",
                         real->radius);
+    const double turn = qb__panel_of(real).turn;
+    if (wish == QB_RESAMPLE_NEVER && turn > MOST)
+        return qb__fail(QB_BAD_ARGUMENT,
+                        "the detector is turned by %.4g degrees in its plane: its rows cannot be filtered as they are: leave --resample never out", turn);
     fdk->resampled =
         wish == QB_RESAMPLE_ALWAYS || (wish == QB_RESAMPLE_AUTO && qb__upright_wanted(real));
     cJSON_AddBoolToObject(plan, "resampled", fdk->resampled);
@@ -118,7 +124,7 @@ static qb_status decide_weights(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
                  "the volume reaches %.4g mm from the axis, all views see only %.4g: its rim is "
                  "incomplete",
                  field, info.field_radius);
-    qb__seen_cone(fdk->real, info.field_radius, &fdk->mask.seen);
+    qb__seen_cone(fdk->real, info.field_radius, info.weights == QB_REDUNDANCY_WANG, &fdk->mask.seen);
     qb__fdk_tell_outside(fdk, &info, env, plan);
     qb__fdk_warn_narrow(&info, fdk->options, grid, env);
     QB__TRY(qb__fdk_check_coverage(fdk->geometry, &fdk->weights, fdk->options->allow_limited, env));

@@ -59,6 +59,7 @@ qb_status qb__h5_virtual(hid_t plist, const char *label, const char *file, const
  * its mapping: QB_BAD_INPUT when one is missing, cut short or shorter than what is taken of it. Images to which no
  * mapping leads become whole->holes, with whole->trouble. */
 qb_status qb__h5_check_mapped(hid_t plist, const char *label, const char *file, int rank, qb__source *whole);
+extern bool qb__h5_mapped_is_known; /* that was done by the process that this one reads for */
 enum { QB__H5_NAME = 4096 }; /* bytes of a file's name at most */
 /* Where the library finds a file that `file` names: under the folder that the environment variable `prefix` gives,
  * beside the file, where the program runs. False: nowhere. */

@@ -3,6 +3,7 @@
 #define QB_IO_HDF5_CHUNKS_H
 
 #include "io/hdf5.h"
+#include "io/hdf5_reader.h"
 
 /* Chunks of a dataset that are unpacked by our own threads: HDF5, which has one lock, only hands over what
  * is stored. Known are chunks as they are, deflate (gzip), and byte shuffling before it. */
@@ -10,6 +11,8 @@ typedef struct qb__h5_chunks {
     bool deflate, shuffle;
     int deflate_at, shuffle_at; /* in the list of filters, which a chunk may leave out one by one */
     size_t bytes;               /* of a chunk, unpacked */
+    qb__h5_reader *reader; /* who says where chunks are, and the file that they are in; NULL: the library in this process */
+    int fd;
 } qb__h5_chunks;
 
 /* Can we unpack all of it? With the lock. `plist` as H5Dget_create_plist gives it, `size` of a number; the

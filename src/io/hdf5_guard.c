@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "io/formats.h"
 #include "io/hdf5.h"
+#include "io/hdf5_reader.h"
 
 /* One trial for a file, as long as it stays what it was. */
 typedef struct proof {
@@ -31,7 +32,7 @@ typedef struct proof {
     uint64_t dataset; /* a hash of its name */
 } proof;
 
-enum { PROOFS = 32, SECONDS_MOST = 120 };
+enum { PROOFS = 32 };
 
 /* As HDF5's own state, the process's. */
 static struct {
@@ -65,19 +66,24 @@ static bool is_proven(const proof *one) {
     return false;
 }
 
-/* Started with its end of a pipe as its output: that closes when it ends, however it does. */
-static qb_status start(const char *path, const char *dataset, pid_t *child, int *output) {
-    int ends[2];
+bool qb__h5_guarded(void) {
+    pthread_mutex_lock(&guard.lock);
+    const bool named = guard.program != NULL;
+    pthread_mutex_unlock(&guard.lock);
+    return named;
+}
+
+qb_status qb__h5_guard_start(const char *path, const char *dataset, const char *task, int other, pid_t *child) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
-    char *const words[] = {(char *)guard.program, (char *)guard.argument, (char *)path, (char *)dataset, NULL};
-    if (pipe2(ends, O_CLOEXEC) != 0) return qb__fail_errno(errno, "starting the trial of", path);
+    char *const words[] = {(char *)guard.program, (char *)guard.argument, (char *)path, (char *)dataset, (char *)task, NULL};
     sigemptyset(&none);
     sigfillset(&all);
     int error = posix_spawn_file_actions_init(&actions);
     if (!error) error = posix_spawnattr_init(&attributes);
-    if (!error) error = posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    if (!error && task) error = posix_spawn_file_actions_adddup2(&actions, other, STDIN_FILENO);
+    if (!error) error = posix_spawn_file_actions_adddup2(&actions, other, STDOUT_FILENO);
     if (!error) error = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     if (!error) error = posix_spawnattr_setsigmask(&attributes, &none);
     if (!error) error = posix_spawnattr_setsigdefault(&attributes, &all);
@@ -85,32 +91,41 @@ static qb_status start(const char *path, const char *dataset, pid_t *child, int 
     if (!error) error = posix_spawn(child, guard.program, &actions, &attributes, words, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    *output = ends[0];
     if (!error) return QB_OK;
-    close(ends[0]);
     qb_status status = qb__fail_errno(error, "starting the trial of", path);
     return status == QB_NOT_FOUND ? QB_IO : status; /* it is not the file that is not there */
 }
 
-/* How it ended, as waitpid says; it is ended where it takes too long. */
-static bool wait_for(pid_t child, int output, int *how) {
+/* With its end of a pipe as its output: that closes when it ends, however it does. */
+static qb_status start(const char *path, const char *dataset, pid_t *child, int *output) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return qb__fail_errno(errno, "starting the trial of", path);
+    qb_status status = qb__h5_guard_start(path, dataset, NULL, ends[1], child);
+    close(ends[1]);
+    *output = ends[0];
+    if (status != QB_OK) close(ends[0]);
+    return status;
+}
+
+/* False when it takes too long; it is ended then. */
+static bool wait_for(pid_t child, int output) {
     struct pollfd end = {.fd = output, .events = POLLIN};
-    double until = qb__now() + SECONDS_MOST, left;
+    double until = qb__now() + QB__H5_SECONDS, left;
     int ready = 0;
     while (ready <= 0 && (left = until - qb__now()) > 0) ready = poll(&end, 1, (int)(left * 1000) + 1);
     if (ready <= 0) kill(child, SIGKILL);
-    while (waitpid(child, how, 0) < 0 && errno == EINTR) continue;
     return ready > 0;
 }
 
-static qb_status judge(const char *path, bool in_time, int how) {
+qb_status qb__h5_guard_end(pid_t child, const char *path, bool in_time) {
+    int how = 0;
+    while (waitpid(child, &how, 0) < 0 && errno == EINTR) continue;
     int number = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
     if (!in_time)
         return qb__fail(QB_IO, "%s: the HDF5 library did not come to an end with it in %d s: a disk that hangs?", path,
-                        SECONDS_MOST);
+                        QB__H5_SECONDS);
     if (number == SIGXCPU)
-        return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library computes for ever on opening it", path);
+        return qb__fail(QB_BAD_INPUT, "%s: malformed: the HDF5 library computes for ever on it", path);
     if (number == SIGINT || number == SIGTERM || number == SIGHUP)
         return qb__fail(QB_CANCELLED, "interrupted while %s was tried", path);
     if (number == SIGKILL) return qb__fail(QB_NO_MEMORY, "%s: the process that tried it was killed", path);
@@ -131,12 +146,12 @@ static qb_status try_in_child(const char *path, const char *dataset) {
     const proof one = {about.st_dev, about.st_ino, about.st_size, about.st_mtim, hash_of(dataset)};
     if (is_proven(&one)) return QB_OK;
     pid_t child;
-    int output = -1, how = 0;
+    int output = -1;
     qb_status status = start(path, dataset, &child, &output);
     if (status != QB_OK) return status;
-    bool in_time = wait_for(child, output, &how);
+    bool in_time = wait_for(child, output);
     close(output);
-    status = judge(path, in_time, how);
+    status = qb__h5_guard_end(child, path, in_time);
     if (status == QB_OK) guard.proofs[guard.count++ % PROOFS] = one;
     return status;
 }
@@ -166,6 +181,9 @@ qb_status qb_hdf5_try(const char *path, const char *dataset) {
     qb__scan_parts parts = {0};
     qb__source *source = NULL;
     cJSON *object = NULL;
+    double *numbers = NULL, unit;
+    size_t count;
+    const bool before = qb_external_allow(true); /* whoever opens it is asked again */
     qb_status status = qb__hdf5_scan(path, &options, &parts), more;
     read_little(&parts.data);
     read_little(&parts.flats);
@@ -173,7 +191,10 @@ qb_status qb_hdf5_try(const char *path, const char *dataset) {
     qb__scan_parts_release(&parts);
     if (status != QB_OK && status != QB_NO_MEMORY) status = qb__hdf5_open(path, dataset, &source);
     qb__source_close(source);
+    if (dataset && qb__hdf5_angles(path, dataset, 1 << 24, &numbers, &count, &unit) == QB_NO_MEMORY) status = QB_NO_MEMORY;
+    qb__free(numbers);
     more = qb__hdf5_provenance(path, &object);
+    qb_external_allow(before);
     cJSON_Delete(object);
     return more == QB_NO_MEMORY ? more : status;
 }

@@ -212,11 +212,14 @@ static qb_status find_holes(qb__source *whole, const uint64_t *covered) {
     return status;
 }
 
+bool qb__h5_mapped_is_known;
+
 qb_status qb__h5_check_mapped(hid_t plist, const char *label, const char *file, int rank, qb__source *whole) {
     size_t count = 0;
     uint64_t *covered = NULL;
     mapping *m = NULL;
     qb_status status;
+    if (qb__h5_mapped_is_known) return QB_OK;
     if (whole->shape[0] > IMAGES_MOST)
         return qb__fail(QB_BAD_INPUT, "%s: %zu images; %d are the most of a virtual dataset", label, whole->shape[0], IMAGES_MOST);
     QB__TRY(qb__alloc(1, sizeof *m, &m));

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #ifdef QB_HAVE_HDF5
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/hdf5.h"
 #include "io/hdf5_chunks.h"
+#include "io/hdf5_reader.h"
 
 typedef struct h5_source {
     qb__source base;
@@ -14,6 +18,7 @@ typedef struct h5_source {
     int rank;
     bool ours; /* chunks that we unpack */
     qb__h5_chunks chunks;
+    qb__h5_reader *reader; /* NULL: the library reads in this process */
 } h5_source;
 
 hid_t qb__h5_half_type(void) {
@@ -92,9 +97,46 @@ static size_t images_at_once(const h5_source *h5, const qb__region *region) {
     return qb__smaller(images, region->count);
 }
 
+/* Another process reads and sends so many bytes at most, or else one layer of chunks. Their rows are the least that is
+ * asked for, so that no chunk is unpacked twice. */
+enum { SENT = 4 << 20 };
+
+static size_t rows_sent(const h5_source *h5, size_t images) {
+    const size_t chunk = h5->base.chunk[1], bytes = chunk * images * qb__source_row_bytes(&h5->base);
+    return bytes ? qb__larger(SENT / bytes, 1) * chunk : 1;
+}
+
+static size_t images_sent(const h5_source *h5, const qb__region *rest) {
+    const qb__source *source = &h5->base;
+    const size_t image = (rest->row1 - rest->row0) * qb__source_row_bytes(source), thick = source->chunk[0];
+    const size_t many = qb__smaller(images_at_once(h5, rest), qb__larger(SENT / image, 1));
+    const size_t layer = qb__ceil_div(thick - rest->first % thick, rest->step);
+    return qb__smaller(rest->count, many < layer ? layer : many - (many - layer) % qb__larger(thick / rest->step, 1));
+}
+
+static qb_status read_sent(const h5_source *h5, const qb__region *region, char *out) {
+    const size_t row = qb__source_row_bytes(&h5->base), image = (region->row1 - region->row0) * row;
+    qb__region rest = *region;
+    qb_status status = QB_OK;
+    while (rest.count > 0 && status == QB_OK) {
+        qb__region part = rest;
+        part.count = images_sent(h5, &rest);
+        const size_t rows = rows_sent(h5, part.count);
+        for (part.row0 = region->row0; part.row0 < region->row1 && status == QB_OK; part.row0 = part.row1) {
+            part.row1 = qb__smaller(region->row1, part.row0 - part.row0 % h5->base.chunk[1] + rows);
+            status = qb__h5_reader_images(h5->reader, &part, row, image, out + (part.row0 - region->row0) * row);
+        }
+        rest.first += part.count * rest.step;
+        rest.count -= part.count;
+        out += part.count * image;
+    }
+    return status;
+}
+
 static qb_status read_h5(qb__source *source, const qb__region *region, void *out) {
     const h5_source *h5 = (const h5_source *)source;
     if (region->count == 0 || region->row1 == region->row0) return QB_OK;
+    if (h5->reader && !h5->ours) return read_sent(h5, region, out);
     if (h5->ours) return qb__h5_chunks_read(&h5->chunks, h5->set, h5->rank, source, region, out);
     const size_t image =
         (region->row1 - region->row0) * source->shape[2] * qb_dtype_size(source->dtype);
@@ -115,6 +157,8 @@ static qb_status read_h5(qb__source *source, const qb__region *region, void *out
 
 static void release_h5(qb__source *source) {
     h5_source *h5 = (h5_source *)source;
+    if (h5->chunks.reader) close(h5->chunks.fd);
+    qb__h5_reader_close(h5->reader);
     qb__h5_enter();
     if (h5->type > 0) H5Tclose(h5->type);
     if (h5->set > 0) H5Dclose(h5->set);
@@ -162,6 +206,27 @@ static qb_status check_chunks(hid_t set, const char *path, const size_t chunk[3]
 
 static bool same_bytes(hid_t stored, hid_t ours) {
     return H5Tequal(stored, ours) > 0 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+}
+
+/* Addresses of chunks count from the beginning of the file only where nothing of a user's is in front of it. */
+static bool begins_at_0(hid_t set) {
+    hsize_t block = 1;
+    hid_t file = H5Iget_file_id(set), how = file < 0 ? file : H5Fget_create_plist(file);
+    if (how < 0 || H5Pget_userblock(how, &block) < 0) block = 1;
+    if (how >= 0) H5Pclose(how);
+    if (file >= 0) H5Fclose(file);
+    return block == 0;
+}
+
+/* We unpack chunks; where another process says where they are, we read them, too. */
+static qb_status take_chunks(h5_source *h5, const char *label) {
+    char file[QB__H5_NAME];
+    if (!h5->reader) return QB_OK;
+    if (H5Fget_name(h5->set, file, sizeof file) < 0) return qb__h5_fail(QB_INTERNAL, label, "the name of its file");
+    h5->chunks.fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (h5->chunks.fd < 0) return qb__fail_errno(errno, "opening", file);
+    h5->chunks.reader = h5->reader;
+    return QB_OK;
 }
 
 /* The dataset may live in another file, behind an external link. */
@@ -240,11 +305,14 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
         QB__TRY(check_chunks(h5->set, label, chunk, shape, &there, &missing));
         /* What was never written reads as the fill value, which HDF5 knows. */
         h5->ours = !missing && same_bytes(stored, h5->type) &&
-                   qb__h5_chunks_known(plist, chunk, size, &h5->chunks);
+                   qb__h5_chunks_known(plist, chunk, size, &h5->chunks) && (!h5->reader || begins_at_0(h5->set));
+        if (h5->ours) QB__TRY(take_chunks(h5, label));
         cache = index_memory(there) + (h5->ours ? 0 : chunk_memory(chunk, size));
         each = h5->ours ? qb__h5_chunks_memory(&h5->chunks) : 0;
     }
     QB__TRY(open_h5(h5, label, source));
+    /* What another process holds is counted, too. */
+    if (h5->reader && !h5->ours && cache) cache += rows_sent(h5, chunk[0]) * chunk[0] * qb__source_row_bytes(*source);
     (*source)->cache = cache;
     (*source)->cache_each = each;
     if (missing)
@@ -261,6 +329,8 @@ out:
             qb__free(h5->base.holes);
         if (h5->type > 0) H5Tclose(h5->type);
         if (h5->set > 0) H5Dclose(h5->set);
+        if (h5->chunks.reader) close(h5->chunks.fd);
+        qb__h5_reader_close(h5->reader);
     }
     return status;
 }
@@ -278,7 +348,12 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
                         h5.base.shape[1], h5.base.shape[2]);
     h5.set = H5Dopen2(file, path, H5P_DEFAULT);
     if (h5.set < 0) return qb__h5_fail(QB_BAD_INPUT, label, "opening it");
-    qb_status status = open_dataset(label, &h5, source);
+    qb_status status = qb__h5_reader_create(name, path, &h5.reader);
+    if (status != QB_OK) {
+        H5Dclose(h5.set);
+        return status;
+    }
+    status = open_dataset(label, &h5, source);
     if (status != QB_OK) return status;
     bool stated =
         H5Aexists_by_name(file, path, "quantity", H5P_DEFAULT) != 0; /* or cannot be told */

@@ -155,9 +155,9 @@ qb_status open_ranks(cli *c);
 /* How all of them fared, in what complaint() says then. */
 qb_status agree_ranks(cli *c, qb_status status);
 
-/* trial.c: `qb --try-hdf5 FILE [DATASET]`, which qb starts itself: see qb_hdf5_guard. */
+/* trial.c: `qb --try-hdf5 FILE [DATASET [serve]]`, which qb starts itself: see qb_hdf5_guard. */
 extern const char trial_word[];
-int try_hdf5(const char *path, const char *dataset);
+int try_hdf5(const char *path, const char *dataset, bool serve);
 
 /* Keep `json` (from malloc: cJSON_Print) as what --json prints; NULL = out of memory. */
 qb_status give_result(cli *c, char *json);

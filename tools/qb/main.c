@@ -143,7 +143,7 @@ static int end(int code) {
 }
 
 int main(int argc, char **argv) {
-    if (argc >= 3 && strcmp(argv[1], trial_word) == 0) return try_hdf5(argv[2], argc > 3 ? argv[3] : NULL);
+    if (argc >= 3 && strcmp(argv[1], trial_word) == 0) return try_hdf5(argv[2], argc > 3 ? argv[3] : NULL, argc > 4);
     open_standard_streams();
     qb_hdf5_guard("/proc/self/exe", trial_word);
 #ifdef __GLIBC__

@@ -27,14 +27,18 @@ static rlim_t seconds_for(const char *path) {
     return SECONDS + (more < SECONDS_MORE ? more : SECONDS_MORE);
 }
 
-int try_hdf5(const char *path, const char *dataset) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+int try_hdf5(const char *path, const char *dataset, bool serve) {
+    if (!serve) prctl(PR_SET_PDEATHSIG, SIGKILL); /* who reads for others sees that they are gone */
     bool lowered = false;
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, seconds_for(path));
 #ifndef __SANITIZE_ADDRESS__ /* which takes terabytes of addresses */
     lowered = limit(RLIMIT_AS, (rlim_t)MEBIBYTES << 20);
 #endif
+    if (serve) {
+        qb_hdf5_serve(path, dataset);
+        return 0;
+    }
     /* What the file asks for it asks for again; a shortage of the system's is for the parent to meet. */
     bool short_of_it = qb_hdf5_try(path, dataset) == QB_NO_MEMORY && qb_hdf5_try(path, dataset) == QB_NO_MEMORY;
     return short_of_it && lowered ? NO_MEMORY : 0;

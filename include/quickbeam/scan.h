@@ -73,6 +73,7 @@ typedef struct qb_scan_info {
     size_t first_slice;        /* the number that the scan's own files give to row 0 (sv-mbirct: FirstSliceNumber); else 0 */
     bool center_holds;         /* reconstructions go by `center` unless they are told otherwise: it was written to that end, as in
                                   scans of sv-mbirct and by qb convert. A motor's estimate, as in NXtomo, is gone by where asked for */
+    const char *files;         /* of many files: "90 files, p_000.tif to p_089.tif"; else "" */
     const char *no_angles;     /* why `angles` is NULL, one sentence with the remedy; NULL where there are angles */
 } qb_scan_info;
 

@@ -21,6 +21,10 @@ static const struct {
     {"angle-unit",
      "Many angles lie within so few numbers that they could be a turn in radians. Nothing states a unit, so they were taken as "
      "degrees. If they are radians, give --angle-unit rad; if they are degrees, --angle-unit deg removes this warning."},
+    {"file-missing",
+     "The files of a scan are counted by a number in their names, and some numbers are not there. Angles that are given as "
+     "FROM:TO are spread evenly over the files that are there, so those behind the gap belong to other views. Find the missing "
+     "files, or give --angles as a list with one line for each file that is there."},
     {"no-angles",
      "The scan has no angles that can be used: none are stored, their number is not that of the views, or their unit is not "
      "known. The warning says which. Give --angles FROM:TO or a file, or --angle-unit where only the unit is missing."},

@@ -62,10 +62,11 @@ qb_status qb__raw_open_like(const char *path, const char *how, qb__source **sour
 /* Many such files, by a pattern or in a folder; the layout is that of all of them. */
 qb_status qb__raw_series_open(const char *path, const struct qb__plain *layout, qb__source **source);
 
-/* The files a folder, pattern or name stands for, in natural order. QB_NOT_FOUND when none;
- * QB_BAD_INPUT when a folder mixes several series of names. */
+/* The files a folder, pattern or name stands for, in the order of the number that counts them (list_order.h).
+ * QB_NOT_FOUND when none; QB_BAD_INPUT when there are several series of names, or none of their numbers counts. */
 qb_status qb__list_images(const char *path, const char *extensions, qb__notes *files);
-/* The images of the source's path, sorted, for a reader of several files. Numbers that are missing among them are the
+/* The images of the source's path, sorted, for a reader of several files. How many, the first and the last are told in
+ * source->files. Numbers that are missing among them are the
  * source's trouble; of a pattern NAME_%d they are an error. Released by qb__notes_release, also on failure. */
 qb_status qb__source_files(qb__source *source, const char *extensions, qb__notes *files);
 /* strcmp that knows that 10 comes after 9. */

@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "io/formats.h"
+#include "io/list_order.h"
 
 int qb__natural_compare(const char *a, const char *b) {
     while (*a && *b) {
@@ -50,20 +51,6 @@ static bool has_extension(const char *name, const char *extensions) {
     return strstr(extensions, key) != NULL;
 }
 
-/* Are two names the same but for their numbers? */
-static bool same_series(const char *a, const char *b) {
-    while (*a && *b) {
-        size_t n = strspn(a, "0123456789"), m = strspn(b, "0123456789");
-        if (n && m) {
-            a += n;
-            b += m;
-        } else if (*a++ != *b++) {
-            return false;
-        }
-    }
-    return *a == *b;
-}
-
 /* A run may have been killed while images got their names, or their folder its own. */
 static void settle(const char *path) {
     if (access(path, F_OK) == 0) {
@@ -91,59 +78,75 @@ static qb_status list_folder(const char *path, const char *extensions, qb__notes
     return QB_OK;
 }
 
-/* Two series in one folder are projections and flats more often than not: never mixed unasked. */
-static qb_status check_series(const char *path, const qb__notes *files) {
-    for (size_t i = 1; i < files->count; i++)
-        if (!same_series(files->text[0], files->text[i]))
-            return qb__fail(QB_BAD_INPUT,
-                            "%s holds more than one series of images, %s and %s: give a pattern "
-                            "such as name_*.tif",
-                            path, strrchr(files->text[0], '/') + 1,
-                            strrchr(files->text[i], '/') + 1);
-    return QB_OK;
-}
+/* A pattern with a number: name_%05d.tif is the glob name_*.tif, of which only names with a number there are taken.
+ * Wildcards may stand before the number or behind it. */
+typedef struct numbered {
+    bool is;
+    bool exact;            /* no wildcards */
+    size_t prefix, suffix; /* what stands before the number and behind it; 0: has wildcards */
+} numbered;
 
-/* name_%05d.tif as the glob name_*.tif; what is no number at that place is left out later. */
-static bool glob_of(const char *path, char *pattern, size_t size, size_t *prefix, size_t *suffix) {
+static qb_status parse_pattern(const char *path, char *pattern, size_t size, numbered *n) {
+    static const char wild[] = "*?[";
     const char *percent = strchr(path, '%');
-    if (!percent) return false;
+    *n = (numbered){0};
+    if ((size_t)snprintf(pattern, size, "%s", path) >= size) return qb__fail(QB_BAD_ARGUMENT, "%.60s... is too long a pattern", path);
+    if (!percent) return QB_OK;
     const char *end = percent + 1 + strspn(percent + 1, "0123456789");
-    if ((*end != 'd' && *end != 'i' && *end != 'u') || strchr(end, '%')) return false;
-    *prefix = (size_t)(percent - path);
-    *suffix = strlen(end + 1);
-    return (size_t)snprintf(pattern, size, "%.*s*%s", (int)*prefix, path, end + 1) < size;
+    if ((*end != 'd' && *end != 'i' && *end != 'u') || strchr(end, '%')) return QB_OK;
+    snprintf(pattern, size, "%.*s*%s", (int)(percent - path), path, end + 1);
+    n->is = true;
+    n->exact = !strpbrk(path, wild);
+    n->prefix = strcspn(path, wild) < (size_t)(percent - path) ? 0 : (size_t)(percent - path);
+    n->suffix = strpbrk(end, wild) ? 0 : strlen(end + 1);
+    if (n->prefix || n->suffix) return QB_OK;
+    return qb__fail(QB_BAD_ARGUMENT, "%s: wildcards may stand before its number or behind it, not both", path);
 }
 
-static qb_status list_pattern(const char *path, qb__notes *files) {
+/* Where that number is in a name; false where there is none. A '-' before it is its sign. */
+static bool find_counter(const char *name, const numbered *p, qb__counter *counter) {
+    const size_t n = strlen(name);
+    *counter = (qb__counter){0};
+    if (n <= p->prefix + p->suffix) return false;
+    if (!p->prefix) {
+        counter->end = n - p->suffix;
+        return isdigit((unsigned char)name[counter->end - 1]);
+    }
+    counter->begin = p->prefix + (name[p->prefix] == '-');
+    const size_t digits = strspn(name + counter->begin, "0123456789");
+    return digits && (!p->exact || counter->begin + digits >= n - p->suffix);
+}
+
+static qb_status list_pattern(const char *path, numbered *p, qb__notes *files) {
     char pattern[4096];
-    size_t prefix = 0, suffix = 0;
+    qb__counter unused;
     char *folder = qb__folder_of(path);
     if (folder) qb__recover(folder, false, NULL);
     qb__free(folder);
-    bool numbered = glob_of(path, pattern, sizeof pattern, &prefix, &suffix);
+    qb_status status = parse_pattern(path, pattern, sizeof pattern, p);
+    if (status != QB_OK) return status;
     glob_t found;
-    int failed = glob(numbered ? pattern : path, GLOB_NOSORT, NULL, &found);
+    int failed = glob(pattern, GLOB_NOSORT, NULL, &found);
     if (failed == GLOB_NOSPACE) return qb__fail(QB_NO_MEMORY, "%s: too many names", path);
     if (failed) return QB_OK;
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        const char *name = found.gl_pathv[i];
-        size_t n = strlen(name);
-        size_t digits = n > prefix + suffix ? n - prefix - suffix : 0;
-        if (!numbered || (digits && strspn(name + prefix, "0123456789") >= digits))
-            qb__note(files, "%s", name);
-    }
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        if (!p->is || find_counter(found.gl_pathv[i], p, &unused)) qb__note(files, "%s", found.gl_pathv[i]);
     globfree(&found);
     return QB_OK;
 }
 
-qb_status qb__list_images(const char *path, const char *extensions, qb__notes *files) {
+/* The files, and the number of each where `numbers` is wanted. */
+static qb_status list(const char *path, const char *extensions, qb__notes *files, long long **numbers) {
     qb_status status = QB_OK;
+    numbered p = {0};
+    qb__counter counter = {0};
+    const bool folder = qb__is_folder(path), pattern = !folder && qb__is_pattern(path);
     *files = (qb__notes){0};
-    bool folder = qb__is_folder(path);
+    if (numbers) *numbers = NULL;
     if (folder)
         QB__TRY(list_folder(path, extensions, files));
-    else if (qb__is_pattern(path))
-        QB__TRY(list_pattern(path, files));
+    else if (pattern)
+        QB__TRY(list_pattern(path, &p, files));
     else
         qb__note(files, "%s", path);
     if (files->lost) {
@@ -156,49 +159,55 @@ qb_status qb__list_images(const char *path, const char *extensions, qb__notes *f
         goto out;
     }
     qsort(files->text, files->count, sizeof *files->text, compare);
-    if (folder) status = check_series(path, files);
+    if (p.is) find_counter(files->text[0], &p, &counter);
+    if (numbers) QB__TRY(qb__alloc(files->count, sizeof **numbers, numbers));
+    if (folder || pattern) status = qb__list_order(path, &counter, files, numbers ? *numbers : NULL);
 out:
-    if (status != QB_OK) qb__notes_release(files);
+    if (status == QB_OK) return QB_OK;
+    if (numbers) {
+        qb__free(*numbers);
+        *numbers = NULL;
+    }
+    qb__notes_release(files);
     return status;
 }
 
-/* The number that stands last in a name, behind its folder; false where there is none, or too long a one. */
-static bool last_number(const char *path, unsigned long long *number) {
-    const char *name = strrchr(path, '/'), *end;
-    name = name ? name + 1 : path;
-    end = strrchr(name, '.');
-    if (!end) end = name + strlen(name);
-    while (end > name && !isdigit((unsigned char)end[-1])) end--;
-    const char *at = end;
-    while (at > name && isdigit((unsigned char)at[-1])) at--;
-    if (at == end || end - at > 18) return false;
-    *number = strtoull(at, NULL, 10);
-    return true;
+qb_status qb__list_images(const char *path, const char *extensions, qb__notes *files) {
+    return list(path, extensions, files, NULL);
 }
 
-static qb_status check_numbers(const char *path, const qb__notes *files, char *trouble, size_t size) {
-    unsigned long long first, last, next, step = 0;
-    if (files->count < 3 || !last_number(files->text[0], &first)) return QB_OK;
-    last = first;
-    for (size_t i = 1; i < files->count; i++) {
-        if (!last_number(files->text[i], &next) || next <= last) return QB_OK; /* no numbering that we know */
-        if (!step || next - last < step) step = next - last;
-        last = next;
-    }
-    if ((last - first) / step + 1 == files->count) return QB_OK;
-    const size_t missing = (size_t)((last - first) / step + 1) - files->count;
-    unsigned long long hole = first;
-    for (size_t i = 0; i < files->count && last_number(files->text[i], &next) && next == hole; i++) hole += step;
+/* Holes among the numbers, which FROM:TO would spread the others over. */
+static qb_status check_numbers(const char *path, const qb__notes *files, const long long *number, char *trouble, size_t size) {
+    const size_t n = files->count;
+    if (n < 3) return QB_OK;
+    long long step = number[1] - number[0], hole;
+    for (size_t i = 2; i < n; i++) step = number[i] - number[i - 1] < step ? number[i] - number[i - 1] : step;
+    const long long missing = (number[n - 1] - number[0]) / step + 1 - (long long)n;
+    if (missing <= 0) return QB_OK;
+    hole = number[0];
+    for (size_t i = 0; i < n && number[i] == hole; i++) hole += step;
     if (strchr(path, '%'))
         return qb__fail(QB_BAD_INPUT,
-                        "%s: number %llu is missing, %zu in all: views lie evenly only where none is; give a glob such as name_*.tif "
+                        "%s: number %lld is missing, %lld in all: views lie evenly only where none is; give a glob such as name_*.tif "
                         "to take those that are there, and their angles",
                         path, hole, missing);
-    snprintf(trouble, size, "number %llu is missing among its files, %zu in all: FROM:TO spreads the others evenly", hole, missing);
+    snprintf(trouble, size, "number %lld is missing among its files, %lld in all: FROM:TO spreads the others evenly" QB__CODE("file-missing"), hole, missing);
     return QB_OK;
 }
 
+static const char *name_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 qb_status qb__source_files(qb__source *source, const char *extensions, qb__notes *files) {
-    qb_status status = qb__list_images(source->path, extensions, files);
-    return status == QB_OK ? check_numbers(source->path, files, source->trouble, sizeof source->trouble) : status;
+    long long *numbers;
+    qb_status status = list(source->path, extensions, files, &numbers);
+    if (status != QB_OK) return status;
+    if (files->count > 1)
+        snprintf(source->files, sizeof source->files, "%zu files, %.150s to %.150s", files->count, name_of(files->text[0]),
+                 name_of(files->text[files->count - 1]));
+    status = check_numbers(source->path, files, numbers, source->trouble, sizeof source->trouble);
+    qb__free(numbers);
+    return status;
 }

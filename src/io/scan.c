@@ -47,6 +47,7 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     if (info->chunk_rows > info->rows) info->chunk_rows = info->rows;
     info->format = scan->parts.format ? scan->parts.format : source->format;
     info->geometry_from = scan->parts.placed;
+    info->files = source->files;
     size_t end;
     qb_status status =
         qb_range_parse(options->views, "--views", scan->stored, &scan->first, &end, &scan->step);
@@ -264,6 +265,7 @@ static qb_status open_scan(qb_scan *scan, const char *path, const qb_scan_option
     qb__frames *const frames[] = {&scan->parts.data, &scan->parts.flats, &scan->parts.darks};
     for (int i = 0; i < 3; i++)
         if (frames[i]->source) qb__source_limit(frames[i]->source, env);
+    if (*scan->parts.data.source->files) qb__info(env, "%s: %s", path, scan->parts.data.source->files);
     QB__TRY(qb__scan_complete(scan, options, env));
     /* What is optional in a file may be unusable, but not for want of memory. */
     if (qb__allocations_failed() != failed)

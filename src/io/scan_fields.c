@@ -128,6 +128,7 @@ static qb_status load(qb_scan *scan, const kind *k, const qb_env *env, float **m
         qb__inputs_end(&files);
         if (status != QB_OK) goto out;
         frames = &given;
+        if (*given.source->files) qb__info(env, "--%s %s: %s", k->option, k->path, given.source->files);
     }
     *count = frames->source ? frames->count : 0;
     if (*count == 0) goto out;

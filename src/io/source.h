@@ -37,6 +37,7 @@ struct qb__source {
     char units[24];    /* likewise, "1/mm" */
     qb_beam beam;      /* as the file states it */
     char trouble[160]; /* one sentence on what is odd about it; "" */
+    char files[340];   /* of many files how many, the first and the last; "" */
     unsigned char *holes; /* [images] 1 for an image that lies nowhere, and must not be read; owned, NULL: none */
     /* Dense into out[count][row1 - row0][columns]. Any number of threads at once. */
     qb_status (*read)(qb__source *source, const qb__region *region, void *out);

@@ -194,7 +194,10 @@ def test_what_raw_series_are_refused_for(raw, tmp_path):
 
     refused(3, "view_*.raw", "23,6,48:uint16big:4", "23 images in 24 files")
     refused(3, "view_*.raw", "24,6,49:uint16big:4", "view_000.raw has 580 bytes", "1 x 6 x 49", "--shape")
-    refused(3, "[dfv]*.raw", "35,6,48:uint16big:4", "alike")
+    refused(3, "[dfv]*.raw", "35,6,48:uint16big:4", "more than one series", "dark_0.raw and flats.raw")
+    for i in range(2):
+        (raw / f"odd_{i}.raw").write_bytes(bytes(580 + i))
+    refused(3, "odd_*.raw", "2,6,48:uint16big:4", "alike")
     refused(3, "nothing_*.raw", "24,6,48:uint16", "no file matches")
     fails(3, "info", "view_*.raw", says=["raw data", "--shape"], cwd=raw)
     fails(3, "info", "view_*.raw", "--shape", "24,6,48:uint16big:4", "--flats", "v.npy.json", says=["--flats"], cwd=raw)

@@ -77,6 +77,7 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info, const placi
     cJSON_AddStringToObject(root, "kind", "scan");
     cJSON_AddStringToObject(root, "format", info->format);
     cJSON_AddStringToObject(root, "dtype", qb_dtype_name(info->dtype));
+    if (*info->files) cJSON_AddStringToObject(root, "files", info->files);
     cJSON_AddNumberToObject(root, "views", (double)info->views);
     cJSON_AddNumberToObject(root, "rows", (double)info->rows);
     cJSON_AddNumberToObject(root, "columns", (double)info->columns);
@@ -121,6 +122,7 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
            info->columns,
            (double)info->views * (double)info->rows * (double)info->columns *
                (double)qb_dtype_size(info->dtype) / 1048576.0);
+    if (*info->files) printf("  files       %s\n", info->files);
     printf("  values      %s (%s)\n", qb_quantity_name(info->quantity), info->quantity_from);
     if (info->beam)
         printf("  beam        %s (stated in the file)\n", qb_beam_name(info->beam));

@@ -7,75 +7,93 @@
 
 #include "base/pool.h"
 
-/* What is done to vectors, by name. */
-typedef enum qb__vector_what {
-    QB__VECTOR_DOT,
-    QB__VECTOR_ADD,
-    QB__VECTOR_FOLD,
-    QB__VECTOR_RESIDUAL,
-    QB__VECTOR_INVERT,
-    QB__VECTOR_FREE,
-    QB__VECTOR_SCALE,
-    QB__VECTOR_FILL,
-    QB__VECTOR_ADVANCE,
-    QB__VECTOR_COPY,
-    QB__VECTOR_JOBS
-} qb__vector_what;
+/* Long vectors of float for iterative solvers: in memory, computed by a pool's threads (a vector is a float *), or on a
+ * device (a vector is a handle, ops/vectors_device.h). */
 
-/* Of what a vector is: the volume's voxels, the projections' pixels. */
+/* A vector is a volume's voxels or the projections' pixels. */
 typedef enum qb__vector_kind { QB__UNKNOWNS, QB__EQUATIONS } qb__vector_kind;
 
-typedef struct qb__vector_job {
-    qb__vector_what what;
-    size_t count;
-    double scale;
-    const void *a, *b, *weight; /* what is read; may be NULL */
-    void *out;
-    bool nonneg;
-} qb__vector_job;
+enum { QB__VECTOR_OPERANDS = 7, QB__VECTOR_SCALARS = 3, QB__VECTOR_SUMS = 3 };
 
-/* Vectors that lie elsewhere, on a device (ops/vectors_device.h). */
+typedef struct qb__vector_job qb__vector_job;
+
+/* An operation on vectors is one descriptor, in the file that uses it: its loop for the CPU and the name of its kernel for
+ * devices (kernels/vectors/vectors.clh says what a kernel looks like). */
+typedef struct qb__vector_op {
+    const char *source, *kernel;
+    int sums; /* how many numbers it sums up, at most QB__VECTOR_SUMS */
+    /* Elements first <= i < end of the vectors; adds to sums[]. NULL sums are never passed. */
+    void (*run)(const qb__vector_job *job, size_t first, size_t end, double *sums);
+} qb__vector_op;
+
+struct qb__vector_job {
+    const qb__vector_op *op;
+    qb__vector_kind kind; /* of all its vectors */
+    size_t count;         /* elements in each */
+    void *v
+        [QB__VECTOR_OPERANDS]; /* those that the operation reads and writes, in its own order; NULL: none */
+    double s[QB__VECTOR_SCALARS]; /* floats on a device */
+    int flags;                    /* the operation's own */
+    size_t n[3];                  /* voxels along x, y, z; set by qb__vector_run() */
+};
+
+/* Where vectors live that are not in memory. */
 typedef struct qb__vectors_elsewhere {
     qb_status (*make)(void *self, qb__vector_kind kind, void **vector); /* of zeros */
     void (*drop)(void *self, void *vector);                             /* NULL-safe */
-    void (*run)(void *self, const qb__vector_job *job, double *sums);   /* sums[3] += what it sums */
-    qb_status (*status)(void *self); /* of all calls so far: the first failure, again */
+    void (*run)(void *self, const qb__vector_job *job, double *sums);   /* sums[] += what it sums */
+    void (*copy)(void *self, const void *from, void *to);
+    void (*fill)(void *self, float value, void *vector);
+    qb_status (*status)(void *self); /* the first failure of all calls so far */
 } qb__vectors_elsewhere;
 
-/* Long vectors of float, in memory on a pool's threads (a vector is a float *), or elsewhere (its handle). Sums are
- * taken block by block and the blocks in order, in double or its like, so that bits depend on the length alone,
+/* Sums are taken block by block and the blocks in order, in double or its like, so that bits depend on the length alone,
  * never on the threads. */
 typedef struct qb__vectors {
     qb__pool *pool;
-    double *partial; /* [qb__vector_blocks(longest)] */
+    double *partial;                        /* [QB__VECTOR_SUMS * qb__vector_blocks(longest)] */
+    size_t n[3];                            /* voxels of the volume along x, y, z */
     const qb__vectors_elsewhere *elsewhere; /* NULL: in memory */
     void *self;
 } qb__vectors;
 
 size_t qb__vector_blocks(size_t count);
-qb_status qb__vectors_create(qb__pool *pool, size_t longest, qb__vectors *vectors);
+/* `n`: voxels along x, y, z; NULL: no operation needs them. */
+qb_status qb__vectors_create(qb__pool *pool, size_t longest, const size_t n[3],
+                             qb__vectors *vectors);
 void qb__vectors_destroy(qb__vectors *vectors); /* NULL-safe */
 
-qb_status qb__vector_make(const qb__vectors *v, qb__vector_kind kind, size_t count, void **vector); /* of zeros */
-void qb__vector_drop(const qb__vectors *v, void *vector);                                           /* NULL-safe */
-/* Whether all has gone well; elsewhere a failure shows here. */
+qb_status qb__vector_make(const qb__vectors *v, qb__vector_kind kind, size_t count,
+                          void **vector);                 /* of zeros */
+void qb__vector_drop(const qb__vectors *v, void *vector); /* NULL-safe */
+/* A failure on a device shows here, and nothing is computed after it. */
 qb_status qb__vectors_status(const qb__vectors *v);
+/* Any operation. sums[QB__VECTOR_SUMS] are set; NULL: nobody asks. */
+void qb__vector_run(const qb__vectors *v, qb__vector_job job, double *sums);
+
+/* ---- the common ones ---- */
+
 void qb__vector_copy(const qb__vectors *v, const void *from, void *to, size_t count);
-double qb__vector_dot(const qb__vectors *v, const void *a, const void *b, size_t count);
+void qb__vector_fill(const qb__vectors *v, float value, void *x, size_t count);
+double qb__vector_dot(const qb__vectors *v, qb__vector_kind kind, const void *a, const void *b,
+                      size_t count);
 /* y += scale x. */
-void qb__vector_add(const qb__vectors *v, double scale, const void *x, void *y, size_t count);
+void qb__vector_add(const qb__vectors *v, qb__vector_kind kind, double scale, const void *x,
+                    void *y, size_t count);
 /* y = x + scale y. */
-void qb__vector_fold(const qb__vectors *v, const void *x, double scale, void *y, size_t count);
-/* y = weight (a - y), weight NULL: 1. The sum of squares of a - y. */
+void qb__vector_fold(const qb__vectors *v, qb__vector_kind kind, const void *x, double scale,
+                     void *y, size_t count);
+/* y = weight (a - y), weight NULL: 1, of equations. The sum of squares of a - y. */
 double qb__vector_residual(const qb__vectors *v, const void *a, const void *weight, void *y,
                            size_t count);
 /* x = 1 / x where it is more than least, else 0. */
-void qb__vector_invert(const qb__vectors *v, double least, void *x, size_t count);
-/* g = 0 where x, at its bound of zero, would be pushed below it. */
+void qb__vector_invert(const qb__vectors *v, qb__vector_kind kind, double least, void *x,
+                       size_t count);
+/* Of unknowns: g = 0 where x, at its bound of zero, would be pushed below it. */
 void qb__vector_free(const qb__vectors *v, const void *x, void *g, size_t count);
-void qb__vector_scale(const qb__vectors *v, double scale, void *x, size_t count);
-void qb__vector_fill(const qb__vectors *v, float value, void *x, size_t count);
-/* x += step weight y (weight NULL: 1), not below zero if `nonneg`. Sums of squares of what x changed
+void qb__vector_scale(const qb__vectors *v, qb__vector_kind kind, double scale, void *x,
+                      size_t count);
+/* Of unknowns: x += step weight y (weight NULL: 1), not below zero if `nonneg`. Sums of squares of what x changed
  * by, and of x, and of how far below zero it would have been. */
 typedef struct qb__vector_step {
     double change2, norm2, below2;

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-enum { BLOCK = 32768, ITEMS = 256, SUMS = 3, NONNEG = 1, WEIGHTED = 2 };
+enum { BLOCK = 32768, ITEMS = 256, SUMS = QB__VECTOR_SUMS, MOST_PROGRAMS = 4, MOST_KERNELS = 24 };
 
 size_t qb__device_vector_bytes(const qb__joseph_problem *p, qb__vector_kind kind) {
     return kind == QB__UNKNOWNS ? qb__joseph_slab_bytes(p, p->grid->n[2]) : qb__joseph_block_bytes(p, p->views);
@@ -75,44 +75,66 @@ static void drop(void *self, void *vector) {
         if (own->made[i].memory == vector) own->made[i].idle = true;
 }
 
-static qb_status fill(qb__device_vectors *own, float value, qb__memory *out) {
-    const qb__joseph_problem *p = &own->problem;
+/* ---- kernels, compiled when they are first used ---- */
+
+static qb_status find_program(qb__device_vectors *own, const char *source, qb__program **program) {
+    int i = 0;
+    while (i < MOST_PROGRAMS && own->programs[i].source && strcmp(own->programs[i].source, source) != 0) i++;
+    if (i == MOST_PROGRAMS) return qb__fail(QB_INTERNAL, "more than %d sources of vector operations", MOST_PROGRAMS);
+    qb_status status = QB_OK;
+    if (!own->programs[i].source) status = qb__program_build(own->device, source, NULL, &own->programs[i].program);
+    if (status == QB_OK) own->programs[i].source = source;
+    *program = own->programs[i].program;
+    return status;
+}
+
+static qb_status find_kernel(qb__device_vectors *own, const qb__vector_op *op, qb__kernel **kernel) {
+    int i = 0;
+    while (i < MOST_KERNELS && own->kernels[i].op && own->kernels[i].op != op) i++;
+    if (i == MOST_KERNELS) return qb__fail(QB_INTERNAL, "more than %d vector operations", MOST_KERNELS);
+    qb__program *program = NULL;
+    qb_status status = QB_OK;
+    if (!own->kernels[i].op) {
+        status = find_program(own, op->source, &program);
+        if (status == QB_OK) status = qb__kernel_get(program, op->kernel, &own->kernels[i].kernel);
+        if (status == QB_OK) own->kernels[i].op = op;
+    }
+    *kernel = own->kernels[i].kernel;
+    return status;
+}
+
+/* ---- operations ---- */
+
+static qb_status launch(qb__device_vectors *own, const qb__vector_job *job, int flags, size_t groups, uint64_t count) {
     qb__joseph_shape shape;
-    qb__vector_kind kind = QB__EQUATIONS;
-    for (int i = 0; i < own->count; i++)
-        if (own->made[i].memory == out) kind = own->made[i].kind;
-    qb__joseph_shape_of(p, kind == QB__UNKNOWNS, &shape);
-    const uint64_t count = qb__memory_bytes(out) / sizeof(float);
-    const qb__arg args[] = {QB__MEMORY(out),       QB__VALUE(count),        QB__VALUE(value),
-                            QB__VALUE(shape.line), QB__VALUE(shape.front),  QB__VALUE(shape.used),
-                            QB__VALUE(shape.across), QB__VALUE(shape.down), QB__VALUE(shape.edge)};
-    return qb__kernel_launch(own->kernel[QB__VECTOR_FILL], own->queue,
-                             (const size_t[3]){qb__ceil_div(count, BLOCK), 1, 1},
-                             (const size_t[3]){ITEMS, 1, 1}, args, sizeof args / sizeof *args);
+    qb__kernel *kernel = NULL;
+    qb_status status = find_kernel(own, job->op, &kernel);
+    if (status != QB_OK) return status;
+    qb__joseph_shape_of(&own->problem, job->kind == QB__UNKNOWNS, &shape);
+    const float s[QB__VECTOR_SCALARS] = {(float)job->s[0], (float)job->s[1], (float)job->s[2]};
+    const int32_t flag = flags;
+    qb__memory *v[QB__VECTOR_OPERANDS];
+    for (int i = 0; i < QB__VECTOR_OPERANDS; i++) v[i] = job->v[i] ? job->v[i] : own->partial;
+    const qb__arg args[] = {QB__MEMORY(v[0]),      QB__MEMORY(v[1]),       QB__MEMORY(v[2]),     QB__MEMORY(v[3]),
+                            QB__MEMORY(v[4]),      QB__MEMORY(v[5]),       QB__MEMORY(v[6]),     QB__VALUE(count),
+                            QB__VALUE(s[0]),       QB__VALUE(s[1]),        QB__VALUE(s[2]),      QB__VALUE(flag),
+                            QB__VALUE(shape.line), QB__VALUE(shape.front), QB__VALUE(shape.used), QB__VALUE(shape.across),
+                            QB__VALUE(shape.down), QB__VALUE(shape.edge),  QB__MEMORY(own->partial)};
+    return qb__kernel_launch(kernel, own->queue, (const size_t[3]){groups, 1, 1}, (const size_t[3]){ITEMS, 1, 1}, args,
+                             sizeof args / sizeof *args);
 }
 
 static qb_status compute(qb__device_vectors *own, const qb__vector_job *job, double *sums) {
-    qb__memory *out = job->out;
-    const qb__memory *a = job->a ? job->a : out, *b = job->b ? job->b : a;
-    const qb__memory *weight = job->weight ? job->weight : a;
-    const uint64_t count = qb__memory_bytes(a) / sizeof(float);
-    const float scale = (float)job->scale;
-    const int32_t flags = (job->nonneg ? NONNEG : 0) | (job->weight ? WEIGHTED : 0);
+    enum { WEIGHTED = 2 }; /* vectors.clh: the second vector is there */
+    const uint64_t count = qb__memory_bytes(job->v[0]) / sizeof(float);
     const size_t groups = qb__ceil_div(count, BLOCK);
     qb_status status;
-    if (job->what == QB__VECTOR_FILL) return fill(own, scale, out);
-    if (job->what == QB__VECTOR_COPY)
-        return qb__memory_copy(own->queue, out, 0, a, 0, qb__memory_bytes(a));
-    const qb__arg args[] = {QB__MEMORY(a),     QB__MEMORY(b),    QB__MEMORY(weight), QB__MEMORY(out ? out : own->partial),
-                            QB__VALUE(count), QB__VALUE(scale), QB__VALUE(flags),   QB__MEMORY(own->partial)};
-    QB__TRY(qb__kernel_launch(own->kernel[job->what], own->queue, (const size_t[3]){groups, 1, 1},
-                              (const size_t[3]){ITEMS, 1, 1}, args, sizeof args / sizeof *args));
-    if (!sums) goto out;
+    QB__TRY(launch(own, job, job->flags | (job->v[1] ? WEIGHTED : 0), groups, count));
+    if (!sums || job->op->sums == 0) goto out;
     QB__TRY(qb__memory_download(own->queue, own->partial, 0, own->sums, groups * SUMS * 2 * sizeof(float)));
     QB__TRY(qb__queue_finish(own->queue));
-    const int many = job->what == QB__VECTOR_ADVANCE ? SUMS : 1;
     for (size_t g = 0; g < groups; g++)
-        for (int i = 0; i < many; i++) {
+        for (int i = 0; i < job->op->sums; i++) {
             const float *pair = own->sums + 2 * (SUMS * g + (size_t)i);
             sums[i] += (double)pair[0] + (double)pair[1];
         }
@@ -125,28 +147,35 @@ static void run(void *self, const qb__vector_job *job, double *sums) {
     if (own->status == QB_OK) fail(own, compute(own, job, sums));
 }
 
-static const qb__vectors_elsewhere hooks = {make, drop, run, status_of};
+static void copy(void *self, const void *from, void *to) {
+    qb__device_vectors *own = self;
+    if (own->status == QB_OK) fail(own, qb__memory_copy(own->queue, to, 0, from, 0, qb__memory_bytes(from)));
+}
+
+static void fill(void *self, float value, void *vector) {
+    static const qb__vector_op op = {"vectors.cl", "vector_fill", 0, NULL};
+    qb__device_vectors *own = self;
+    qb__vector_job job = {.op = &op, .kind = QB__EQUATIONS, .v = {vector}, .s = {value}};
+    for (int i = 0; i < own->count; i++)
+        if (own->made[i].memory == vector) job.kind = own->made[i].kind;
+    run(self, &job, NULL);
+}
+
+static const qb__vectors_elsewhere hooks = {make, drop, run, copy, fill, status_of};
 
 qb_status qb__device_vectors_create(qb__device *device, qb__queue *queue, const qb__joseph_problem *problem,
                                     qb__device_vectors *own, qb__vectors *vectors) {
-    static const char *const names[QB__VECTOR_JOBS] = {
-        [QB__VECTOR_DOT] = "vector_dot",         [QB__VECTOR_ADD] = "vector_add",
-        [QB__VECTOR_FOLD] = "vector_fold",       [QB__VECTOR_RESIDUAL] = "vector_residual",
-        [QB__VECTOR_INVERT] = "vector_invert",   [QB__VECTOR_FREE] = "vector_free",
-        [QB__VECTOR_SCALE] = "vector_scale",     [QB__VECTOR_FILL] = "vector_fill",
-        [QB__VECTOR_ADVANCE] = "vector_advance",
-    };
+    qb__program *program;
     qb_status status;
     *own = (qb__device_vectors){.device = device, .queue = queue, .problem = *problem};
     own->groups = most_groups(problem);
-    QB__TRY(qb__program_build(device, "vectors.cl", NULL, &own->program));
-    for (int i = 0; i < QB__VECTOR_JOBS; i++)
-        if (names[i]) QB__TRY(qb__kernel_get(own->program, names[i], &own->kernel[i]));
+    QB__TRY(find_program(own, "vectors.cl", &program));
     QB__TRY(qb__memory_create(device, qb__device_vectors_bytes(problem), &own->partial));
     /* Most jobs leave one sum of three, and all come down. */
     QB__TRY(qb__memory_fill(queue, own->partial, 0, 0, qb__device_vectors_bytes(problem)));
     QB__TRY(qb__alloc(own->groups * SUMS * 2, sizeof *own->sums, &own->sums));
     *vectors = (qb__vectors){.elsewhere = &hooks, .self = own};
+    memcpy(vectors->n, problem->grid->n, sizeof vectors->n);
 out:
     return status;
 }
@@ -155,7 +184,7 @@ void qb__device_vectors_destroy(qb__device_vectors *own) {
     if (own->count > 0) qb__queue_finish(own->queue);
     while (own->count > 0) qb__memory_destroy(own->made[--own->count].memory);
     qb__memory_destroy(own->partial);
-    qb__program_release(own->program);
+    for (int i = 0; i < MOST_PROGRAMS; i++) qb__program_release(own->programs[i].program);
     qb__free(own->sums);
     *own = (qb__device_vectors){0};
 }

@@ -11,8 +11,14 @@ typedef struct qb__device_vectors {
     qb__device *device;
     qb__queue *queue; /* borrowed */
     qb__joseph_problem problem;
-    qb__program *program;
-    qb__kernel *kernel[QB__VECTOR_JOBS];
+    struct {
+        const char *source;
+        qb__program *program;
+    } programs[4]; /* compiled when the first of their kernels is asked for */
+    struct {
+        const qb__vector_op *op;
+        qb__kernel *kernel;
+    } kernels[24];
     qb__memory *partial;
     float *sums; /* of the groups, on the host */
     size_t groups;
@@ -20,7 +26,7 @@ typedef struct qb__device_vectors {
         qb__memory *memory;
         qb__vector_kind kind;
         bool idle; /* dropped, for the next one of its kind */
-    } made[8];
+    } made[16];
     int count;
     qb_status status;
     char why[512];

@@ -77,7 +77,7 @@ static void make(dense *d, uint64_t trial, double *b, const double *truth) {
 
 static qb__solved run(const qb__solver *solver, dense *d, const double *b, bool nonneg,
                       double tolerance, float *x) {
-    const qb__linear a = {d, N, M, 1, forward, adjoint, NULL};
+    const qb__linear a = {.self = d, .unknowns = N, .equations = M, .crossing = 1, .forward = forward, .adjoint = adjoint};
     const qb__solve_options options = {ITERATIONS, tolerance, 1.0, nonneg};
     qb__solved solved = {.trace = trace};
     float data[M];
@@ -180,7 +180,7 @@ static void diverging_is_an_error(void **state) {
     double b[M];
     float x[N] = {0}, data[M];
     make(&d, 3, b, NULL);
-    const qb__linear a = {&d, N, M, 1, forward, adjoint, NULL};
+    const qb__linear a = {.self = &d, .unknowns = N, .equations = M, .crossing = 1, .forward = forward, .adjoint = adjoint};
     const qb__solve_options options = {ITERATIONS, 0, 50.0, false};
     qb__solved solved = {.trace = trace};
     for (int i = 0; i < M; i++) data[i] = (float)b[i];
@@ -204,7 +204,7 @@ static void stopped_between_iterations(void **state) {
         float x[N] = {0}, data[M];
         volatile sig_atomic_t stop = 0;
         make(&d, 5, b, NULL);
-        const qb__linear a = {&d, N, M, 1, forward, adjoint, NULL};
+        const qb__linear a = {.self = &d, .unknowns = N, .equations = M, .crossing = 1, .forward = forward, .adjoint = adjoint};
         const qb__solve_options options = {ITERATIONS, 0, 1.0, false};
         const qb_env env = {.user = (void *)&stop, .progress = stop_at_third, .cancel = &stop};
         qb__solved solved = {.trace = trace};
@@ -226,7 +226,7 @@ static void nothing_measured_is_nothing(void **state) {
 }
 
 int main(void) {
-    if (qb__pool_create(2, &pool) != QB_OK || qb__vectors_create(pool, M, &vectors) != QB_OK) return 1;
+    if (qb__pool_create(2, &pool) != QB_OK || qb__vectors_create(pool, M, NULL, &vectors) != QB_OK) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cgls_is_least_squares),
         cmocka_unit_test(sirt_comes_to_a_consistent_solution),

@@ -67,6 +67,9 @@ qb__stage qb__iterative_prepare_stage(qb__iterative_run *r, const qb__cut *cut);
  * (iterative_beside.c). All ranks take part. */
 qb_status qb__iterative_look_beside(qb__iterative_run *r, size_t views, const float *lines);
 void qb__iterative_note_beside(const qb__iterative_run *r, cJSON *convergence);
+/* The system of equations of so many views. `self` is what forward and adjoint take; total and same as in qb__linear. */
+qb__linear qb__iterative_linear(const qb__iterative *it, void *self, size_t views, qb__linear_apply *forward,
+                                qb__linear_apply *adjoint, qb__linear_number *total, qb__linear_number *same);
 /* From data to volume, both vectors; the volume comes in as zeros. */
 qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
                               void *volume);

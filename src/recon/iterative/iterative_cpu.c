@@ -148,9 +148,7 @@ static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, co
                            void *out) {
     (void)chunk, (void)task, (void)worker;
     on_cpu *cpu = self;
-    const qb__iterative *it = cpu->run.it;
-    const size_t lines = cpu->views * it->info->rows * it->info->columns;
-    const qb__linear a = {cpu, qb__iterative_unknowns(it), lines, qb__iterative_crossing(it), forward, adjoint, total, NULL};
+    const qb__linear a = qb__iterative_linear(cpu->run.it, cpu, cpu->views, forward, adjoint, total, NULL);
     const qb_status status = qb__iterative_look_beside(&cpu->run, cpu->views, in);
     return status == QB_OK ? qb__iterative_solve_here(&cpu->run, &a, (float *)in, out) : status;
 }

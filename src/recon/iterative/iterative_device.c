@@ -247,8 +247,7 @@ out:
 
 static qb_status solve(on_device *d, const float *lines, float *volume) {
     const qb__iterative *it = d->run.it;
-    const size_t equations = d->views * it->info->rows * it->info->columns;
-    const qb__linear a = {d, qb__iterative_unknowns(it), equations, qb__iterative_crossing(it), forward, adjoint, total, same};
+    const qb__linear a = qb__iterative_linear(it, d, d->views, forward, adjoint, total, same);
     qb_status status;
     QB__TRY(send(d, lines));
     QB__TRY(qb__iterative_solve(&d->run, &a, &d->vectors, d->data, d->volume));

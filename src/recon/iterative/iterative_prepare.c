@@ -103,6 +103,18 @@ qb__cut_space qb__iterative_space(const qb__iterative_run *r, qb__room cap) {
 
 /* ---- iterations ---- */
 
+qb__linear qb__iterative_linear(const qb__iterative *it, void *self, size_t views, qb__linear_apply *forward,
+                                qb__linear_apply *adjoint, qb__linear_number *total, qb__linear_number *same) {
+    return (qb__linear){.self = self,
+                        .unknowns = qb__iterative_unknowns(it),
+                        .equations = views * it->info->rows * it->info->columns,
+                        .crossing = qb__iterative_crossing(it),
+                        .forward = forward,
+                        .adjoint = adjoint,
+                        .total = total,
+                        .same = same};
+}
+
 qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
                               void *volume) {
     const qb_iterative_options *o = r->it->options;
@@ -117,10 +129,10 @@ qb_status qb__iterative_solve_here(qb__iterative_run *r, const qb__linear *a, fl
     const double hu = r->it->options->hu;
     qb__vectors vectors = {0};
     qb_status status;
-    QB__TRY(qb__vectors_create(r->it->projector->pool, qb__larger(a->unknowns, a->equations), &vectors));
+    QB__TRY(qb__vectors_create(r->it->projector->pool, qb__larger(a->unknowns, a->equations), r->it->grid.n, &vectors));
     for (size_t i = 0; i < a->unknowns; i++) x[i] = 0;
     QB__TRY(qb__iterative_solve(r, a, &vectors, data, x));
-    if (hu > 0) qb__vector_scale(&vectors, 1000 / hu, x, a->unknowns); /* the sink takes 1000 off */
+    if (hu > 0) qb__vector_scale(&vectors, QB__UNKNOWNS, 1000 / hu, x, a->unknowns); /* the sink takes 1000 off */
 out:
     qb__vectors_destroy(&vectors);
     return status;

@@ -30,7 +30,6 @@ static qb_status adjoint(void *self, const void *y, void *x) {
 }
 
 qb_status qb__iterative_slabs_solve(qb__iterative_slabs *s, qb__iterative_run *r, float *lines, float *volume) {
-    const qb__linear a = {s, qb__iterative_unknowns(r->it), qb__iterative_equations(r->it), qb__iterative_crossing(r->it),
-                          forward, adjoint, NULL, NULL};
+    const qb__linear a = qb__iterative_linear(r->it, s, r->it->info->views, forward, adjoint, NULL, NULL);
     return qb__iterative_solve_here(r, &a, lines, volume);
 }

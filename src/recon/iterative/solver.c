@@ -35,7 +35,7 @@ static qb_status note(const qb__linear *a, const qb__solve_options *options, con
 static qb_status total(const qb__linear *a, double *sum) { return a->total ? a->total(a->self, sum) : QB_OK; }
 
 static qb_status dot_lines(const qb__linear *a, const qb__vectors *v, const void *x, const void *y, double *sum) {
-    *sum = qb__vector_dot(v, x, y, a->equations);
+    *sum = qb__vector_dot(v, QB__EQUATIONS, x, y, a->equations);
     return total(a, sum);
 }
 
@@ -64,8 +64,8 @@ static qb_status sum_up(const qb__linear *a, const qb__vectors *v, sirt *s) {
     qb__vector_fill(v, 1, s->lines, a->equations);
     QB__TRY(a->forward(a->self, s->update, s->rows));
     QB__TRY(a->adjoint(a->self, s->lines, s->columns));
-    qb__vector_invert(v, least, s->rows, a->equations);
-    qb__vector_invert(v, least, s->columns, a->unknowns);
+    qb__vector_invert(v, QB__EQUATIONS, least, s->rows, a->equations);
+    qb__vector_invert(v, QB__UNKNOWNS, least, s->columns, a->unknowns);
 out:
     return status;
 }
@@ -130,14 +130,14 @@ static qb_status run_cgls(const qb__linear *a, const qb__solve_options *options,
     while (!last && norm2 > 0) {
         QB__TRY(a->adjoint(a->self, residual, gradient));
         if (options->nonneg) qb__vector_free(v, x, gradient, n);
-        const double next = qb__vector_dot(v, gradient, gradient, n);
+        const double next = qb__vector_dot(v, QB__UNKNOWNS, gradient, gradient, n);
         QB__TRY(qb__vectors_status(v));
         if (!(next > 0)) break;
-        qb__vector_fold(v, gradient, restart ? 0 : next / gamma, direction, n);
+        qb__vector_fold(v, QB__UNKNOWNS, gradient, restart ? 0 : next / gamma, direction, n);
         gamma = next;
         QB__TRY(a->forward(a->self, direction, lines));
         QB__TRY(dot_lines(a, v, lines, lines, &along));
-        const double step = qb__vector_dot(v, gradient, direction, n) / along;
+        const double step = qb__vector_dot(v, QB__UNKNOWNS, gradient, direction, n) / along;
         QB__TRY(dot_lines(a, v, residual, residual, &before2));
         const qb__vector_step done =
             qb__vector_advance(v, step, NULL, direction, options->nonneg, x, n);
@@ -146,7 +146,7 @@ static qb_status run_cgls(const qb__linear *a, const qb__solve_options *options,
             QB__TRY(a->forward(a->self, x, residual));
             qb__vector_residual(v, data, NULL, residual, m);
         } else {
-            qb__vector_add(v, -step, lines, residual, m);
+            qb__vector_add(v, QB__EQUATIONS, -step, lines, residual, m);
         }
         QB__TRY(note(a, options, "cgls", v, env, sqrt(before2) / sqrt(norm2), &done, solved, &last));
     }

@@ -5,19 +5,22 @@
 #include "ops/vectors.h"
 #include "quickbeam/env.h"
 
+/* Applies the matrix, or its transpose, to a vector. */
+typedef qb_status qb__linear_apply(void *self, const void *in, void *out);
+typedef qb_status qb__linear_number(void *self, double *number);
+
 /* Least squares: x with the least |A x - b|, of which only A and its transpose are known. */
 typedef struct qb__linear {
     void *self;
     size_t unknowns, equations;
     double crossing; /* what a ray through the middle of an unknown has of it, at least: A's element */
     /* Vectors of ops/vectors.h: y = A x; x = A' y. */
-    qb_status (*forward)(void *self, const void *x, void *y);
-    qb_status (*adjoint)(void *self, const void *y, void *x);
+    qb__linear_apply *forward, *adjoint;
     /* Where `equations` are a part of them, and adjoint() has all of them in what it makes: a sum over this part becomes
      * that over all. NULL: they are all. */
-    qb_status (*total)(void *self, double *sum);
+    qb__linear_number *total;
     /* A number that all who share them have but for rounding, made the same, as they stop by it. NULL: it is. */
-    qb_status (*same)(void *self, double *number);
+    qb__linear_number *same;
 } qb__linear;
 
 typedef struct qb__solve_options {

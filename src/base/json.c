@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json.h"
 
+#include <string.h>
+
 #include "base/status.h"
 
 #undef cJSON_AddStringToObject
@@ -24,10 +26,49 @@ cJSON *qb__json_add_text(cJSON *to, const char *name, const char *text) {
 
 void qb__json_forget(void) { lost = false; }
 
+/* ---- text ---- */
+
+/* Bytes of the UTF-8 character there; 0: it is none. */
+static size_t character(const unsigned char *at) {
+    static const struct {
+        unsigned char first, last, low, high; /* of the first byte, and of the second */
+        size_t bytes;
+    } rows[] = {{0x01, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+                {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+                {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (at[0] < rows[i].first || at[0] > rows[i].last) continue;
+        size_t n = 1;
+        while (n < rows[i].bytes && at[n] >= (n == 1 ? rows[i].low : 0x80) && at[n] <= (n == 1 ? rows[i].high : 0xbf)) n++;
+        return n == rows[i].bytes ? n : 0;
+    }
+    return 0;
+}
+
+/* JSON is UTF-8, and names of files are any bytes: one that is not UTF-8 becomes \\xHH, which JSON reads as \xHH. */
+static char *escape(char *text) {
+    static const char hex[] = "0123456789abcdef";
+    size_t bad = 0, bytes = 0, n;
+    for (const unsigned char *at = (unsigned char *)text; at[bytes]; bytes += n ? n : 1) bad += (n = character(at + bytes)) == 0;
+    char *wider = bad ? cJSON_malloc(bytes + 4 * bad + 1) : NULL, *to = wider;
+    if (!bad) return text;
+    for (const char *at = text; wider && *at; at += n ? n : 1) {
+        n = character((const unsigned char *)at);
+        const unsigned char byte = (unsigned char)*at;
+        const char code[] = {'\\', '\\', 'x', hex[byte >> 4], hex[byte & 15]};
+        memcpy(to, n ? at : code, n ? n : sizeof code);
+        to += n ? n : sizeof code;
+    }
+    if (wider) *to = '\0';
+    cJSON_free(text);
+    return wider;
+}
+
 char *qb__json_print(const cJSON *json) {
     const bool whole = !lost;
     lost = false;
-    return whole ? cJSON_Print(json) : NULL;
+    char *text = whole ? cJSON_Print(json) : NULL;
+    return text ? escape(text) : NULL;
 }
 
 qb_status qb__json_whole(const char *what) {

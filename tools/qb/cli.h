@@ -130,7 +130,7 @@ void print_usage(FILE *out);
 void print_help(const verb *v, FILE *out);
 void print_rows(const qb_param *table, FILE *out);
 
-/* pages.c: the help of all verbs as another page, by its flag: --man, --bash, --zsh or --markdown. Is there one? */
+/* pages.c: the help of all verbs as another page, by its flag: --man, --bash, --zsh or --markdown. Is there one? `out` NULL only asks. */
 /* What the code of a warning means; false when there is no such code. */
 bool print_warning_help(const char *code, FILE *out);
 bool print_page(const char *flag, FILE *out);
@@ -158,6 +158,17 @@ qb_status agree_ranks(cli *c, qb_status status);
 /* trial.c: `qb --try-hdf5 FILE [DATASET [serve]]`, which qb starts itself: see qb_hdf5_guard. */
 extern const char trial_word[];
 int try_hdf5(const char *path, const char *dataset, bool serve);
+
+/* json_out.c: is --json among the words? Also when another of them is wrong. */
+bool wants_json(int argc, char **argv);
+/* Bytes of the UTF-8 character that a text begins with; 0 where it is none. */
+size_t utf8_length(const char *text);
+bool is_utf8(const char *text);
+/* JSON onto stdout, and a line's end; what is not UTF-8 is escaped. */
+void print_json(const char *text);
+void print_json_failure(const char *words, const char *status);
+/* {name: what `print` prints} */
+void print_json_text(const char *name, void (*print)(const void *what, FILE *out), const void *what);
 
 /* Keep `json` (from malloc: cJSON_Print) as what --json prints; NULL = out of memory. */
 qb_status give_result(cli *c, char *json);

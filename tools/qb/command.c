@@ -8,11 +8,30 @@
 
 #include "cli.h"
 
+/* Bytes that are not UTF-8 as bash, zsh and POSIX shells of 2024 read them: the command is kept in JSON, which is UTF-8. */
+static void put_bytes(FILE *out, const char *word) {
+    fputs("$'", out);
+    for (size_t n; *word; word += n ? n : 1) {
+        n = utf8_length(word);
+        if (n == 0)
+            fprintf(out, "\\%03o", (unsigned char)*word);
+        else if (*word == '\'' || *word == '\\')
+            fprintf(out, "\\%c", *word);
+        else
+            fwrite(word, 1, n, out);
+    }
+    putc('\'', out);
+}
+
 static void put_quoted(FILE *out, const char *word) {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./,:+@%";
     if (*word && word[strspn(word, plain)] == '\0') {
         fputs(word, out);
+        return;
+    }
+    if (!is_utf8(word)) {
+        put_bytes(out, word);
         return;
     }
     putc('\'', out);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,25 +31,10 @@ qb_status give_result(cli *c, char *json) {
     return c->result ? QB_OK : complain(QB_NO_MEMORY, "no memory for the result");
 }
 
-/* Also when the failure is in the arguments before it. */
-static bool wants_json(int argc, char **argv) {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (strcmp(argv[i], "--json") == 0) return true;
-    }
-    return false;
-}
-
 static void print_failure(const char *verb_name, const char *words, qb_status status, bool json) {
     if (is_silent()) return;
     fprintf(stderr, "qb %s: %s\n", verb_name, words);
-    if (!json) return;
-    cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "error", words);
-    cJSON_AddStringToObject(root, "status", qb_status_text(status));
-    char *text = cJSON_Print(root);
-    if (text) puts(text);
-    cJSON_free(text);
-    cJSON_Delete(root);
+    if (json) print_json_failure(words, qb_status_text(status));
 }
 
 /* Verbs that have no work for a device refuse one that is named. */
@@ -64,6 +51,22 @@ bool same_file(const char *a, const char *b) {
     return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* Its folder, before any work: the file may be written when all is done. */
+static qb_status check_save(const char *path) {
+    char folder[PATH_MAX];
+    struct stat about;
+    if (!path) return QB_OK;
+    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) return complain(QB_BAD_ARGUMENT, "--save-config %s is a folder: give a file's name", path);
+    const char *slash = strrchr(path, '/');
+    const size_t n = slash ? (size_t)(slash - path) : 0;
+    if (n >= sizeof folder) return complain(QB_BAD_ARGUMENT, "--save-config %.60s... is too long a name", path);
+    snprintf(folder, sizeof folder, "%.*s", (int)n, path);
+    const char *where = !slash ? "." : n ? folder : "/";
+    if (stat(where, &about) != 0) return complain(QB_NOT_FOUND, "--save-config %s: there is no folder %s", path, where);
+    if (!S_ISDIR(about.st_mode)) return complain(QB_NOT_FOUND, "--save-config %s: %s is no folder", path, where);
+    return access(where, W_OK | X_OK) == 0 ? QB_OK : complain(QB_IO, "--save-config %s: the folder %s: %s", path, where, strerror(errno));
+}
+
 static qb_status run_verb(cli *c) {
     qb_status status = check_device(c);
     const char *save = c->options.run.save_config;
@@ -78,6 +81,7 @@ static qb_status run_verb(cli *c) {
             status = complain(QB_BAD_ARGUMENT, "--save-config %s would overwrite the input %s", save,
                               read);
     }
+    if (status == QB_OK && save) status = check_save(save);
     if (status == QB_OK && save && !(c->config = print_config(c)))
         status = complain(QB_NO_MEMORY, "no memory for the configuration %s", save);
     open_terminal(c);
@@ -102,19 +106,50 @@ static bool is_plan(int argc, char **argv) {
     return argc > 2 && strcmp(argv[1], "plan") == 0 && argv[2][0] != '-';
 }
 
+static void print_verb_help(const void *v, FILE *out) { print_help(v, out); }
+
+static void print_named_page(const void *flag, FILE *out) { print_page(flag, out); }
+
+static void print_code(const void *code, FILE *out) { print_warning_help(code, out); }
+
+static void print_all_verbs(const void *unused, FILE *out) {
+    (void)unused;
+    print_usage(out);
+}
+
+static void print_version(const void *unused, FILE *out) {
+    (void)unused;
+    fprintf(out, "quickbeam %s\n%s", qb_version(), qb_build_summary());
+}
+
+/* What is asked for onto stdout, as text or as JSON. */
+static void show(bool json, const char *name, void (*print)(const void *what, FILE *out), const void *what) {
+    if (json)
+        print_json_text(name, print, what);
+    else
+        print(what, stdout);
+}
+
+static int no_verb(const char *word, bool json) {
+    char words[200];
+    snprintf(words, sizeof words, "there is no verb %.100s; qb --help lists them", *word ? word : "''");
+    fprintf(stderr, "qb: %s\n", words);
+    if (json)
+        print_json_failure(words, qb_status_text(QB_BAD_ARGUMENT));
+    else
+        fputc('\n', stderr), print_usage(stderr);
+    return 2;
+}
+
 static int run(int argc, char **argv) {
     cli c = {0};
     int first = is_plan(argc, argv) ? 2 : 1;
     c.verb = find_verb(argv[first]);
-    if (!c.verb) {
-        fprintf(stderr, "qb: there is no verb %s\n\n", argv[first]);
-        print_usage(stderr);
-        return 2;
-    }
+    if (!c.verb) return no_verb(argv[first], wants_json(argc, argv));
     qb_status status = init_options(&c);
     if (status == QB_OK) status = parse_arguments(&c, argc - first - 1, argv + first + 1);
     if (status == QB_OK && c.options.run.help) {
-        print_help(c.verb, stdout);
+        show(c.options.run.json, "help", print_verb_help, c.verb);
     } else if (status == QB_OK) {
         if (first == 2) c.options.run.dry_run = true;
         status = run_verb(&c);
@@ -124,7 +159,7 @@ static int run(int argc, char **argv) {
         print_failure(c.verb->name, *words ? words : qb_status_text(status), status,
                       c.options.run.json || wants_json(argc, argv));
     } else if (c.options.run.json && c.result && !is_silent()) {
-        puts(c.result);
+        print_json(c.result);
     }
     fflush(NULL);
     qb_ranks_close(c.env.ranks);
@@ -133,6 +168,20 @@ static int run(int argc, char **argv) {
     cJSON_free(c.result);
     free(c.command);
     return qb_status_exit_code(status);
+}
+
+/* qb help VERB, qb help CODE, qb help --man and its like. */
+static int help(const char *word, bool json) {
+    char words[200];
+    const verb *v = find_verb(word);
+    if (v) return show(json, "help", print_verb_help, v), 0;
+    if (strcmp(word, "--json") == 0) return show(json, "help", print_all_verbs, NULL), 0;
+    if (print_page(word, NULL)) return show(json, "help", print_named_page, word), 0;
+    if (qb_warning_text(word)) return show(json, "help", print_code, word), 0;
+    snprintf(words, sizeof words, "%.100s is neither a verb nor the code of a warning; docs/warnings.md lists the codes", word);
+    fprintf(stderr, "qb help: %s\n", words);
+    if (json) print_json_failure(words, qb_status_text(QB_BAD_ARGUMENT));
+    return 2;
 }
 
 /* Words that nobody got are no success. */
@@ -158,24 +207,15 @@ int main(int argc, char **argv) {
         return 2;
     }
     const char *word = argv[1];
+    const bool json = wants_json(argc, argv);
     if (strcmp(word, "--version") == 0) {
-        printf("quickbeam %s\n%s", qb_version(), qb_build_summary());
+        show(json, "version", print_version, NULL);
         return end(0);
     }
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
-        (strcmp(word, "help") == 0 && argc == 2)) {
-        print_usage(stdout);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || (strcmp(word, "help") == 0 && argc == 2)) {
+        show(json, "help", print_all_verbs, NULL);
         return end(0);
     }
-    if (strcmp(word, "help") == 0) {
-        if (print_page(argv[2], stdout) || print_warning_help(argv[2], stdout)) return end(0);
-        const verb *v = find_verb(argv[2]);
-        if (v) {
-            print_help(v, stdout);
-            return end(0);
-        }
-        fprintf(stderr, "qb help: %s is neither a verb nor the code of a warning; docs/warnings.md lists the codes\n", argv[2]);
-        return end(2);
-    }
+    if (strcmp(word, "help") == 0) return end(help(argv[2], json));
     return end(run(argc, argv));
 }

@@ -310,7 +310,7 @@ bool print_page(const char *flag, FILE *out) {
     } pages[] = {{"--man", print_man}, {"--bash", print_bash}, {"--zsh", print_zsh}, {"--markdown", print_markdown}, {"--warnings", print_warnings}};
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         if (strcmp(flag, pages[i].flag) != 0) continue;
-        pages[i].print(out);
+        if (out) pages[i].print(out);
         return true;
     }
     return false;

@@ -21,10 +21,18 @@ static const struct {
     {"angle-unit",
      "Many angles lie within so few numbers that they could be a turn in radians. Nothing states a unit, so they were taken as "
      "degrees. If they are radians, give --angle-unit rad; if they are degrees, --angle-unit deg removes this warning."},
+    {"checkpoint-stopped",
+     "The state of the reconstruction could not be kept, so no more checkpoints are written. The run itself goes on and its "
+     "result is not affected. If it is interrupted, --resume can go on from the last checkpoint that was written, if any. "
+     "The warning says what was wrong: make room on the disk, or give the folder another name."},
     {"file-missing",
      "The files of a scan are counted by a number in their names, and some numbers are not there. Angles that are given as "
      "FROM:TO are spread evenly over the files that are there, so those behind the gap belong to other views. Find the missing "
      "files, or give --angles as a list with one line for each file that is there."},
+    {"matrix-cache",
+     "The system matrix was not taken from --matrix-cache, or could not be left there. It was computed instead: the result is "
+     "the same, only the start took longer. A cache is used only in a folder that belongs to you and that nobody else may "
+     "write to, because its numbers steer the computation. Use a folder of your own, or chmod go-w."},
     {"no-angles",
      "The scan has no angles that can be used: none are stored, their number is not that of the views, or their unit is not "
      "known. The warning says which. Give --angles FROM:TO or a file, or --angle-unit where only the unit is missing."},

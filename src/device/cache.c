@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/trust.h"
 
 enum { PATH_MAX_BYTES = 4096 };
 
@@ -60,8 +61,7 @@ static bool path_of(const uint64_t key[2], char path[PATH_MAX_BYTES]) {
 static const char *not_ours(const struct stat *st) {
     if (!S_ISDIR(st->st_mode)) return "it is no folder; move it away";
     if (st->st_uid != geteuid()) return "it belongs to another user; set QB_CACHE_DIR";
-    if (st->st_mode & (S_IWGRP | S_IWOTH)) return "others may write to it; chmod go-w mends that";
-    return NULL;
+    return qb__distrust(st);
 }
 
 static bool folder_is_ours(const char *folder) {

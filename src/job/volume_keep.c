@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "io/writer.h"
 #include "job/other_job.h"
 
@@ -90,7 +91,7 @@ qb_status qb__keep_note(qb__keep *k) {
     const qb_status status = qb__writer_sync(k->writer);
     if (status != QB_OK) return status;
     if (note(k) != QB_OK) {
-        qb__warn(k->env, "no more checkpoints, this one is not written: %s", qb_detail());
+        qb__warn(k->env, "no more checkpoints, this one is not written: %s" QB__CODE("checkpoint-stopped"), qb_detail());
         k->every = 0;
     }
     k->saved = qb__now();

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "base/trust.h"
 #include "io/place.h"
 #include "io/publication.h"
 #include "io/source.h"
@@ -73,6 +75,19 @@ static void tell(qb__system_matrix *m, const char *name, const char *what) {
 
 /* ---- reading ---- */
 
+/* Kernels go by these numbers without looking: each shadow must lie within the padded row of data. */
+static bool is_sound(const qb__system_matrix *m, size_t count) {
+    const size_t stride = m->shadows.stride, entries = m->shadows.taps * stride, most = m->shadows.columns + m->shadows.taps;
+    for (size_t slot = 0; slot < count; slot++) {
+        if (m->kind == QB_MATRIX_BYTES && !(m->scale[slot] >= 0 && isfinite(m->scale[slot]))) return false;
+        for (size_t v = 0; v < m->shadows.views; v++)
+            if (m->first[slot * stride + v] > most) return false;
+        for (size_t i = 0; m->kind == QB_MATRIX_FLOATS && i < entries; i++)
+            if (!isfinite(m->floats[slot * entries + i])) return false;
+    }
+    return true;
+}
+
 /* NULL: all is there and as it was written. */
 static const char *read_file(const qb__system_matrix *m, int fd, const char *name, const head *want, size_t count) {
     static const char truncated[] = "is cut short: the system matrix is computed again";
@@ -81,6 +96,7 @@ static const char *read_file(const qb__system_matrix *m, int fd, const char *nam
     head h;
     uint64_t at = sizeof h, hash = 0;
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) return "is no file: the system matrix is computed";
+    if (qb__distrust(&about)) return "is not taken, since others may have written it: the system matrix is computed again";
     if ((uint64_t)about.st_size < sizeof h || qb__pread_all(fd, name, &h, sizeof h, 0) != QB_OK) return truncated;
     if (memcmp(h.magic, want->magic, offsetof(head, bytes)) != 0)
         return "is of another geometry: the system matrix is computed again";
@@ -91,7 +107,13 @@ static const char *read_file(const qb__system_matrix *m, int fd, const char *nam
         hash = qb__hash(pieces[i].data, pieces[i].bytes, hash);
         at += pieces[i].bytes;
     }
-    return hash == h.hash ? NULL : "is damaged: the system matrix is computed again";
+    return hash == h.hash && is_sound(m, count) ? NULL : "is damaged: the system matrix is computed again";
+}
+
+/* NULL: the folder is this user's alone, or not there yet. */
+static const char *whose(const char *folder) {
+    struct stat about;
+    return stat(folder, &about) == 0 && S_ISDIR(about.st_mode) ? qb__distrust(&about) : NULL;
 }
 
 static qb_status read_from(qb__system_matrix *m, const uint32_t *pixels, size_t count) {
@@ -100,10 +122,16 @@ static qb_status read_from(qb__system_matrix *m, const uint32_t *pixels, size_t 
     if (!qb__hash_known())
         return qb__fail(QB_UNSUPPORTED, "this build has no xxhash, by which a kept matrix is known: leave --matrix-cache out");
     if (!name_of(m, want.key, name)) return qb__fail(QB_BAD_ARGUMENT, "--matrix-cache %.60s... is too long a name", m->cache);
+    const char *why = whose(m->cache);
+    if (why) {
+        snprintf(m->cache_told, sizeof m->cache_told, "no matrix is kept in %.200s: %.150s", m->cache, why);
+        m->cache = NULL;
+        return QB_OK;
+    }
     qb__recover(m->cache, true, NULL); /* a run that finds its matrix publishes none: what a killed one left goes here */
     const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return QB_OK;
-    const char *why = read_file(m, fd, name, &want, count);
+    why = read_file(m, fd, name, &want, count);
     close(fd);
     if (why) tell(m, name, why);
     m->cached = !why;
@@ -123,7 +151,7 @@ static qb_status put(int fd, const char *name, const head *h, const part pieces[
 }
 
 static qb_status write_fresh(const char *fresh, const char *name, const head *h, const part pieces[PARTS]) {
-    const int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     qb_status status = fd < 0 ? qb__fail_errno(errno, "creating", name) : put(fd, name, h, pieces);
     if (status == QB_OK && fsync(fd) != 0) status = qb__fail_errno(errno, "writing", name);
     if (fd >= 0 && close(fd) != 0 && status == QB_OK) status = qb__fail_errno(errno, "writing", name);
@@ -150,7 +178,7 @@ static void write_to(qb__system_matrix *m, const uint32_t *pixels, size_t count)
     parts_of(m, count, pieces);
     for (int i = 0; i < PARTS; i++) h.hash = qb__hash(pieces[i].data, pieces[i].bytes, h.hash);
     if (!name_of(m, h.key, name)) return;
-    if (mkdir(m->cache, 0777) != 0 && errno != EEXIST) {
+    if (mkdir(m->cache, 0755) != 0 && errno != EEXIST) {
         snprintf(why, sizeof why, "is not written: the folder cannot be made: %s", strerror(errno));
         tell(m, name, why);
     } else if (publish(name, &h, pieces) != QB_OK) {

@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -229,6 +230,31 @@ def test_damaged_ones_are_refused(scan, kept):
     kept.unlink()
     kept.mkdir()
     fails(3, "mbir", scan, *JOB, "--neighbours", SLABS, "-o", kept.parent.parent / "out.npy", "--resume", says=["is no file"])
+
+
+def test_only_what_it_made_is_removed(scan, tmp_path):
+    """A folder of that name may hold anything: a run leaves it as it is, and goes on without checkpoints."""
+    out, kept = tmp_path / "out.npy", tmp_path / "out.npy.checkpoint"
+    job = ["mbir", scan, "--center", "23.5", "--equits", 3, "--neighbours", SLABS, "-o", out, "--checkpoint", "0.0001"]
+    for name in "slab_notes", "slab_000000", "slab_000000.txt", "results.csv":
+        kept.mkdir()
+        (kept / name).write_text("mine, and longer than a head")
+        told = qb(*job).stderr
+        assert "no more checkpoints" in told and name in told and "is no checkpoint" in told and "[checkpoint-stopped]" in told
+        assert [f.name for f in kept.iterdir()] == [name] and (kept / name).read_text().startswith("mine")
+        if name != "slab_000000":
+            fails(2, *job, "--resume", says=[name, "move the folder away"])
+            assert [f.name for f in kept.iterdir()] == [name]
+        shutil.rmtree(kept)
+
+
+def test_what_others_could_write_is_not_taken_up(scan, kept):
+    for path, mode, words in (kept, 0o664, "is not taken up"), (kept.parent, 0o777, "cannot keep checkpoints"):
+        before = path.stat().st_mode
+        path.chmod(mode)
+        refused(3 if path == kept else 2, scan, kept, says=[words, "chmod go-w"])
+        path.chmod(before)
+    qb("mbir", scan, *JOB, "--neighbours", SLABS, "-o", kept.parent.parent / "out.npy", "--resume")
 
 
 def test_who_lives_keeps_it(scan, kept):

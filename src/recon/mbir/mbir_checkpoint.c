@@ -16,6 +16,9 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/trust.h"
+#include "base/warning.h"
+#include "io/hidden.h"
 #include "io/place.h"
 #include "io/publication.h"
 
@@ -30,6 +33,32 @@ static qb_status name_folder(const char *output, char **folder) {
     qb_status status = qb__alloc(room, 1, folder);
     if (status == QB_OK) snprintf(*folder, room, "%.*s.checkpoint", (int)n, output);
     return status;
+}
+
+/* slab_NNNNNN and slab_NNNNNN.next, as path_of() names them. */
+static bool is_slab(const char *name) {
+    if (strncmp(name, prefix, sizeof prefix - 1) != 0) return false;
+    const char *digits = name + sizeof prefix - 1, *end = digits + strspn(digits, "0123456789");
+    return end - digits >= 6 && (!*end || strcmp(end, next_one) == 0);
+}
+
+/* Only what was made here is overwritten and removed: a folder of that name that holds anything else is left as it is, and
+ * so is one that others may write to. `read`: what its files are is found out, and said, when they are read. QB_OK where
+ * there is no folder. */
+static qb_status check_folder(const char *folder, bool read) {
+    char other[64] = "";
+    struct stat about;
+    DIR *list = opendir(folder);
+    if (!list) return QB_OK;
+    const char *distrust = fstat(dirfd(list), &about) == 0 ? qb__distrust(&about) : NULL;
+    for (struct dirent *entry; !*other && (entry = readdir(list));) {
+        const char *name = entry->d_name;
+        const bool ours = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lock") == 0 || qb__hidden_named(name);
+        if (!ours && !(is_slab(name) && (read || qb__checkpoint_is(dirfd(list), name)))) snprintf(other, sizeof other, "%.60s", name);
+    }
+    closedir(list);
+    if (*other) return qb__fail(QB_BAD_ARGUMENT, "the folder %s holds %s, which is no checkpoint: move the folder away, or give another -o", folder, other);
+    return distrust ? qb__fail(QB_BAD_ARGUMENT, "the folder %s cannot keep checkpoints: %s", folder, distrust) : QB_OK;
 }
 
 /* Its lock; a folder that is there need not have one. *anew: nothing in it is of this run. */
@@ -60,7 +89,8 @@ qb_status qb__checkpoint_open(const char *output, bool resume, double every, boo
         qb__info(env, "%s is not there: from the beginning", c->folder);
         return QB_OK;
     }
-    if (take(c, &anew)) return QB_OK;
+    status = check_folder(c->folder, true);
+    if (status != QB_OK || take(c, &anew)) return status;
     return qb__fail(QB_BAD_ARGUMENT, "%s cannot be locked: another run that writes %s is at work; wait for it, or give another -o",
                     c->folder, output);
 }
@@ -70,7 +100,7 @@ static void empty(const qb__checkpoint *c) {
     qb__recover(c->folder, true, c->env);
     DIR *list = opendir(c->folder);
     for (struct dirent *entry; list && (entry = readdir(list));)
-        if (strncmp(entry->d_name, prefix, sizeof prefix - 1) == 0) unlinkat(dirfd(list), entry->d_name, 0);
+        if (is_slab(entry->d_name) && qb__checkpoint_is(dirfd(list), entry->d_name)) unlinkat(dirfd(list), entry->d_name, 0);
     if (list) closedir(list);
 }
 
@@ -173,7 +203,9 @@ qb_status qb__checkpoint_load(qb__checkpoint *c, qb__checkpoint_slab *slab) {
 static qb_status begin(qb__checkpoint *c) {
     bool anew;
     if (c->lock >= 0) return QB_OK;
-    if (mkdir(c->folder, 0777) != 0 && errno != EEXIST) return qb__fail_errno(errno, "creating", c->folder);
+    if (mkdir(c->folder, 0755) != 0 && errno != EEXIST) return qb__fail_errno(errno, "creating", c->folder);
+    const qb_status status = check_folder(c->folder, false);
+    if (status != QB_OK) return status;
     if (!take(c, &anew))
         return qb__fail(QB_IO, "%s cannot be locked: another run works there, or its disk has no locks", c->folder);
     if (anew) empty(c);
@@ -223,7 +255,7 @@ static void save(qb__checkpoint *c, const qb__checkpoint_slab *slab) {
     if (c->halo) status = replace_together(c, slab, status);
     c->saved = qb__now();
     if (status == QB_OK) return;
-    qb__warn(c->env, "no more checkpoints: %s", qb_detail());
+    qb__warn(c->env, "no more checkpoints: %s" QB__CODE("checkpoint-stopped"), qb_detail());
     c->every = 0;
 }
 

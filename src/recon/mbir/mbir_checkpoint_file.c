@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/trust.h"
 #include "io/place.h"
 #include "job/other_job.h"
 
@@ -74,6 +75,16 @@ static qb_status check_job(stream *s, const head *h, const char *job) {
 
 /* ---- reading ---- */
 
+bool qb__checkpoint_is(int folder, const char *name) {
+    char word[WORD] = {0};
+    struct stat about;
+    const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    const bool is = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && pread(fd, word, sizeof word, 0) == WORD &&
+                    strncmp(word, magic, strcspn(magic, "0123456789")) == 0;
+    if (fd >= 0) close(fd);
+    return is;
+}
+
 static bool is_head(const head *h, uint64_t bytes) {
     return memcmp(h->magic, magic, WORD) == 0 && memchr(h->stopped, 0, WORD) && h->bytes >= sizeof *h &&
            bytes >= sizeof *h && h->job <= JOB_MOST;
@@ -82,9 +93,10 @@ static bool is_head(const head *h, uint64_t bytes) {
 /* As far as the job's end. */
 static qb_status open_file(const char *path, const qb__checkpoint_slab *slab, stream *s, head *h) {
     struct stat about;
-    *s = (stream){.fd = open(path, O_RDONLY | O_CLOEXEC), .path = path};
+    *s = (stream){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), .path = path};
     if (s->fd < 0) return qb__fail_errno(errno, "opening", path);
     if (fstat(s->fd, &about) != 0 || !S_ISREG(about.st_mode)) return damaged(path, "is no file");
+    if (qb__distrust(&about)) return qb__fail(QB_BAD_INPUT, "%s is not taken up: %s", path, qb__distrust(&about));
     s->bytes = (uint64_t)about.st_size;
     if (s->bytes < sizeof *h) return damaged(path, "ends too early");
     qb_status status = get(s, h, sizeof *h);
@@ -156,7 +168,7 @@ out:
 
 qb_status qb__checkpoint_write(const char *fresh, const char *path, const qb__checkpoint_slab *slab) {
     head h = {.job = strlen(slab->job), .turns = (uint64_t)slab->turns};
-    stream s = {.fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), .path = path};
+    stream s = {.fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), .path = path};
     if (s.fd < 0) return qb__fail_errno(errno, "creating", path);
     memcpy(h.magic, magic, WORD);
     snprintf(h.stopped, sizeof h.stopped, "%s", slab->images ? slab->stopped : "");

@@ -20,6 +20,8 @@ typedef struct qb__checkpoint_slab {
 
 typedef enum qb__checkpoint_found { QB__FOUND_NOTHING, QB__FOUND_TURNING, QB__FOUND_DONE } qb__checkpoint_found;
 
+/* Whether a file in that folder is a checkpoint of a descent, of any version. */
+bool qb__checkpoint_is(int folder, const char *name);
 /* What it holds, once it is whole and of this job, and of how many turns. */
 qb_status qb__checkpoint_peek(const char *path, const qb__checkpoint_slab *slab, qb__checkpoint_found *found, int *turns);
 qb_status qb__checkpoint_read(const char *path, qb__checkpoint_slab *slab);

@@ -35,7 +35,8 @@ typedef struct qb_param {
     size_t offset;        /* of the field in the options struct */
     const char *meta;     /* what stands for the value in the help: "COLUMN|auto" */
     const char *initial;  /* the default, as text; NULL = unset, 0 or false */
-    const char *choices;  /* QB_PARAM_CHOICE: "zero|edge|mirror" */
+    const char *choices;  /* QB_PARAM_CHOICE: "zero|edge|mirror"; of a number, the word that may stand for it: "auto",
+                             which is NAN, or min - 1 of a whole number */
     double min, max;      /* checked when min < max, for every number of the value */
     const char *help;     /* one sentence with the unit */
     char letter;          /* short flag, 0 = none */

@@ -170,7 +170,7 @@ typedef enum qb_mbir_matrix {
 typedef struct qb_mbir_options {
     size_t struct_size; /* see qb_params_init */
     double sharpness;    /* sigma_x is 0.2 * 2^sharpness of a typical attenuation, when not given */
-    double snr_db;       /* sigma_y is this far below the data's rms, when not given */
+    double snr_db;       /* sigma_y is this far below the data's rms, when not given; NAN (auto) = by the data's noise */
     double sigma_x;      /* 1/mm; 0 = from sharpness */
     double sigma_y;      /* 0 = from snr_db */
     double p, q, t;      /* 1 <= p <= q <= 2 */

@@ -76,6 +76,11 @@ static int parse_choice(const char *choices, const char *value) {
     return -1;
 }
 
+/* A number that may be left to a word: NAN, or for whole numbers one below the least. */
+static bool is_word(const qb_param *row, const char *value) {
+    return row->choices && (row->type == QB_PARAM_DOUBLE || row->type == QB_PARAM_INT) && strcmp(row->choices, value) == 0;
+}
+
 static qb_status in_range(const qb_param *row, const char *value, double number) {
     if (row->min >= row->max || (number >= row->min && number <= row->max)) return QB_OK;
     char why[96];
@@ -142,6 +147,10 @@ qb_status qb_param_set(const qb_param *row, void *options, const char *value) {
     case QB_PARAM_FLAG: break;
     case QB_PARAM_INT: {
         char *stop;
+        if (is_word(row, value)) {
+            *(int *)field(row, options) = (int)row->min - 1;
+            return QB_OK;
+        }
         errno = 0;
         long whole = strtol(value, &stop, 10);
         if (errno || *stop || whole < INT_MIN || whole > INT_MAX)
@@ -155,6 +164,10 @@ qb_status qb_param_set(const qb_param *row, void *options, const char *value) {
             return refuse(row, value, "is not a size like 512M or 8G");
         return QB_OK;
     case QB_PARAM_DOUBLE:
+        if (is_word(row, value)) {
+            *(double *)field(row, options) = NAN;
+            return QB_OK;
+        }
         if (!parse_double(value, &end, &number) || *end)
             return refuse(row, value, "is not a number");
         if ((status = in_range(row, value, number)) != QB_OK) return status;
@@ -192,9 +205,15 @@ bool qb_param_get(const qb_param *row, const void *options, char *text, size_t s
     if (has && row->offset + field_size(row) > has) return false;
     switch (row->type) {
     case QB_PARAM_FLAG: snprintf(text, size, "%s", *(const unsigned char *)at ? "true" : "false"); break;
-    case QB_PARAM_INT: snprintf(text, size, "%d", *(const int *)at); break;
+    case QB_PARAM_INT:
+        if (row->choices && *(const int *)at < (int)row->min) snprintf(text, size, "%s", row->choices);
+        else snprintf(text, size, "%d", *(const int *)at);
+        break;
     case QB_PARAM_BYTES: snprintf(text, size, "%zu", *(const size_t *)at); break;
-    case QB_PARAM_DOUBLE: print_double(*(const double *)at, text, size); break;
+    case QB_PARAM_DOUBLE:
+        if (row->choices && isnan(*(const double *)at)) snprintf(text, size, "%s", row->choices);
+        else print_double(*(const double *)at, text, size);
+        break;
     case QB_PARAM_TEXT:
         if (!*(char *const *)at) return false;
         snprintf(text, size, "%s", *(char *const *)at);
@@ -321,8 +340,14 @@ static qb_status check_field(const qb_param *row, const void *options) {
         return good ? QB_OK
                     : qb__fail(QB_BAD_ARGUMENT, "--%s: %d stands for none of %s", row->name, value, row->choices);
     }
-    case QB_PARAM_INT: numbers[0] = *(const int *)at; break;
-    case QB_PARAM_DOUBLE: numbers[0] = *(const double *)at; break;
+    case QB_PARAM_INT:
+        numbers[0] = *(const int *)at;
+        if (row->choices && *(const int *)at == (int)row->min - 1) return QB_OK;
+        break;
+    case QB_PARAM_DOUBLE:
+        numbers[0] = *(const double *)at;
+        if (row->choices && isnan(numbers[0])) return QB_OK;
+        break;
     case QB_PARAM_NUMBERS: {
         const qb_numbers *list = at;
         count = list->count;

@@ -64,7 +64,8 @@ def test_parameters_do_what_they_say(disc, tmp_path):
     sharp, d = run("--sharpness", 2)
     assert d["sigma_x"] == pytest.approx(4 * c["sigma_x"]) and d["sigma_y"] == pytest.approx(c["sigma_y"])
     noisy, e = run("--snr-db", 20)
-    assert e["sigma_y"] == pytest.approx(10 * c["sigma_y"])
+    assert e["snr_db"] == pytest.approx(20) and e["noise"] == c["noise"]
+    assert e["sigma_y"] == pytest.approx(10 ** ((c["snr_db"] - 20) / 20) * c["sigma_y"])
     rough = [v[:, 20:28, 20:28].std() for v in (noisy, plain, sharp)]
     assert rough[0] < rough[1] < rough[2]
     for matrix, bound in (("floats", 0), ("bytes", 2e-3)):
@@ -73,7 +74,7 @@ def test_parameters_do_what_they_say(disc, tmp_path):
     zero, f = run("--start", "0", "--equits", 60, "--stop", "0.01", "--snr-db", 25)
     same, g = run("--equits", 60, "--stop", "0.01", "--snr-db", 25)
     assert np.sqrt(((zero - same) ** 2).mean()) < 2e-5  # wherever it begins: 1 HU
-    assert f["slabs"][0]["stopped"] == g["slabs"][0]["stopped"] == "change"
+    assert f["slabs"][0]["stopped"] == g["slabs"][0]["stopped"] == "tolerance"
     assert run("--no-positivity")[0].min() < 0
     np.save(tmp_path / "w.npy", np.ones((60, 20, 48), np.float32))
     given, _ = run("--weights", tmp_path / "w.npy")
@@ -221,7 +222,7 @@ def test_coarser_voxels_first(sparse, tmp_path, slices):
     np.save(tmp_path / "start.npy", finer(then, 90, 93))
     want, one = run("one.npy", "--size", "93,90", "--roi", 46, "--start", tmp_path / "start.npy")
     got, slab = run("got.npy", "--size", "93,90", "--roi", 46, "--coarse", 2)
-    assert [(level["side"], level["stopped"]) for level in slab["coarse"]] == [(4, "change"), (2, "change")]
+    assert [(level["side"], level["stopped"]) for level in slab["coarse"]] == [(4, "tolerance"), (2, "tolerance")]
     assert [level["equits"] for level in slab["coarse"]] == [four["equits"][-1], two["equits"][-1]]
     assert np.abs(got - want).max() < 1e-6 and slab["equits"] == one["equits"]
 

@@ -9,7 +9,7 @@ import pytest
 from qbtest import fails, qb, qb_json
 
 VIEWS, ROWS, COLUMNS = 60, 4, 48
-LINES = ["--quantity", "line_integral", "--angles", "0:180", "--pixel-size", "1", "--center", (COLUMNS - 1) / 2]
+LINES = ["--quantity", "line_integral", "--angles", "0:180", "--pixel-size", "1", "--center", (COLUMNS - 1) / 2, "--snr-db", 40]
 RULES = {"unweighted": np.ones_like, "transmission": lambda y: np.exp(-y), "transmission_root": lambda y: np.exp(-y / 2),
          "emission": lambda y: 1 / (abs(y) + 0.1)}
 COUNTS = [1, 10, VIEWS * ROWS * COLUMNS // 1000]

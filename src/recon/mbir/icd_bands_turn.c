@@ -241,11 +241,11 @@ static void cost_part(void *context, size_t task, int worker) {
 static qb_status cost_of(void *self, double *cost) {
     qb__icd_few *s = self;
     const size_t parts = s->matrix->shadows.views + s->count;
-    *cost = 0;
     for (size_t i = 0; i < s->slices; i++) {
         s->now = &s->single[i];
         qb__pool_for(s->pool, parts, cost_part, s);
-        for (size_t part = 0; part < parts; part++) *cost += s->cost[part];
+        cost[i] = 0;
+        for (size_t part = 0; part < parts; part++) cost[i] += s->cost[part];
     }
     return QB_OK;
 }

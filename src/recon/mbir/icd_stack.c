@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "ops/resample.h"
+#include "recon/mbir/icd_fall.h"
 #include "recon/mbir/icd_stack.h"
 
 struct qb__icd_stack {
@@ -18,6 +19,8 @@ struct qb__icd_stack {
     double *equits; /* [group] so far */
     bool *still;    /* [group] it has stopped */
     qb__icd_turned *turned;
+    double *cost;   /* [group] */
+    qb__icd_fall *fall; /* [group] of its cost; of groups that stop together the first's is that of all */
     double least;   /* cost so far */
     int turns;      /* so far */
     const char *told; /* given's */
@@ -100,6 +103,8 @@ qb_status qb__icd_stack_of(const qb__icd_worker *worker, void *self, const qb__i
     QB__TRY(qb__alloc(shape->groups, sizeof *s->equits, &s->equits));
     QB__TRY(qb__alloc(shape->groups, sizeof *s->still, &s->still));
     QB__TRY(qb__alloc(shape->groups, sizeof *s->turned, &s->turned));
+    QB__TRY(qb__alloc(shape->groups, sizeof *s->cost, &s->cost));
+    QB__TRY(qb__alloc(shape->groups, sizeof *s->fall, &s->fall));
     *stack = s;
     s = NULL;
 out:
@@ -114,6 +119,8 @@ void qb__icd_stack_destroy(qb__icd_stack *s) {
     qb__free(s->equits);
     qb__free(s->still);
     qb__free(s->turned);
+    qb__free(s->cost);
+    qb__free(s->fall);
     qb__free(s);
 }
 
@@ -144,6 +151,7 @@ qb_status qb__icd_stack_state(qb__icd_stack *s, bool into, qb__icd_piece piece, 
     s->turns = (int)turns;
     QB__TRY(piece(self, &s->least, sizeof s->least));
     QB__TRY(piece(self, s->equits, groups * sizeof *s->equits));
+    QB__TRY(piece(self, s->fall, groups * sizeof *s->fall));
     QB__TRY(piece(self, still, groups));
     for (size_t g = 0; g < groups; g++) s->still[g] = still[g] != 0;
     status = s->worker->state(s->self, into, piece, self);
@@ -168,22 +176,25 @@ typedef struct turn_sum {
     double change, size, updates, groups, cost;
 } turn_sum;
 
-static turn_sum sum_of(const qb__icd_stack *s, size_t first, size_t end, double cost) {
-    turn_sum sum = {.groups = (double)(end - first), .cost = cost};
+static turn_sum sum_of(const qb__icd_stack *s, size_t first, size_t end) {
+    turn_sum sum = {.groups = (double)(end - first)};
     for (size_t g = first; g < end; g++) {
         sum.change += s->turned[g].change;
         sum.size += s->turned[g].size;
         sum.updates += s->turned[g].updates;
+        sum.cost += s->cost[g];
     }
     return sum;
 }
 
 /* Groups first <= g < end: of equits as near to what was asked for as whole turns come. */
 static const char *stop_some(qb__icd_stack *s, size_t first, size_t end, const turn_sum *sum, bool whole, bool last, double *change) {
-    const double equits = sum->updates / ((double)s->shape.voxels * sum->groups);
+    const double equits = sum->updates / ((double)s->shape.voxels * sum->groups), stop = s->settings.stop;
+    qb__icd_fall *fall = &s->fall[first];
     *change = sum->size > 0 ? sum->change / sum->size : 0;
     const char *stopped = NULL;
-    if (whole && (*change < s->settings.stop || sum->updates == 0)) stopped = "change";
+    if (sum->updates > 0) qb__icd_fall_add(fall, s->equits[first] + equits, sum->cost);
+    if (whole && ((*change < stop && qb__icd_fall_rest(fall) < stop) || sum->updates == 0)) stopped = "tolerance";
     for (size_t g = first; g < end; g++) {
         s->equits[g] += equits;
         if (!stopped && (last || s->equits[g] + equits / 2 >= s->settings.equits)) stopped = "equits";
@@ -209,24 +220,34 @@ static qb_status note(qb__icd_stack *s, qb__icd_trace *trace, int turn, const ch
     const size_t groups = s->shape.groups, step = s->shape.joined ? groups : 1;
     const bool last = turn + 1 == s->shape.most, whole = is_whole(s, turn);
     size_t moving = 0;
-    double cost = 0;
     *trace = (qb__icd_trace){0};
-    qb_status status = s->worker->cost(s->self, &cost);
-    turn_sum all = sum_of(s, 0, groups, cost);
+    qb_status status = s->worker->cost(s->self, s->cost);
+    turn_sum all = sum_of(s, 0, groups);
     status = qb__icd_halo_sum(s->settings.halo, status, &all.change, sizeof all / sizeof(double));
     if (status != QB_OK) return status;
     trace->cost = all.cost;
     for (size_t g = 0; g < groups; g += step) {
         double change = 0;
-        const turn_sum sum = s->shape.joined ? all : sum_of(s, g, g + 1, cost);
+        const turn_sum sum = s->shape.joined ? all : sum_of(s, g, g + 1);
         const char *why = s->still[g] ? NULL : stop_some(s, g, g + step, &sum, whole, last, &change);
         if (!(change <= trace->change)) trace->change = change;
+        trace->rest = fmax(trace->rest, qb__icd_fall_rest(&s->fall[g]));
         if (why) *stopped = why;
         moving += !s->still[g];
     }
     if (moving) *stopped = NULL;
     for (size_t g = 0; g < groups; g++) trace->equits += s->equits[g] / (double)groups;
     return check_cost(s, trace, turn);
+}
+
+/* Before any turn: what the first of them is held against. */
+static qb_status note_start(qb__icd_stack *s) {
+    const size_t groups = s->shape.groups, step = s->shape.joined ? groups : 1;
+    qb_status status = s->worker->cost(s->self, s->cost);
+    turn_sum all = sum_of(s, 0, groups);
+    status = qb__icd_halo_sum(s->settings.halo, status, &all.cost, 1);
+    for (size_t g = 0; status == QB_OK && g < groups; g += step) qb__icd_fall_add(&s->fall[g], 0, s->shape.joined ? all.cost : s->cost[g]);
+    return status;
 }
 
 static qb_status tell(const qb__icd_stack *s, const qb__icd_trace *trace, const char *units, const qb_env *env) {
@@ -240,7 +261,7 @@ static qb_status tell(const qb__icd_stack *s, const qb__icd_trace *trace, const 
 
 qb_status qb__icd_stack_run(qb__icd_stack *s, const qb_env *env, const qb__icd_watch *watch,
                             qb__icd_trace *trace, int *turns, const char **stopped) {
-    qb_status status = QB_OK;
+    qb_status status = s->turns ? QB_OK : note_start(s);
     *stopped = NULL;
     for (*turns = s->turns; !*stopped && status == QB_OK;) {
         qb__icd_trace *now = trace + *turns;

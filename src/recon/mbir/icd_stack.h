@@ -41,7 +41,7 @@ typedef struct qb__icd_settings {
     bool positive, skip;    /* no voxel below zero; zeros among zeros are left out, two turns of three */
     double radius;          /* voxels whose middle is farther from the grid's stay zero; in voxels */
     int equits;             /* at most; an equit is as many updates as there are voxels */
-    double stop;            /* once voxels change by less than this share of their mean; 0 = never */
+    double stop;            /* once voxels change by less than this share of their mean, and the cost will fall by less than this share of it; 0 = never */
     uint64_t seed;          /* of the tiles' order */
     bool supervoxels;       /* on the CPU: slice after slice, each by all threads (icd_bands.h) */
     const qb__icd_halo *halo; /* slices of other ranks beside these; NULL: there are none */
@@ -52,6 +52,7 @@ typedef struct qb__icd_trace {
     double equits; /* so far, the mean of all slices */
     double change; /* mean |x' - x| / mean |x|, of the group that changed most */
     double cost;   /* of the whole stack */
+    double rest;   /* share of it by which it is forecast to fall yet (icd_fall.h), of the group that has most before it */
     double rmse;   /* to an image that whoever watches knows of; 0 = nobody has said */
 } qb__icd_trace;
 
@@ -135,7 +136,7 @@ typedef struct qb__icd_worker {
     /* All tiles once, of groups that are not `still`; turned[group]. */
     qb_status (*turn)(void *self, int number, bool skip, const bool *still, const qb_env *env,
                       qb__icd_turned *turned);
-    qb_status (*cost)(void *self, double *cost); /* of the whole stack */
+    qb_status (*cost)(void *self, double *cost); /* cost[group] */
     qb_status (*image)(void *self, size_t slice, float scale, float *image);
     void (*destroy)(void *self);
     /* Voxels and errors, as qb__icd_stack_state. */

@@ -131,12 +131,13 @@ static void cost_group(void *context, size_t group, int worker) {
 
 static qb_status cost_of(void *self, double *cost) {
     qb__icd_lanes *s = self;
-    double sum = 0;
+    const double sigma2 = s->settings.sigma_y * s->settings.sigma_y, scale = qb__icd_even(s->settings.weighting) ? 1 / sigma2 : 1;
     qb__pool_for(s->pool, s->groups, cost_group, s);
-    for (size_t slice = 0; slice < s->slices; slice++)
-        sum += s->cost[qb__icd_group_of(s, slice) * L + qb__icd_lane_of(s, slice)];
-    const double sigma2 = s->settings.sigma_y * s->settings.sigma_y;
-    *cost = qb__icd_even(s->settings.weighting) ? sum / sigma2 : sum;
+    memset(cost, 0, s->groups * sizeof *cost);
+    for (size_t slice = 0; slice < s->slices; slice++) {
+        const size_t group = qb__icd_group_of(s, slice);
+        cost[group] += scale * s->cost[group * L + qb__icd_lane_of(s, slice)];
+    }
     return QB_OK;
 }
 

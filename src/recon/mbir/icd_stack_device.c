@@ -18,7 +18,7 @@ typedef struct device_stack {
     qb__pool *pool;
     size_t groups, slices;
     uint8_t *inside;
-    double *cost, scale; /* [group]; what the cost is multiplied by */
+    double scale; /* what the cost is multiplied by */
 } device_stack;
 
 /* ---- what comes in ---- */
@@ -121,9 +121,8 @@ static qb_status turn(void *self, int number, bool skip, const bool *still, cons
 
 static qb_status cost_of(void *self, double *cost) {
     device_stack *s = self;
-    qb_status status = s->variant->cost(s->stack, s->cost);
-    *cost = 0;
-    for (size_t g = 0; g < s->groups; g++) *cost += s->cost[g] * s->scale;
+    const qb_status status = s->variant->cost(s->stack, cost);
+    for (size_t g = 0; status == QB_OK && g < s->groups; g++) cost[g] *= s->scale;
     return status;
 }
 
@@ -141,7 +140,6 @@ static void destroy(void *self) {
     device_stack *s = self;
     s->variant->destroy(s->stack);
     qb__free(s->inside);
-    qb__free(s->cost);
     qb__free(s);
 }
 
@@ -202,7 +200,6 @@ qb_status qb__icd_stack_create_on(qb__device *device, const qb__icd_device_varia
     s->problem.inside = s->inside;
     s->ask = ask_of(&s->problem, settings, slices, all);
     s->groups = qb__icd_device_groups(&s->ask, variant->lanes(&s->ask, values));
-    QB__TRY(qb__alloc(s->groups, sizeof *s->cost, &s->cost));
     QB__TRY(variant->create(device, &s->ask, values, &s->stack));
     const qb__icd_shape shape = {s->groups, qb__icd_pixels(matrix->nx, matrix->ny, settings->radius),
                                  variant->turns ? qb__icd_turns(settings->equits) : qb__icd_whole_turns(settings->equits),

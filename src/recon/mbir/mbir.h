@@ -14,6 +14,8 @@ typedef struct qb__mbir_sigmas {
     double x, y, p;  /* p: of a proximal map, ten times x */
     double limit;    /* 0: nobody has looked */
     size_t left_out, of; /* lines beyond it, and all that were looked at */
+    double rms, weight;  /* of the line integrals that meet something: of w^1/2 y, times sqrt(voxel / pixel); their mean weight */
+    double noise;        /* of w^1/2 y, by differences of neighbours; 0: none found, or nobody has looked */
     bool met;        /* any ray has met something: else the data say nothing of them */
 } qb__mbir_sigmas;
 /* Of every `step`-th of some lines: five times what 99.5 % of them do not exceed in size, or 25, what no attenuation has (one

@@ -16,7 +16,7 @@
 #include "job/other_job.h"
 
 enum { JOB_MOST = 1 << 20, WORD = 16 };
-static const char magic[WORD] = "qb descent 3\n";
+static const char magic[WORD] = "qb descent 4\n";
 
 typedef struct head {
     char magic[WORD];
@@ -121,7 +121,7 @@ qb_status qb__checkpoint_peek(const char *path, const qb__checkpoint_slab *slab,
 }
 
 static const char *reason(const char *stopped) {
-    static const char *const known[] = {"equits", "change", "watch"};
+    static const char *const known[] = {"equits", "tolerance", "watch"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(stopped, known[i]) == 0) return known[i];
     return "early";

@@ -423,6 +423,10 @@ qb_status qb__mbir_descent_finish(void *state, cJSON *report, qb__prep_counts *c
     cJSON *json = cJSON_AddObjectToObject(report, "convergence");
     cJSON_AddNumberToObject(json, d->m->proximal ? "sigma_p" : "sigma_x", d->m->proximal ? d->m->sigmas.p : d->m->sigmas.x);
     cJSON_AddNumberToObject(json, "sigma_y", d->m->sigmas.y);
+    if (d->m->sigmas.rms > 0) {
+        cJSON_AddNumberToObject(json, "snr_db", 20 * log10(d->m->sigmas.rms / d->m->sigmas.y));
+        cJSON_AddNumberToObject(json, "noise", d->m->sigmas.noise);
+    }
     if (d->m->sigmas.left_out) {
         cJSON_AddNumberToObject(json, "sigmas_without", (double)d->m->sigmas.left_out);
         cJSON_AddNumberToObject(json, "sigmas_of", (double)d->m->sigmas.of);

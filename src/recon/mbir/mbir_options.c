@@ -12,8 +12,8 @@ static_assert(sizeof(qb_mbir_matrix) == sizeof(int), "enums must be as large as 
 const qb_param qb_mbir_params[] = {
     ROW(sharpness, QB_PARAM_DOUBLE, "X", "0", NULL, -20, 20,
         "sharper above 0, smoother below: sigma_x is 0.2 * 2^X of a typical attenuation"),
-    NAMED("snr-db", snr_db, QB_PARAM_DOUBLE, "DB", "40", NULL, -100, 200,
-        "the data's signal-to-noise ratio in dB, for sigma_y: less of it smooths more"),
+    NAMED("snr-db", snr_db, QB_PARAM_DOUBLE, "DB|auto", "auto", "auto", -100, 200,
+        "the data's signal-to-noise ratio in dB, for sigma_y: less of it smooths more; auto: by the noise of the line integrals and the number of views"),
     NAMED("sigma-x", sigma_x, QB_PARAM_DOUBLE, "X", NULL, NULL, 0, 1e6,
         "scale of the prior in 1/mm, instead of --sharpness; 0: by that"),
     NAMED("sigma-y", sigma_y, QB_PARAM_DOUBLE, "X", NULL, NULL, 0, 1e6,

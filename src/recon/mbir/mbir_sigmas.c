@@ -11,36 +11,25 @@
 #include "io/place.h"
 #include "job/content.h"
 #include "quickbeam/io.h"
-#include "recon/mbir/mbir.h"
-
-enum { SHIFT = 18, BINS = 0x7f800000 >> SHIFT }; /* of a float's size: 32 an octave, the infinite in one more */
-
-/* Floats are ordered as their bits are. */
-static uint32_t bits_of(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits & 0x7fffffff;
-}
+#include "recon/mbir/mbir_noise.h"
+#include "recon/mbir/mbir_sizes.h"
 
 double qb__mbir_limit(const float *lines, size_t count, size_t step) {
-    size_t seen[BINS + 1] = {0}, measured = 0, above = 0, bin = BINS;
+    size_t seen[QB__SIZE_BINS + 1] = {0}, measured = 0, above = 0, bin = QB__SIZE_BINS;
     for (size_t i = 0; i < count; i += step) {
         if (isnan(lines[i])) continue;
-        seen[bits_of(lines[i]) >> SHIFT]++;
+        seen[qb__size_bin(lines[i])]++;
         measured++;
     }
     while (bin > 0 && above + seen[bin] <= measured / 200) above += seen[bin--];
-    const uint32_t end = (uint32_t)(bin < BINS ? bin + 1 : BINS) << SHIFT;
-    float most;
-    memcpy(&most, &end, sizeof most);
-    return fmax(25, 5 * (double)most);
+    return fmax(25, 5 * qb__size_of_bin(bin + 1));
 }
 
 /* A ray has met something when it lost more than 5 % of the mean; one that was not measured, NaN, has not. */
 qb__mbir_sigmas qb__mbir_sigmas_of(const float *lines, const float *weights, size_t count, double width,
                                    double relative_voxel, double sharpness, double snr_db) {
     const double limit = qb__mbir_limit(lines, count, 1);
-    double mean = 0, sum = 0, square = 0;
+    double mean = 0, sum = 0, square = 0, weight = 0;
     size_t met = 0, measured = 0, left_out = 0;
     for (size_t i = 0; i < count; i++) {
         left_out += fabs((double)lines[i]) > limit;
@@ -55,11 +44,20 @@ qb__mbir_sigmas qb__mbir_sigmas_of(const float *lines, const float *weights, siz
         met++;
         sum += y;
         square += (double)weights[i] * y * y;
+        weight += (double)weights[i];
     }
-    if (!met) return (qb__mbir_sigmas){1, 1, 10, limit, left_out, count, false};
-    const double typical = sum / (double)met / width, rms = sqrt(square / (double)met);
-    const double y = rms * pow(10, -snr_db / 20) * sqrt(relative_voxel);
-    return (qb__mbir_sigmas){0.2 * exp2(sharpness) * typical, y > 0 ? y : 1, 2 * exp2(sharpness) * typical, limit, left_out, count, true};
+    const qb__mbir_sigmas none = {.x = 1, .y = 1, .p = 10, .limit = limit, .left_out = left_out, .of = count};
+    if (!met) return none;
+    const double typical = sum / (double)met / width, rms = sqrt(square / (double)met) * sqrt(relative_voxel);
+    const double y = rms * pow(10, -snr_db / 20);
+    qb__mbir_sigmas sigmas = none;
+    sigmas.x = 0.2 * exp2(sharpness) * typical;
+    sigmas.p = 2 * exp2(sharpness) * typical;
+    sigmas.y = y > 0 ? y : 1;
+    sigmas.rms = rms;
+    sigmas.weight = weight / (double)met;
+    sigmas.met = true;
+    return sigmas;
 }
 
 static qb_status load_weights(qb__mbir *m, const qb__running *run) {
@@ -74,8 +72,28 @@ static qb_status load_weights(qb__mbir *m, const qb__running *run) {
     return QB_OK;
 }
 
+/* Noise of line integrals, and sigma_y by it. */
+static qb_status look_at_noise(const qb__mbir *m, const float *lines, const float *weights, size_t rows, qb__mbir_sigmas *usual) {
+    const double voxel = m->grid.voxel[0];
+    size_t *order = NULL;
+    double views = 0;
+    qb_status status;
+    if (!usual->met) return QB_OK;
+    QB__TRY(qb__alloc(m->info->views, sizeof *order, &order));
+    QB__TRY(qb__mbir_views_around(m, &views, order));
+    usual->noise = qb__mbir_noise(lines, weights, rows, m->info->views, m->info->columns, order, usual->limit,
+                                  m->info->quantity != QB_LINE_INTEGRAL);
+    const double information = usual->weight * views * voxel * voxel * voxel / m->pixel;
+    const double y = qb__mbir_sigma_y(usual->noise, information, usual->x);
+    if (y > 0) usual->y = y;
+out:
+    qb__free(order);
+    return status;
+}
+
 /* From a few rows of the scan, the same ones whatever the cut; of ranks each brings those of its own slices. */
 static qb_status look(const qb__mbir *m, const qb__running *run, qb__mbir_sigmas *usual, qb__mbir_sigmas *told) {
+    const bool by_noise = isnan(m->options->snr_db);
     qb__comm *comm = qb__comm_of(run->env);
     const size_t slices = m->grid.n[2], rows = qb__smaller(QB__MBIR_LOOK, slices);
     const size_t one = m->info->views * m->info->columns;
@@ -97,7 +115,10 @@ static qb_status look(const qb__mbir *m, const qb__running *run, qb__mbir_sigmas
         weights[i] = qb__icd_weigh(m->settings.weighting, lines[i]);
     const double width = (double)m->info->columns * m->pixel, voxel = m->grid.voxel[0] / m->pixel;
     *usual = qb__mbir_sigmas_of(lines, weights, rows * one, width, voxel, 0, 40);
-    *told = qb__mbir_sigmas_of(lines, weights, rows * one, width, voxel, m->options->sharpness, m->options->snr_db);
+    QB__TRY(look_at_noise(m, lines, weights, rows, usual));
+    *told = qb__mbir_sigmas_of(lines, weights, rows * one, width, voxel, m->options->sharpness, by_noise ? 0 : m->options->snr_db);
+    told->noise = usual->noise;
+    if (by_noise) told->y = usual->y;
 out:
     qb__free(lines);
     qb__free(weights);
@@ -129,8 +150,8 @@ typedef struct scale {
 
 static void warn_of(const scale *s, const qb_env *env) {
     const double times = s->value / s->usual;
-    const bool smooth = s->smooths ? times > 100 : times < 1e-2, loose = s->smooths ? times < 1e-4 : times > 1e4;
-    const double to = s->usual * (s->smooths ? 10 : 0.1), from = s->usual * (s->smooths ? 0.1 : 10);
+    const bool smooth = s->smooths ? times > 30 : times < 1e-2, loose = s->smooths ? times < 1e-4 : times > 1e4;
+    const double to = s->usual * (s->smooths ? 3 : 0.2), from = s->usual * (s->smooths ? 0.1 : 10);
     if (!smooth && !loose) return;
     qb__warn(env, "sigma_%s %.3g is %.2g times what the data say (%.3g): %s; give --sigma-%s between %.2g and %.2g, in %s, or %s instead",
              s->name, s->value, times, s->usual,
@@ -167,10 +188,13 @@ qb_status qb__mbir_measure(void *plan, const qb__running *run) {
     status = check_size(m);
     if (status != QB_OK) return status;
     check_usual(m, &usual, run->env);
-    char without[96] = "";
+    char without[96] = "", why[96] = "";
     if (m->sigmas.left_out)
         qb__print(without, sizeof without, ", told without %zu of %zu line integrals, which lie beyond %.4g", m->sigmas.left_out, m->sigmas.of, m->sigmas.limit);
-    qb__info(run->env, "sigma_%c %.4g, sigma_y %.4g%s", m->proximal ? 'p' : 'x', m->proximal ? m->sigmas.p : m->sigmas.x, m->sigmas.y, without);
+    if (m->sigmas.rms > 0)
+        qb__print(why, sizeof why, " (%s %.3g dB; noise of a line integral %.3g)", isnan(o->snr_db) && !(o->sigma_y > 0) ? "--snr-db auto:" : "signal-to-noise",
+                  20 * log10(m->sigmas.rms / m->sigmas.y), m->sigmas.noise);
+    qb__info(run->env, "sigma_%c %.4g, sigma_y %.4g%s%s", m->proximal ? 'p' : 'x', m->proximal ? m->sigmas.p : m->sigmas.x, m->sigmas.y, why, without);
     return QB_OK;
 }
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_RECON_MBIR_ICD_FALL_H
+#define QB_RECON_MBIR_ICD_FALL_H
+
+/* How far a cost still falls, forecast from how it fell. After e equits, D1 is the fall between e / 4 and e / 2, D2 that between e / 2
+ * and e. If each doubling goes on to bring r = D2 / D1 of the one before, the rest is D2 r / (1 - r): exact where the distance from the
+ * minimum falls as a power of e, as that of smooth parts does, which few or one-sided views settle slowly; too large, by two or so, where it
+ * falls by a factor an equit. */
+enum { QB__ICD_FALL_POINTS = 64 };
+typedef struct qb__icd_fall {
+    double points; /* of which there are so many; all are doubles: a checkpoint keeps them */
+    double equits[QB__ICD_FALL_POINTS], cost[QB__ICD_FALL_POINTS];
+} qb__icd_fall;
+
+/* After more equits than before. Of many points every second is dropped. */
+void qb__icd_fall_add(qb__icd_fall *fall, double equits, double cost);
+/* As a share of the last cost; 1 where nothing is known yet. */
+double qb__icd_fall_rest(const qb__icd_fall *fall);
+
+#endif

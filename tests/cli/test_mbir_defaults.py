@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""What qb mbir does without options: sigma_y by the noise of the line integrals (--snr-db auto), at least as good as
+filtered back-projection by any window, and near the best that any --snr-db gives."""
+import h5py
+import numpy as np
+import pytest
+
+from qbtest import few, qb, qb_json
+
+WINDOWS = [f"{name}:{cut}" for name in ("hann", "hamming", "shepp-logan", "cosine") for cut in (1, 0.7, 0.5, 0.35)]
+
+
+def inside(image):
+    """Voxels of the circle that every view sees."""
+    n = image.shape[-1]
+    y, x = np.mgrid[:n, :n] - (n - 1) / 2
+    return image.reshape(n, n)[x * x + y * y <= n * n / 4].astype(float)
+
+
+def simulate(folder, phantom, n, views, photons, *more):
+    scan, truth = folder / "scan.h5", folder / "truth.npy"
+    qb("simulate", phantom, "-o", scan, "--truth", truth, "--size", n, "--detector", f"{n},1", "--views", views,
+       *(["--photons", photons] if photons else []), "-q", *more)
+    return scan, inside(np.load(truth))
+
+
+def error_of(folder, truth, *command):
+    report = qb_json(*command, "--center", "middle", "-o", folder / "v.npy")
+    return np.sqrt(np.square(inside(np.load(folder / "v.npy")) - truth).mean()), report
+
+
+@pytest.mark.parametrize("views,photons", [(90, 20000), (48, 20000), (90, 800)])
+def test_better_than_any_window(views, photons, tmp_path):
+    scan, truth = simulate(tmp_path, "shepp-logan", 256, views, photons)
+    best = min(error_of(tmp_path, truth, "fbp", scan, "--filter", window)[0] for window in WINDOWS)
+    assert error_of(tmp_path, truth, "mbir", scan)[0] <= 0.65 * best
+
+
+@pytest.mark.parametrize("phantom,views,photons", few(("foam", 90, 300), ("shepp-logan", 120, 0), others=[("spheres", 180, 2000), ("foam", 48, 20000)]))
+def test_near_the_best_of_all_ratios(phantom, views, photons, tmp_path):
+    scan, truth = simulate(tmp_path, phantom, 128, views, photons)
+    ratios = {db: error_of(tmp_path, truth, "mbir", scan, "--snr-db", db)[0] for db in (17, 20, 23, 26, 29, 32, 36, 40)}
+    assert error_of(tmp_path, truth, "mbir", scan)[0] < 1.12 * min(ratios.values())
+
+
+@pytest.mark.parametrize("photons", [300, 30000])
+@pytest.mark.parametrize("order", ["as measured", "mixed"])
+def test_noise_is_measured(photons, order, tmp_path):
+    """The simulator's photons say what it is: the variance of a line integral y is exp(y) / photons."""
+    scan, _ = simulate(tmp_path, "shepp-logan", 128, 180, photons)
+    with h5py.File(scan, "r+") as file:
+        e = file["exchange"]
+        dark = e["data_dark"][:, 0].mean(0)
+        clean = -np.log(np.clip((e["data"][:, 0] - dark) / (e["data_white"][:, 0].mean(0) - dark), 1e-6, None))
+        if order == "mixed":
+            new = np.random.default_rng(1).permutation(180)
+            e["data"][:], e["theta"][:] = e["data"][:][new], e["theta"][:][new]
+    met = clean > 0.05 * abs(clean).mean()
+    report = qb_json("mbir", scan, "--center", "middle", "-o", tmp_path / "v.npy")["convergence"]
+    assert report["noise"] == pytest.approx(np.sqrt(np.exp(clean[met]).mean() / photons), rel=0.15)
+    given = qb("mbir", scan, "--center", "middle", "-o", tmp_path / "v.npy", "--snr-db", f"{report['snr_db']:.6f}").stderr
+    assert "signal-to-noise" in given
+    same = qb_json("mbir", scan, "--center", "middle", "-o", tmp_path / "v.npy", "--snr-db", f"{report['snr_db']:.9f}")["convergence"]
+    assert same["sigma_y"] == pytest.approx(report["sigma_y"], rel=1e-6)
+
+
+def test_sharpness_leaves_sigma_y(tmp_path):
+    """It is the data's, so both knobs still do something of their own; so it is when sigma_x is given."""
+    scan, _ = simulate(tmp_path, "foam", 64, 60, 1000)
+    own, sharp, given = (qb_json("mbir", scan, "--center", "middle", "-o", tmp_path / "v.npy", *more)["convergence"]
+                         for more in ([], ["--sharpness", 1], ["--sigma-x", 0.001]))
+    assert own["sigma_y"] == sharp["sigma_y"] == given["sigma_y"] and sharp["sigma_x"] == pytest.approx(2 * own["sigma_x"])
+    said = qb("mbir", scan, "--center", "middle", "-o", tmp_path / "v.npy", "--snr-db", "auto").stderr
+    assert f"--snr-db auto: {own['snr_db']:.3g} dB" in said and f"noise of a line integral {own['noise']:.3g}" in said

@@ -36,6 +36,14 @@ static const struct {
     {"no-angles",
      "The scan has no angles that can be used: none are stored, their number is not that of the views, or their unit is not "
      "known. The warning says which. Give --angles FROM:TO or a file, or --angle-unit where only the unit is missing."},
+    {"older-json",
+     "An NPY or raw file has a .json beside it that says what its numbers are: units, quantity, pixel size and angles. The data "
+     "were changed at least a minute after it was written. Where they are of another scan, what the .json says of them is wrong: "
+     "remove it, or write both anew. Where they were only copied, nothing is wrong: touch the .json."},
+    {"scaled-values",
+     "The file states that its values are the stored numbers times a slope plus an offset: ElementToIntensityFunctionSlope and "
+     "-Offset of MetaImage, scale_factor and add_offset of HDF5. They are applied on reading, and the values are 32-bit floats "
+     "from then on. Where the file is wrong about that, remove these entries from it."},
     {"transmission-floor",
      "Some transmissions were zero, negative or very small, so their logarithm has no value or a very large one. They were "
      "raised to the floor (--transmission-floor) before the logarithm. A few such values do no harm. Many of them mean that "

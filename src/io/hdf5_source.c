@@ -373,7 +373,10 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
     double *const values[] = {(*source)->voxel, (*source)->offset, (*source)->scale}, value;
     for (int i = 0; i < 8; i++)
         if (qb__h5_number(file, path, keys[i], &value)) values[i / 3][i % 3] = value;
-    return QB_OK;
+    double slope = 1, intercept = 0; /* the CF convention's */
+    qb__h5_number(file, path, "scale_factor", &slope);
+    qb__h5_number(file, path, "add_offset", &intercept);
+    return qb__source_scale(source, slope, intercept);
 }
 #else
 typedef int qb__no_hdf5;

@@ -38,7 +38,8 @@ typedef struct header {
     cJSON *provenance; /* of a header that was asked for it */
     size_t dims, skip;
     qb_beam beam;
-    bool skip_back, typed, shaped;
+    double slope, intercept; /* of the values: slope * stored + intercept */
+    bool skip_back, skips, typed, shaped;
     bool asked, failed; /* for its provenance; for want of memory */
     const char *refused; /* why it cannot be read */
 } header;
@@ -106,8 +107,17 @@ static void set_text(header *h, const char *value) {
 }
 
 static void set_skip(header *h, const char *value) {
+    h->skips = true;
     h->skip_back = *value == '-';
     h->skip = h->skip_back ? 0 : strtoull(value, NULL, 10);
+}
+
+static void set_slope(header *h, const char *value) {
+    qb__read_numbers(value, 0, 1, &h->slope, NULL);
+}
+
+static void set_intercept(header *h, const char *value) {
+    qb__read_numbers(value, 0, 1, &h->intercept, NULL);
 }
 
 static void set_quantity(header *h, const char *value) {
@@ -150,6 +160,8 @@ static const struct {
     {"ElementNumberOfChannels", set_channels},
     {"BinaryData", set_text},
     {"HeaderSize", set_skip},
+    {"ElementToIntensityFunctionSlope", set_slope},
+    {"ElementToIntensityFunctionOffset", set_intercept},
     {"QuickbeamQuantity", set_quantity},
     {"QuickbeamUnits", set_units},
     {"QuickbeamBeam", set_beam},
@@ -245,7 +257,7 @@ static void place(const header *h, qb__source *source) {
 qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
     (void)how;
     *source = NULL;
-    header h = {.path = path, .layout.format = "MetaImage", .turn = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    header h = {.path = path, .layout.format = "MetaImage", .slope = 1, .turn = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     qb_status status = read_header(&h);
     if (status != QB_OK) return status;
     bool local = strcasecmp(h.file, "LOCAL") == 0;
@@ -257,6 +269,8 @@ qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
     snprintf(file, sizeof file, "%.*s%s", n, path, h.file);
     if (!local) status = qb__external_check(path, file);
     if (status != QB_OK) return status;
+    h.layout.longer = "DimSize, or HeaderSize where a header is to be skipped, does not fit";
+    h.layout.trailer = local || h.skips;
     status = data_offset(&h, local ? path : file, local);
     if (status == QB_OK) status = qb__plain_open(local ? path : file, &h.layout, source);
     if (status != QB_OK) return local ? status : qb__fail_in(status, "%s", path);
@@ -265,7 +279,7 @@ qb_status qb__mha_open(const char *path, const char *how, qb__source **source) {
     (*source)->beam = h.beam;
     memcpy((*source)->quantity, h.quantity, sizeof h.quantity);
     memcpy((*source)->units, h.units, sizeof h.units);
-    return QB_OK;
+    return qb__source_scale(source, h.slope, h.intercept);
 }
 
 /* Long ones are in a file of their own. */

@@ -105,7 +105,7 @@ static qb_status read_header(const char *path, int fd, qb__plain *layout) {
 qb_status qb__npy_open(const char *path, const char *how, qb__source **source) {
     (void)how;
     *source = NULL;
-    qb__plain layout = {.format = "NPY"};
+    qb__plain layout = {.format = "NPY", .longer = "save each array in a file of its own", .trailer = true};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return qb__fail_errno(errno, "opening", path);
     qb_status status = read_header(path, fd, &layout);

@@ -151,14 +151,19 @@ static qb_status check_size(const char *path, const qb__plain *layout) {
     uint64_t have;
     qb_status status = qb__file_size(path, &have);
     if (status != QB_OK) return status;
-    size_t count, bytes;
+    size_t count, bytes = 0;
     if (!n[0] || !n[1] || !n[2])
         return qb__fail(QB_BAD_INPUT, "%s: its shape %zu x %zu x %zu is empty", path, n[0], n[1],
                         n[2]);
     if (qb__mul(n[0], n[1], n[2], &count) &&
         qb__mul(count, qb_dtype_size(layout->dtype), 1, &bytes) && layout->offset <= have &&
-        bytes <= have - layout->offset)
-        return QB_OK;
+        bytes <= have - layout->offset) {
+        const uint64_t more = have - layout->offset - bytes;
+        if (!layout->longer || !more || (layout->trailer && more < bytes / n[0])) return QB_OK;
+        return qb__fail(QB_BAD_INPUT, "%s has %llu bytes, %llu more than %zu x %zu x %zu %s from byte %llu on take: %s", path,
+                        (unsigned long long)have, (unsigned long long)more, n[0], n[1], n[2], qb_dtype_name(layout->dtype),
+                        (unsigned long long)layout->offset, layout->longer);
+    }
     return qb__fail(QB_BAD_INPUT,
                     "%s: %zu x %zu x %zu %s from byte %llu on do not fit in its %llu bytes", path,
                     n[0], n[1], n[2], qb_dtype_name(layout->dtype),

@@ -9,6 +9,8 @@
 #include "io/formats.h"
 #include "io/writer.h"
 
+static const char longer[] = "is --shape right? Give :OFFSET behind it where a header is to be skipped; :0 reads only the first views";
+
 /* VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET]; "big" after the type, as in uint16big, is the other byte
  * order. */
 static qb_status parse_shape(const char *text, qb__plain *layout) {
@@ -32,6 +34,7 @@ static qb_status parse_shape(const char *text, qb__plain *layout) {
     if (!at[n]) return QB_OK;
     errno = 0;
     layout->offset = strtoull(at + n + 1, &end, 10);
+    layout->longer = NULL; /* who says where the data begin may mean a part of the file */
     if (end != at + n + 1 && !*end && !errno && at[n + 1] != '-') return QB_OK;
 bad:
     return qb__fail(QB_BAD_ARGUMENT,
@@ -45,7 +48,7 @@ qb_status qb__raw_open(const char *path, const char *how, qb__source **source) {
 
 qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__source **source) {
     char noted[128] = "";
-    qb__plain layout = {.format = "raw"};
+    qb__plain layout = {.format = "raw", .longer = how ? longer : "its .json is of another file"};
     *source = NULL;
     qb_status status = how ? QB_OK : qb__sidecar_shape(path, noted, sizeof noted);
     if (status != QB_OK) return status;
@@ -69,7 +72,7 @@ qb_status qb__raw_open_as(const char *path, const char *how, bool sinogram, qb__
 }
 
 qb_status qb__raw_open_like(const char *path, const char *how, qb__source **source) {
-    qb__plain layout = {.format = "raw"};
+    qb__plain layout = {.format = "raw", .longer = longer};
     qb__notes files = {0};
     char noted[128] = "";
     uint64_t bytes = 0;

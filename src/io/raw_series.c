@@ -52,7 +52,7 @@ static qb_status read_series(qb__source *source, const qb__region *region, void 
 static void release_series(qb__source *source) { qb__notes_release(&((raw_series *)source)->files); }
 
 /* All of one size, which holds what the shape says of each. */
-static qb_status check_sizes(const raw_series *series, const char *path) {
+static qb_status check_sizes(const raw_series *series, const qb__plain *layout, const char *path) {
     const qb__source *base = &series->base;
     const qb__notes *files = &series->files;
     const uint64_t need = series->offset + (uint64_t)series->each * base->shape[1] * qb__source_row_bytes(base);
@@ -64,6 +64,10 @@ static qb_status check_sizes(const raw_series *series, const char *path) {
         if (bytes != first)
             return qb__fail(QB_BAD_INPUT, "%s has %llu bytes, %s has %llu: the files of a series are alike", files->text[i],
                             (unsigned long long)bytes, files->text[0], (unsigned long long)first);
+        if (bytes > need && layout->longer)
+            return qb__fail(QB_BAD_INPUT, "%s has %llu bytes, %llu more than %zu x %zu x %zu %s take: %s", files->text[i],
+                            (unsigned long long)bytes, (unsigned long long)(bytes - need), series->each, base->shape[1], base->shape[2],
+                            qb_dtype_name(base->dtype), layout->longer);
         if (bytes < need)
             return qb__fail(QB_BAD_INPUT, "%s has %llu bytes; %zu x %zu x %zu %s from byte %llu on need %llu: is --shape that of %s?",
                             files->text[i], (unsigned long long)bytes, series->each, base->shape[1], base->shape[2],
@@ -87,7 +91,7 @@ static qb_status lay_out(raw_series *series, const qb__plain *layout, const char
     series->swap = layout->swap;
     series->base.dtype = layout->dtype;
     memcpy(series->base.shape, n, sizeof layout->shape);
-    return check_sizes(series, path);
+    return check_sizes(series, layout, path);
 }
 
 qb_status qb__raw_series_open(const char *path, const qb__plain *layout, qb__source **out) {

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "io/formats.h"
 #include "io/text.h"
 #include "io/writer.h"
@@ -121,10 +122,39 @@ static void get_voxel(const cJSON *object, double voxel[3]) {
     }
 }
 
+/* A file that was exchanged for another one leaves the .json of the old one beside it. */
+static qb_status check_same(const char *path, const cJSON *object, qb__source *source) {
+    enum { COPIED = 60 }; /* seconds within which both are copied */
+    char name[4096];
+    struct stat data, beside;
+    const cJSON *list = cJSON_GetObjectItem(object, "shape");
+    const char *dtype = cJSON_GetStringValue(cJSON_GetObjectItem(object, "dtype"));
+    const size_t *n = source->shape;
+    for (int i = 0; i < 3; i++) {
+        const double stated = cJSON_GetNumberValue(cJSON_GetArrayItem(list, i));
+        if (!list || stated == (double)n[i]) continue;
+        return qb__fail(QB_BAD_INPUT, "%s.json is of an array of %.0f x %.0f x %.0f, %s holds %zu x %zu x %zu: remove it, and say what the numbers are",
+                        path, cJSON_GetNumberValue(cJSON_GetArrayItem(list, 0)), cJSON_GetNumberValue(cJSON_GetArrayItem(list, 1)),
+                        cJSON_GetNumberValue(cJSON_GetArrayItem(list, 2)), path, n[0], n[1], n[2]);
+    }
+    if (dtype && strcmp(dtype, qb_dtype_name(source->dtype)) != 0)
+        return qb__fail(QB_BAD_INPUT, "%s.json is of %s numbers, %s holds %s: remove it, and say what the numbers are", path, dtype, path,
+                        qb_dtype_name(source->dtype));
+    snprintf(name, sizeof name, "%s.json", path);
+    if (stat(path, &data) == 0 && stat(name, &beside) == 0 && data.st_mtime > beside.st_mtime + COPIED)
+        snprintf(source->trouble, sizeof source->trouble, "the file was changed after the .json beside it: are its units and quantity still right?" QB__CODE("older-json"));
+    return QB_OK;
+}
+
 qb_status qb__sidecar_apply(const char *path, qb__source *source) {
     cJSON *object;
     qb_status status = load(path, &object);
     if (status != QB_OK || !object) return status;
+    status = check_same(path, object, source);
+    if (status != QB_OK) {
+        cJSON_Delete(object);
+        return status;
+    }
     const char *quantity = cJSON_GetStringValue(cJSON_GetObjectItem(object, "quantity"));
     if (quantity) snprintf(source->quantity, sizeof source->quantity, "%s", quantity);
     const char *units = cJSON_GetStringValue(cJSON_GetObjectItem(object, "units"));

@@ -65,9 +65,11 @@ typedef struct qb__plain {
     uint64_t offset; /* of the first value in the file */
     bool swap;       /* the file's byte order is not ours */
     bool fortran;    /* the first index runs fastest */
+    const char *longer; /* what to do where the file is longer than that, which is refused then; NULL: it may be */
+    bool trailer;       /* less than one image more may be behind the data */
 } qb__plain;
 
-/* QB_BAD_INPUT with both numbers when the file is shorter than the layout says. */
+/* QB_BAD_INPUT with both numbers when the file is shorter than the layout says, or longer where that is refused. */
 qb_status qb__plain_open(const char *path, const qb__plain *layout, qb__source **source);
 
 /* pread until `bytes` are there; QB_BAD_INPUT when the file ends before. */
@@ -82,6 +84,9 @@ qb_status qb__read_text(const char *path, size_t limit, char **text);
 
 /* QB_BAD_INPUT when one of images first, first + step, ... (count) of the list `index` (NULL: all) is a hole. */
 qb_status qb__source_check_holes(const qb__source *source, const size_t *index, size_t first, size_t count, size_t step);
+
+/* *source with its values times `slope` plus `offset`, as float32; it owns the one before. */
+qb_status qb__source_scale(qb__source **source, double slope, double offset);
 
 /* Some images of a source; `index` NULL means all, in order. */
 typedef struct qb__frames {

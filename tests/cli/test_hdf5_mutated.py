@@ -84,7 +84,7 @@ def mutated(data, rng):
 def survives(folder, path):
     """What is wrong with the file is said, by exit codes 2 and 3 or as running out of memory: no signal."""
     for command in (["info", path], ["compare", path, path]):
-        done = subprocess.run([QB, *map(str, command)], cwd=folder, capture_output=True, text=True, timeout=300)
+        done = subprocess.run([QB, *map(str, command)], cwd=folder, capture_output=True, text=True, errors="replace", timeout=300)
         if done.returncode not in (0, 1, 2, 3):
             return f"{command[0]} ended with {done.returncode}: {done.stderr}"
         if done.returncode == 3:  # nor is anything else

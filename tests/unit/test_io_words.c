@@ -27,7 +27,7 @@ static void where_a_metaimage_has_its_data(void **state) {
     static const struct {
         const char *more;
         size_t skipped;
-    } cases[] = {{"", 0}, {"HeaderSize = 7", 7}, {"HeaderSize = -1", 16}};
+    } cases[] = {{"HeaderSize = 0", 0}, {"HeaderSize = 7", 7}, {"HeaderSize = -1", 16}};
     char file[40] = "0123456789abcdef";
     qb_array array;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -37,6 +37,8 @@ static void where_a_metaimage_has_its_data(void **state) {
         assert_memory_equal(array.data, file + cases[k].skipped, 24);
         qb_array_destroy(&array);
     }
+    put_mhd("h.mhd", "", "d.raw"); /* a header that nobody mentions? */
+    fails_with(in_folder("h.mhd"), QB_BAD_INPUT, "16 more than");
     put_file(in_folder("d.raw"), file, 23);
     put_mhd("h.mhd", "HeaderSize = -1", "d.raw");
     fails_with(in_folder("h.mhd"), QB_BAD_INPUT, "shorter than its DimSize");

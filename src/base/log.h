@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/warning.h"
 #include "quickbeam/env.h"
 
 /* Tell the caller; nothing happens for a NULL env or without a callback. Calls are serialised. */

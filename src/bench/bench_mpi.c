@@ -242,7 +242,7 @@ static void describe(const bench *b, const qb_env *env) {
     cJSON_AddNumberToObject(b->result, "hosts", b->hosts);
     cJSON_AddStringToObject(b->result, "folder", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     if (b->link.set.count) cJSON_AddStringToObject(b->result, "device", qb__device_info_of(b->link.set.device[0])->name);
-    if (b->count == 1) qb__warn(env, "one process alone exchanges nothing: mpirun -n N qb bench mpi");
+    if (b->count == 1) qb__warn(env, "one process alone exchanges nothing: run mpirun -n N qb bench mpi" QB__CODE("one-process"));
 }
 
 qb_status qb__bench_mpi(const qb_bench_options *options, const qb_env *env, cJSON *result) {

@@ -320,7 +320,7 @@ qb_status qb_machine_measure(const char *const *paths, size_t count, const qb_en
     for (size_t i = 0; i < count && status == QB_OK; i++)
         if (measure_storage(paths[i]) != QB_OK) qb__log(env, QB_LOG_DEBUG, "%s", qb_detail());
     if (status != QB_OK && status != QB_CANCELLED) {
-        qb__warn(env, "this machine cannot be measured (%s): plans go by listed rates", qb_detail());
+        qb__warn(env, "this machine cannot be measured (%s): plans use listed rates" QB__CODE("machine-unmeasured"), qb_detail());
         return QB_OK;
     }
     if (status == QB_OK && first) qb__info(env, "it took %.1f s; kept in %s", qb__now() - from, qb__tuning_path());

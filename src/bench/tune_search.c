@@ -32,7 +32,7 @@ static qb_status try_values(search *s, const int *values) {
     if (status == QB_NO_DEVICE) return status; /* lost */
     if (status != QB_OK || !(result.rel_l2 < qb__accuracy_bound(s->variant->accuracy))) {
         s->wrong++;
-        qb__warn(s->place->env, "%s: a candidate is left out: %s", s->variant->id,
+        qb__warn(s->place->env, "%s: a candidate is left out: %s" QB__CODE("tune-candidate"), s->variant->id,
                  status != QB_OK ? qb_detail() : "its error is above the bound");
         return QB_OK;
     }

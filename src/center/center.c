@@ -156,8 +156,7 @@ static qb_status check(const qb_scan_info *info) {
 
 static void warn_of_cone(const qb_scan_info *info, const qb_env *env) {
     if (info->beam == QB_BEAM_CONE)
-        qb__warn(env, "%s states that its beam is a cone: the axis is looked for as if rays were parallel, "
-                 "which holds near the middle row of a narrow fan only", info->path);
+        qb__warn(env, "%s is a cone-beam scan: the axis is found as for parallel rays, which holds near the middle row only" QB__CODE("center-cone"), info->path);
 }
 
 static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *given,

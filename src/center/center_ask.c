@@ -20,7 +20,7 @@ void qb__center_tell(const char *text, const qb_scan_info *info, const qb_env *e
     if (is_within(info))
         qb__info(env, "axis at column %.6g, as %s states it (--center auto looks for it)", info->center, info->path);
     else
-        qb__warn(env, "%s states that its axis is at column %.6g, outside its columns 0 to %zu: it is looked for", info->path, info->center, info->columns - 1);
+        qb__warn(env, "%s states an axis at column %.6g, outside its columns 0 to %zu: it is not used, --center auto is" QB__CODE("axis-outside"), info->path, info->center, info->columns - 1);
 }
 
 qb_status qb__center_named(const char *text, const qb_scan_info *info, double *center) {

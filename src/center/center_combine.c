@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/warning.h"
 #include "center/center.h"
 
 /* The centre of mass errs by a pixel with the slightest background: it may back another finder, but
@@ -50,16 +51,15 @@ static int best_supported(const qb_center_result *result) {
 }
 
 static void warn_of_dissent(qb_center_result *result) {
-    size_t at = 0, room = sizeof result->warning;
+    static const char advice[] = ": they disagree; look at a sweep, qb fbp --center A:B:STEP" QB__CODE("center-doubt");
+    size_t at = 0, room = sizeof result->warning - sizeof advice + 1;
     for (int i = 0; i < result->count && at < room; i++) {
         const qb_center_method *m = &result->method[i];
         if (vote(result, i) <= 0) continue;
         at += (size_t)snprintf(result->warning + at, room - at, "%s%s says column %.2f (%.2f)",
                                at ? ", " : "", m->name, m->column, m->confidence);
     }
-    if (at < room)
-        snprintf(result->warning + at, room - at,
-                 ": they disagree; look at a sweep, --center A:B:STEP");
+    strcpy(result->warning + strlen(result->warning), advice);
 }
 
 void qb__center_combine(qb_center_result *result) {
@@ -89,8 +89,7 @@ void qb__center_combine(qb_center_result *result) {
         warn_of_dissent(result);
     } else if (result->confidence < DOUBT) {
         snprintf(result->warning, sizeof result->warning,
-                 "the axis is uncertain: column %.2f with confidence %.2f; look at a sweep, "
-                 "--center A:B:STEP",
+                 "the axis is uncertain: column %.2f with confidence %.2f; look at a sweep, qb fbp --center A:B:STEP" QB__CODE("center-doubt"),
                  result->column, result->confidence);
     }
 }

@@ -9,6 +9,7 @@
 #include "base/comm.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "center/center_pairs.h"
 #include "center/center_turn.h"
 
@@ -138,7 +139,7 @@ static void warn(const qb_scan_info *info, double known, qb_center_result *resul
     if (isnan(more) || result->warning[0]) return;
     if (fabs(more) / DEGREES * (double)info->rows < 1) return;
     snprintf(result->warning, sizeof result->warning,
-             "the axis leans by %.3f degrees: its column changes by %.2f over the %zu rows; --tilt %.3f puts it upright",
+             "the axis leans by %.3f degrees: its column changes by %.2f over the %zu rows; give --tilt %.3f" QB__CODE("axis-leans"),
              -more, -tan(more / DEGREES) * (double)(info->rows - 1), info->rows, result->tilt);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "geometry/bend.h"
 #include "geometry/check.h"
 #include "geometry/matrix.h"
@@ -36,8 +37,7 @@ bool qb__grid_narrow(const qb_geometry_info *info, const qb_grid *grid, char *te
     const double field = qb__grid_field(grid);
     if (info->weights != QB_REDUNDANCY_WANG || !(field < 0.99 * info->field_radius)) return false;
     snprintf(text, size,
-             "the volume, as wide as the detector, reaches %.4g mm from the axis; with the "
-             "detector to one side the full turn covers %.4g mm: --size %.0f takes it all in",
+             "the volume reaches %.4g mm from the axis, the detector to one side covers %.4g mm: --size %.0f takes it all in" QB__CODE("narrow-volume"),
              field, info->field_radius, ceil(2 * info->field_radius / grid->voxel[0]));
     return true;
 }

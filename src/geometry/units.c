@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/status.h"
+#include "base/warning.h"
 #include "geometry/vector.h"
 
 static const double degree = 3.14159265358979323846 / 180;
@@ -63,23 +64,21 @@ bool qb__geometry_doubt(const qb_geometry *geometry, const qb_geometry_info *inf
     if (geometry->beam != QB_BEAM_CONE) return false;
     if (info->magnification > 300)
         snprintf(text, size,
-                 "a magnification of %.5g (%.5g mm to the axis, %.5g to the detector): are both in "
-                 "mm?",
+                 "a magnification of %.5g (%.5g mm to the axis, %.5g to the detector): are both in mm?" QB__CODE("geometry-units"),
                  info->magnification, info->sod, info->sdd);
     else if (fan > 100 && !(geometry->radius > 0))
         snprintf(text, size,
-                 "a fan of %.4g degrees (%zu columns of %.5g mm, %.5g mm from the source): are all "
-                 "lengths in mm?",
+                 "a fan of %.4g degrees (%zu columns of %.5g mm, %.5g mm from the source): are all lengths in mm?" QB__CODE("geometry-units"),
                  fan, geometry->columns, info->pixel_u, info->sdd);
     else if (fan < 0.05 && geometry->columns > 16)
         snprintf(
             text, size,
-            "a fan of only %.3g degrees (%zu columns of %.5g mm, %.5g mm from the source): are "
-            "all lengths in mm? For parallel rays there is qb fbp",
+            "a fan of only %.3g degrees (%zu columns of %.5g mm, %.5g mm from the source): are all lengths in mm? For parallel rays use qb "
+            "fbp" QB__CODE("geometry-units"),
             fan, geometry->columns, info->pixel_u, info->sdd);
     else if (info->step > 15)
-        snprintf(text, size, "views %.4g degrees apart (%zu of them): streaks will hide the object",
-                 info->step, geometry->views);
+        snprintf(text, size, "%zu views, %.4g degrees apart, are too few: streaks will hide the object" QB__CODE("few-views"),
+                 geometry->views, info->step);
     else
         return false;
     return true;
@@ -106,8 +105,7 @@ bool qb__path_steep(const qb_geometry *geometry, const double middle[3], char *t
     }
     if (!(most > STEEP * degree)) return false;
     snprintf(text, size,
-             "rays reach the volume's middle at %.3g degrees off the plane in which the source turns "
-             "(laminography?): FDK holds near it, values are blurred along the axis",
+             "rays reach the middle of the volume %.3g degrees off the plane of the source (laminography?): values are blurred along the axis" QB__CODE("steep-rays"),
              most / degree);
     return true;
 }

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "geometry/check.h"
 #include "geometry/grid.h"
 #include "geometry/units.h"
@@ -101,11 +102,11 @@ static void find_angle_problems(const qb_geometry *geometry, const qb_geometry_i
     if (info->missing > 0)
         add_problem(list,
                     "limited angle: %.4g of the %.5g degrees needed are missing, from %.5g to "
-                    "%.5g degrees",
+                    "%.5g degrees" QB__CODE("limited-angle"),
                     info->missing, info->needed, info->gap_from, info->gap_to);
     if (info->repeated > 0)
         add_problem(list,
-                    "%zu of %zu views are at the angle of an earlier one: they share its weight",
+                    "%zu of %zu views are at the angle of an earlier one: they share its weight" QB__CODE("repeated-view"),
                     info->repeated, geometry->views);
 }
 
@@ -116,10 +117,10 @@ static void find_cone_problems(const qb_geometry *geometry, const qb_geometry_in
     if (info->weights == QB_REDUNDANCY_PARKER && info->wide > 1.1 * info->narrow)
         add_problem(
             list,
-            "the detector is off to one side (fan %.4g and %.4g degrees) but the scan is no "
-            "full turn: only the smaller side's field is complete",
+            "the detector is off to one side (fan %.4g and %.4g degrees) but the scan is no full turn: only the smaller side's field is complete"
+            QB__CODE("offset-short-scan"),
             info->wide, info->narrow);
-    if (qb__path_unfit(geometry, info, unfit, sizeof unfit)) add_problem(list, "%s", unfit);
+    if (qb__path_unfit(geometry, info, unfit, sizeof unfit)) add_problem(list, "%s" QB__CODE("source-path"), unfit);
 }
 
 static void find_volume_problems(const qb_geometry *geometry, const qb_geometry_info *info,
@@ -132,7 +133,7 @@ static void find_volume_problems(const qb_geometry *geometry, const qb_geometry_
     else if (asked && reach > 1.01 * info->field_radius)
         add_problem(list,
                     "the volume reaches %.5g mm from the axis, all views see only %.5g: its rim is "
-                    "incomplete",
+                    "incomplete" QB__CODE("outside-field"),
                     reach, info->field_radius);
 }
 

@@ -191,7 +191,7 @@ static qb_status collimation(reader *r, const char *name) {
     value = qb__strtod(r->text, &end);
     if (end == r->text || isnan(value)) return parse_numbers(name, r->text, 1, &value);
     if (value < 1e300 && !r->warned_collimation)
-        qb__warn(r->env, "%s %g: pixels behind the collimator's jaws are used like all others",
+        qb__warn(r->env, "%s %g: pixels behind the collimator's jaws are used like all others" QB__CODE("collimation"),
                  name, value);
     r->warned_collimation = r->warned_collimation || value < 1e300;
     return QB_OK;
@@ -209,7 +209,7 @@ static qb_status end_element(reader *r, const char *name) {
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         if (strcasecmp(name, fields[i].name) == 0) return set_field(r, i);
     if (strcmp(name, "RTKThreeDCircularGeometry") != 0 && !r->warned_unknown) {
-        qb__warn(r->env, "the element %.40s of the RTK geometry is unknown and left aside", name);
+        qb__warn(r->env, "the element %.40s of the RTK geometry is unknown and not used" QB__CODE("rtk-element"), name);
         r->warned_unknown = true;
     }
     return QB_OK;

@@ -62,7 +62,7 @@ void qb__h5_pixel(hid_t file, const char *name, const char *const *paths, qb__sc
         size_t count;
         if (!qb__h5_exists(file, *paths)) continue;
         if (qb__h5_numbers(file, name, *paths, 1024, &value, &count) != QB_OK) {
-            qb__note(&parts->notes, "%s cannot be used: %s", *paths, qb_detail());
+            qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("pixel-size-unusable"), *paths, qb_detail());
             continue;
         }
         double size = count ? value[0] : 0.0;
@@ -76,7 +76,7 @@ void qb__h5_pixel(hid_t file, const char *name, const char *const *paths, qb__sc
             snprintf(parts->pixel_from, sizeof parts->pixel_from, "%s", *paths);
             return;
         }
-        qb__note(&parts->notes, "%s is %g %s%s%s: pixel size unknown, give --pixel-size", *paths,
+        qb__note(&parts->notes, "%s is %g %s%s%s: the pixel size is unknown, give --pixel-size" QB__CODE("pixel-size-unusable"), *paths,
                  size, said ? "\"" : "without units", units, said ? "\", no known length" : "");
     }
 }
@@ -132,7 +132,7 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
     snprintf(path, sizeof path, "%s/theta", group);
     if (!qb__h5_exists(file, path)) return QB_OK; /* whoever needs angles will say so */
     if (qb__h5_angles(file, name, path, parts) != QB_OK)
-        qb__note(&parts->notes, "%s cannot be used: %s", path, qb_detail());
+        qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("angles-unusable"), path, qb_detail());
     return QB_OK;
 }
 #else

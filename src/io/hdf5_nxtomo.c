@@ -61,7 +61,7 @@ static bool find_place(hid_t file, const char *below, const qb__h5_map *map, pla
         if (judge(file, key, entry, below, &one) && one.score > best->score) *best = one;
     }
     if (map->entries.count > 1 && !below)
-        qb__note(notes, "%zu NXtomo entries; %s is read, --dataset picks another",
+        qb__note(notes, "%zu NXtomo entries: %s is read; --dataset picks another" QB__CODE("several-scans"),
                  map->entries.count, *best->entry ? best->entry : best->group);
     return best->score > 0;
 }
@@ -83,14 +83,14 @@ static qb_status apply_control(hid_t file, const char *name, const place *at, do
     if (there < 0) return qb__fail(QB_BAD_INPUT, "%s:%s leads nowhere: which frames are projections?", name, path);
     qb_status status = qb__h5_numbers(file, name, path, FRAMES_MOST, &control, &n);
     if (status != QB_OK) return status;
-    if (n != count) qb__note(notes, "%s has %zu numbers for %zu frames: not used", path, n, count);
+    if (n != count) qb__note(notes, "%s has %zu numbers for %zu frames: it is not used" QB__CODE("image-key"), path, n, count);
     for (size_t i = 0; n == count && i < n; i++) {
         if (control[i] != -1.0 || keys[i] != 0.0) continue;
         keys[i] = 3.0;
         alignment++;
     }
     if (alignment)
-        qb__note(notes, "%zu alignment frames (image_key_control -1) left out", alignment);
+        qb__note(notes, "%zu alignment frames (image_key_control -1) are left out" QB__CODE("alignment-frames"), alignment);
     qb__free(control);
     return QB_OK;
 }
@@ -108,7 +108,7 @@ static qb_status sort_frames(const double *keys, size_t count, qb__scan_parts *p
     }
     for (size_t i = 0; i < count; i++) known += keys[i] == 3.0;
     if (known < count)
-        qb__note(&parts->notes, "%zu frames have an image_key other than 0, 1, 2 or 3: left out",
+        qb__note(&parts->notes, "%zu frames have an image_key other than 0, 1, 2 or 3: they are left out" QB__CODE("image-key"),
                  count - known);
     return QB_OK;
 }
@@ -170,11 +170,11 @@ static void read_angles(hid_t file, const char *name, const place *at, const qb_
     bool guessed;
     if (!find_angles(file, at, map, parts->data.count, path, &guessed)) return;
     if (qb__h5_angles(file, name, path, parts) != QB_OK) {
-        qb__note(&parts->notes, "%s cannot be used: %s", path, qb_detail());
+        qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("angles-unusable"), path, qb_detail());
         return;
     }
     if (guessed)
-        qb__note(&parts->notes, "no rotation_angle: angles are taken from %s by its name", path);
+        qb__note(&parts->notes, "no rotation_angle: angles are taken from %s by its name" QB__CODE("angles-guessed"), path);
     keep_projections(parts, at->shape[0]);
 }
 

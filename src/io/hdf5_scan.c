@@ -35,10 +35,10 @@ static void take_beside(hid_t file, const char *name, const char *path, const qb
         if (strncmp(found, path, folder) != 0 || strchr(found + folder, '/')) continue;
         if (!qb__h5_shape(file, found, &rank, shape) || rank != 1 || shape[2] != parts->data.count) continue;
         if (qb__h5_angles(file, name, found, parts) != QB_OK)
-            qb__note(&parts->notes, "%s cannot be used: %s", found, qb_detail());
+            qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("angles-unusable"), found, qb_detail());
     }
     if (qb__h5_text(file, path, "dim0", first, sizeof first) && strcmp(first, "vertical") == 0)
-        qb__note(&parts->notes, "%s calls its first axis vertical: these are sinograms, give --as sinogram", path);
+        qb__note(&parts->notes, "%s calls its first axis vertical: these are sinograms, give --as sinogram" QB__CODE("sinogram-order"), path);
 }
 
 /* An NXtomo entry that does not say what its frames are: all are projections, if there is only one stack. */
@@ -51,10 +51,10 @@ static void take_angles_of_entry(hid_t file, const char *name, const char *entry
     size_t shape[3];
     int rank;
     snprintf(path, sizeof path, "%.600s/sample/rotation_angle", entry);
-    qb__note(&parts->notes, "%.200s is an NXtomo without image_key: all frames are taken for projections", entry);
+    qb__note(&parts->notes, "%.200s is an NXtomo without image_key: all frames are taken for projections" QB__CODE("no-image-key"), entry);
     if (parts->angles || !qb__h5_shape(file, path, &rank, shape) || rank != 1) return;
     if (qb__h5_angles(file, name, path, parts) != QB_OK)
-        qb__note(&parts->notes, "%s cannot be used: %s", path, qb_detail());
+        qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("angles-unusable"), path, qb_detail());
 }
 
 /* A bare array: which one, unless there is only one, the caller must say. */
@@ -110,7 +110,7 @@ static qb_status find_scan(hid_t file, const char *name, const qb_scan_options *
     if (options && options->dataset) return named_scan(file, name, options, map, parts);
     if (map->exchanges.count) {
         if (map->exchanges.count > 1)
-            qb__note(&parts->notes, "%zu exchange groups; %s is read, --dataset picks another",
+            qb__note(&parts->notes, "%zu exchange groups: %s is read; --dataset picks another" QB__CODE("several-scans"),
                      map->exchanges.count, map->exchanges.text[0]);
         return qb__exchange_scan(file, name, map->exchanges.text[0], options, parts);
     }
@@ -144,13 +144,13 @@ qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__sc
     QB__TRY(qb__h5_walk(file, path, &map));
     QB__TRY(find_scan(file, path, options, &map, parts));
     if (map.dangling)
-        qb__note(&parts->notes, "%zu of %zu links lead nowhere, the first is %s", map.dangling,
+        qb__note(&parts->notes, "%zu of %zu links lead nowhere, the first is %s" QB__CODE("broken-links"), map.dangling,
                  map.links, map.first_dangling);
     if (map.links > QB__H5_LINKS)
-        qb__note(&parts->notes, "it has more than %d links: the rest is not looked into, --dataset finds what is there",
+        qb__note(&parts->notes, "more than %d links: the others are not searched; give --dataset" QB__CODE("large-file-tree"),
                  QB__H5_LINKS);
     if (map.deeper)
-        qb__note(&parts->notes, "%zu groups lie deeper than %d levels: not looked into, --dataset finds what is there",
+        qb__note(&parts->notes, "%zu groups lie deeper than %d levels: they are not searched; give --dataset" QB__CODE("large-file-tree"),
                  map.deeper, QB__H5_LEVELS);
 out:
     qb__h5_map_release(&map);

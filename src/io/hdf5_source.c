@@ -317,7 +317,7 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
     (*source)->cache_each = each;
     if (missing)
         snprintf((*source)->trouble, sizeof(*source)->trouble,
-                 "%llu chunks of the data were never written and read as the fill value",
+                 "%llu chunks of the data were never written: they read as the fill value" QB__CODE("unwritten-chunks"),
                  (unsigned long long)missing);
 out:
     if (stored >= 0) H5Tclose(stored);

@@ -214,7 +214,7 @@ static qb_status take_angles(const char *parameters, const char *text, qb__scan_
 static void judge_slices(const mbirct *m, const char *parameters, qb__notes *notes) {
     const double *voxel = m->base.voxel;
     if (fabs(voxel[2] - voxel[0]) > 1e-6 * voxel[0])
-        qb__note(notes, "%s: slices are %g mm apart, channels %g mm: the volume's slices are taken to be as far apart as channels",
+        qb__note(notes, "%s: slices are %g mm apart, channels %g mm: the channel spacing is used for both" QB__CODE("slice-spacing"),
                  parameters, voxel[2], voxel[0]);
 }
 

@@ -54,8 +54,8 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     info->views = (end - scan->first + scan->step - 1) / scan->step;
     info->stored = scan->stored, info->first_view = scan->first, info->view_step = scan->step;
     if (info->views == 1 && info->rows > 1)
-        qb__note(&scan->parts.notes, "one image only: if it is a sinogram, give --as sinogram");
-    if (*source->trouble) qb__note(&scan->parts.notes, "%s", source->trouble);
+        qb__note(&scan->parts.notes, "one image only: if it is a sinogram, give --as sinogram" QB__CODE("one-view"));
+    if (*source->trouble) qb__note(&scan->parts.notes, "%s", source->trouble); /* with its code */
     if (status != QB_OK) return status;
     return scan->sinogram ? qb__source_check_holes(source, NULL, 0, source->shape[0], 1)
                           : qb__source_check_holes(source, data->index, scan->first, info->views, scan->step);
@@ -161,7 +161,7 @@ static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
         why = "--quantity";
     } else if (!info->quantity) {
         if (*stated)
-            qb__note(&scan->parts.notes, "the file says that it holds %s, not projections", stated);
+            qb__note(&scan->parts.notes, "the file says that it holds %s, not projections" QB__CODE("not-projections"), stated);
         bool hdf5 = strstr(info->format, "HDF5") != NULL;
         bool counts = !qb_dtype_is_float(info->dtype) || hdf5 || fields;
         info->quantity = counts ? QB_COUNTS : QB_LINE_INTEGRAL;
@@ -198,7 +198,7 @@ static qb_status check_unusable(qb_scan *scan) {
     const char *unusable = scan->parts.unusable;
     if (!*unusable) return QB_OK;
     if (scan->info.quantity == QB_COUNTS) return qb__fail(QB_BAD_INPUT, "%s", unusable);
-    qb__note(&scan->parts.notes, "%s", unusable);
+    qb__note(&scan->parts.notes, "%s" QB__CODE("fields-unusable"), unusable);
     return QB_OK;
 }
 
@@ -207,7 +207,7 @@ static void judge_given(qb_scan *scan, const qb_scan_options *options) {
     const char *const given[] = {options->flats, options->darks}, *const names[] = {"flats", "darks"};
     for (int i = 0; i < 2; i++)
         if (given[i] && scan->info.quantity != QB_COUNTS)
-            qb__note_of(&scan->parts.notes, QB_PROBLEM_FIELDS, "--%s has no effect on values of %s (%s): give --quantity counts if that is what they are",
+            qb__note_of(&scan->parts.notes, QB_PROBLEM_FIELDS, "--%s has no effect on %s (%s): if these are counts, give --quantity counts" QB__CODE("fields-unused"),
                         names[i], qb_quantity_name(scan->info.quantity), scan->quantity_from);
 }
 
@@ -216,9 +216,9 @@ static void judge_fields(qb_scan *scan) {
     qb__notes *notes = &scan->parts.notes;
     if (info->quantity != QB_COUNTS) return;
     if (!scan->flat)
-        qb__note_of(notes, QB_PROBLEM_FLATS, "there are no flat fields: give --flats or --air");
+        qb__note_of(notes, QB_PROBLEM_FLATS, "there are no flat fields: give --flats or --air" QB__CODE("no-flats"));
     if (!scan->dark)
-        qb__note_of(notes, QB_PROBLEM_FIELDS, "there are no dark fields: the dark is taken as 0");
+        qb__note_of(notes, QB_PROBLEM_FIELDS, "there are no dark fields: the dark is taken as 0" QB__CODE("no-darks"));
     if (!scan->flat) return;
     size_t zeros = 0, first = 0, n = info->rows * info->columns;
     for (size_t i = n; i-- > 0;) {
@@ -227,7 +227,7 @@ static void judge_fields(qb_scan *scan) {
         first = i;
     }
     if (zeros)
-        qb__note_of(notes, QB_PROBLEM_FIELDS, "flat pixel (%zu,%zu) is 0 (%zu of %zu are)",
+        qb__note_of(notes, QB_PROBLEM_FIELDS, "flat pixel (%zu,%zu) is 0 (%zu of %zu are)" QB__CODE("dead-flat"),
                     first / info->columns, first % info->columns, zeros, n);
 }
 

@@ -43,16 +43,16 @@ void qb__scan_judge_angles(qb_scan *scan) {
     double least, most, span = fabs(t[n - 1] - t[0]), step = span / (double)(n - 1);
     step_range(t, n, &least, &most);
     if (span == 0.0) {
-        qb__note(notes, "all %zu angles are %g degrees", n, t[0] * 180.0 / pi);
+        qb__note(notes, "all %zu angles are %g degrees" QB__CODE("one-angle"), n, t[0] * 180.0 / pi);
         return;
     }
     judge_turns(info, notes);
     if (most > 1.5 * step || least < 0.5 * step)
-        qb__note(notes, "angles are uneven: steps of %.4g to %.4g degrees, %.4g on average",
+        qb__note(notes, "angles are uneven: steps of %.4g to %.4g degrees, %.4g on average" QB__CODE("uneven-angles"),
                  least * 180.0 / pi, most * 180.0 / pi, step * 180.0 / pi);
     for (int turn = 1; turn <= 2; turn++)
         if (fabs(span - turn * pi) < 0.5 * step)
-            qb__note(notes, "the last view repeats the first: %.4g and %.4g degrees",
+            qb__note(notes, "the last view repeats the first: %.4g and %.4g degrees" QB__CODE("repeated-view"),
                      t[0] * 180.0 / pi, t[n - 1] * 180.0 / pi);
 }
 

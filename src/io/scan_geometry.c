@@ -49,8 +49,7 @@ static qb_status compare_angles(const qb_scan_info *scan, const char *path,
     if (mirrored < most) most = mirrored, at = other;
     if (most > 0.5 * step)
         qb__warn(env,
-                 "the angles of %s (%s) and of %s are up to %.4g degrees apart (view %zu, counted "
-                 "from the first; a step is %.4g): do they belong together? %s counts",
+                 "the angles of %s (%s) and of %s differ by up to %.4g degrees (view %zu; a step is %.4g): %s is used" QB__CODE("two-angles"),
                  scan->path, scan->angles_from, path, most * degrees, at, step * degrees, path);
     qb__free(radians);
     return QB_OK;
@@ -82,7 +81,7 @@ qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *
     if (status != QB_OK) return status;
     if (!(seen.sod > 0 || seen.sdd > 0) && !seen.geometry) seen.geometry = (char *)scan->geometry_from;
     else if (scan->geometry_from && !seen.geometry)
-        qb__warn(env, "--sod and --sdd count, not what %s states: leave them out to have its geometry", scan->geometry_from);
+        qb__warn(env, "--sod and --sdd replace the geometry of %s: leave them out to use it" QB__CODE("two-geometries"), scan->geometry_from);
     options = &seen;
     const char *path = seen.geometry;
     if (!path && !scan->angles) return qb__fail_in(qb__scan_lacks_angles(scan), "without --geometry FILE");

@@ -75,13 +75,12 @@ static void report_beam(qb_scan *scan, const tally *t) {
         double least = t->least[right], most = t->most[right];
         if (least > 0.0 && most > 1.02 * least)
             qb__note(&scan->parts.notes,
-                     "the beam at the %s edge drifts between %.4g and %.4g: if that is air, give "
-                     "--air",
+                     "the beam at the %s edge drifts between %.4g and %.4g: if that is air, give --air" QB__CODE("beam-drift"),
                      edge, least, most);
         else if (scan->flat && least > 0.0 && (most < 0.95 || least > 1.05))
             qb__note(
                 &scan->parts.notes,
-                "the beam at the %s edge is %.4g of the flat field: if that is air, give --air",
+                "the beam at the %s edge is %.4g of the flat field: if that is air, give --air" QB__CODE("beam-level"),
                 edge, 0.5 * (least + most));
     }
 }
@@ -90,17 +89,17 @@ static void report(qb_scan *scan, const tally *t, size_t views) {
     qb__notes *notes = &scan->parts.notes;
     bool counts = scan->info.quantity == QB_COUNTS;
     if (t->odd)
-        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are not finite", t->odd,
+        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are not finite" QB__CODE("not-finite"), t->odd,
                     t->pixels);
     if (t->saturated)
-        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are saturated at %.0f",
+        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are saturated at %.0f" QB__CODE("saturated"),
                     t->saturated, t->pixels, top_of(scan->info.dtype));
     else if (counts && t->fraction_at_top > 0.002)
         qb__note_of(notes, QB_PROBLEM_PIXELS,
-                    "%.1f %% of a view sit at its largest value %g: clipped?",
+                    "%.1f %% of a view are at its largest value %g: clipped?" QB__CODE("saturated"),
                     100.0 * t->fraction_at_top, t->top);
     if (counts && t->zero)
-        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are 0: dead?", t->zero,
+        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are 0: dead?" QB__CODE("zero-pixels"), t->zero,
                     t->pixels);
     if (counts && views > 1) report_beam(scan, t);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/warning.h"
 #include "quickbeam/array.h"
 #include "quickbeam/scan.h"
 

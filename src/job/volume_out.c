@@ -136,7 +136,7 @@ static qb_status tell_older_parts(const char *output, const qb_env *env) {
     char *folder;
     qb_status status = qb__parts_folder(output, &folder);
     if (status == QB_OK && access(folder, F_OK) == 0)
-        qb__warn(env, "%s holds parts of an older volume, which the new one does not use: it can be removed", folder);
+        qb__warn(env, "%s holds parts of an older volume that are not used: remove it" QB__CODE("old-parts"), folder);
     qb__free(folder);
     return status;
 }
@@ -358,9 +358,9 @@ qb_status qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *en
     if (!qb_dtype_is_float(dtype))
         qb__print(limits, sizeof limits, "%g..%g", out->low, out->high);
     qb__log(env, meant ? QB_LOG_INFO : QB_LOG_WARNING,
-            "%llu of %.0f values (%.3g %%) lie outside %s, or are no numbers: clamped in %s",
+            "%llu of %.0f values (%.3g %%) lie outside %s or are NaN: clamped in %s%s",
             (unsigned long long)outside, all, 100 * (double)outside / all, limits,
-            qb_dtype_name(dtype));
+            qb_dtype_name(dtype), meant ? "" : QB__CODE("range-clamped"));
     return QB_OK;
 }
 

@@ -196,7 +196,7 @@ qb_status qb__kernel_interp(const char *id, qb_interp *interp, const qb_env *env
 
 void qb__tell_class(const qb__question *q, const qb__variant *got, const qb_env *env) {
     if (q->id && got->accuracy > q->accuracy)
-        qb__warn(env, "--kernel %s keeps --accuracy %s only, not %s", q->id, qb_accuracy_name(got->accuracy), qb_accuracy_name(q->accuracy));
+        qb__warn(env, "--kernel %s is of --accuracy %s only, not %s" QB__CODE("kernel-accuracy"), q->id, qb_accuracy_name(got->accuracy), qb_accuracy_name(q->accuracy));
 }
 
 void qb__tell_why(const qb__question *question, cJSON *plan) {

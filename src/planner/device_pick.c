@@ -42,7 +42,7 @@ static qb_status tell_how_several(const qb__device_pick *pick, const qb_env *env
 static void warn_of_files(const qb_env *env) {
     const char *cache = qb__program_cache_problem();
     qb__tuning_warn(env);
-    if (*cache) qb__warn(env, "%s", cache);
+    if (*cache) qb__warn(env, "%s" QB__CODE("kernel-cache"), cache);
 }
 
 qb_status qb__device_pick_admit(const qb__device_pick *pick, const char *kernel, const char *why, const qb_env *env,

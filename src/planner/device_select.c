@@ -75,7 +75,7 @@ static const qb__device_info *usable_gpu(qb__device_api api, const qb_env *env) 
     const qb__device_info *gpu = first_gpu(api);
     const char *lacks = qb__device_missing(api);
     if (!gpu || !*lacks) return gpu;
-    qb__warn(env, "--device auto: not %s: %s", gpu->spec, lacks);
+    qb__warn(env, "--device auto does not use %s: %s" QB__CODE("device-unused"), gpu->spec, lacks);
     return NULL;
 }
 
@@ -84,7 +84,7 @@ static qb_status open_auto(const qb_env *env, qb__device_set *set) {
     const qb__device_info *gpu = usable_gpu(QB__API_CUDA, env);
     if (!gpu) gpu = usable_gpu(QB__API_OPENCL, env);
     if (gpu && open_one(gpu->spec, set) != QB_OK)
-        qb__warn(env, "--device auto: not %s: %s", gpu->spec, qb_detail());
+        qb__warn(env, "--device auto does not use %s: %s" QB__CODE("device-unused"), gpu->spec, qb_detail());
     return QB_OK;
 }
 

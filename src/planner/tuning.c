@@ -164,6 +164,6 @@ qb_status qb__tuning_check(void) {
 void qb__tuning_warn(const qb_env *env) {
     cJSON *root;
     if (qb__tuning_read(&root) != QB_OK)
-        qb__warn(env, "planning as if nothing had been tuned: %s", qb_detail());
+        qb__warn(env, "the tuning file is not used: %s" QB__CODE("tuning-file"), qb_detail());
     cJSON_Delete(root);
 }

@@ -102,8 +102,8 @@ static qb_status find_region(const qb__pass *pass, band *b, qb__air_region *regi
     if (!qb__air_find(profile, views, info->columns, info->quantity == QB_TRANSMISSION || b->gain,
                       region))
         status = qb__fail(QB_BAD_INPUT,
-                          "%s: --air auto found no columns at either edge that stay open beam in all "
-                          "views; give X0:X1,Y0:Y1 or leave --air out",
+                          "%s: --air auto found no columns at either edge that are open beam in all views: give "
+                          "--air 99.9%% (the brightest pixels of each view), X0:X1,Y0:Y1, or leave --air out",
                           info->path);
 out:
     qb__free(profile);
@@ -222,8 +222,7 @@ static qb_status measure(const qb__pass *pass) {
     }
     if (high > 0 && b.gain && (low < 0.8f || high > 1.25f))
         qb__warn(pass->env,
-                 "%s: the air region (%s) is %g to %g times as bright as the flats: values are wrong if "
-                 "the object covers it",
+                 "%s: the air region (%s) is %.4g to %.4g times as bright as the flats: does the object cover it?" QB__CODE("air-level"),
                  info->path, pass->note, (double)low, (double)high);
     qb__info(pass->env, "open beam at %s: %g to %g over the views", pass->note, (double)low, (double)high);
 out:

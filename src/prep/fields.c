@@ -75,7 +75,7 @@ static qb_status check_flats(const qb__pass *pass) {
                         "%s holds counts but no flats: give --flats FILE, --air X0:X1,Y0:Y1 or --air "
                         "auto, or say what the numbers are with --quantity",
                         path);
-    qb__warn(pass->env, "%s has no flats: the open beam of each view's air region stands in for them",
+    qb__warn(pass->env, "%s has no flats: the air region of each view replaces them" QB__CODE("air-for-flats"),
              path);
     return QB_OK;
 }
@@ -96,8 +96,8 @@ static qb_status measure(const qb__pass *pass) {
                         "--flats and --darks swapped?",
                         info->path, pixels);
     if (dead)
-        qb__warn(pass->env, "%s: %zu of %zu flat pixels are dead; they %s", info->path, dead, pixels,
-                 pass->keep_lost ? "count as not measured, and weigh nothing" : "are bridged by their neighbours");
+        qb__warn(pass->env, "%s: %zu of %zu flat pixels are dead: they %s" QB__CODE("dead-flat"), info->path, dead, pixels,
+                 pass->keep_lost ? "count as not measured" : "are replaced by interpolation between their neighbours");
     return QB_OK;
 }
 

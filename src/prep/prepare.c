@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "base/warning.h"
 #include "geometry/partition.h"
 #include "prep/step.h"
 
@@ -205,6 +204,6 @@ void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *count
         qb__warn(env, "%llu transmissions below %g were raised to it before -log" QB__CODE("transmission-floor"),
                  (unsigned long long)sum.clamped, (double)prepare->steps.floor);
     if (sum.not_finite)
-        qb__warn(env, "%llu values are NaN or infinite; they %s", (unsigned long long)sum.not_finite,
-                 prepare->steps.keep_lost ? "count as not measured, and weigh nothing" : "were bridged by their neighbours");
+        qb__warn(env, "%llu values are NaN or infinite: they %s" QB__CODE("not-finite"), (unsigned long long)sum.not_finite,
+                 prepare->steps.keep_lost ? "count as not measured" : "were replaced by interpolation between their neighbours");
 }

@@ -8,7 +8,7 @@
 
 void qb__ends_ask_pad(const char *filter, qb_pad pad, qb__ends_asked *asked) {
     if (pad == QB_PAD_TAPER || pad == QB_PAD_ELLIPSE || strncmp(filter, "none", 4) == 0) return;
-    qb__print(asked->remedy, sizeof asked->remedy, "--pad ellipse or taper goes on with a guess of that");
+    qb__print(asked->remedy, sizeof asked->remedy, "--pad ellipse");
 }
 
 qb_status qb__ends_ask_size(const qb_geometry *geometry, const qb_grid *grid, double radius, qb__ends_asked *asked) {
@@ -17,7 +17,6 @@ qb_status qb__ends_ask_size(const qb_geometry *geometry, const qb_grid *grid, do
     if (status != QB_OK || qb__row_ends_within(&asked->ends, grid, radius)) return status;
     size_t n[2];
     for (int j = 0; j < 2; j++) n[j] = (size_t)ceil(2 * (WIDER * asked->ends.reach + fabs(grid->offset[j])) / grid->voxel[j]);
-    qb__print(asked->remedy, sizeof asked->remedy, "a volume that reaches farther than the detector sees has a place for that: --size %zu,%zu%s", n[0], n[1],
-              isfinite(radius) ? ", and a larger --roi or none" : "");
+    qb__print(asked->remedy, sizeof asked->remedy, "--size %zu,%zu%s", n[0], n[1], isfinite(radius) ? " and no --roi" : "");
     return QB_OK;
 }

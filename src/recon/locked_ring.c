@@ -11,7 +11,7 @@ static qb_status lock_slot(void *self, size_t bytes, void **slot) {
     qb__locked_ring *ring = self;
     qb_status status = qb__host_create(ring->device, bytes, slot);
     if (status != QB_NO_MEMORY) return status;
-    if (!ring->told) qb__warn(ring->env, "transfers are slower: %s", qb_detail());
+    if (!ring->told) qb__warn(ring->env, "transfers to the device are slower: %s" QB__CODE("slow-transfers"), qb_detail());
     ring->told = true;
     status = qb__alloc(bytes, 1, slot);
     for (int i = 0; i < PLAIN; i++) {

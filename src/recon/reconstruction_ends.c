@@ -28,12 +28,12 @@ static void warn(const qb__ends_asked *asked, const qb__line_ends_cut *cut, cons
     const bool *count = asked->ends.count;
     const double left = 100 * cut->share[0], right = 100 * cut->share[1];
     if (count[0] && count[1])
-        qb__print(where, sizeof where, "%.0f %% of the rows looked at do not end in air on the left (column 0), %.0f %% on the right", left, right);
+        qb__print(where, sizeof where, "%.0f %% of rows do not end in air on the left (column 0), %.0f %% on the right", left, right);
     else
-        qb__print(where, sizeof where, "%.0f %% of the rows looked at do not end in air on the %s, where the detector reaches farther from the axis",
+        qb__print(where, sizeof where, "%.0f %% of rows do not end in air on the %s",
                   count[0] ? left : right, count[0] ? "left (column 0)" : "right");
-    qb__warn(env, "%s, but at %.0f %% of the largest values: of an object wider than the detector all values are wrong by what is cut off; %s; one that fits "
-             "wants an open beam that reads 0 (--flats, --air)", where, 100 * fmax(cut->level[0], cut->level[1]), asked->remedy);
+    qb__warn(env, "%s, but at %.0f %% of the largest values: the object is wider than the detector (%s), or air does not read 0 (--flats, --air)" QB__CODE("row-ends"),
+             where, 100 * fmax(cut->level[0], cut->level[1]), asked->remedy);
 }
 
 /* In what streaming will take. */

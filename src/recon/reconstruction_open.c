@@ -57,14 +57,14 @@ static bool shrink(qb__reconstruction *r, const qb_env *env) {
     if (!qb__cut_less(&c->offer.space, &r->pick.cut)) return false;
     qb__engines_settle(r);
     if (was.kept)
-        qb__warn(env, "%s has no room to keep what all slabs need (%s); now each reads its own", c->engine->place, why);
+        qb__warn(env, "%s has no room to keep the data of all slabs (%s): each slab reads its own" QB__CODE("less-memory"), c->engine->place, why);
     else if (r->pick.cut.slices < was.slices)
-        qb__warn(env, "%s has no room for %zu slices at a time (%s); now with %zu",
+        qb__warn(env, "%s has no room for %zu slices at a time (%s): it goes on with %zu" QB__CODE("less-memory"),
                  c->engine->place, was.slices, why, r->pick.cut.slices);
     else if (r->pick.cut.slots < was.slots)
-        qb__warn(env, "%s has no room for two buffers (%s); now with one", c->engine->place, why);
+        qb__warn(env, "%s has no room for two buffers (%s): it goes on with one" QB__CODE("less-memory"), c->engine->place, why);
     else
-        qb__warn(env, "%s has no room for so many views at a time (%s); now with %zu",
+        qb__warn(env, "%s has no room for so many views at a time (%s): it goes on with %zu" QB__CODE("less-memory"),
                  c->engine->place, why, r->pick.cut.views);
     return true;
 }
@@ -99,7 +99,7 @@ static qb_status open_together(qb__reconstruction *r, const qb_env *env, bool *c
             status = qb__agree(r->comm, mine == QB_OK ? QB_OK : qb__fail(mine, "%s", why));
         if (status == QB_OK) status = qb__ranks_cut(r);
         if (status != QB_OK) return status;
-        qb__warn(env, "%llu of %d ranks had no room for %zu slices and %zu views at a time; now all with %zu and %zu",
+        qb__warn(env, "%llu of %d ranks had no room for %zu slices and %zu views at a time: all go on with %zu and %zu" QB__CODE("less-memory"),
                  (unsigned long long)lack, r->comm->count, was.slices, was.views, r->pick.cut.slices, r->pick.cut.views);
     }
 }

@@ -205,7 +205,7 @@ static qb_status expose_views(const qb__simulation *s, const qb__prep *lines, qb
         qb__progress(env, "simulate", end, s->views);
     }
     for (int i = 0; i < qb__pool_threads(s->pool); i++) clipped += e.clipped[i];
-    if (clipped) qb__warn(env, "%zu pixels are saturated: clipped at 65535 counts", clipped);
+    if (clipped) qb__warn(env, "%zu pixels are saturated: clipped at 65535 counts" QB__CODE("simulate-saturated"), clipped);
 out:
     release(&e);
     return status;
@@ -216,7 +216,7 @@ static void warn_of_losses(const qb__simulation *s, const qb_writer *writer, con
     bool fields = s->options->photons > 0 && !writer->kind->keeps_fields && !wants_lines(s);
     bool angles = !writer->kind->keeps_angles;
     if (fields || angles)
-        qb__warn(env, "%s cannot hold the scan's %s%s%s: .h5 can", writer->path,
+        qb__warn(env, "%s cannot hold the scan's %s%s%s: write .h5" QB__CODE("output-format"), writer->path,
                  fields ? "flats and darks" : "", fields && angles ? ", nor its " : "",
                  angles ? "angles" : "");
 }

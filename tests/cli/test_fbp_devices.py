@@ -424,5 +424,5 @@ def test_what_keeps_the_rows_beside_a_spike(opencl, integrals, tmp_path):
     args = ("fbp", tmp_path / "p.npy", "--angles", "0:180:80", "--center", 47.5, "--quantity", "line_integral",
             "--pixel-size", 0.5, "-o", tmp_path / "x.npy", "--device", opencl)
     done = qb(*args, env=env)
-    assert HALF in done.stdout and "--accuracy high keeps them" in done.stderr
+    assert HALF in done.stdout and "give --accuracy high [half-precision]" in done.stderr
     assert "spike" not in qb(*args, "--accuracy", "high", env=env).stderr

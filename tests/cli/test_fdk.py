@@ -189,7 +189,7 @@ def test_head(tmp_path):
     out = tmp_path / "v.h5"
     done = qb("fdk", folder, "--angles", f"{folder}/angles.csv:2:0:641:2", "--sod", "1000", "--sdd", "1500",
               "--pixel-size", "1.552", "--detector-offset=-0.3,0px", "--air", "99.9%", "-o", out)
-    assert "stands in for them" in done.stderr and "give --flats or --air" not in done.stderr
+    assert "replaces them" in done.stderr and "give --flats or --air" not in done.stderr
     v = volume(out)
     x = np.arange(256) - 127.5
     if is_ball:

@@ -138,7 +138,7 @@ def test_a_cone_s_volume_stays_and_that_is_said(tmp_path):
     qb("simulate", "disc", "-o", "s.h5", "--geometry", "cone", *cone, "--views", 30, "--detector", "48,4", "--pixel-size", 1,
        "--detector-offset", "12,0", cwd=tmp_path)
     how = ["s.h5", *cone, "--detector-offset", "12,0", "-o", "v.npy"]
-    words = [re.search(r"warning: (the volume, as wide as .* takes it all in)", qb("plan", verb, *how, cwd=tmp_path).stderr)[1]
+    words = [re.search(r"warning: (the volume reaches .* takes it all in)", qb("plan", verb, *how, cwd=tmp_path).stderr)[1]
              for verb in ("fdk", "sirt", "cgls")]
     assert words[0] == words[1] == words[2]
     size = re.search(r"--size (\d+) takes", words[0])[1]

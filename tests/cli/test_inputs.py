@@ -87,7 +87,7 @@ def test_fields_that_have_no_effect_are_named(folder):
     """Transmissions are divided by nothing: who gives flats may mean counts."""
     np.save(folder / "flat.npy", np.full((2, 4, 32), 2, np.float32))
     for option in "--flats", "--darks":
-        assert f"{option} has no effect on values of transmission" in qb(*fbp("p.npy", option, "flat.npy"), cwd=folder).stderr
+        assert f"{option} has no effect on transmission" in qb(*fbp("p.npy", option, "flat.npy"), cwd=folder).stderr
         told, = [p for p in qb_json("info", "p.npy", option, "flat.npy", cwd=folder)["problems"] if option in p]
         assert "--quantity counts" in told
     assert "no effect" not in qb(*fbp("p.npy", "--flats", "flat.npy", "--quantity", "counts"), cwd=folder).stderr

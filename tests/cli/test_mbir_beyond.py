@@ -59,7 +59,7 @@ def test_how_much_it_is(tmp_path):
         radius = 0.8 * size / 2
         least, most = (lines[..., s > radius + d].sum() / np.abs(lines).sum() for d in (1.2, -1.2))
         assert 0.9 * least < share < most and share > 0.01
-        assert f"{100 * share:.3g} % of what the line integrals sum to" in warned[0] and "view" in warned[0]
+        assert f"{100 * share:.3g} % of all attenuation was measured by rays that meet no voxel" in warned[0] and "view" in warned[0]
 
 
 def read(scan):
@@ -83,4 +83,4 @@ def test_the_rim_and_the_remedy(tmp_path, beam):
     small = np.load(tmp_path / "small.npy")[0]
     assert small.max() > 0.03  # of 0.02
     _, _, warned = run(scan, tmp_path / "x.npy", *at, "--roi", 8)
-    assert "a larger --roi or none" in warned[0] and "--voxel" not in warned[0]
+    assert "and no --roi" in warned[0] and "--voxel" not in warned[0]

@@ -96,7 +96,7 @@ def test_what_counts_is_warned_of(clean, tmp_path, value, count):
     slab = report["convergence"]["slabs"][0]
     assert (slab["far"], slab["far_that_count"]) == (count, count)
     warned, = [w for w in report["warnings"] if "far from the others" in w]
-    assert f"{count} of {clean.size} line integrals" in warned and "set to NaN" in warned
+    assert f"{count} of {clean.size} line integrals" in warned and "set them to NaN" in warned
     assert f"{value:.4g} (view {view}, slice {row}, column {column})" in warned and warned in said
     want, _, _ = run(tmp_path, clean, *apart)
     untouched = [s for s in range(ROWS) if (abs(lines[:, s]) < 1e3).all()]

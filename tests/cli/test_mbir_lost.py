@@ -171,7 +171,7 @@ def test_dead_pixels_of_flats(tmp_path):
     how = [*APART, *SIGMAS, "--center", 23.5, "--start", 0, "--equits", 30]
     report = qb_json("mbir", tmp_path / "dead.h5", "-o", out, *how)
     assert report["preparation"]["dead"] == 160 and report["convergence"]["slabs"][0]["not_measured"] == 160
-    assert any("4 of 96 flat pixels are dead; they count as not measured" in w for w in report["warnings"])
+    assert any("4 of 96 flat pixels are dead: they count as not measured" in w for w in report["warnings"])
     assert report["convergence"]["slabs"][0]["views_without"] == 0
     weights = np.ones(counts.shape, np.float32)
     weights[:, 1, 20:24] = 0

@@ -364,7 +364,7 @@ def test_fans(beam, tmp_path):
     assert np.abs(s[8][away < 4].mean() - 0.036) < 4e-4 and "0.54 mm" in qb("info", tmp_path / "s.h5").stdout
     qb("mbir", stack, "-o", tmp_path / "c.npy", "--config", params, "--slices", "8:9")
     assert np.abs(np.load(tmp_path / "c.npy")[0][away < 4].mean() - 0.036) < 4e-4
-    assert "--sod and --sdd count" in qb("mbir", stack, "-o", tmp_path / "n.npy", *ours[4:8], "--slices", "4:5").stderr
+    assert "--sod and --sdd replace the geometry" in qb("mbir", stack, "-o", tmp_path / "n.npy", *ours[4:8], "--slices", "4:5").stderr
     for verb in ("fdk", "sirt"):
         fails(3, verb, stack, "-o", tmp_path / "no.npy", says=["9 rows are fans", "qb mbir"])
     fails(3, "fbp", stack, "-o", tmp_path / "no.npy", says=["shepp.sinoparams", "cone"])

@@ -72,10 +72,10 @@ def test_the_least_is_one_slice(counts, reference, kernel, tmp_path):
     assert plan["slices_per_chunk"] == 1 and least < usual - 5 * of_one_slice
     for cap in least, (least + usual) // 2:
         done = qb("fbp", *args, "--max-ram", cap)
-        assert "takes one by one" in done.stderr and kernel[1] in done.stderr
+        assert "is slower and takes one" in done.stderr and kernel[1] in done.stderr
         found = read_h5(tmp_path / "v.h5")
         assert np.linalg.norm(found - reference) < 2e-3 * np.linalg.norm(reference)  # --accuracy normal, twice
-    assert "one by one" not in qb("fbp", *args, "--max-ram", 2 << 30).stderr
+    assert "takes one" not in qb("fbp", *args, "--max-ram", 2 << 30).stderr
     fails(2, "fbp", *args, "--max-ram", least, *kernel, says=["slices at a time need"])
     fails(2, "fbp", *args, "--max-ram", least // 2, says=["one slice at a time needs"])
 

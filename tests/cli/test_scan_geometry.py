@@ -61,7 +61,7 @@ def test_angles_that_do_not_fit_are_told(folder, change, apart):
     with h5py.File(folder / "s.h5", "a") as f:
         f["/exchange/theta"][...] = change(f["/exchange/theta"][...])
     said = qb("fdk", "s.h5", "-g", "g.xml", "-o", "v.h5", cwd=folder).stderr
-    found = re.search(r"up to (\S+) degrees apart", said)
+    found = re.search(r"differ by up to (\S+) degrees", said)
     assert (found is None) == (apart is None), said
     if apart:
         assert float(found[1]) == pytest.approx(apart, rel=0.01) and f"a step is {STEP:g}" in said

@@ -118,7 +118,7 @@ def test_one_that_is_not_on_the_detector_is_looked_for(scans, tmp_path, verb):
         with h5py.File(tmp_path / "l.h5", "r+") as file:
             file["exchange/data"].attrs["rotation_axis_column"] = float(at)
         report = qb_json(verb, tmp_path / "l.h5", "-o", tmp_path / "v.npy", *VERBS[verb])
-        assert any(f"column {at}, outside its columns 0 to {COLUMNS - 1}: it is looked for" in w for w in report["warnings"])
+        assert any(f"column {at}, outside its columns 0 to {COLUMNS - 1}: it is not used" in w for w in report["warnings"])
         found = report["center"]["column"]
         assert found == pytest.approx(COLUMN, abs=3) and found != COLUMN
         fails(3, verb, tmp_path / "l.h5", "-o", tmp_path / "v.npy", "--center", "stated", says=["--center auto"])

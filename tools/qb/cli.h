@@ -130,14 +130,19 @@ void print_usage(FILE *out);
 void print_help(const verb *v, FILE *out);
 void print_rows(const qb_param *table, FILE *out);
 
-/* pages.c: the help of all verbs as another page, by its flag: --man, --bash, --zsh or --markdown. Is there one? `out` NULL only asks. */
 /* What the code of a warning means; false when there is no such code. */
 bool print_warning_help(const char *code, FILE *out);
+
+/* pages.c: the help of all verbs as another page, by its flag: --man, --bash, --zsh or --markdown. Is there one? `out` NULL only asks. */
 bool print_page(const char *flag, FILE *out);
 
 /* terminal.c: logging, progress, interruption */
 void open_terminal(cli *c);
-/* The warnings printed so far, as "warnings" of a result. */
+/* A refusal of an option comes before warnings that have nothing to do with it: from hold_warnings() on they wait. tell_warnings()
+ * prints them, unless the status is a wrong use of the command. */
+void hold_warnings(void);
+void tell_warnings(qb_status status);
+/* The warnings so far, as "warnings" of a result. */
 void add_warnings(cJSON *object);
 void finish_progress(void);
 

@@ -226,6 +226,7 @@ static qb_status show(cli *c, const char *json, void (*print)(const cJSON *, FIL
 }
 
 qb_status open_scan(cli *c, qb_scan **scan) {
+    hold_warnings();
     qb_status status = qb_scan_open(c->argument[0], &c->options.scan, &c->env, scan);
     if (status != QB_OK) return status;
     size_t problems = qb_scan_describe(*scan)->problems;
@@ -241,6 +242,7 @@ qb_status open_scan(cli *c, qb_scan **scan) {
 
 qb_status finish_job(cli *c, qb_job *job) {
     const char *report;
+    tell_warnings(QB_OK);
     with_why = c->options.run.why;
     if (c->options.run.dry_run) return show(c, qb_job_plan(job), print_plan);
     qb_status status = qb_job_run(job, &c->env, &report);

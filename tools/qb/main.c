@@ -96,6 +96,7 @@ static qb_status run_verb(cli *c) {
     if (status == QB_OK) status = c->verb->run(c);
     status = agree_ranks(c, status);
     finish_progress();
+    tell_warnings(status);
     const bool written = c->verb->abilities & WRITES && !c->options.run.dry_run;
     if (status == QB_OK && save && !written && !is_silent()) status = qb_file_write(save, c->config);
     return status;

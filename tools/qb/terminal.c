@@ -86,12 +86,31 @@ void add_warnings(cJSON *object) {
     cJSON_AddItemToObject(object, "warnings", all);
 }
 
+static cJSON *held; /* warnings that wait */
+
+void hold_warnings(void) {
+    if (!held) held = cJSON_CreateArray();
+}
+
+void tell_warnings(qb_status status) {
+    const cJSON *text;
+    const bool spare = qb_status_exit_code(status) == 2;
+    cJSON_ArrayForEach(text, held) {
+        if (spare) continue;
+        finish_progress();
+        fprintf(stderr, "warning: %s\n", text->valuestring);
+    }
+    cJSON_Delete(held);
+    held = NULL;
+}
+
 static void print_log(void *user, qb_log_level level, const char *text) {
     (void)user;
     if (screen.silent || (level == QB_LOG_DEBUG && !screen.verbose)) return;
     if (level == QB_LOG_INFO && screen.quiet) return;
-    finish_progress();
     if (level == QB_LOG_WARNING) keep_warning(text);
+    if (level == QB_LOG_WARNING && held && cJSON_AddItemToArray(held, cJSON_CreateString(text))) return;
+    finish_progress();
     fprintf(stderr, "%s%s\n", level == QB_LOG_WARNING ? "warning: " : "", text);
 }
 

@@ -177,7 +177,7 @@ static void tell(void *state, const qb_env *env) {
     const qb__question question = qb__fbp_question(fbp);
     qb__tell_class(&question, &fbp->variant->head, env);
     if (cpu->instead_of)
-        qb__warn(env, "memory is too small for %u slices at a time, as %s takes them: %s takes one by one, and longer",
+        qb__warn(env, "memory is too small for %u slices at a time (%s): %s is slower and takes one" QB__CODE("less-memory"),
                  cpu->instead_of->step, cpu->instead_of->id, fbp->variant->head.id);
 }
 

@@ -151,8 +151,7 @@ static void tell_faint(const qb__fbp_devices *gpu) {
     }
     if (all.rows)
         qb__warn(gpu->run->env,
-                 "filtered values up to %g: beside them %llu rows of the same slices are too small "
-                 "for half precision, which scales by slices (a spike in the data?); %s keeps them",
+                 "filtered values reach %g: %llu rows of the same slices are too small for half precision (a spike?); give %s" QB__CODE("half-precision"),
                  (double)all.largest, (unsigned long long)all.rows, remedy(gpu, text, sizeof text));
 }
 

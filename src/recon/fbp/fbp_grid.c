@@ -73,7 +73,7 @@ qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env, qb__decision *dec
         return qb__fail(QB_BAD_ARGUMENT, "--%s needs the pixel size: give --pixel-size MM",
                         options->like ? "like" : "hu");
     if (!known)
-        qb__warn(env, "no pixel size is known: values come out per pixel; give --pixel-size MM");
+        qb__warn(env, "the pixel size is unknown: values are per pixel; give --pixel-size MM" QB__CODE("no-pixel-size"));
     fbp->grid = (qb_grid){.n = {fbp->width, fbp->width, info->rows},
                           .voxel = {fbp->pixel, fbp->pixel, fbp->pixel}};
     fbp->grid.offset[2] = (((double)info->rows - 1) / 2.0 - fbp->zero) * fbp->pixel;

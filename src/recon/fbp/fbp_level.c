@@ -86,8 +86,8 @@ void qb__fbp_tell_level(const qb__fbp *fbp, const qb_env *env, cJSON *json) {
     cJSON_AddStringToObject(json, "rows_resampled", text);
     qb__info(env, "rows are %s", text);
     if (partly)
-        qb__warn(env, "%zu of %zu slices lie partly beyond the turned detector: what continues their rows there is "
-                 "what --pad says; --slices leaves them out", partly, fbp->grid.n[2]);
+        qb__warn(env, "%zu of %zu slices lie partly beyond the turned detector: --slices leaves them out" QB__CODE("beyond-detector"), partly,
+                 fbp->grid.n[2]);
 }
 
 void qb__fbp_release_level(qb__fbp *fbp) {

@@ -140,7 +140,8 @@ static qb_status decide_weights(qb__fbp *fbp, const qb_env *env, cJSON *json) {
         goto out;
     }
     for (size_t i = 0; i < views; i++) fbp->weights[i] = (float)(exact[i] * scale);
-    qb__log(env, report.missing > 0 || report.capped > 1e-3 ? QB_LOG_WARNING : QB_LOG_INFO, "angles: %s", report.text);
+    if (report.missing > 0 || report.capped > 1e-3) qb__warn(env, "angles: %s" QB__CODE("angle-coverage"), report.text);
+    else qb__info(env, "angles: %s", report.text);
     cJSON_AddStringToObject(json, "angles", report.text);
     qb__fbp_describe_turn(fbp, wide, sizeof wide);
     if (wide[0]) qb__info(env, "%s", wide);
@@ -246,14 +247,14 @@ static void tell_outside(const qb__fbp *fbp, const qb_env *env, cJSON *json) {
     const qb_fbp_options *o = fbp->options;
     const double share = qb__seen_outside(&fbp->mask.seen, &fbp->grid, false);
     const double within = qb__seen_outside(&fbp->mask.seen, &fbp->grid, true);
-    const bool asked = o->size.count || o->voxel > 0 || o->like || o->offset.count;
+    const bool asked = o->size.count || o->voxel > 0 || o->like || o->offset.count, odd = asked && !fbp->mask.used && within > 0.005;
     cJSON_AddNumberToObject(json, "outside_percent", 100 * share);
     if (!(share > 0.005)) return;
-    qb__log(env, asked && !fbp->mask.used && within > 0.005 ? QB_LOG_WARNING : QB_LOG_INFO,
+    qb__log(env, odd ? QB_LOG_WARNING : QB_LOG_INFO,
             "%.3g %% of the voxels lie beyond the %.5g %s from the axis that all views see: their values are "
-            "incomplete%s",
+            "incomplete%s%s",
             100 * share, fbp->mask.seen.radius, fbp->info->pixel_size > 0 ? "mm" : "pixels",
-            fbp->mask.used ? ", and masked" : "; --outside zero or nan marks them");
+            fbp->mask.used ? ", and masked" : "; --outside zero or nan marks them", odd ? QB__CODE("outside-field") : "");
 }
 
 qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,

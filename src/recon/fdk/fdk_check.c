@@ -40,12 +40,11 @@ qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_wei
     char text[256];
     snprintf(
         text, sizeof text,
-        "limited angle: %.4g of the %.5g degrees needed were not measured (none lies between %.5g "
-        "and %.5g)",
+        "limited angle: %.4g of the %.5g degrees needed were not measured (no view from %.5g to %.5g)",
         weights->missing * degrees, weights->needed * degrees, weights->gap_from * degrees,
         (weights->gap_from + weights->gap) * degrees);
     if (allow || is_negligible(weights)) {
-        qb__warn(env, "%s", text);
+        qb__warn(env, "%s" QB__CODE("limited-angle"), text);
         return QB_OK;
     }
     double radius = covered_radius(geometry, weights);
@@ -73,7 +72,7 @@ qb_status qb__fdk_check_path(const qb_geometry *geometry, const qb_geometry_info
                         "%s; least squares (sirt, cgls) with the projector pair, which takes any path, "
                         "can do it; --force reconstructs all the same, with wrong values",
                         text);
-    qb__warn(env, "%s; --force: the values are not the object's", text);
+    qb__warn(env, "%s: the values are wrong, as --force accepts" QB__CODE("source-path"), text);
     return QB_OK;
 }
 
@@ -84,17 +83,17 @@ void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, cons
     const qb__seen *seen = &fdk->mask.seen;
     const double share = qb__seen_outside(seen, &fdk->grid, false);
     const double within = qb__seen_outside(seen, &fdk->grid, true);
-    const bool asked = o->size.count || o->voxel > 0 || o->like || o->offset.count;
+    const bool asked = o->size.count || o->voxel > 0 || o->like || o->offset.count, odd = asked && !fdk->mask.used && within > SOME;
     cJSON_AddNumberToObject(plan, "outside_percent", 100 * share);
     char steep[256];
     if (qb__path_steep(fdk->real, fdk->grid.offset, steep, sizeof steep)) qb__warn(env, "%s", steep);
     if (!(share > SOME)) return;
-    qb__log(env, asked && !fdk->mask.used && within > SOME ? QB_LOG_WARNING : QB_LOG_INFO,
-            "%.3g %% of the voxels are not seen by all views, which see %.4g mm from the axis, there "
-            "z = %.4g to %.4g mm and on it %.4g to %.4g: their values are incomplete%s",
+    qb__log(env, odd ? QB_LOG_WARNING : QB_LOG_INFO,
+            "%.3g %% of the voxels are not seen by all views, which see %.4g mm from the axis (z = %.4g to %.4g mm there, "
+            "%.4g to %.4g on it): their values are incomplete%s%s",
             100 * share, info->field_radius, seen->low[QB__SEEN_RADII - 1],
             seen->high[QB__SEEN_RADII - 1], seen->low[0], seen->high[0],
-            fdk->mask.used ? ", and masked" : "; --outside zero or nan marks them");
+            fdk->mask.used ? ", and masked" : "; --outside zero or nan marks them", odd ? QB__CODE("outside-field") : "");
 }
 
 /* Rows keep the bits of one process, so they are the default; who would rather have the time is told how. */

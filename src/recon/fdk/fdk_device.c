@@ -330,8 +330,8 @@ static qb_status tell_beyond(const qb__fdk_gpu *gpu, cJSON *report) {
     for (size_t v = 0; v < gpu->fdk->problem.views; v++) bound = fmaxf(bound, gpu->largest[v]);
     if (status != QB_OK || largest == 0) return status;
     cJSON_AddNumberToObject(report, "beyond_half_precision", (double)largest);
-    qb__warn(gpu->run->env, "filtered values up to %.3g count as about %.3g only, which half precision was scaled for: %g times what a few rows of the scan hold; "
-             "--accuracy high keeps them", (double)largest, (double)bound, QB__PREP_MARGIN);
+    qb__warn(gpu->run->env, "filtered values up to %.3g were cut to about %.3g in half precision: give --accuracy high" QB__CODE("half-precision"),
+             (double)largest, (double)bound);
     return QB_OK;
 }
 

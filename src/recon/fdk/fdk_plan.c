@@ -121,8 +121,7 @@ static qb_status decide_weights(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     qb__fdk_warn_doubt(fdk->real, &info, env);
     if (info.field_radius > 0 && field > 1.1 * info.field_radius)
         qb__warn(env,
-                 "the volume reaches %.4g mm from the axis, all views see only %.4g: its rim is "
-                 "incomplete",
+                 "the volume reaches %.4g mm from the axis, all views see only %.4g: its rim is incomplete" QB__CODE("outside-field"),
                  field, info.field_radius);
     qb__seen_cone(fdk->real, info.field_radius, info.weights == QB_REDUNDANCY_WANG, &fdk->mask.seen);
     qb__fdk_tell_outside(fdk, &info, env, plan);

@@ -29,8 +29,8 @@ qb_status qb__iterative_look_beside(qb__iterative_run *r, size_t views, const fl
     if (status == QB_OK) status = qb__iterative_total(r, &beside);
     r->beside = all > 0 ? beside / all : 0;
     if (status == QB_OK && r->beside > least)
-        qb__warn(r->run->env, "%.3g %% of what the line integrals sum to was measured by rays that meet no voxel: the object reaches beyond the volume, and "
-                 "what is within is wrong by what is not; take it in by a larger --size or --voxel, or see to the axis", 100 * r->beside);
+        qb__warn(r->run->env, "%.3g %% of all attenuation was measured by rays that meet no voxel: give a larger --size or --voxel, or check the axis" QB__CODE("beyond-volume"),
+                 100 * r->beside);
     return status;
 }
 

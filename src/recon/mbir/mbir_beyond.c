@@ -125,11 +125,10 @@ qb_status qb__mbir_beyond_find(const qb__mbir *m, size_t slices, const float *li
 
 bool qb__mbir_beyond_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_beyond *beyond, const qb_env *env) {
     const double side = (double)qb__larger(m->grid.n[0], m->grid.n[1]);
-    char voxel[64] = ", and a larger --roi or none";
+    char voxel[64] = " and no --roi";
     if (beyond->share < 0.01) return false;
-    if (!(m->options->roi > 0)) qb__print(voxel, sizeof voxel, ", or by --voxel %.4g", m->grid.voxel[0] * (double)beyond->wide / side);
-    qb__warn(env, "slices %zu to %zu: %.3g %% of what the line integrals sum to was measured by rays that meet no voxel, most of it in view %zu: "
-             "the object reaches beyond the volume, whose rim comes out too bright; take it in by --size %zu%s",
+    if (!(m->options->roi > 0)) qb__print(voxel, sizeof voxel, " or --voxel %.4g", m->grid.voxel[0] * (double)beyond->wide / side);
+    qb__warn(env, "slices %zu to %zu: %.3g %% of all attenuation was measured by rays that meet no voxel (most in view %zu): give --size %zu%s" QB__CODE("beyond-volume"),
              row, row + slices - 1, 100 * beyond->share, beyond->view, beyond->wide, voxel);
     return true;
 }

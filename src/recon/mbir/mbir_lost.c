@@ -182,9 +182,8 @@ void qb__mbir_lost_tell(const qb__mbir *m, size_t row, size_t slices, const qb__
 
 bool qb__mbir_lost_warn(const qb__mbir *m, size_t row, size_t slices, const qb__mbir_lost *lost, const qb_env *env) {
     if (!m->options->positivity || !(lost->mean < -lost->size / 2)) return false; /* noise beside an object is around zero */
-    qb__warn(env, "slices %zu to %zu: %.3g %% of the line integrals are negative, their mean is %.3g, and voxels that may not be so come out zero: change "
-             "the sign of what is ln of transmissions; say by --quantity when they are counts or transmissions; see to the open beam (--flats, --air) "
-             "where they are said to have gained; --no-positivity lets voxels be negative", row, row + slices - 1, 100 * lost->negative, lost->mean);
+    qb__warn(env, "slices %zu to %zu: %.3g %% of the line integrals are negative, their mean is %.3g: check their sign, --quantity and the open beam (--flats, --air), or "
+             "give --no-positivity" QB__CODE("negative-lines"), row, row + slices - 1, 100 * lost->negative, lost->mean);
     return true;
 }
 
@@ -193,11 +192,10 @@ bool qb__mbir_far_warn(const qb__mbir *m, size_t row, size_t slices, const qb__m
     const double all = (double)m->info->views * (double)slices * (double)m->info->columns;
     const uint64_t many = lost->counts ? lost->counts : lost->far;
     if (!lost->far) return false;
-    qb__print(words, sizeof words, "slices %zu to %zu: %llu of %.0f line integrals (%.3g %%) lie beyond %.4g in size, far from the others, the first %s", row,
+    qb__print(words, sizeof words, "slices %zu to %zu: %llu of %.0f line integrals (%.3g %%) are beyond %.4g, far from the others (the first %s)", row,
               row + slices - 1, (unsigned long long)many, all, 100 * (double)many / all, lost->limit, lost->where);
     if (lost->counts)
-        qb__warn(env, "%s: in the image they count, and leave streaks, but not in a sigma_x and sigma_y told from the data; set to NaN what was not "
-                 "measured, or weigh it by 0 (--weights FILE)", words);
+        qb__warn(env, "%s: they leave streaks; set them to NaN, or their weight to 0 (--weights FILE)" QB__CODE("far-values"), words);
     else
         qb__info(env, "%s; they weigh nothing", words);
     return lost->counts > 0;

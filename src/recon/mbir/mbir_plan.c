@@ -58,7 +58,7 @@ static qb_status parallel_grid(qb__mbir *m, const qb_env *env) {
     m->pixel = known ? info->pixel_size : 1;
     if (!known && options->hu > 0)
         return qb__fail(QB_BAD_ARGUMENT, "--hu needs the pixel size: give --pixel-size MM");
-    if (!known) qb__warn(env, "no pixel size is known: values come out per pixel; give --pixel-size MM");
+    if (!known) qb__warn(env, "the pixel size is unknown: values are per pixel; give --pixel-size MM" QB__CODE("no-pixel-size"));
     qb__half_fan fan;
     qb_status status = qb__half_fan_of_views(info->views, info->angles, info->columns, m->center, m->center, &fan);
     if (status != QB_OK) return status;

@@ -153,10 +153,10 @@ static void warn_of(const scale *s, const qb_env *env) {
     const bool smooth = s->smooths ? times > 30 : times < 1e-2, loose = s->smooths ? times < 1e-4 : times > 1e4;
     const double to = s->usual * (s->smooths ? 3 : 0.2), from = s->usual * (s->smooths ? 0.1 : 10);
     if (!smooth && !loose) return;
-    qb__warn(env, "sigma_%s %.3g is %.2g times what the data say (%.3g): %s; give --sigma-%s between %.2g and %.2g, in %s, or %s instead",
+    qb__warn(env, "sigma_%s %.3g is %.2g times that of the data (%.3g): %s; give --sigma-%s %.2g to %.2g %s, or %s" QB__CODE("sigma-scale"),
              s->name, s->value, times, s->usual,
-             smooth ? "the image comes out flat, whatever was measured" : "neighbours do not count any more, and the image takes all the noise",
-             s->name, fmin(to, from), fmax(to, from), s->smooths ? "the data's units" : "1/mm", s->knob);
+             smooth ? "the image becomes flat" : "the image takes all the noise",
+             s->name, fmin(to, from), fmax(to, from), s->smooths ? "(units of the data)" : "(1/mm)", s->knob);
 }
 
 /* What lies so far from the usual is mostly of other units. On the smooth side an edge of the whole attenuation is beyond

@@ -54,7 +54,7 @@ static qb_status decide_grid(qb__projection *p, const qb_env *env) {
         return qb__fail(QB_BAD_INPUT,
                         "%s does not say how large its voxels are in mm: give --voxel MM",
                         p->volume);
-    qb__warn(env, "no voxel size is known: lengths are in voxels; give --voxel MM");
+    qb__warn(env, "the voxel size is unknown: lengths are in voxels; give --voxel MM" QB__CODE("no-voxel-size"));
     for (int j = 0; j < 3; j++) p->grid.voxel[j] = 1;
     return QB_OK;
 }

@@ -42,6 +42,11 @@ typedef struct qb_scan_options {
     char *views;       /* A:B[:S]: only these views; NULL = all */
     char *shape;       /* raw files: VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET], whatever the order in the file */
     qb_angle_unit angle_unit; /* of `angles`, and of the scan's own, whatever it says */
+    char *exclude;       /* stored views that are left out, "141:227,300"; NULL = none */
+    char *exclude_flats; /* the same of flat fields, ... */
+    char *exclude_darks; /* ... and of dark fields */
+    bool keep_all_views;  /* views that cannot be right are named, but not left out */
+    bool keep_all_fields; /* the same of flats and darks; their means are plain ones */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 
@@ -75,11 +80,14 @@ typedef struct qb_scan_info {
                                   scans of sv-mbirct and by qb convert. A motor's estimate, as in NXtomo, is gone by where asked for */
     const char *files;         /* of many files: "90 files, p_000.tif to p_089.tif"; else "" */
     const char *no_angles;     /* why `angles` is NULL, one sentence with the remedy; NULL where there are angles */
+    const size_t *stored_views; /* [views]: the stored view that each is, where some between were left out; NULL: as
+                                   first_view and view_step say */
 } qb_scan_info;
 
-/* Open and describe; reads metadata, flats, darks and angles but no projections. What is odd but
- * survivable becomes a problem; what cannot be read is QB_NOT_FOUND, QB_BAD_INPUT or QB_UNSUPPORTED.
- * The info lives as long as the scan. */
+/* Open and describe; reads metadata, flats, darks, angles and a few rows of each view. Views that cannot be right (no beam,
+ * only NaN, one value everywhere, saturated) are left out, unless options->keep_all_views: the scan has fewer views then,
+ * and a problem names them. What is odd but survivable becomes a problem; what cannot be read is QB_NOT_FOUND,
+ * QB_BAD_INPUT or QB_UNSUPPORTED. The info lives as long as the scan. */
 QB_API qb_status qb_scan_open(const char *path, const qb_scan_options *options, const qb_env *env,
                               qb_scan **scan);
 /* The same from arrays, which are borrowed until the scan is closed: projections [view][row][column]
@@ -102,9 +110,13 @@ typedef enum qb_problem {
     QB_PROBLEM_FIELDS, /* dark fields are missing, flat ones are zero, or both have no effect */
     QB_PROBLEM_PIXELS, /* saturated, dead, not finite: what qb_scan_inspect finds */
     QB_PROBLEM_FLATS,  /* there are no flat fields, which qb_prep_options.air can stand in for */
+    QB_PROBLEM_FRAMES, /* views, flats or darks that cannot be right: qb_scan_findings has them, too */
 } qb_problem;
 QB_API qb_problem qb_scan_problem_kind(const qb_scan *scan, size_t index);
 QB_API const char *qb_problem_name(qb_problem problem); /* "angles" */
+/* Which frames were found to be wrong, as a JSON array: [{"code": "views-blank", "what": "views", "which": "141-158",
+ * "count": 18, "of": 180, "done": "left out"}]. *json: qb_text_free it. */
+QB_API qb_status qb_scan_findings(const qb_scan *scan, char **json);
 /* Look into the data too (a few views): saturated, dead and non-finite pixels, drifting air, a
  * repeated end view. Adds to the problems; what `qb info` does. */
 QB_API qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env);

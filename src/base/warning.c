@@ -208,6 +208,9 @@ static const struct {
      "The file states that its values are the stored numbers times a slope plus an offset: ElementToIntensityFunctionSlope and "
      "-Offset of MetaImage, scale_factor and add_offset of HDF5. They are applied on reading, and the values are 32-bit floats "
      "from then on. Where the file is wrong about that, remove these entries from it."},
+    {"scan-unusable",
+     "No view of the scan can be used: all hold no beam, no numbers or one value. The reason that most of them have is given. Look at "
+     "the file with another program: was it written to its end, is the dataset the right one, was the shutter open?"},
     {"several-scans",
      "The file holds more than one scan, and the named one is read. Give --dataset to read another one."},
     {"sigma-scale",
@@ -257,6 +260,19 @@ static const struct {
     {"unwritten-chunks",
      "Parts of the HDF5 data were never written, so they read as a fill value, mostly 0. The scan was interrupted or copied "
      "while it was written. Views or rows without data are wrong."},
+    {"views-blank",
+     "Some views are as dark as the dark fields: the shutter was closed or the beam was off. They are left out, and the other "
+     "views take their weight, so values stay right. A gap of many views in a row takes away what only these saw. "
+     "--keep-all-views keeps them; --exclude LIST leaves out others."},
+    {"views-constant",
+     "Some views hold the same number everywhere, as datasets do where nothing was written. They are left out, and the other views "
+     "take their weight. Look whether the file was written to its end and whether all files behind a virtual dataset are there."},
+    {"views-not-numbers",
+     "Some views hold nothing but NaN or infinite values. They are left out, and the other views take their weight, so values stay "
+     "right. A gap of many views in a row takes away what only these saw."},
+    {"views-saturated",
+     "Nearly all of some views stands at the largest number that their type can hold: the detector was saturated, or they were "
+     "marked as lost. They are left out, and the other views take their weight."},
     {"zero-pixels",
      "Some pixels are exactly 0. With counts that is a dead pixel, a masked region or no beam at all. fbp and fdk raise them "
      "to the floor before the logarithm, which makes streaks. Mask them with NaN."},

@@ -175,6 +175,7 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
     QB__TRY(qb__params_view(qb_center_params, given, &options));
     QB__TRY(qb__params_view(qb_prep_params, prep, &steps));
     steps.rings = QB_RINGS_KEEP; /* qb__center_clean() sees to them */
+    QB__TRY(qb__scan_usable(scan));
     QB__TRY(check(info));
     QB__TRY(choose_method(options.method, &c));
     warn_of_cone(info, env);

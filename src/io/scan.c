@@ -48,17 +48,12 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     info->format = scan->parts.format ? scan->parts.format : source->format;
     info->geometry_from = scan->parts.placed;
     info->files = source->files;
-    size_t end;
-    qb_status status =
-        qb_range_parse(options->views, "--views", scan->stored, &scan->first, &end, &scan->step);
-    info->views = (end - scan->first + scan->step - 1) / scan->step;
-    info->stored = scan->stored, info->first_view = scan->first, info->view_step = scan->step;
+    info->stored = scan->stored;
+    const qb_status status = qb__scan_choose_views(scan, options);
     if (info->views == 1 && info->rows > 1)
         qb__note(&scan->parts.notes, "one image only: if it is a sinogram, give --as sinogram" QB__CODE("one-view"));
     if (*source->trouble) qb__note(&scan->parts.notes, "%s", source->trouble); /* with its code */
-    if (status != QB_OK) return status;
-    return scan->sinogram ? qb__source_check_holes(source, NULL, 0, source->shape[0], 1)
-                          : qb__source_check_holes(source, data->index, scan->first, info->views, scan->step);
+    return status == QB_OK ? qb__scan_check_holes(scan) : status;
 }
 
 static bool all_finite(const double *values, size_t count) {
@@ -141,7 +136,7 @@ static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
     status = qb__alloc(info->views, sizeof(double), &scan->angles);
     if (status != QB_OK) return status;
     for (size_t i = 0; i < info->views; i++)
-        scan->angles[i] = parts->angles[scan->first + i * scan->step];
+        scan->angles[i] = parts->angles[qb__scan_stored(scan, i)];
     info->angles = scan->angles;
     info->angles_from = parts->angles_from;
     return QB_OK;
@@ -242,6 +237,7 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     set_pixel(scan, options);
     QB__TRY(check_unusable(scan));
     QB__TRY(qb__scan_fields_load(scan, options, env));
+    QB__TRY(qb__scan_look(scan, options->keep_all_views, env));
     judge_given(scan, options);
     judge_fields(scan);
     qb__scan_judge_angles(scan);
@@ -310,6 +306,7 @@ void qb_scan_close(qb_scan *scan) {
     if (!scan) return;
     qb__scan_parts_release(&scan->parts);
     qb__free(scan->angles);
+    qb__free(scan->view);
     qb__free(scan->flat);
     qb__free(scan->dark);
     qb__free(scan->path);
@@ -330,42 +327,6 @@ qb_problem qb_scan_problem_kind(const qb_scan *scan, size_t index) {
 }
 
 const char *qb_problem_name(qb_problem problem) {
-    static const char *const names[] = {"other", "angles", "fields", "pixels", "flats"};
+    static const char *const names[] = {"other", "angles", "fields", "pixels", "flats", "frames"};
     return (unsigned)problem < sizeof names / sizeof *names ? names[problem] : "unknown";
-}
-
-/* Row by row: stored [view][column], wanted [view][row][column]. */
-static qb_status read_sinograms(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1,
-                                char *out) {
-    qb__source *source = scan->parts.data.source;
-    size_t bytes = qb__source_row_bytes(source), rows = row1 - row0;
-    size_t first = scan->first + view0 * scan->step;
-    size_t end = scan->first + (view1 - 1) * scan->step + 1;
-    char *lines;
-    qb_status status = qb__alloc(end - first, bytes, &lines);
-    for (size_t r = 0; r < rows && status == QB_OK; r++) {
-        qb__region region = {row0 + r, 1, 1, first, end};
-        status = source->read(source, &region, lines);
-        for (size_t v = 0; v < view1 - view0 && status == QB_OK; v++)
-            memcpy(out + (v * rows + r) * bytes, lines + v * scan->step * bytes, bytes);
-    }
-    qb__free(lines);
-    return status;
-}
-
-qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1,
-                       void *out) {
-    QB__NEED(scan);
-    QB__NEED(out);
-    const qb_scan_info *info = &scan->info;
-    if (view0 > view1 || view1 > info->views || row0 > row1 || row1 > info->rows)
-        return qb__fail(QB_BAD_ARGUMENT, "%s: views %zu:%zu, rows %zu:%zu of %zu x %zu", info->path,
-                        view0, view1, row0, row1, info->views, info->rows);
-    if (view0 == view1 || row0 == row1) return QB_OK;
-    const qb__region region = {scan->first + view0 * scan->step, view1 - view0, scan->step, row0, row1};
-    qb_status status = scan->sinogram ? read_sinograms(scan, view0, view1, row0, row1, out)
-                                      : qb__frames_read(&scan->parts.data, &region, out);
-    if (status == QB_OK)
-        qb__digests_add(&scan->digests, view0, view1, row0, row1, out, scan->parts.data.source->threads);
-    return status;
 }

@@ -3,20 +3,34 @@
 #define QB_IO_SCAN_H
 
 #include "base/inputs.h"
+#include "base/json.h"
 #include "io/digest.h"
 #include "io/source.h"
+
+/* What was found wrong with some frames, for programs. */
+typedef struct qb__finding {
+    const char *code, *what, *done; /* " [views-blank]"; "views", "flats" or "darks"; "left out" or "kept" */
+    char which[200];                /* "141-158, 201" */
+    size_t count, of;
+} qb__finding;
+
+enum { QB__FINDINGS = 16 };
 
 struct qb_scan {
     qb_scan_info info;
     qb__scan_parts parts;
     char *path;
     bool sinogram;      /* an image of the source is a detector row over all views */
-    size_t first, step; /* of the views in the source that the scan has */
+    size_t first, step; /* of the views in the source that the scan has, ... */
+    size_t *view;       /* ... or, where these are not evenly apart, [views] of them; NULL: they are */
     size_t stored;      /* views in the source */
     double *angles;     /* [views] */
     float *flat, *dark; /* [row][column] means, or NULL */
     char quantity_from[200];
     char no_angles[360]; /* why there are none that could be used; "" */
+    qb__finding finding[QB__FINDINGS];
+    size_t findings;
+    char refused[400]; /* why no method may use it; "": they may */
     qb__digest *digests; /* of the jobs that read it */
     qb__inputs inputs; /* every file of it: data, fields, angles, notes beside them */
 };
@@ -25,6 +39,18 @@ struct qb_scan {
 void qb__scan_limit(qb_scan *scan, size_t threads);
 /* Bytes a second of a scan that is computed when it is read, tried out the first time that somebody asks; 0: it is stored. */
 double qb__scan_computed(const qb_scan *scan);
+/* The view in the source that a view of the scan is. */
+static inline size_t qb__scan_stored(const qb_scan *scan, size_t view) {
+    return scan->view ? scan->view[view] : scan->first + view * scan->step;
+}
+/* The views that --views and --exclude leave, with parts that are open. */
+qb_status qb__scan_choose_views(qb_scan *scan, const qb_scan_options *options);
+/* QB_BAD_INPUT where images of these views lie nowhere. */
+qb_status qb__scan_check_holes(const qb_scan *scan);
+/* Of its views only those for which keep[view]; one at least. Their angles follow. */
+qb_status qb__scan_keep(qb_scan *scan, const bool *keep);
+/* QB_BAD_INPUT with the reason where no method may use it. */
+qb_status qb__scan_usable(const qb_scan *scan);
 /* All that follows from parts that are open: shapes, angles, quantity, pixel, fields, problems. */
 qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* The array that the numbers are in, where that is in a device's memory; else NULL. */
@@ -33,6 +59,15 @@ struct qb__tensor_device *qb__scan_on_device(qb_scan *scan);
 ptrdiff_t qb__scan_place(const qb_scan *scan, size_t view, size_t row, ptrdiff_t stride[3]);
 /* QB_BAD_INPUT with the reason why a scan has no angles. */
 qb_status qb__scan_lacks_angles(const qb_scan_info *info);
+/* Look at every view and leave out the bad ones, unless `keep`: then they are only named. Once fields are there. */
+qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env);
+/* One more finding: kept for programs, and its sentence as a note of that kind. */
+__attribute__((format(printf, 4, 5))) void qb__scan_find(qb_scan *scan, const qb__finding *finding, qb_problem kind,
+                                                        const char *format, ...);
+/* [{code, what, which, count, of, done}]; the caller's to delete. */
+cJSON *qb__scan_findings(const qb_scan *scan);
+/* No method may use this scan; why. */
+__attribute__((format(printf, 2, 3))) void qb__scan_refuse(qb_scan *scan, const char *format, ...);
 /* Flats and darks of the options, else of the parts, as means. */
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* Notes on angles: missing, uneven, repeated ends. */

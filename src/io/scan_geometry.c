@@ -63,10 +63,9 @@ static qb_status choose_views(const qb_scan_info *scan, const char *path, const 
         return qb__fail(QB_BAD_INPUT, "%s has %zu views, the projections are %zu%s", path,
                         geometry->views, scan->views,
                         scan->stored != scan->views ? " (and more in the file)" : "");
-    qb__info(env, "--views chooses %zu of the %zu views of %s too", scan->views, geometry->views,
-             path);
+    qb__info(env, "%zu of the %zu views of %s are taken, the same as of the scan", scan->views, geometry->views, path);
     for (size_t i = 0; i < scan->views; i++)
-        geometry->view[i] = geometry->view[scan->first_view + i * scan->view_step];
+        geometry->view[i] = geometry->view[scan->stored_views ? scan->stored_views[i] : scan->first_view + i * scan->view_step];
     geometry->views = scan->views;
     return QB_OK;
 }

@@ -75,7 +75,31 @@ const qb_param qb_scan_params[] = {
      .choices = "auto|deg|rad",
      .help = "of --angles, or of the scan's own, whatever that says (auto: as a file's header or "
              "attribute says, else degrees; a file that could be either, and a unit that is not known, are refused, FROM:TO is warned of)"},
-    QB_PARAMS_END(qb_scan_options, angle_unit),
+    {.name = "exclude",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(exclude),
+     .meta = "LIST",
+     .help = "leave out these views: numbers and ranges A:B[:S] with commas between, counted as by --views, B not included; "
+             "141:227,300"},
+    {.name = "exclude-flats",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(exclude_flats),
+     .meta = "LIST",
+     .help = "leave out these flat fields, in the same way"},
+    {.name = "exclude-darks",
+     .type = QB_PARAM_TEXT,
+     .offset = SCAN(exclude_darks),
+     .meta = "LIST",
+     .help = "leave out these dark fields, in the same way"},
+    {.name = "keep-all-views",
+     .type = QB_PARAM_FLAG,
+     .offset = SCAN(keep_all_views),
+     .help = "keep views that have no beam, no numbers or one value everywhere; they are named all the same"},
+    {.name = "keep-all-fields",
+     .type = QB_PARAM_FLAG,
+     .offset = SCAN(keep_all_fields),
+     .help = "take the plain mean of all flat and dark fields, also of those that cannot be right"},
+    QB_PARAMS_END(qb_scan_options, keep_all_fields),
 };
 
 const qb_param qb_output_params[] = {

@@ -47,7 +47,7 @@ static void choose_block(look *l, size_t room) {
     const size_t piece = source ? source->chunk[l->scan->sinogram ? 1 : 0] : 1;
     l->tall = l->wide = 1;
     if (l->rows > 1 && info->chunk_rows > l->row[1] - l->row[0]) l->tall = l->rows;
-    if (l->views > 1 && piece > (view_of(l, 1) - view_of(l, 0)) * l->scan->step) l->wide = l->views;
+    if (l->views > 1 && piece > qb__scan_stored(l->scan, view_of(l, 1)) - qb__scan_stored(l->scan, view_of(l, 0))) l->wide = l->views;
     if (block_bytes(l) > room) l->wide = 1;
     if (block_bytes(l) > room) l->tall = 1;
 }

@@ -132,6 +132,7 @@ qb_status qb__reconstruction_describe(qb__reconstruction *r) {
     c->engine->describe(c->offer.state, cut, plan);
     r->method->describe(r->plan, cut, plan);
     describe_angles(r->task.info, plan);
+    if (r->task.scan && r->task.scan->findings) cJSON_AddItemToObject(plan, "findings", qb__scan_findings(r->task.scan));
     cJSON_AddNumberToObject(plan, "threads", r->task.threads);
     cJSON_AddNumberToObject(plan, "slices_per_chunk", (double)cut->slices);
     cJSON_AddNumberToObject(plan, "chunks", (double)cut->slabs);
@@ -304,6 +305,7 @@ static qb_status finish_output(qb__reconstruction *r, const qb_env *env) {
     const qb__candidate *c = qb__chosen(r);
     cJSON *report = r->job.report;
     cJSON_AddStringToObject(report, "kind", r->method->only_float ? "projections" : "volume");
+    if (r->task.scan) cJSON_AddItemToObject(report, "findings", qb__scan_findings(r->task.scan));
     char *provenance = NULL;
     qb_status status = qb__volume_report(&r->volume, report, env);
     if (status != QB_OK) return status;
@@ -434,7 +436,8 @@ qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *r
     env = qb__job_listen(&r->job, env);
     r->comm = env->ranks;
     keep_problems(r, request);
-    status = copy_request(r, request, env);
+    status = request->scan ? qb__scan_usable(request->scan) : QB_OK;
+    if (status == QB_OK) status = copy_request(r, request, env);
     if (request->scan) r->job.inputs.also[0] = &request->scan->inputs;
     r->job.inputs.also[1] = request->read;
     qb__inputs_begin(&r->job.inputs);

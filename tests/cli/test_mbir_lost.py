@@ -13,7 +13,7 @@ from test_mbirct import write_scan as write_mbirct
 from test_resume import killed
 
 VIEWS, ROWS, COLUMNS = 60, 4, 48
-LINES = ["--quantity", "line_integral", "--angles", "0:180", "--pixel-size", "1", "--center", (COLUMNS - 1) / 2]
+LINES = ["--keep-all-views", "--quantity", "line_integral", "--angles", "0:180", "--pixel-size", "1", "--center", (COLUMNS - 1) / 2]
 SIGMAS = ["--sigma-x", "0.002", "--sigma-y", "0.03"]
 APART = ["--neighbours", "1,0.7,0"]
 WATER = 0.02
@@ -141,7 +141,7 @@ def test_as_sv_mbirct_has_it(data, tmp_path):
     """Slices as svmbir writes them, NaN among their numbers."""
     folder, gone = data
     scan = write_mbirct(tmp_path, np.load(folder / "lost.npy"), DeltaChannel=1, DeltaSlice=1, CenterOffset=0)
-    report = qb_json("mbir", scan, *LINES[-2:], *SIGMAS, "--equits", 4, "-o", tmp_path / "a.npy")
+    report = qb_json("mbir", scan, "--keep-all-views", *LINES[-2:], *SIGMAS, "--equits", 4, "-o", tmp_path / "a.npy")
     assert report["convergence"]["slabs"][0]["not_measured"] == gone.sum()
     want, _ = image_of(folder / "lost.npy", tmp_path / "b.npy", "--equits", 4)
     assert hounsfield(np.load(tmp_path / "a.npy"), want) < 0.1
@@ -190,7 +190,7 @@ def test_a_fan(tmp_path):
     weights = np.ones(share.shape, np.float32)
     weights[5:50:3] = 0
     np.save(tmp_path / "w.npy", weights)
-    how = [*circle, *SIGMAS, "--stop", "0.01", "--equits", 100]
+    how = [*circle, "--keep-all-views", *SIGMAS, "--stop", "0.01", "--equits", 100]
     report = qb_json("mbir", tmp_path / "lost.h5", "-o", out, *how)
     assert report["convergence"]["slabs"][0]["views_without"] == 15
     qb("mbir", scan, "-o", tmp_path / "want.npy", *how, "--weights", tmp_path / "w.npy")

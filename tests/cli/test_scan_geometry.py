@@ -28,7 +28,7 @@ def test_views_are_chosen_from_both(folder, name, views):
     qb("fdk", *some, *CIRCLE, "-o", "a.h5", cwd=folder)
     said = qb("fdk", *some, "-g", name, "-o", "b.h5", cwd=folder).stderr
     count = len(range(VIEWS)[slice(*(int(n) if n else None for n in views.split(":")))])
-    assert f"--views chooses {count} of the {VIEWS} views of {name}" in said and "belong" not in said
+    assert f"{count} of the {VIEWS} views of {name} are taken" in said and "belong" not in said
     assert qb_json("compare", "a.h5", "b.h5", cwd=folder)["rel_l2"] < 1e-5
     assert qb_json("info", *some[:3], "-g", name, cwd=folder)["geometry"]["step_degrees"] == pytest.approx(
         qb_json("info", *some[:3], *CIRCLE, cwd=folder)["geometry"]["step_degrees"])

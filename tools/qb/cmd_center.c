@@ -12,7 +12,7 @@ static void add_number(cJSON *object, const char *name, double value) {
     }
 }
 
-static qb_status as_json(cli *c, const qb_center_result *found) {
+static qb_status as_json(cli *c, const qb_center_result *found, const char *findings) {
     cJSON *root = cJSON_CreateObject();
     add_number(root, "column", found->column);
     cJSON_AddNumberToObject(root, "confidence", found->confidence);
@@ -26,6 +26,7 @@ static qb_status as_json(cli *c, const qb_center_result *found) {
     }
     add_number(root, "tilt", found->tilt);
     if (found->warning[0]) cJSON_AddStringToObject(root, "warning", found->warning);
+    cJSON_AddItemToObject(root, "findings", cJSON_Parse(findings));
     char *text = cJSON_Print(root);
     cJSON_Delete(root);
     return give_result(c, text);
@@ -34,13 +35,16 @@ static qb_status as_json(cli *c, const qb_center_result *found) {
 qb_status cmd_center(cli *c) {
     qb_scan *scan;
     qb_center_result found = {.struct_size = sizeof found};
-    qb_status status = qb_scan_open(c->argument[0], &c->options.scan, &c->env, &scan);
+    char *findings = NULL;
+    qb_status status = open_scan(c, &scan);
     if (status != QB_OK) return status;
-    status = qb_center_find(scan, &c->options.prep, &c->options.center, &c->env, &found);
+    if (c->options.run.json) status = qb_scan_findings(scan, &findings);
+    if (status == QB_OK) status = qb_center_find(scan, &c->options.prep, &c->options.center, &c->env, &found);
     qb_scan_close(scan);
-    if (status != QB_OK) return status;
-    if (found.warning[0]) c->env.log(NULL, QB_LOG_WARNING, found.warning);
-    if (c->options.run.json) return as_json(c, &found);
+    if (status == QB_OK && found.warning[0]) c->env.log(NULL, QB_LOG_WARNING, found.warning);
+    if (status == QB_OK && c->options.run.json) status = as_json(c, &found, findings);
+    qb_text_free(findings);
+    if (status != QB_OK || c->options.run.json) return status;
     finish_progress();
     printf("%-14s column %9.3f  confidence %.2f\n", "axis", found.column, found.confidence);
     if (!isnan(found.tilt)) printf("%-14s %.3f degrees\n", "tilt", found.tilt);

@@ -79,6 +79,7 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info, const placi
     cJSON_AddStringToObject(root, "dtype", qb_dtype_name(info->dtype));
     if (*info->files) cJSON_AddStringToObject(root, "files", info->files);
     cJSON_AddNumberToObject(root, "views", (double)info->views);
+    cJSON_AddNumberToObject(root, "stored_views", (double)info->stored);
     cJSON_AddNumberToObject(root, "rows", (double)info->rows);
     cJSON_AddNumberToObject(root, "columns", (double)info->columns);
     cJSON_AddStringToObject(root, "quantity", qb_quantity_name(info->quantity));
@@ -112,14 +113,18 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info, const placi
         cJSON_AddItemToArray(kinds,
                              cJSON_CreateString(qb_problem_name(qb_scan_problem_kind(scan, i))));
     }
+    char *findings = NULL;
+    if (qb_scan_findings(scan, &findings) == QB_OK) cJSON_AddItemToObject(root, "findings", cJSON_Parse(findings));
+    qb_text_free(findings);
     return root;
 }
 
 static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing *at) {
     printf("%s\n", info->path);
     printf("  format      %s, %s\n", info->format, qb_dtype_name(info->dtype));
-    printf("  scan        %zu views of %zu rows x %zu columns, %.1f MiB\n", info->views, info->rows,
-           info->columns,
+    char of[32] = "";
+    if (info->views != info->stored) snprintf(of, sizeof of, "%zu of ", info->views);
+    printf("  scan        %s%zu views of %zu rows x %zu columns, %.1f MiB\n", of, info->stored, info->rows, info->columns,
            (double)info->views * (double)info->rows * (double)info->columns *
                (double)qb_dtype_size(info->dtype) / 1048576.0);
     if (*info->files) printf("  files       %s\n", info->files);

@@ -98,6 +98,8 @@ static qb_status find_axis(const conversion *c, const qb_env *env, qb_stack *sta
 static qb_status check(const conversion *c, const qb_env *env) {
     const char *output = c->options->output;
     if (!output || !*output) return qb__fail(QB_BAD_ARGUMENT, "--output: where to write to");
+    const qb_status usable = qb__scan_usable(c->scan);
+    if (usable != QB_OK) return usable;
     if (!c->info->angles) return qb__scan_lacks_angles(c->info);
     const qb__output outputs[] = {{.path = output, .images = c->info->views, .projections = true}};
     return qb__outputs_check(outputs, 1, &c->scan->inputs, env);
@@ -172,7 +174,9 @@ static qb_status finish(conversion *c, const qb_env *env) {
     cJSON_AddItemToObject(root, "inputs", qb__inputs_list(&c->scan->inputs));
     cJSON_AddNumberToObject(root, "views", (double)c->info->views);
     qb__prepare_report(c->prepare, c->counts, qb__pool_threads(c->pool), root, env);
+    cJSON_AddItemToObject(root, "findings", qb__scan_findings(c->scan));
     cJSON *told = cJSON_CreateObject();
+    cJSON_AddItemToObject(told, "findings", qb__scan_findings(c->scan));
     cJSON_AddStringToObject(told, "output", c->options->output);
     cJSON_AddNumberToObject(told, "views", (double)c->info->views);
     if (isfinite(c->axis)) cJSON_AddNumberToObject(told, "column", c->axis);

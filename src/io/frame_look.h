@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_IO_FRAME_LOOK_H
+#define QB_IO_FRAME_LOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "quickbeam/array.h"
+#include "quickbeam/env.h"
+
+/* What some hundred numbers of a frame say of it. A frame is a view, a flat or a dark. */
+typedef struct qb__frame {
+    bool looked;                 /* else nothing is known of it */
+    float least, most;           /* of the numbers that are finite and below the type's maximum; NaN: there are none */
+    float low, median, bright;   /* their 5 %, 50 % and 95 % levels */
+    float lost, top;             /* shares of the numbers that are NaN or infinite, and that are the type's maximum */
+} qb__frame;
+
+/* Frames of one series, and how their rows are read. */
+typedef struct qb__frame_series {
+    void *self;
+    /* Row `row` of frames first <= i < end into out[frame][column]. */
+    qb_status (*read)(void *self, size_t first, size_t end, size_t row, void *out);
+    qb_dtype dtype;
+    size_t count, rows, columns;
+    size_t lines;  /* look at so many rows, spread over the height */
+    size_t stride; /* look at every such frame */
+} qb__frame_series;
+
+/* Which rows: `lines` of them in the middle of equal parts of the height. */
+size_t qb__frame_row(const qb__frame_series *series, size_t line);
+/* Into frames[count]. It holds about 256 KiB, or a row where that is more. `lines` is 16 at most. */
+qb_status qb__frames_look(const qb__frame_series *series, const qb_env *env, qb__frame *frames);
+/* Only frame `at`, from up to 16 rows. */
+qb_status qb__frame_look_again(const qb__frame_series *series, size_t at, qb__frame *frame);
+
+#endif

@@ -65,7 +65,8 @@ static const struct {
      "where the file expects them, or give --dataset."},
     {"center-cone",
      "The rotation axis was found with methods for parallel rays. In a cone-beam scan that is exact only near the middle "
-     "row. Check the result with a reconstruction, and use the geometry file where there is one."},
+     "row and with a narrow fan. Over a full turn the errors of the fan cancel; over less than a turn the axis may be off by "
+     "a pixel or two. Check the result with a reconstruction, and use the geometry file where there is one."},
     {"center-doubt",
      "The methods that find the rotation axis disagree, or are not sure. A wrong axis doubles edges and bends small details "
      "into arcs. Reconstruct one slice for a range of columns with qb fbp --center A:B:STEP and choose the sharpest."},

@@ -14,6 +14,7 @@
 #include "base/params.h"
 #include "base/sort.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "geometry/half_fan.h"
 #include "io/scan.h"
 #include "prep/prepare.h"
@@ -43,6 +44,7 @@ static const char *const finders[FINDERS] = {QB__CENTER_FINDERS(COMMA)};
 
 typedef struct choice {
     bool ask[FINDERS], all, anywhere; /* anywhere: no --search */
+    bool short_fan;                   /* a cone beam's scan of less than a turn */
     double low, high;
     qb__center_chosen at;
 } choice;
@@ -111,6 +113,7 @@ static qb_status ask(const choice *c, const qb__center_rows *rows, qb_center_res
     qb__center_answer answer[FINDERS];
     bool asked[FINDERS];
     double agrees = NAN;
+    const double HALF = 0.5;
     qb_status status = QB_OK;
     for (int i = 0; i < FINDERS; i++) {
         answer[i] = (qb__center_answer){NAN, 0};
@@ -120,6 +123,8 @@ static qb_status ask(const choice *c, const qb__center_rows *rows, qb_center_res
     if (asked[OVERLAP])
         QB__TRY(
             qb__center_overlap(rows, answer[REGISTRATION].column, &answer[OVERLAP], &agrees));
+    /* The opposites of a fan's rays are half a turn and twice their fan angle away: over a whole turn that cancels, over less it does not. */
+    if (c->short_fan) answer[REGISTRATION].confidence *= HALF;
     /* Edges that meet other edges' mirror images: the values there do not agree. */
     if (!isnan(agrees)) answer[REGISTRATION].confidence *= qb__center_ramp(agrees, 0.2, 0.8);
     if (c->all) asked[OVERLAP] = !isnan(answer[OVERLAP].column);
@@ -154,9 +159,13 @@ static qb_status check(const qb_scan_info *info) {
     return QB_OK;
 }
 
-static void warn_of_cone(const qb_scan_info *info, const qb_env *env) {
-    if (info->beam == QB_BEAM_CONE)
-        qb__warn(env, "%s is a cone-beam scan: the axis is found as for parallel rays, which holds near the middle row only" QB__CODE("center-cone"), info->path);
+static qb_status judge_beam(const qb_scan_info *info, const qb_env *env, choice *c) {
+    bool full;
+    const qb_status status = qb__turns_fully(info->views, info->angles, &full);
+    if (status != QB_OK || info->beam != QB_BEAM_CONE) return status;
+    c->short_fan = !full;
+    qb__warn(env, "%s is a cone-beam scan: the axis is found as for parallel rays, which holds near the middle row only" QB__CODE("center-cone"), info->path);
+    return QB_OK;
 }
 
 static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_center_options *given,
@@ -174,11 +183,10 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
     qb_status status;
     QB__TRY(qb__params_view(qb_center_params, given, &options));
     QB__TRY(qb__params_view(qb_prep_params, prep, &steps));
-    steps.rings = QB_RINGS_KEEP; /* qb__center_clean() sees to them */
     QB__TRY(qb__scan_usable(scan));
     QB__TRY(check(info));
     QB__TRY(choose_method(options.method, &c));
-    warn_of_cone(info, env);
+    QB__TRY(judge_beam(info, env, &c));
     QB__TRY(choose_search(options.search, info->columns, &c));
     if (options.tilt != 0)
         QB__TRY(qb__level_turned(options.tilt / DEGREES, info->columns, info->rows, &level));

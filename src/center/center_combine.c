@@ -62,8 +62,17 @@ static void warn_of_dissent(qb_center_result *result) {
     strcpy(result->warning + strlen(result->warning), advice);
 }
 
+/* Only where a second finder says the same, to a pixel, is an axis more than likely. */
+static bool is_alone(const qb_center_result *result, int best) {
+    for (int i = 0; i < result->count; i++) {
+        const qb_center_method *m = &result->method[i];
+        if (i != best && vote(result, i) > 0.1 && fabs(m->column - result->method[best].column) <= 1) return false;
+    }
+    return true;
+}
+
 void qb__center_combine(qb_center_result *result) {
-    const double DISSENT = 0.15, DOUBT = 0.3;
+    const double DISSENT = 0.15, DOUBT = 0.3, ALONE = 0.9;
     result->column = NAN;
     result->confidence = 0;
     int best = best_supported(result);
@@ -85,6 +94,7 @@ void qb__center_combine(qb_center_result *result) {
     result->column = sum / weights;
     /* Odds of the group, of the dissenter, and of neither: their share is the probability. */
     result->confidence = (odds - 1) / (odds - 1 + against / (1 - against) + 1);
+    if (is_alone(result, best)) result->confidence = fmin(result->confidence, ALONE);
     if (against >= DISSENT) {
         warn_of_dissent(result);
     } else if (result->confidence < DOUBT) {

@@ -14,12 +14,14 @@
 #include "base/status.h"
 #include "center/center.h"
 #include "center/center_pairs.h"
+#include "center/center_still.h"
 
 enum { COARSE_COLUMNS = 256, GROUPS = 32, LEAST_STRIP = 6 };
 
 typedef struct search {
     const qb__center_rows *rows;
     const qb__center_pairs *pairs;
+    const float *still; /* [row][columns] to be taken off; NULL: nothing */
     size_t bin, width; /* width = columns / bin */
     ptrdiff_t first;   /* m of the first lag, in bins */
     size_t lags, groups, row;
@@ -28,6 +30,7 @@ typedef struct search {
     float *line; /* [place][width], of the row at hand */
     double *sum, *square;   /* [place][width + 1], running */
     float *mirrored;        /* [worker][width] */
+    float *binned;          /* [width], of `still` */
     double *cross, *spread; /* [group][lag] */
 } search;
 
@@ -36,6 +39,7 @@ static void search_clear(search *s) {
     qb__free(s->sum);
     qb__free(s->square);
     qb__free(s->mirrored);
+    qb__free(s->binned);
     qb__free(s->cross);
     qb__free(s->spread);
     *s = (search){0};
@@ -50,7 +54,7 @@ static void line_task(void *context, size_t place, int worker) {
     double *sum = s->sum + place * (w + 1), *square = s->square + place * (w + 1), mean = 0;
     qb__center_bin(s->rows->sinograms + (s->row * s->rows->views + s->pairs->view[place]) * columns,
                    columns, s->bin, line);
-    for (size_t k = 0; k < w; k++) mean += (double)line[k] / (double)w;
+    for (size_t k = 0; k < w; k++) line[k] -= s->binned[k], mean += (double)line[k] / (double)w;
     sum[0] = square[0] = 0;
     for (size_t k = 0; k < w; k++) {
         line[k] -= (float)mean;
@@ -113,39 +117,32 @@ static void group_task(void *context, size_t group, int worker) {
                   s->spread + at);
 }
 
-/* R for axes from low to high, in columns of the detector, into *curve, which is the caller's; `even`:
- * with strips of one length. */
-static qb_status run(search *s, const qb__center_rows *rows, const qb__center_pairs *pairs,
-                     size_t bin, double low, double high, bool even, double **curve) {
-    size_t width = rows->columns / bin, threads = (size_t)qb__pool_threads(rows->pool);
-    ptrdiff_t least = LEAST_STRIP > (ptrdiff_t)width / 32 ? LEAST_STRIP : (ptrdiff_t)width / 32;
-    ptrdiff_t first = (ptrdiff_t)floor(2 * ((low + 0.5) / (double)bin - 0.5));
-    ptrdiff_t last = (ptrdiff_t)ceil(2 * ((high + 0.5) / (double)bin - 0.5));
-    ptrdiff_t end = 2 * (ptrdiff_t)width - 1 - least;
-    if (first < least - 1) first = least - 1;
-    if (last > end) last = end;
-    *curve = NULL;
-    if (last < first) return QB_OK;
-    *s = (search){.rows = rows, .pairs = pairs, .bin = bin, .width = width, .first = first};
-    s->lags = (size_t)(last - first + 1);
-    s->longest = (ptrdiff_t)width;
-    if (even)
-        s->longest = length_of(s, 0) < length_of(s, s->lags - 1) ? length_of(s, 0)
-                                                                 : length_of(s, s->lags - 1);
-    s->groups = pairs->count < GROUPS ? pairs->count : GROUPS;
+/* What is looked at: these rows, from the first one on so many, less what stands still. */
+typedef struct asked {
+    const qb__center_rows *rows;
+    const qb__center_pairs *pairs;
+    const float *still;
+    size_t row0, row1;
+} asked;
+
+static qb_status begin(search *s, const asked *a, size_t bin) {
+    const size_t width = s->width, threads = (size_t)qb__pool_threads(a->rows->pool);
     qb_status status;
-    QB__TRY(qb__alloc(pairs->views * width, sizeof *s->line, &s->line));
-    QB__TRY(qb__alloc(pairs->views * (width + 1), sizeof *s->sum, &s->sum));
-    QB__TRY(qb__alloc(pairs->views * (width + 1), sizeof *s->square, &s->square));
+    s->rows = a->rows, s->pairs = a->pairs, s->still = a->still, s->bin = bin;
+    s->groups = a->pairs->count < GROUPS ? a->pairs->count : GROUPS;
+    QB__TRY(qb__alloc(a->pairs->views * width, sizeof *s->line, &s->line));
+    QB__TRY(qb__alloc(a->pairs->views * (width + 1), sizeof *s->sum, &s->sum));
+    QB__TRY(qb__alloc(a->pairs->views * (width + 1), sizeof *s->square, &s->square));
     QB__TRY(qb__alloc(threads * width, sizeof *s->mirrored, &s->mirrored));
+    QB__TRY(qb__alloc(width, sizeof *s->binned, &s->binned));
     QB__TRY(qb__alloc(s->groups * s->lags, sizeof *s->cross, &s->cross));
     QB__TRY(qb__alloc(s->groups * s->lags, sizeof *s->spread, &s->spread));
-    QB__TRY(qb__alloc(s->lags, sizeof **curve, curve));
-    for (s->row = 0; s->row < rows->rows; s->row++) {
-        QB__TRY(qb__check_cancel(rows->env));
-        qb__pool_for(rows->pool, pairs->views, line_task, s);
-        qb__pool_for(rows->pool, s->groups, group_task, s);
-    }
+out:
+    return status;
+}
+
+/* What hardly varies in both is rounding, or nothing. */
+static void divide(search *s, double *curve) {
     double most = 0;
     for (size_t l = 0; l < s->lags; l++) {
         for (size_t g = 1; g < s->groups; g++) {
@@ -154,9 +151,34 @@ static qb_status run(search *s, const qb__center_rows *rows, const qb__center_pa
         }
         most = fmax(most, s->spread[l]);
     }
-    /* What hardly varies in both is rounding, or nothing. */
-    for (size_t l = 0; l < s->lags; l++)
-        (*curve)[l] = most > 0 ? s->cross[l] / (s->spread[l] + 1e-5 * most) : 0;
+    for (size_t l = 0; l < s->lags; l++) curve[l] = most > 0 ? s->cross[l] / (s->spread[l] + 1e-5 * most) : 0;
+}
+
+/* R for axes from low to high, in columns of the detector, into *curve, which is the caller's; `even`:
+ * with strips of one length. */
+static qb_status run(search *s, const asked *a, size_t bin, double low, double high, bool even, double **curve) {
+    const qb__center_rows *rows = a->rows;
+    const size_t width = rows->columns / bin;
+    ptrdiff_t least = LEAST_STRIP > (ptrdiff_t)width / 32 ? LEAST_STRIP : (ptrdiff_t)width / 32;
+    ptrdiff_t first = (ptrdiff_t)floor(2 * ((low + 0.5) / (double)bin - 0.5));
+    ptrdiff_t last = (ptrdiff_t)ceil(2 * ((high + 0.5) / (double)bin - 0.5));
+    ptrdiff_t end = 2 * (ptrdiff_t)width - 1 - least;
+    if (first < least - 1) first = least - 1;
+    if (last > end) last = end;
+    *curve = NULL;
+    if (last < first) return QB_OK;
+    *s = (search){.width = width, .first = first, .lags = (size_t)(last - first + 1), .longest = (ptrdiff_t)width};
+    if (even) s->longest = length_of(s, 0) < length_of(s, s->lags - 1) ? length_of(s, 0) : length_of(s, s->lags - 1);
+    qb_status status;
+    QB__TRY(begin(s, a, bin));
+    QB__TRY(qb__alloc(s->lags, sizeof **curve, curve));
+    for (s->row = a->row0; s->row < a->row1; s->row++) {
+        QB__TRY(qb__check_cancel(rows->env));
+        if (s->still) qb__center_bin(s->still + s->row * rows->columns, rows->columns, bin, s->binned);
+        qb__pool_for(rows->pool, a->pairs->views, line_task, s);
+        qb__pool_for(rows->pool, s->groups, group_task, s);
+    }
+    divide(s, *curve);
 out:
     return status;
 }
@@ -213,13 +235,40 @@ static double value_at(const search *s, const double *curve, double column) {
     return curve[(size_t)(lag + 0.5)];
 }
 
-static qb_status find(const qb__center_rows *rows, const qb__center_pairs *pairs, double other,
-                      qb__center_answer *answer, double *other_agrees) {
+/* To a part of a column, near `near`; NAN where there is no top. */
+static qb_status place(const asked *a, double near, double reach, double *column) {
+    search s = {0};
+    double *curve = NULL;
+    qb_status status = run(&s, a, 1, fmax(near - reach, a->rows->low), fmin(near + reach, a->rows->high), true, &curve);
+    if (status == QB_OK && curve) *column = column_of(&s, vertex(curve, s.lags, find_peak(curve, s.lags).at));
+    qb__free(curve);
+    search_clear(&s);
+    return status;
+}
+
+/* Rows that have each another column are moved by something else than the object. */
+static qb_status trust(const asked *all, double reach, qb__center_answer *answer) {
+    const double GOOD = 0.1, BAD = 0.35; /* columns */
+    double each[QB__CENTER_ROWS];
+    qb_status status = QB_OK;
+    for (size_t r = 0; r < all->rows->rows && r < QB__CENTER_ROWS && status == QB_OK; r++) {
+        const asked one = {all->rows, all->pairs, all->still, r, r + 1};
+        each[r] = NAN;
+        status = place(&one, answer->column, reach, &each[r]);
+    }
+    const double scatter = qb__center_scatter(each, all->rows->rows);
+    if (!isnan(scatter)) answer->confidence *= 1 - qb__center_ramp(scatter, GOOD, BAD);
+    return status;
+}
+
+static qb_status find(const asked *a, double other, qb__center_answer *answer, double *other_agrees) {
+    const qb__center_rows *rows = a->rows;
     size_t bin = (rows->columns + COARSE_COLUMNS - 1) / COARSE_COLUMNS;
     search s = {0};
     double *curve = NULL;
     qb_status status;
-    QB__TRY(run(&s, rows, pairs, bin, rows->low, rows->high, false, &curve));
+    *answer = (qb__center_answer){NAN, 0};
+    QB__TRY(run(&s, a, bin, rows->low, rows->high, false, &curve));
     if (!curve) goto out;
     peak best = find_peak(curve, s.lags);
     if (!(best.height > 0) || best.at == 0 || best.at + 1 >= s.lags) goto out;
@@ -227,15 +276,36 @@ static qb_status find(const qb__center_rows *rows, const qb__center_pairs *pairs
     answer->confidence = 0.98 * qb__center_ramp(best.height - best.second, 0.05, 0.35) *
                          qb__center_ramp(best.height / chance_at(&s, best.at), 4, 8);
     answer->column = column_of(&s, (double)best.at);
-    const double reach = 5 + 3 * (double)bin, near = answer->column;
-    search_clear(&s);
-    qb__free(curve);
-    QB__TRY(run(&s, rows, pairs, 1, fmax(near - reach, rows->low), fmin(near + reach, rows->high),
-                true, &curve));
-    if (curve) answer->column = column_of(&s, vertex(curve, s.lags, find_peak(curve, s.lags).at));
+    const double reach = 5 + 3 * (double)bin;
+    QB__TRY(place(a, answer->column, reach, &answer->column));
+    QB__TRY(trust(a, reach, answer));
 out:
     qb__free(curve);
     search_clear(&s);
+    return status;
+}
+
+/* Less what stands still, which stripes are; where little else is left, as of a disc about the axis, as a whole. */
+static qb_status find_both(const qb__center_rows *rows, const qb__center_pairs *pairs, double other, qb__center_answer *answer,
+                           double *other_agrees) {
+    const double SURE = 0.9, GOOD = 0.1, BAD = 0.4; /* GOOD, BAD: columns */
+    float *still;
+    double agrees = NAN;
+    qb__center_answer whole;
+    qb_status status = qb__center_still(rows, pairs, &still);
+    const asked moving = {rows, pairs, still, 0, rows->rows}, all = {rows, pairs, NULL, 0, rows->rows};
+    if (status == QB_OK) status = find(&moving, other, answer, other_agrees);
+    if (status != QB_OK || answer->confidence > SURE) {
+        qb__free(still);
+        return status;
+    }
+    status = find(&all, other, &whole, &agrees);
+    if (status == QB_OK && !isnan(whole.column)) whole.confidence *= 1 - qb__center_ramp(qb__center_uneven(rows, still, whole.column), GOOD, BAD);
+    qb__free(still);
+    if (status == QB_OK && whole.confidence > answer->confidence) {
+        *answer = whole;
+        if (other_agrees) *other_agrees = agrees;
+    }
     return status;
 }
 
@@ -248,7 +318,7 @@ qb_status qb__center_overlap(const qb__center_rows *rows, double other, qb__cent
     qb_status status =
         qb__center_pairs_find(rows->angles, rows->views, (double)rows->columns / 2, &pairs);
     if (status == QB_OK && pairs.count && !pairs.one_sided && pairs.opposed > 0.5)
-        status = find(rows, &pairs, other, answer, other_agrees);
+        status = find_both(rows, &pairs, other, answer, other_agrees);
     qb__center_pairs_clear(&pairs);
     return status;
 }

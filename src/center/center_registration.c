@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "center/center.h"
 #include "center/center_pairs.h"
+#include "center/center_still.h"
 
 enum { COARSE_COLUMNS = 256, GROUPS = 32 };
 
@@ -27,6 +28,8 @@ typedef struct level {
     ptrdiff_t first;   /* m of the first lag, in bins */
     size_t lags, groups;
     const float *sinogram;  /* of the row at hand */
+    const float *still;     /* [row][columns] to be taken off; NULL: nothing */
+    float *binned;          /* [width], of `still` */
     float *band;            /* [place][width], of the row at hand */
     double *energy;         /* [place][width + 1], running sums of band^2 */
     float *scratch;         /* [worker][2 width] */
@@ -52,6 +55,7 @@ static void band_pass(level *at, size_t place, float *scratch) {
     size_t w = at->width, columns = at->rows->columns, reach = at->reach;
     float *a = scratch, *b = scratch + w, *out = at->band + place * w;
     qb__center_bin(at->sinogram + at->pairs->view[place] * columns, columns, at->bin, a);
+    for (size_t k = 0; k < w; k++) a[k] -= at->binned[k];
     for (int pass = 0; pass < (at->pairs->one_sided ? 3 : 1); pass++) {
         float left = a[0];
         for (size_t k = 0; k < w; k++) {
@@ -119,19 +123,21 @@ static void level_clear(level *at) {
     qb__free(at->band);
     qb__free(at->energy);
     qb__free(at->scratch);
+    qb__free(at->binned);
     qb__free(at->product);
     qb__free(at->norm);
     *at = (level){0};
 }
 
 /* Correlate all rows at this bin, m from low to high in columns of the detector. */
-static qb_status level_run(const qb__center_rows *rows, const qb__center_pairs *pairs, size_t bin,
+static qb_status level_run(const qb__center_rows *rows, const qb__center_pairs *pairs, const float *still, size_t bin,
                            double low, double high, level *at) {
     /* Column c of the detector is bin coordinate (c + 0.5) / bin - 0.5. */
     ptrdiff_t first = (ptrdiff_t)floor(2 * ((low + 0.5) / (double)bin - 0.5));
     ptrdiff_t last = (ptrdiff_t)ceil(2 * ((high + 0.5) / (double)bin - 0.5));
     *at = (level){.rows = rows,
                   .pairs = pairs,
+                  .still = still,
                   .bin = bin,
                   .width = rows->columns / bin,
                   .first = first,
@@ -143,11 +149,13 @@ static qb_status level_run(const qb__center_rows *rows, const qb__center_pairs *
     QB__TRY(qb__alloc(pairs->views * at->width, sizeof *at->band, &at->band));
     QB__TRY(qb__alloc(pairs->views * (at->width + 1), sizeof *at->energy, &at->energy));
     QB__TRY(qb__alloc(threads * 2 * at->width, sizeof *at->scratch, &at->scratch));
+    QB__TRY(qb__alloc(at->width, sizeof *at->binned, &at->binned));
     QB__TRY(qb__alloc(table * at->lags, sizeof *at->product, &at->product));
     QB__TRY(qb__alloc(table * at->lags, sizeof *at->norm, &at->norm));
     for (at->row = 0; at->row < rows->rows; at->row++) {
         QB__TRY(qb__check_cancel(rows->env));
         at->sinogram = rows->sinograms + at->row * rows->views * rows->columns;
+        if (still) qb__center_bin(still + at->row * rows->columns, rows->columns, bin, at->binned);
         qb__pool_for(rows->pool, pairs->views, band_task, at);
         qb__pool_for(rows->pool, at->groups, group_task, at);
     }
@@ -228,13 +236,13 @@ static void peaks_of_rows(const level *at, const peak *common, double *curve, do
     }
 }
 
-static qb_status search(const qb__center_rows *rows, const qb__center_pairs *pairs,
+static qb_status search(const qb__center_rows *rows, const qb__center_pairs *pairs, const float *still,
                         qb__center_answer *answer, double *each) {
     size_t bin = (rows->columns + COARSE_COLUMNS - 1) / COARSE_COLUMNS;
     level at = {0};
     double *curve = NULL;
     qb_status status;
-    QB__TRY(level_run(rows, pairs, bin, rows->low, rows->high, &at));
+    QB__TRY(level_run(rows, pairs, still, bin, rows->low, rows->high, &at));
     QB__TRY(qb__alloc(at.lags + 1, 2 * sizeof *curve, &curve));
     peak found = find_peak(&at, curve);
     double confidence = qb__center_ramp(found.height - found.second, 0.05, 0.45) *
@@ -243,7 +251,7 @@ static qb_status search(const qb__center_rows *rows, const qb__center_pairs *pai
     if (bin > 1 && found.height > 0) {
         double reach = 3 * (double)bin;
         level_clear(&at);
-        QB__TRY(level_run(rows, pairs, 1, fmax(found.column - reach, rows->low),
+        QB__TRY(level_run(rows, pairs, still, 1, fmax(found.column - reach, rows->low),
                           fmin(found.column + reach, rows->high), &at));
         qb__free(curve);
         QB__TRY(qb__alloc(at.lags + 1, 2 * sizeof *curve, &curve));
@@ -260,6 +268,26 @@ out:
     return status;
 }
 
+/* Less what stands still, which stripes are, where both halves of a turn are there; as a whole where that does not say more. */
+static qb_status search_both(const qb__center_rows *rows, const qb__center_pairs *pairs, qb__center_answer *answer, double *each) {
+    const double SURE = 0.5;
+    float *still = NULL;
+    double other[QB__CENTER_ROWS];
+    qb__center_answer whole = {NAN, 0};
+    qb_status status = QB_OK;
+    if (!pairs->one_sided) {
+        status = qb__center_still(rows, pairs, &still);
+        if (status == QB_OK) status = search(rows, pairs, still, answer, each);
+        qb__free(still);
+    }
+    if (status != QB_OK || answer->confidence > SURE) return status;
+    status = search(rows, pairs, NULL, &whole, each ? other : NULL);
+    if (status != QB_OK || !(whole.confidence > answer->confidence || isnan(answer->column))) return status;
+    *answer = whole;
+    if (each) memcpy(each, other, rows->rows * sizeof *each);
+    return QB_OK;
+}
+
 qb_status qb__center_registration(const qb__center_rows *rows, qb__center_answer *answer,
                                   double *each) {
     *answer = (qb__center_answer){NAN, 0};
@@ -268,7 +296,7 @@ qb_status qb__center_registration(const qb__center_rows *rows, qb__center_answer
     qb__center_pairs pairs;
     qb_status status =
         qb__center_pairs_find(rows->angles, rows->views, (double)rows->columns / 2, &pairs);
-    if (status == QB_OK && pairs.count) status = search(rows, &pairs, answer, each);
+    if (status == QB_OK && pairs.count) status = search_both(rows, &pairs, answer, each);
     qb__center_pairs_clear(&pairs);
     return status;
 }

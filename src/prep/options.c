@@ -8,7 +8,7 @@ const qb_param qb_prep_params[] = {
      NULL, 1e-30, 1, "smaller transmissions are raised to this before -log, and counted", 0},
     {"rings", QB_PARAM_CHOICE, offsetof(qb_prep_options, rings), NULL, "keep", "keep|sort|wavelet", 0, 0,
      "take out what lasts through all views of a pixel and makes rings, by sorting (Vo 2018) or wavelets "
-     "(Muench 2009); finders of the axis have a way of their own", 0},
+     "(Muench 2009); finders of the axis take stripes out in any case", 0},
     {"hardening", QB_PARAM_NUMBERS, offsetof(qb_prep_options, hardening), "A[,B]", NULL, NULL, -10, 10,
      "straighten the line integrals p of a hardened beam: p + A p^2 + B p^3", 0},
     QB_PARAMS_END(qb_prep_options, transmission_floor),

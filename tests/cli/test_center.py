@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The rotation axis, wherever it is, or no axis at all."""
+import json
+import subprocess
+
 import numpy as np
 import pytest
 
-from qbtest import circle, fails, qb, qb_json, read_h5, write_scan
+from center_variants import judge, look, variants
+from qbtest import QB, circle, fails, qb, qb_json, read_h5, write_scan
 
 SCAN = ["--views", "600", "--angles", "0:360", "--detector", "256,4", "--size", "300,300,4", "--pixel-size", "0.1"]
 
@@ -57,3 +61,39 @@ def test_a_reconstruction_takes_every_method(tmp_path, method, phantom):
        cwd=tmp_path)
     report = qb_json("fbp", "s.h5", "-o", "v.h5", "--center", method, cwd=tmp_path)
     assert abs(report["column"] - 49.5) < 0.6
+
+
+@pytest.mark.parametrize("ways", [["strong stripes, full turn", "truncated, full turn, stripes"], ["noise and stripes, full turn", "cone, 250 degrees, stripes"]])
+def test_stripes_truncation_and_noise(tmp_path, ways):
+    """Eight of the sixty variants of center_variants.py, which are run by hand: the axis is right, or the confidence is low."""
+    chosen = [v for v in variants() if any(v[0].endswith(", " + way) for way in ways)]
+    results = [look(*v, tmp_path)[:2] for v in chosen]
+    good, sure = judge(results)
+    assert len(results) == 8 and good >= 7 and sure == 0, results
+
+
+@pytest.mark.parametrize("size", [1, 20])
+def test_stripes_that_hide_a_disc(tmp_path, size):
+    """Nothing of a disc about the axis moves: where stripes are as strong as it is, nobody is sure of its middle."""
+    qb("simulate", "disc", "-o", "s.h5", "--views", 120, "--angles", "0:360", "--detector", "128,8", "--center-offset", 3.25, cwd=tmp_path)
+    lines = -np.log(read_h5(tmp_path / "s.h5"))
+    stripes = np.random.default_rng(size).normal(0, 0.3 * lines.max(), (8, 128 // size + 1)).repeat(size, axis=1)[:, :128]
+    write_scan(tmp_path / "t.h5", (lines + stripes).astype(np.float32), np.arange(120) * 3.0, quantity="line_integral")
+    found = json.loads(subprocess.run([QB, "center", "t.h5", "--json"], cwd=tmp_path, capture_output=True, text=True).stdout or "{}")
+    assert not found or abs(found["column"] - 66.75) <= 0.5 or found["confidence"] < 0.6, found
+
+
+def test_no_finder_alone_is_sure(tmp_path):
+    """The strip that opposite views share is all that names the axis: at most 0.9. Where another one agrees it is more."""
+    qb("simulate", "disc", "-o", "s.h5", *SCAN, "--center-offset", 100, cwd=tmp_path)
+    alone = qb_json("center", "s.h5", "--method", "overlap", cwd=tmp_path)
+    assert 0.8 < alone["confidence"] <= 0.9
+    qb("simulate", "foam", "-o", "f.h5", "--views", 180, "--angles", "0:360", "--detector", "128,4", "--center-offset", 5, cwd=tmp_path)
+    assert qb_json("center", "f.h5", cwd=tmp_path)["confidence"] > 0.95
+
+
+def test_rings_are_heard(tmp_path):
+    """--rings is applied before the finders look."""
+    qb("simulate", "foam", "-o", "s.h5", "--views", 90, "--detector", "128,4", "--rings", 0.3, "--photons", 500, cwd=tmp_path)
+    plain, rings = (qb_json("center", "s.h5", *more, cwd=tmp_path) for more in ([], ["--rings", "sort"]))
+    assert plain["column"] != rings["column"] and abs(rings["column"] - 63.5) < 0.25

@@ -146,6 +146,7 @@ typedef enum qb_redundancy {
     QB_REDUNDANCY_NONE,   /* a full turn: every ray counts half */
     QB_REDUNDANCY_PARKER, /* less than a turn */
     QB_REDUNDANCY_WANG,   /* a full turn with the detector to one side (half fan) */
+    QB_REDUNDANCY_GAPS,   /* views are missing in several places, or where no opposite ray makes up for them */
 } qb_redundancy;
 
 /* What a geometry is; lengths in mm, angles in degrees. */

@@ -39,11 +39,12 @@ QB_API extern const qb_param qb_prep_params[];
 
 /* What becomes of voxels that not all views see: their values are incomplete. */
 typedef enum qb_outside { QB_OUTSIDE_KEEP, QB_OUTSIDE_ZERO, QB_OUTSIDE_NAN } qb_outside;
-/* What a view counts for: its share of the turn, that but no more than twice the usual, or all the same. */
+/* What a view counts for. */
 typedef enum qb_angle_weights {
-    QB_WEIGHTS_CAPPED,
-    QB_WEIGHTS_SPACING,
-    QB_WEIGHTS_EVEN
+    QB_WEIGHTS_CAPPED,  /* half of the steps to both neighbours, but no more than twice the median: gaps are left out, values lack them */
+    QB_WEIGHTS_SPACING, /* half of the steps to both neighbours, also of gaps */
+    QB_WEIGHTS_EVEN,    /* all the same */
+    QB_WEIGHTS_AUTO     /* the default: half of the steps; a wide gap is shared by more views beside it than two */
 } qb_angle_weights;
 
 /* Filtered back-projection of a parallel-beam scan. */
@@ -98,6 +99,7 @@ typedef struct qb_fdk_options {
     int nodes, gpus_per_node; /* ... 0 = 1; grid is that of these ranks then */
     bool resume;         /* go on with what a run of the same job kept of the output before it was killed or failed */
     double checkpoint;   /* seconds between two notes of what is done, without which nothing is kept; 0 = none */
+    qb_angle_weights angle_weights;
 } qb_fdk_options;
 QB_API extern const qb_param qb_fdk_params[];
 

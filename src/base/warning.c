@@ -20,10 +20,14 @@ static const struct {
     {"alignment-frames",
      "Some frames are marked as alignment frames (image_key_control -1). They were taken to check for movement and are not "
      "used as projections. Nothing needs to be done."},
-    {"angle-coverage",
-     "The views do not cover the whole range of angles, or a large gap between them is not fully weighted. Values are too "
-     "low where the missing views are needed, and edges along the missing directions are blurred. Check --angles and "
-     "--views; for limited angles use an iterative method (sirt, cgls, mbir)."},
+    {"angle-cap",
+     "The weights of the views do not add up to the whole turn, because a range of angles was not measured and nothing stands "
+     "in for it. All values are too low by about the share that is named. --angle-weights auto, the default, lets the views "
+     "beside a gap stand for it; capped and even do not."},
+    {"angle-gap",
+     "A range of angles was not measured, and no opposite ray makes up for it. The views beside the gap stand in for what is "
+     "missing. The mean values are right, but edges along the missing directions are blurred, and streaks run from them. Gaps of "
+     "a few degrees do little harm. More views, or sirt, cgls or mbir, which need no angular weights, do better."},
     {"angle-line",
      "A line before the first number of an --angles file begins like a number but cannot be read as one, such as 1,5 or nan. "
      "It was left out as if it were a header, so all later angles may belong to the wrong views. Mend that line, or put # in "
@@ -122,7 +126,8 @@ static const struct {
      "or give --max-ram or --max-vram to plan with less from the start."},
     {"limited-angle",
      "Some of the angles that the reconstruction needs were not measured. Edges along these directions are blurred, and "
-     "values are too low. Check the angles; use an iterative method (sirt, cgls, mbir) for such a scan."},
+     "values may be too low. One step too few, as when the last view was not taken, does no visible harm. Else check the angles, "
+     "or use an iterative method (sirt, cgls, mbir)."},
     {"machine-unmeasured",
      "The speed of this machine could not be measured, so forecasts of time use listed speeds and may be wrong by a factor. "
      "Results are not affected."},

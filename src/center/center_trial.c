@@ -68,7 +68,7 @@ static qb_status group_views(qb__center_trial *t, double span) {
     t->start[t->views] = n;
     QB__TRY(qb__alloc(t->views, sizeof *weights, &weights));
     QB__TRY(qb__alloc(t->views, sizeof *t->weights, &t->weights));
-    QB__TRY(qb__angle_weights(t->views, t->angles, weights, NULL));
+    QB__TRY(qb__angle_weights_as(QB_WEIGHTS_CAPPED, t->views, t->angles, weights, NULL));
     for (size_t v = 0; v < t->views; v++) t->weights[v] = (float)weights[v];
 out:
     qb__free(list);

@@ -9,7 +9,6 @@
 #include "geometry/circle.h"
 #include "geometry/matrix.h"
 #include "geometry/panel.h"
-#include "geometry/parallel.h"
 #include "geometry/vector.h"
 
 /* A fan-beam inversion writes f(x) = 1/2 int dt R D / depth^2 int du' h(u - u') cos g for a flat
@@ -105,56 +104,100 @@ static bool is_upright(const qb_geometry *geometry) {
     return true;
 }
 
-static double turn(double angle) {
-    double rest = fmod(angle, 2 * pi);
-    return rest < 0 ? rest + 2 * pi : rest;
-}
+/* ---- angles ---- */
 
-/* Halved, the angles of a full turn are those of a half turn: what weights parallel views, modulo
- * 180 degrees, also weights these. The views next to a range that was not measured come out at
- * twice the median step, which is the cap; beyond such a border a view stands for half a step only.
- */
-static qb_status weight_angles(const qb_geometry *geometry, qb__cone_weights *weights) {
-    qb__angle_report report;
-    double *half = weights->beta;
-    for (size_t i = 0; i < geometry->views; i++)
-        half[i] = 0.5 * qb__view_angle(QB_BEAM_CONE, &geometry->view[i]);
-    qb_status status = qb__angle_weights(geometry->views, half, weights->view, &report);
-    if (status != QB_OK) return status;
-    double radians = 2 * pi / 180;
-    weights->gap = report.gap * radians;
-    weights->gap_from = turn(report.gap_from * radians);
-    weights->repeated = report.repeated;
-    double missing = report.missing * radians;
-    weights->step = missing > 0 ? weights->gap - missing : 2 * pi / (double)geometry->views;
-    weights->span = 2 * pi - missing;
-    double begin = report.gap_to * radians - 0.5 * weights->step, edge = 1e-5;
-    for (size_t i = 0; i < geometry->views; i++) {
-        double beta = turn(2 * half[i] - begin);
-        bool border = fabs(beta - 0.5 * weights->step) < edge ||
-                      fabs(beta - weights->span + 0.5 * weights->step) < edge;
-        weights->view[i] *= missing > 0 && border ? 1 : 2;
-        weights->beta[i] = beta;
-    }
-    return QB_OK;
-}
+static double wider(const qb__cone_weights *weights) { return fmax(-weights->gamma_low, weights->gamma_high); }
+static double narrower(const qb__cone_weights *weights) { return fmin(-weights->gamma_low, weights->gamma_high); }
 
-/* 180 degrees and the fan; less of the fan if less is to be reconstructed. An offset detector needs
- * the whole turn. */
-static void judge_coverage(const qb_geometry *geometry, double field, qb__cone_weights *weights) {
-    double narrow = fmin(-weights->gamma_low, weights->gamma_high);
-    double wide = fmax(-weights->gamma_low, weights->gamma_high);
+/* Fan angles that what is reconstructed takes. */
+static double fan_of_field(const qb_geometry *geometry, double field, const qb__cone_weights *weights) {
     double radius = INFINITY;
+    if (!(field > 0)) return wider(weights);
     for (size_t i = 0; i < geometry->views; i++)
         radius = fmin(radius, hypot(geometry->view[i].source[0], geometry->view[i].source[1]));
-    double fan = field > 0 ? asin(fmin(field / radius, 1)) : wide;
-    bool one_sided = weights->offset && fan > narrow * (1 + 1e-9);
-    weights->needed = one_sided ? 2 * pi : pi + 2 * fmin(fan, narrow);
-    weights->missing = fmax(0, weights->needed - weights->span);
-    bool whole = weights->span > 2 * pi - 1e-9;
-    weights->kind = !whole            ? QB_REDUNDANCY_PARKER
-                    : weights->offset ? QB_REDUNDANCY_WANG
-                                      : QB_REDUNDANCY_NONE;
+    return asin(fmin(field / radius, 1));
+}
+
+/* Of the largest step; the scan begins behind it, half a step before the first view. */
+static void find_begin(qb__cone_weights *w) {
+    const qb__turn *t = &w->turn;
+    w->gap = t->step[t->largest];
+    w->gap_from = qb__turn_wrap(t->angle[t->largest], 2 * pi);
+    w->repeated = t->views - t->directions;
+    w->gaps = t->gaps;
+    w->step = 2 * pi / (double)t->views;
+    w->span = 2 * pi;
+    for (size_t i = 0; i < t->gaps; i++) {
+        w->span -= qb__turn_missing(&t->gap[i]);
+        if (t->gap[i].before == t->largest) w->step = t->gap[i].usual;
+    }
+}
+
+/* Where Parker's weights end at a gap, its borders stand for half of a usual step there. */
+static void weigh_short_scan(qb_angle_weights rule, qb__cone_weights *w) {
+    const qb__turn *t = &w->turn;
+    for (size_t i = 0; i < t->views; i++) {
+        const size_t d = t->direction[i];
+        const bool border = d == 0 || d == t->directions - 1;
+        const double all = (t->weight[d] + (border ? 0.5 * w->step : 0)) / (double)t->same[d];
+        w->view[i] = rule == QB_WEIGHTS_EVEN ? w->span / (double)t->views : rule == QB_WEIGHTS_CAPPED ? fmin(all, w->view[i]) : all;
+    }
+}
+
+static qb_status weigh_views(qb_angle_weights rule, qb__cone_weights *w) {
+    const qb__turn *t = &w->turn;
+    const double begin = t->angle[0] - 0.5 * w->step;
+    const qb_status status = qb__turn_weigh(t, rule, w->view, NULL);
+    for (size_t i = 0; i < t->views; i++) w->beta[i] = qb__turn_wrap(t->angle[t->direction[i]] - begin, 2 * pi);
+    if (w->kind == QB_REDUNDANCY_PARKER) weigh_short_scan(rule, w);
+    return status;
+}
+
+/* ---- coverage ---- */
+
+/* Of all rays within the fan those that neither view nor opposite measured: their share, and the widest range of them. Rays of the long
+ * side alone have no opposite. */
+static void find_holes(double fan, qb__cone_weights *w) {
+    enum { RAYS = 33 };
+    double all = 0, missing = 0;
+    for (size_t i = 0; i < w->turn.gaps; i++) missing += qb__turn_missing(&w->turn.gap[i]);
+    w->missing = 0;
+    for (int k = 0; k < RAYS; k++) {
+        const double gamma = fan * (2.0 * k / (RAYS - 1) - 1);
+        double largest = qb__turn_missing(&w->turn.gap[0]), from = w->turn.gap[0].from, sum = missing;
+        for (size_t i = 1; i < w->turn.gaps; i++)
+            if (qb__turn_missing(&w->turn.gap[i]) > largest) largest = qb__turn_missing(&w->turn.gap[i]), from = w->turn.gap[i].from;
+        if (!(w->sided && fabs(gamma) > narrower(w))) qb__turn_hole(&w->turn, pi + 2 * gamma, &largest, &from, &sum);
+        all += sum / (2 * pi * RAYS);
+        if (largest > w->missing) w->missing = largest;
+    }
+    w->guessed = all;
+}
+
+/* 180 degrees and the fan; less of the fan if less is to be reconstructed. An offset detector needs the whole turn. */
+static void judge_coverage(const qb_geometry *geometry, double field, qb_angle_weights rule, qb__cone_weights *w) {
+    const double WIDEST = 30 * pi / 180, STEP = 1.01;
+    const double fan = fan_of_field(geometry, field, w), narrow = narrower(w);
+    const bool one_sided = w->offset && fan > narrow * (1 + 1e-9);
+    double widest = 0;
+    for (size_t i = 0; i < w->gaps; i++) widest = fmax(widest, qb__turn_missing(&w->turn.gap[i]));
+    w->sided = w->offset && widest <= WIDEST;
+    w->needed = one_sided ? 2 * pi : pi + 2 * fmin(fan, narrow);
+    w->missing = fmax(0, w->needed - w->span);
+    const bool same = rule == QB_WEIGHTS_EVEN, whole = w->missing <= fmax(STEP * w->step, pi / 180);
+    if (w->gaps == 1 && !w->sided && (whole || one_sided || same))
+        w->kind = QB_REDUNDANCY_PARKER;
+    else if (w->gaps == 0 || same)
+        w->kind = w->sided ? QB_REDUNDANCY_WANG : QB_REDUNDANCY_NONE;
+    else
+        w->kind = QB_REDUNDANCY_GAPS;
+    if (w->gaps == 0 || w->kind == QB_REDUNDANCY_PARKER) return;
+    const double needed = w->needed, lacks = w->missing;
+    find_holes(fmin(fan, w->sided ? wider(w) : narrow), w);
+    if (w->gaps == 1 && !w->sided)
+        w->missing = lacks;
+    else
+        w->needed = w->sided || widest < pi / 2 ? 2 * pi : needed;
 }
 
 /* The column, on or beside the detector, on which a fan angle falls. */
@@ -172,7 +215,7 @@ static double column_at(const qb_view *view, double gamma) {
 /* Weighted rows end smoothly at 0 on the short side, but once filtered they go on beyond it, and
  * the field, as wide there as on the long side, needs that part. */
 static qb_status widen_rows(const qb_geometry *geometry, qb__cone_weights *weights) {
-    if (weights->kind != QB_REDUNDANCY_WANG) return QB_OK;
+    if (!weights->sided) return QB_OK;
     double most = 8 * (double)geometry->columns, wide = fmax(-weights->gamma_low, weights->gamma_high), low = 0, high = 0;
     for (size_t i = 0; i < geometry->views; i++) {
         double a = column_at(&geometry->view[i], wide), b = column_at(&geometry->view[i], -wide);
@@ -213,34 +256,48 @@ static void scale_views(const qb_geometry *geometry, qb__cone_weights *weights) 
     }
 }
 
-qb_status qb__cone_weights_upright(const qb_geometry *geometry, const qb_geometry *measured,
-                                   double field, qb__cone_weights *weights) {
+/* Of a value at the axis, which sees one ray of each view. */
+static double lacking(const qb__cone_weights *w) {
+    double sum = 0;
+    for (size_t i = 0; i < w->turn.views; i++) sum += w->view[i] * qb__cone_redundancy(w, i, 0);
+    return fmax(0, 1 - sum / pi);
+}
+
+qb_status qb__cone_weights_upright(const qb_geometry *geometry, const qb_geometry *measured, double field, qb_angle_weights rule,
+                                   qb__cone_weights *weights) {
+    double *angles = NULL;
+    qb_status status;
     *weights = (qb__cone_weights){.upright = is_upright(geometry)};
     if (geometry->beam != QB_BEAM_CONE)
         return qb__fail(QB_UNSUPPORTED, "cone-beam weights for a parallel beam");
-    qb_status status;
+    QB__TRY(qb__alloc(geometry->views, sizeof *angles, &angles));
     QB__TRY(qb__alloc(geometry->views, sizeof *weights->view, &weights->view));
     QB__TRY(qb__alloc(geometry->views, sizeof *weights->beta, &weights->beta));
     QB__TRY(find_fan(measured, weights));
-    QB__TRY(weight_angles(geometry, weights));
-    judge_coverage(geometry, field, weights);
+    for (size_t i = 0; i < geometry->views; i++) angles[i] = qb__view_angle(QB_BEAM_CONE, &geometry->view[i]);
+    QB__TRY(qb__turn_create(geometry->views, angles, 2 * pi, rule, &weights->turn));
+    find_begin(weights);
+    judge_coverage(geometry, field, rule, weights);
+    QB__TRY(weigh_views(rule, weights));
     QB__TRY(widen_rows(geometry, weights));
+    weights->lacking = lacking(weights);
     scale_views(geometry, weights);
-    return QB_OK;
 out:
-    qb__cone_weights_destroy(weights);
+    qb__free(angles);
+    if (status != QB_OK) qb__cone_weights_destroy(weights);
     return status;
 }
 
 qb_status qb__cone_weights_create(const qb_geometry *geometry, double field,
                                   qb__cone_weights *weights) {
-    return qb__cone_weights_upright(geometry, geometry, field, weights);
+    return qb__cone_weights_upright(geometry, geometry, field, QB_WEIGHTS_AUTO, weights);
 }
 
 void qb__cone_weights_destroy(qb__cone_weights *weights) {
     if (!weights) return;
     qb__free(weights->view);
     qb__free(weights->beta);
+    qb__turn_destroy(&weights->turn);
     *weights = (qb__cone_weights){0};
 }
 
@@ -270,10 +327,18 @@ static double wang(double gamma, double low, double high) {
     return 0.5 * (1 + sin(0.5 * pi * x));
 }
 
+/* The place in the overlap, as for wang(). */
+static double gapped(const qb__cone_weights *weights, size_t view, double gamma) {
+    const double low = weights->gamma_low, high = weights->gamma_high;
+    const double place = (high > -low ? 1 : -1) * gamma / fmin(-low, high);
+    return qb__turn_share(&weights->turn, view, pi + 2 * gamma, weights->sided, place);
+}
+
 double qb__cone_redundancy(const qb__cone_weights *weights, size_t view, double gamma) {
     switch (weights->kind) {
     case QB_REDUNDANCY_PARKER: return parker(weights->beta[view], gamma, weights->span);
     case QB_REDUNDANCY_WANG: return wang(gamma, weights->gamma_low, weights->gamma_high);
+    case QB_REDUNDANCY_GAPS: return gapped(weights, view, gamma);
     case QB_REDUNDANCY_NONE: break;
     }
     return 0.5;

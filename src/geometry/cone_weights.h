@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "geometry/turn.h"
 #include "quickbeam/geometry.h"
 
 /* The weights of FDK for a flat detector (Feldkamp, Davis, Kress 1984), from each view's own
@@ -18,13 +19,19 @@ typedef struct qb__cone_weights {
     double *beta; /* [views] radians, 0..2 pi: the source's angle from where the scan begins */
     double span;  /* radians: what the views cover, 2 pi for a full turn */
     double gamma_low, gamma_high; /* fan angles that every view sees, low < 0 < high */
-    double needed, missing;       /* radians: 180 degrees + fan, and what of it there is not */
-    double step, gap, gap_from; /* radians: median step, largest gap, the source angle before it */
+    double needed, missing;       /* radians: 180 degrees + fan, and what of it there is not. Of several gaps, or a full turn with one:
+                                     360 degrees, and the widest range for which no opposite ray was measured either */
+    double step, gap, gap_from; /* radians: usual step, largest gap, the source angle before it */
+    size_t gaps;                /* ranges of angles that were not measured */
+    double guessed;             /* share of the rays, 0..1, that neither a view nor its opposite measured */
+    double lacking;             /* of a value at the axis so much is lost, 0..1: weights that do not sum to the whole */
     size_t repeated;            /* views at the angle of an earlier one */
-    size_t before, after; /* Wang: so many columns must be added to the filtered rows, left and
+    size_t before, after; /* offset detector: so many columns must be added to the filtered rows, left and
                              right: beside the detector's short side their values are not zero */
     bool offset;          /* the detector sees much more on one side of the axis */
+    bool sided;           /* a full turn, perhaps with gaps, of such a detector: the long side's field is covered */
     bool upright;         /* fan angles do not change along a column of the detector */
+    qb__turn turn;        /* the views on the circle */
 } qb__cone_weights;
 
 /* `field`: radius in mm of what will be reconstructed, to judge the coverage; 0 = all that is seen.
@@ -32,10 +39,10 @@ typedef struct qb__cone_weights {
  * the view and by how much), QB_NO_MEMORY. Missing angle is for the caller to refuse or report. */
 qb_status qb__cone_weights_create(const qb_geometry *geometry, double field,
                                   qb__cone_weights *weights);
-/* The same for views that were resampled: `geometry` is the upright detector's, `measured` the real
- * one's, which says how far to the sides anything was seen. */
-qb_status qb__cone_weights_upright(const qb_geometry *geometry, const qb_geometry *measured,
-                                   double field, qb__cone_weights *weights);
+/* The same by another rule for what views count for, and for views that were resampled: `geometry` is the upright detector's, `measured`
+ * the real one's, which says how far to the sides anything was seen. */
+qb_status qb__cone_weights_upright(const qb_geometry *geometry, const qb_geometry *measured, double field, qb_angle_weights rule,
+                                   qb__cone_weights *weights);
 void qb__cone_weights_destroy(qb__cone_weights *weights); /* NULL-safe */
 
 /* What share of a ray counts, so that with its opposite it makes 1: by its view and its fan angle,

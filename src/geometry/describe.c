@@ -148,7 +148,7 @@ static qb_status describe_cone(const qb_geometry *geometry, double field, qb_geo
     double wide = fmax(-weights.gamma_low, weights.gamma_high);
     info->narrow = degrees(narrow);
     info->wide = degrees(wide);
-    info->field_radius = info->nearest * sin(weights.kind == QB_REDUNDANCY_WANG ? wide : narrow);
+    info->field_radius = info->nearest * sin(weights.sided ? wide : narrow);
     info->field_height = height_at(geometry, 0, &info->field_z);
     info->field_height_rim = height_at(geometry, info->field_radius, NULL);
     if (qb__panel_is_turned(geometry)) describe_turned(geometry, info);

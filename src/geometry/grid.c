@@ -35,7 +35,8 @@ double qb__grid_field(const qb_grid *grid) {
 
 bool qb__grid_narrow(const qb_geometry_info *info, const qb_grid *grid, char *text, size_t size) {
     const double field = qb__grid_field(grid);
-    if (info->weights != QB_REDUNDANCY_WANG || !(field < 0.99 * info->field_radius)) return false;
+    const bool one_side = info->field_radius > 1.001 * info->nearest * sin(info->narrow * M_PI / 180);
+    if (!one_side || !(field < 0.99 * info->field_radius)) return false;
     snprintf(text, size,
              "the volume reaches %.4g mm from the axis, the detector to one side covers %.4g mm: --size %.0f takes it all in" QB__CODE("narrow-volume"),
              field, info->field_radius, ceil(2 * info->field_radius / grid->voxel[0]));

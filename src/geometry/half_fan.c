@@ -4,42 +4,21 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/memory.h"
 #include "base/status.h"
-#include "geometry/parallel.h"
-
-/* Angles halved: those of a full turn are then those of a half turn, to which weights and reports
- * are made. */
-static qb_status weigh_halves(qb_angle_weights rule, size_t views, const double *radians, double *weights,
-                              qb__angle_report *report) {
-    double *half;
-    qb_status status = qb__alloc(views, sizeof *half, &half);
-    if (status != QB_OK) return status;
-    for (size_t i = 0; i < views; i++) half[i] = 0.5 * radians[i];
-    status = qb__angle_weights_as(rule, views, half, weights, report);
-    qb__free(half);
-    return status;
-}
-
-qb_status qb__turn_weights(qb_angle_weights rule, size_t views, const double *radians,
-                           double *weights) {
-    qb_status status = weigh_halves(rule, views, radians, weights, NULL);
-    for (size_t i = 0; status == QB_OK && i < views; i++) weights[i] *= 2;
-    return status;
-}
+#include "geometry/turn.h"
 
 qb_status qb__turns_fully(size_t views, const double *radians, bool *full) {
-    const double MOST = 5; /* halves of degrees */
-    double *weights;
-    qb__angle_report report;
+    const double MOST = 30 * M_PI / 180;
+    qb__turn turn;
     *full = false;
     if (views < 3) return QB_OK;
-    qb_status status = qb__alloc(views, sizeof *weights, &weights);
+    const qb_status status = qb__turn_create(views, radians, 2 * M_PI, QB_WEIGHTS_AUTO, &turn);
     if (status != QB_OK) return status;
-    status = weigh_halves(QB_WEIGHTS_CAPPED, views, radians, weights, &report);
-    if (status == QB_OK) *full = report.missing <= 0 || report.gap <= MOST;
-    qb__free(weights);
-    return status;
+    *full = true;
+    for (size_t i = 0; i < turn.gaps; i++)
+        if (qb__turn_missing(&turn.gap[i]) > MOST) *full = false;
+    qb__turn_destroy(&turn);
+    return QB_OK;
 }
 
 qb__half_fan qb__half_fan_of(size_t columns, double first, double last) {
@@ -74,6 +53,14 @@ void qb__half_fan_tell(const qb__half_fan *fan, double center, char *text, size_
 static double rising(double x) {
     double s = sin(0.5 * M_PI * x);
     return s * s;
+}
+
+void qb__half_fan_view_shares(const qb__turn *turn, size_t view, size_t columns, double center, float *share) {
+    const double end = (double)columns - 1, side = center < end - center ? 1 : -1, overlap = fmin(center, end - center);
+    for (size_t k = 0; k < columns; k++) {
+        const double s = side * ((double)k - center), place = overlap > 0 ? s / overlap : s < 0 ? -2 : s > 0 ? 2 : 0;
+        share[k] = (float)qb__turn_share(turn, view, M_PI, true, place);
+    }
 }
 
 void qb__half_fan_shares(size_t columns, double center, float *share) {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "geometry/turn.h"
 #include "quickbeam/recon.h"
 
 /* A full turn of parallel views whose axis lies to one side of the detector: a ray that falls on the
@@ -21,13 +22,9 @@ typedef struct qb__half_fan {
     size_t columns, before, after; /* measured; added left and right of them */
 } qb__half_fan;
 
-/* Whether the views, in radians and in any order, cover a full turn: no gap above 10 degrees, or
- * three usual steps. QB_NO_MEMORY, QB_BAD_INPUT for angles that are not finite. */
+/* Whether the views, in radians and in any order, cover a full turn but for gaps of at most 30 degrees each. QB_NO_MEMORY, QB_BAD_INPUT
+ * for angles that are not finite. */
 qb_status qb__turns_fully(size_t views, const double *radians, bool *full);
-/* As qb__angle_weights_as, over a full turn in which opposite views are not the same: weights[views]
- * sum to 2 pi. */
-qb_status qb__turn_weights(qb_angle_weights rule, size_t views, const double *radians,
-                           double *weights);
 
 /* For the axis at columns first..last (a sweep; else equal), how rows go on. Used when the axis lies so
  * far off the middle that one side is wider than the other by 5 % of the columns and by more than
@@ -43,5 +40,7 @@ size_t qb__half_fan_width(const qb__half_fan *fan);
 void qb__half_fan_tell(const qb__half_fan *fan, double center, char *text, size_t size);
 /* share[columns] for an axis at `center`, 0 <= center <= columns - 1. */
 void qb__half_fan_shares(size_t columns, double center, float *share);
+/* The same for a view of a turn with gaps: what a gap lacks near the axis is taken from the opposite rays. */
+void qb__half_fan_view_shares(const qb__turn *turn, size_t view, size_t columns, double center, float *share);
 
 #endif

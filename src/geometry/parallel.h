@@ -17,28 +17,28 @@ qb_status qb__parallel_rows(const qb_geometry *geometry, const qb_grid *grid, do
 /* What the angles of a parallel-beam scan amount to; angles here are in degrees modulo 180. */
 typedef struct qb__angle_report {
     double coverage;         /* of 180, the unmeasured ranges left out */
-    double gap;              /* the largest gap between neighbouring directions ... */
+    double gap;              /* the largest step between neighbouring directions ... */
     double gap_from, gap_to; /* ... which is here; gap_to may pass 180 */
-    double missing;          /* of the largest gap what is more than the usual step; 0 = none */
+    double missing;          /* of that step what is more than the usual step, if it is a gap; else 0 */
     size_t repeated;         /* views that share their direction with an earlier one */
     double capped;           /* of the half turn what the cap took from weights, 0..1 */
     bool even;               /* the directions are evenly spaced over the half turn */
     bool limited;            /* some range of angles was not measured */
+    size_t gaps;             /* such ranges */
     char text[384];          /* all that in one line */
 } qb__angle_report;
 
 /* The weights that turn a sum over views into the integral over half a turn: parallel rays at t and
- * t + 180 degrees are the same, so each direction, modulo 180 degrees, stands for half of the gaps
+ * t + 180 degrees are the same, so each direction, modulo 180 degrees, stands for half of the steps
  * to its two neighbours, cyclically; views of one direction share its weight. radians[views] in any
- * order and over any number of turns; weights[views] come out in radians and sum to pi for a full
- * scan. A direction's weight is capped at twice the median, so that the edges of a range that was
- * not measured do not stand for all of it. Directions even to 1/1000 of a step, or to what single
+ * order and over any number of turns; weights[views] come out in radians and sum to pi, whatever is missing: the views
+ * beside a gap stand for it (turn.h). Directions even to 1/1000 of a step, or to what single
  * precision makes of degrees, get exactly equal weights. `report` may be NULL. QB_BAD_ARGUMENT
  * without views, QB_BAD_INPUT for an angle that is not finite, QB_NO_MEMORY. */
 qb_status qb__angle_weights(size_t views, const double *radians, double *weights,
                             qb__angle_report *report);
 
-/* The same with another rule for what a view counts for; the report says what the cap took away. */
+/* The same with another rule for what a view counts for; the report says what a cap at twice the median took away. */
 qb_status qb__angle_weights_as(qb_angle_weights rule, size_t views, const double *radians,
                                double *weights, qb__angle_report *report);
 

@@ -32,6 +32,7 @@ static const char *weights_name(const qb_geometry_info *info, qb_beam beam) {
     if (beam == QB_BEAM_PARALLEL) return "none";
     return info->weights == QB_REDUNDANCY_PARKER ? "parker"
            : info->weights == QB_REDUNDANCY_WANG ? "wang"
+           : info->weights == QB_REDUNDANCY_GAPS ? "gaps"
                                                  : "none";
 }
 
@@ -39,7 +40,8 @@ static const char *weights_text(const qb_geometry_info *info, qb_beam beam) {
     static const char *const texts[] = {
         "a full turn: every ray is measured twice and counts half",
         "Parker, for a short scan: rays measured twice share their weight smoothly",
-        "Wang, for an offset detector: rays that both sides see share their weight smoothly"};
+        "Wang, for an offset detector: rays that both sides see share their weight smoothly",
+        "for a scan with gaps: opposite rays make up for a gap where they were measured, else the views beside it"};
     return beam == QB_BEAM_PARALLEL ? "each view counts by its spacing" : texts[info->weights];
 }
 

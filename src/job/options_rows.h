@@ -54,6 +54,14 @@ static_assert(sizeof(qb_pad) == sizeof(int) && sizeof(qb_interp) == sizeof(int) 
     QB__ROW(type, hu, QB_PARAM_DOUBLE, "MU_WATER", NULL, NULL, 1e-12, 1e6,                             \
             "write Hounsfield units; the attenuation of water in 1/mm")
 
+/* Of qb_angle_weights. */
+#define QB__ANGLE_WEIGHTS_ROW(type)                                                                \
+    {"angle-weights", QB_PARAM_CHOICE, offsetof(type, angle_weights), NULL, "auto",                \
+     "capped|spacing|even|auto", 0, 0,                                                             \
+     "what a view counts for: half of the steps to its neighbours, where views are missing shared " \
+     "by those beside the gap (auto); all of a gap to the two views at its borders (spacing); at "  \
+     "most twice the median, so that gaps are left out (capped); or all the same (even)", 0}
+
 #define QB__KEEP_ROWS(type)                                                                        \
     QB__ROW(type, resume, QB_PARAM_FLAG, NULL, NULL, NULL, 0, 0,                                   \
             "go on where a run of the same job was killed or failed, with the slices that it kept"),         \

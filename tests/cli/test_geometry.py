@@ -44,7 +44,7 @@ def test_words(tmp_path):
 @pytest.mark.parametrize("angles,offset,weights,missing", [
     ("0:360:240", "0,0", "none", 0),
     ("20:220:160", "0,0", "parker", 0),
-    ("20:190:160", "0,0", "parker", None),
+    ("20:190:160", "0,0", "gaps", None),
     ("0:360:240", "40,0", "wang", 0),
     ("0:360:240", "25px", "wang", 0),
 ])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The redundancy weights of a ray and its opposite make 1, and with all weights a fan-beam
- * inversion, summed here as the formula has it, finds the values of a round object. */
+/* The redundancy weights of a ray and its opposite make 1, where views are missing those of all views together,
+ * and with all weights a fan-beam inversion, summed here as the formula has it, finds the values of a round object. */
 #include "dice.h"
 
 #include "geometry/cone_weights.h"
@@ -78,7 +78,7 @@ static void no_weight_jumps(void **state) {
             qb_geometry geometry = scan(VIEWS, 180 + (i - 1) * 1e-9, first, 0);
             qb__cone_weights weights;
             assert_int_equal(qb__cone_weights_create(&geometry, 0, &weights), QB_OK);
-            assert_int_equal(weights.kind, QB_REDUNDANCY_PARKER);
+            assert_int_equal(weights.kind, QB_REDUNDANCY_GAPS);
             w[i] = qb__cone_redundancy(&weights, view, gamma);
             qb__cone_weights_destroy(&weights);
             qb_geometry_destroy(&geometry);
@@ -107,7 +107,7 @@ static void missing_angle_is_told(void **state) {
     qb_geometry geometry = scan(190, 190, 30, 0), half_fan = scan(300, 300, 30, 80);
     qb__cone_weights weights;
     assert_int_equal(qb__cone_weights_create(&geometry, 0, &weights), QB_OK);
-    assert_int_equal(weights.kind, QB_REDUNDANCY_PARKER);
+    assert_int_equal(weights.kind, QB_REDUNDANCY_GAPS);
     assert_true(fabs(weights.missing * 180 / pi - (180 + 2 * gamma - 190)) < 1e-9);
     qb__cone_weights_destroy(&weights);
     assert_int_equal(qb__cone_weights_create(&geometry, 20, &weights), QB_OK); /* needs 185.8 */
@@ -128,6 +128,88 @@ static void a_detector_beside_the_axis_is_refused(void **state) {
     assert_non_null(strstr(qb_detail(), "view 0"));
     qb_geometry_destroy(&geometry);
 }
+
+/* ---- gaps ---- */
+
+typedef struct range {
+    double from, to, step; /* degrees */
+} range;
+
+static qb_geometry in_ranges(const range *ranges, size_t count, double offset) {
+    double angles[MOST];
+    size_t n = 0;
+    qb_geometry geometry;
+    for (size_t i = 0; i < count; i++)
+        for (double t = ranges[i].from; t < ranges[i].to - 1e-9 && n < MOST; t += ranges[i].step) angles[n++] = t * pi / 180;
+    assert_int_equal(qb_geometry_cone(n, angles, 1, COLUMNS, 0.8, 0.8, 400, 700, offset, 0, &geometry), QB_OK);
+    return geometry;
+}
+
+/* Runs of views, steps and gaps of any size. */
+static qb_geometry with_gaps(double offset) {
+    double angles[MOST];
+    size_t n = 0;
+    qb_geometry geometry;
+    const double first = uniform(-400, 400);
+    for (double t = 0; t < 355 && n < MOST;) {
+        const double step = uniform(0.4, 3), end = t + uniform(5, 90);
+        for (; t < end && t < 355 && n < MOST; t += step * uniform(0.8, 1.2)) angles[n++] = (first + t) * pi / 180;
+        t += uniform(0, 1) < 0.7 ? uniform(2, offset > 0 ? 25 : 60) : 0;
+    }
+    assert_int_equal(qb_geometry_cone(n, angles, 1, COLUMNS, 0.8, 0.8, 400, 700, offset, 0, &geometry), QB_OK);
+    return geometry;
+}
+
+/* Whatever is missing, of each pair of rays the weights of all views sum to one full turn; so a round object has its value. */
+static void weights_sum_to_the_turn(void **state) {
+    (void)state;
+    size_t gapped = 0;
+    for (size_t trial = 0; trial < trials(200); trial++) {
+        qb_geometry geometry = with_gaps(trial % 2 ? 80 : 0);
+        qb__cone_weights weights;
+        assert_int_equal(qb__cone_weights_create(&geometry, 0, &weights), QB_OK);
+        const double gamma = uniform(-1, 1) * fmin(-weights.gamma_low, weights.gamma_high);
+        double sum = 0, views = 0;
+        for (size_t i = 0; i < geometry.views; i++) {
+            const double a = qb__cone_redundancy(&weights, i, gamma), b = qb__cone_redundancy(&weights, i, -gamma);
+            assert_true(a >= 0 && a <= 1 && b >= 0 && b <= 1);
+            sum += weights.view[i] * (a + b);
+            views += weights.view[i];
+        }
+        if (weights.kind == QB_REDUNDANCY_GAPS) {
+            gapped++;
+            if (!(fabs(sum / (2 * pi) - 1) < 0.01)) fail_msg("%zu views, %zu gaps, gamma %g: %g", geometry.views, weights.gaps, gamma, sum / (2 * pi));
+            assert_true(fabs(views - 2 * pi) < 1e-9);
+            assert_true(weights.lacking < 0.01);
+        }
+        qb__cone_weights_destroy(&weights);
+        qb_geometry_destroy(&geometry);
+    }
+    assert_true(gapped > trials(200) / 2);
+}
+
+/* Of rays through the axis the opposite is half a turn away: what neither measured, counted in steps of a thousandth of a degree. */
+static void missing_rays_are_counted(void **state) {
+    (void)state;
+    const range gated[] = {{0, 18, 0.6}, {36, 54, 0.6}, {72, 90, 0.6}, {108, 126, 0.6}, {144, 162, 0.6},
+                           {180, 198, 0.6}, {216, 234, 0.6}, {252, 270, 0.6}, {288, 306, 0.6}, {324, 342, 0.6}};
+    qb_geometry geometry = in_ranges(gated, 10, 0);
+    qb__cone_weights weights;
+    double count = 0, all = 0;
+    assert_int_equal(qb__cone_weights_create(&geometry, 0, &weights), QB_OK);
+    assert_true(weights.gaps == 10 && fabs(weights.missing * 180 / pi - 18) < 1e-6);
+    for (int k = -50; k <= 50; k++)
+        for (double t = 0.0005; t < 360; t += 0.05, all++) {
+            /* A view stands for 0.3 degrees to both sides. */
+            const double opposite = t + 180 + 2 * k / 50.0 * fmin(-weights.gamma_low, weights.gamma_high) * 180 / pi;
+            count += fmod(t + 0.3, 36) >= 18 && fmod(opposite + 360.3, 36) >= 18;
+        }
+    if (!(fabs(count / all - weights.guessed) < 0.01)) fail_msg("%g, counted %g", weights.guessed, count / all);
+    qb__cone_weights_destroy(&weights);
+    qb_geometry_destroy(&geometry);
+}
+
+/* ---- inversion ---- */
 
 /* 1 - r^2 / 30^2 around (12, -7), which has no edge to ring: its integral along a ray. */
 static double integral(const qb_view *view, double column) {
@@ -173,16 +255,18 @@ static double reconstruct(const qb_geometry *geometry, double x, double y) {
     return value;
 }
 
-static void finds_the_object(const char *what, qb_geometry geometry) {
+static void finds_within(const char *what, qb_geometry geometry, double error) {
     const double at[][2] = {{12, -7}, {2, 3}, {25, -20}, {-30, 20}, {40, 20}};
     for (size_t i = 0; i < 5; i++) {
         double r = hypot(at[i][0] - 12, at[i][1] + 7), truth = r < 30 ? 1 - r * r / 900 : 0;
         double value = reconstruct(&geometry, at[i][0], at[i][1]);
-        if (!(fabs(value - truth) < 1e-3))
+        if (!(fabs(value - truth) < error))
             fail_msg("%s at %g, %g: %g, not %g", what, at[i][0], at[i][1], value, truth);
     }
     qb_geometry_destroy(&geometry);
 }
+
+static void finds_the_object(const char *what, qb_geometry geometry) { finds_within(what, geometry, 1e-3); }
 
 /* Turned about z through its middle, as by sources that are off the detector's normal. */
 static void slant(qb_geometry *geometry, double angle) {
@@ -232,6 +316,21 @@ static void inversions(void **state) {
     finds_the_object("distance that varies", moved);
 }
 
+/* Opposite rays make up for all that is missing, but for the last two, whose gaps the views beside them fill. */
+static void inversions_with_gaps(void **state) {
+    (void)state;
+    const range dense[] = {{0, 180, 0.5}, {180, 360, 2}}, short_scan[] = {{0, 110, 0.5}, {110, 220, 1.5}};
+    const range one[] = {{0, 60, 0.6}, {64.8, 360, 0.6}}, two[] = {{0, 60, 0.6}, {90, 200, 0.6}, {210, 360, 0.6}};
+    const range cut[] = {{0, 30, 0.5}, {45, 270, 0.5}}, opposite[] = {{0, 60, 0.6}, {66, 240, 0.6}, {246, 360, 0.6}};
+    finds_the_object("dense and sparse", in_ranges(dense, 2, 0));
+    finds_the_object("dense and sparse short scan", in_ranges(short_scan, 2, 0));
+    finds_the_object("one gap", in_ranges(one, 2, 0));
+    finds_the_object("two gaps", in_ranges(two, 3, 0));
+    finds_the_object("a short scan with a gap", in_ranges(cut, 2, 0));
+    finds_within("opposite gaps", in_ranges(opposite, 3, 0), 0.005);
+    finds_within("half fan with a gap", in_ranges(one, 2, 80), 0.01);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_scans),
@@ -240,7 +339,10 @@ int main(void) {
         cmocka_unit_test(full_scan_is_constant),
         cmocka_unit_test(missing_angle_is_told),
         cmocka_unit_test(a_detector_beside_the_axis_is_refused),
+        cmocka_unit_test(weights_sum_to_the_turn),
+        cmocka_unit_test(missing_rays_are_counted),
         cmocka_unit_test(inversions),
+        cmocka_unit_test(inversions_with_gaps),
     };
     return cmocka_run_group_tests(tests, throw_dice, NULL);
 }

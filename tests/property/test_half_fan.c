@@ -59,19 +59,16 @@ static void full_turns_are_told(void **state) {
         double degrees;
         bool full;
     } scans[] = {{600, 360, true}, {601, 360, true},  {40, 720, true},  {180, 180, false},
-                 {7, 360, true},   {200, 340, false}, {400, 355, true}, {300, 200, false},
+                 {7, 360, true},   {200, 340, true}, {400, 355, true}, {200, 325, false}, {300, 200, false},
                  {2, 360, false},  {90, -360, true}};
     for (size_t i = 0; i < sizeof scans / sizeof scans[0]; i++) {
-        double radians[MOST * 2], weights[MOST * 2], sum = 0;
+        double radians[MOST * 2];
         bool full;
         size_t views = scans[i].views;
         for (size_t v = 0; v < views; v++)
             radians[v] = scans[i].degrees * (double)v / (double)views * pi / 180;
         assert_ok(qb__turns_fully(views, radians, &full));
         if (full != scans[i].full) fail_msg("%zu views over %g degrees", views, scans[i].degrees);
-        assert_ok(qb__turn_weights(QB_WEIGHTS_CAPPED, views, radians, weights));
-        for (size_t v = 0; v < views; v++) sum += weights[v];
-        if (fabs(scans[i].degrees) >= 360) assert_true(fabs(sum - 2 * pi) < 1e-9);
     }
     /* At random: the largest of 600 gaps is some degrees. */
     double radians[600];

@@ -60,6 +60,7 @@ static double read_at(const trial *t, const float *image, double column, double 
 /* Rays measured twice count once: Parker's and Wang's papers, with the source's angle from where the scan begins. */
 static double share_of(const qb__cone_weights *w, size_t view, double gamma) {
     const double delta = 0.5 * (w->span - M_PI), beta = w->beta[view], overlap = fmin(-w->gamma_low, w->gamma_high);
+    if (w->kind == QB_REDUNDANCY_GAPS) return qb__cone_redundancy(w, view, gamma);
     if (w->kind == QB_REDUNDANCY_WANG) {
         const double x = fmax(-1, fmin(1, (w->gamma_high > -w->gamma_low ? gamma : -gamma) / overlap));
         return 0.5 * (1 + sin(M_PI / 2 * x));
@@ -117,7 +118,7 @@ static void make_scan(const trial *t, scan *s) {
     if (t->resampled) {
         assert_ok(qb__upright_create(&s->real, &s->upright));
         assert_ok(qb__resampler_create(&s->resampler));
-        assert_ok(qb__cone_weights_upright(&s->upright.geometry, &s->real, 0, &s->weights));
+        assert_ok(qb__cone_weights_upright(&s->upright.geometry, &s->real, 0, QB_WEIGHTS_AUTO, &s->weights));
     } else {
         assert_ok(qb__cone_weights_create(&s->real, 0, &s->weights));
     }

@@ -129,7 +129,7 @@ static void limited_angles_are_said_and_capped(void **state) {
     static double radians[MAX], weights[MAX];
     spaced(150, 1, 121, radians); /* 150..270: nothing from 90 to 150 */
     qb__angle_report report;
-    weigh(121, radians, weights, &report);
+    assert_int_equal(qb__angle_weights_as(QB_WEIGHTS_CAPPED, 121, radians, weights, &report), QB_OK);
     check_close(weights[60], PI / 180, 1e-12);
     check_close(weights[0], 2 * PI / 180, 1e-12);
     check_close(weights[120], 2 * PI / 180, 1e-12);
@@ -139,6 +139,13 @@ static void limited_angles_are_said_and_capped(void **state) {
     check_close(report.missing, 59, 1e-9);
     check_close(report.coverage, 121, 1e-9);
     assert_non_null(strstr(report.text, "59 degrees missing from 90 to 150"));
+    check_close(report.capped, 1 - sum(weights, 121) / PI, 1e-12);
+    assert_non_null(strstr(report.text, "make values 32 % too low"));
+    weigh(121, radians, weights, &report); /* else the views beside the gap stand for it */
+    check_close(sum(weights, 121), PI, 1e-12);
+    check_close(weights[60], PI / 180, 0.02);
+    assert_true(weights[0] < 3 * PI / 180 && report.capped == 0);
+    assert_non_null(strstr(report.text, "59 degrees missing from 90 to 150; neighbouring views stand in"));
 }
 
 static void bad_angles_are_refused(void **state) {

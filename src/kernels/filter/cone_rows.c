@@ -24,6 +24,7 @@ struct qb__cone_rows {
     qb__kernel *kernel;
     size_t items;
     qb__memory *taps, *maps, *weights; /* the former two NULL where nothing is read anew */
+    qb__memory *shares;                /* of a scan with gaps; else NULL */
     float span, low, high;
 };
 
@@ -31,9 +32,17 @@ const char *qb__cone_rows_unfit(const qb__device_info *info) {
     return info->doubles ? NULL : "the device has no double precision, which rows that are made there are compiled with";
 }
 
+static bool has_shares(const qb__cone_weights *weights) { return weights->kind == QB_REDUNDANCY_GAPS; }
+
+/* Of each view: an upright detector's of each column, else of fan angles, evenly from the lowest to the highest. */
+static size_t shares_of(const qb__cone_rows_plan *plan) {
+    enum { ANGLES = 2048 };
+    return !has_shares(plan->weights) ? 0 : plan->weights->upright ? plan->geometry->columns : ANGLES;
+}
+
 size_t qb__cone_rows_bytes(const qb__cone_rows_plan *plan) {
     const size_t views = plan->geometry->views;
-    return views * VIEW_NUMBERS * sizeof(float) +
+    return views * (VIEW_NUMBERS + shares_of(plan)) * sizeof(float) +
            (plan->upright ? views * MAP_NUMBERS * sizeof(double) + TAP_NUMBERS * sizeof(float) : 0);
 }
 
@@ -72,6 +81,39 @@ out:
     return status;
 }
 
+/* The fan angles of all pixels lie between those of the corners. */
+static void find_fan(const qb_geometry *g, float *low, float *high) {
+    double least = INFINITY, most = -INFINITY;
+    for (size_t v = 0; v < g->views; v++)
+        for (int corner = 0; corner < 4; corner++) {
+            const double column = corner & 1 ? (double)g->columns - 1 : 0, row = corner & 2 ? (double)g->rows - 1 : 0;
+            const double gamma = qb__cone_fan_angle(&g->view[v], column, row);
+            least = fmin(least, gamma);
+            most = fmax(most, gamma);
+        }
+    *low = (float)least;
+    *high = (float)most;
+}
+
+static qb_status upload_shares(qb__device *device, qb__queue *queue, const qb__cone_rows_plan *plan, qb__cone_rows *rows) {
+    const size_t views = plan->geometry->views, count = shares_of(plan);
+    float *shares;
+    if (count == 0) return QB_OK;
+    qb_status status = qb__alloc(views * count, sizeof *shares, &shares);
+    if (status != QB_OK) return status;
+    find_fan(plan->geometry, &rows->low, &rows->high);
+    const double step = ((double)rows->high - (double)rows->low) / (double)(count > 1 ? count - 1 : 1);
+    for (size_t v = 0; v < views; v++)
+        for (size_t i = 0; i < count; i++) {
+            const double gamma = plan->weights->upright ? qb__cone_fan_angle(&plan->geometry->view[v], (double)i, 0)
+                                                        : (double)rows->low + (double)i * step;
+            shares[v * count + i] = (float)qb__cone_redundancy(plan->weights, v, gamma);
+        }
+    status = upload(device, queue, shares, views * count * sizeof *shares, &rows->shares);
+    qb__free(shares);
+    return status;
+}
+
 static qb_status upload_tables(qb__device *device, const qb__cone_rows_plan *plan, qb__cone_rows *rows) {
     const size_t views = plan->geometry->views;
     qb__queue *queue = NULL;
@@ -82,6 +124,7 @@ static qb_status upload_tables(qb__device *device, const qb__cone_rows_plan *pla
     QB__TRY(qb__alloc(views, VIEW_NUMBERS * sizeof *weights, &weights));
     for (size_t v = 0; v < views; v++) fill_view(&plan->geometry->view[v], plan->weights->beta[v], weights + v * VIEW_NUMBERS);
     QB__TRY(upload(device, queue, weights, views * VIEW_NUMBERS * sizeof *weights, &rows->weights));
+    QB__TRY(upload_shares(device, queue, plan, rows));
     if (!plan->upright) goto out;
     QB__TRY(qb__alloc(views, MAP_NUMBERS * sizeof *maps, &maps));
     for (size_t v = 0; v < views; v++) fill_map(plan->upright, v, maps + v * MAP_NUMBERS);
@@ -110,6 +153,7 @@ static qb_status build(qb__device *device, const qb__cone_rows_plan *plan, qb__c
     qb__macros_add(&m, "BENT", plan->upright && plan->upright->bend);
     qb__macros_add(&m, "UPRIGHT", plan->weights->upright);
     qb__macros_add(&m, "REDUNDANCY", plan->weights->kind);
+    qb__macros_add(&m, "SHARES", (long long)shares_of(plan));
     qb__macros_add(&m, "PAD", plan->pad);
     qb__macros_add(&m, "ITEMS", (long long)rows->items);
     qb__macros_add(&m, "TAPS", QB__RESAMPLE_TAPS);
@@ -150,6 +194,7 @@ void qb__cone_rows_destroy(qb__cone_rows *rows) {
     qb__memory_destroy(rows->taps);
     qb__memory_destroy(rows->maps);
     qb__memory_destroy(rows->weights);
+    qb__memory_destroy(rows->shares);
     qb__free(rows);
 }
 
@@ -173,9 +218,9 @@ qb_status qb__cone_rows_run(const qb__cone_rows *rows, qb__queue *queue, const q
     const uint32_t count = (uint32_t)(b->row1 - b->row0), view0 = (uint32_t)b->view0, row0 = (uint32_t)b->row0;
     const uint32_t raw0 = (uint32_t)b->raw0, raw1 = (uint32_t)b->raw1;
     const qb__arg args[] = {QB__MEMORY(lines),    QB__MEMORY(rows->taps), QB__MEMORY(rows->maps), QB__MEMORY(rows->weights),
-                            QB__MEMORY(out),      QB__VALUE(count),       QB__VALUE(view0),       QB__VALUE(row0),
-                            QB__VALUE(raw0),      QB__VALUE(raw1),        QB__VALUE(rows->span),  QB__VALUE(rows->low),
-                            QB__VALUE(rows->high)};
+                            QB__MEMORY(rows->shares), QB__MEMORY(out),    QB__VALUE(count),       QB__VALUE(view0),
+                            QB__VALUE(row0),      QB__VALUE(raw0),        QB__VALUE(raw1),        QB__VALUE(rows->span),
+                            QB__VALUE(rows->low), QB__VALUE(rows->high)};
     const size_t groups[3] = {(b->view1 - b->view0) * count, 1, 1}, group[3] = {rows->items, 1, 1};
     return qb__kernel_launch(rows->kernel, queue, groups, group, args, sizeof args / sizeof args[0]);
 }

@@ -14,6 +14,7 @@
 #define BENT 0
 #define UPRIGHT 1 /* 0: rows lie at distances of their own */
 #define REDUNDANCY 0 /* qb_redundancy */
+#define SHARES 64 /* of a view in a scan with gaps: columns of an upright detector, else fan angles from low to high */
 #define PAD 0
 #define ITEMS 64
 #define TAPS 8
@@ -32,7 +33,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-enum { NONE, PARKER, WANG }; /* qb_redundancy */
+enum { NONE, PARKER, WANG, GAPS }; /* qb_redundancy */
 #define PI 3.14159265358979323846f
 
 /* ---- places ---- */
@@ -183,25 +184,38 @@ FUNCTION float redundancy(float beta, float gamma, float span, float low, float 
     return 0.5f;
 }
 
-FUNCTION float weight_of(GLOBAL const float *RESTRICT v, float column, float row, float span, float low, float high) {
+FUNCTION float share_at(GLOBAL const float *RESTRICT shares, float gamma, float low, float high) {
+    float at = (gamma - low) * ((float)(SHARES - 1) / (high - low));
+    at = at < 0.0f ? 0.0f : at > (float)(SHARES - 1) ? (float)(SHARES - 1) : at;
+    const int left = (int)at < SHARES - 1 ? (int)at : SHARES - 2;
+    return shares[left] + (at - (float)left) * (shares[left + 1] - shares[left]);
+}
+
+FUNCTION float weight_of(GLOBAL const float *RESTRICT v, GLOBAL const float *RESTRICT shares, float column, float row, float span, float low,
+                         float high) {
     float fx = v[FIRST] + row * v[V], fy = v[FIRST + 1] + row * v[V + 1], fz = v[FIRST + 2] + row * v[V + 2];
     float x = fx + column * v[U], y = fy + column * v[U + 1], z = fz + column * v[U + 2];
     float gamma = 0.0f, scale = 1.0f;
-    if (REDUNDANCY != NONE) gamma = atan2(-x, y);
+    if (REDUNDANCY != NONE && !(REDUNDANCY == GAPS && UPRIGHT)) gamma = atan2(-x, y);
     if (!UPRIGHT) {
         float across = fx * v[U + 1] - fy * v[U];
         scale = v[PLANE] * sqrt(v[U] * v[U] + v[U + 1] * v[U + 1]) / (across < 0.0f ? -across : across);
     }
-    return redundancy(v[BETA], gamma, span, low, high) * scale * y / sqrt(x * x + y * y + z * z);
+    float share;
+    if (REDUNDANCY == GAPS)
+        share = UPRIGHT ? shares[(int)column] : share_at(shares, gamma, low, high);
+    else
+        share = redundancy(v[BETA], gamma, span, low, high);
+    return share * scale * y / sqrt(x * x + y * y + z * z);
 }
 
 /* ---- rows ---- */
 
 /* lines[view - view0][row - raw0][MEASURED] -> out[view - view0][row - row0][WIDTH], `rows` of a view from row0 on. views,
- * maps: of all views. */
+ * maps, shares: of all views. */
 KERNEL void cone_rows(GLOBAL const float *RESTRICT lines, GLOBAL const float *RESTRICT taps, GLOBAL const double *RESTRICT maps,
-                      GLOBAL const float *RESTRICT views, GLOBAL float *out, uint rows, uint view0, uint row0, uint raw0,
-                      uint raw_end, float span, float low, float high) {
+                      GLOBAL const float *RESTRICT views, GLOBAL const float *RESTRICT shares, GLOBAL float *out, uint rows, uint view0,
+                      uint row0, uint raw0, uint raw_end, float span, float low, float high) {
     LOCAL int ends[2];
     LOCAL float parts[RESAMPLED && PAD == ELLIPSE ? ITEMS * ELLIPSE_SUMS : 1];
     const int item = (int)local_id(0);
@@ -222,6 +236,6 @@ KERNEL void cone_rows(GLOBAL const float *RESTRICT lines, GLOBAL const float *RE
             continue;
         }
         float value = RESAMPLED ? whole[c] : image[(ulong)(row - raw0) * MEASURED + (ulong)(c - BEFORE)];
-        whole[c] = value * weight_of(view, (float)(c - BEFORE), (float)row, span, low, high);
+        whole[c] = value * weight_of(view, shares + (ulong)(view0 + v) * SHARES, (float)(c - BEFORE), (float)row, span, low, high);
     }
 }

@@ -20,6 +20,7 @@ static uint64_t layout(const void *plan) {
     for (size_t i = 0; i < 3; i++) hash = qb__hash(of_views[i], views * sizeof(double), hash);
     hash = qb__hash(fbp->weights, views * sizeof *fbp->weights, hash);
     if (fbp->share) hash = qb__hash(fbp->share, fbp->info->columns * sizeof *fbp->share, hash);
+    if (fbp->view_share) hash = qb__hash(fbp->view_share, views * fbp->info->columns * sizeof *fbp->view_share, hash);
     return qb__hash(fbp->level.map, fbp->level.maps * sizeof *fbp->level.map, hash);
 }
 

@@ -48,6 +48,8 @@ typedef struct qb__fbp {
     bool found;             /* by a finder */
     double *ax, *ay, *h0;   /* [view] */
     float *share;           /* [columns] what a column counts for; NULL = 1 */
+    qb__turn turn;          /* the views, of a full turn with gaps about an axis to one side: then ... */
+    float *view_share;      /* ... [view][columns] instead, and share is 1; else NULL */
 
     /* a detector that is not level (fbp_level.c) */
     qb__level level;        /* maps = 0: it is */
@@ -113,6 +115,8 @@ void qb__fbp_release_level(qb__fbp *fbp);
 
 /* Set h0 and shares for an axis at `center`. */
 qb_status qb__fbp_aim(qb__fbp *fbp, double center);
+/* [columns] shares of a view; NULL = 1. */
+const float *qb__fbp_share_of(const qb__fbp *fbp, size_t view);
 /* "" where rows are as they were measured. */
 void qb__fbp_describe_turn(const qb__fbp *fbp, char *text, size_t size);
 

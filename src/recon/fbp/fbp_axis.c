@@ -9,6 +9,21 @@
 #include "geometry/parallel.h"
 #include "recon/fbp/fbp.h"
 
+const float *qb__fbp_share_of(const qb__fbp *fbp, size_t view) {
+    return fbp->view_share ? fbp->view_share + view * fbp->info->columns : fbp->share;
+}
+
+static void share_columns(qb__fbp *fbp, double center) {
+    const size_t columns = fbp->info->columns;
+    if (!fbp->view_share) {
+        qb__half_fan_shares(columns, center, fbp->share);
+        return;
+    }
+    for (size_t c = 0; c < columns; c++) fbp->share[c] = 1;
+    for (size_t v = 0; v < fbp->info->views; v++)
+        qb__half_fan_view_shares(&fbp->turn, v, columns, center, fbp->view_share + v * columns);
+}
+
 qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
     double columns = (double)fbp->info->columns;
     const double asked = center;
@@ -28,7 +43,7 @@ qb_status qb__fbp_aim(qb__fbp *fbp, double center) {
         qb_view *view = &geometry.view[i];
         for (int j = 0; j < 3; j++) view->detector[j] -= (fbp->axis[i] - center) * view->u[j];
     }
-    if (fbp->share) qb__half_fan_shares(fbp->info->columns, center, fbp->share);
+    if (fbp->share) share_columns(fbp, center);
     status = qb__grid_check_seen(&geometry, &fbp->grid);
     if (status == QB_OK) status = qb__parallel_rows(&geometry, &fbp->grid, fbp->ax, fbp->ay, fbp->h0);
     qb_geometry_destroy(&geometry);

@@ -36,11 +36,11 @@ size_t qb__fbp_packed_bytes(const qb__fbp *fbp, size_t slices) {
 }
 
 /* What was measured times its columns' shares, and zeros on both sides of it. */
-static void share_out(const qb__fbp *fbp, float *row) {
+static void share_out(const qb__fbp *fbp, const float *share, float *row) {
     const qb__half_fan *fan = &fbp->fan;
     memset(row, 0, fan->before * sizeof *row);
     row += fan->before;
-    for (size_t c = 0; c < fan->columns; c++) row[c] *= fbp->share[c];
+    for (size_t c = 0; c < fan->columns; c++) row[c] *= share[c];
     memset(row + fan->columns, 0, fan->after * sizeof *row);
 }
 
@@ -67,7 +67,8 @@ void qb__fbp_filter_view(const qb__fbp *fbp, const qb__fbp_worker *worker, size_
     size_t stride = qb__fbp_row_stride(fbp);
     float *rows = (float *)worker->scratch;
     prepare_view(fbp, worker, view, slices, first_row, raw, rows);
-    for (size_t s = 0; fbp->share && s < slices; s++) share_out(fbp, rows + s * stride);
+    const float *share = qb__fbp_share_of(fbp, view);
+    for (size_t s = 0; share && s < slices; s++) share_out(fbp, share, rows + s * stride);
     qb__filter_rows(fbp->filter, rows, slices, stride, fbp->weights[view],
                     worker->scratch + rows_bytes(fbp, slices));
     char *block = (char *)packed + view * fbp->variant->view_bytes(&fbp->problem, lanes);

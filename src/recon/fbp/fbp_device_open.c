@@ -20,6 +20,7 @@ static void describe_prep(const qb__fbp_devices *gpu, qb__device_prep *prep) {
                               .rows = qb__prepare_rows_held(gpu->run->prepare),
                               .floor = steps->floor,
                               .share = fbp->share,
+                              .view_share = fbp->view_share,
                               .columns = fbp->info->columns,
                               .before = fbp->fan.before};
     if (fbp->level.maps) return;

@@ -27,10 +27,7 @@ const qb_param qb_fbp_params[] = {
     QB__LIKE_ROW(qb_fbp_options),
     QB__HU_ROW(qb_fbp_options),
     QB__OUTSIDE_ROWS(qb_fbp_options),
-    {"angle-weights", QB_PARAM_CHOICE, offsetof(qb_fbp_options, angle_weights), NULL, "capped",
-     "capped|spacing|even", 0, 0,
-     "what a view counts for: half the gaps to its neighbours, at most twice the median of that; without "
-     "that limit; or all the same", 0},
+    QB__ANGLE_WEIGHTS_ROW(qb_fbp_options),
     ROW(tilt, QB_PARAM_DOUBLE, "DEGREES", NULL, NULL, -45, 45,
         "by how much the detector is turned in its plane (qb center measures it): rows are resampled, on the CPU"),
     {"geometry", QB_PARAM_TEXT, offsetof(qb_fbp_options, geometry), "FILE", NULL, NULL, 0, 0,

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "center/center.h"
 #include "geometry/parallel.h"
 #include "io/scan.h"
@@ -103,6 +104,17 @@ static qb_status decide_center(qb__fbp *fbp, const qb_env *env) {
     return QB_OK;
 }
 
+/* Of each view where some are missing, else the same for all. */
+static qb_status decide_shares(qb__fbp *fbp) {
+    const qb_scan_info *info = fbp->info;
+    const qb_angle_weights rule = fbp->options->angle_weights;
+    qb_status status = qb__turn_create(info->views, info->angles, 2 * M_PI, rule, &fbp->turn);
+    if (status == QB_OK) status = qb__alloc(info->columns, sizeof *fbp->share, &fbp->share);
+    if (status == QB_OK && fbp->turn.gaps > 0 && rule != QB_WEIGHTS_EVEN)
+        status = qb__alloc(info->views * info->columns, sizeof *fbp->view_share, &fbp->view_share);
+    return status;
+}
+
 /* How wide rows are: as measured, or, of a full turn about an axis to one side, as the wide side goes. */
 static qb_status decide_turn(qb__fbp *fbp) {
     const qb_scan_info *info = fbp->info;
@@ -111,7 +123,31 @@ static qb_status decide_turn(qb__fbp *fbp) {
                                              qb__level_column(&fbp->level, last), &fbp->fan);
     if (status != QB_OK) return status;
     fbp->width = qb__half_fan_width(&fbp->fan);
-    return fbp->fan.used ? qb__alloc(info->columns, sizeof *fbp->share, &fbp->share) : QB_OK;
+    return fbp->fan.used ? decide_shares(fbp) : QB_OK;
+}
+
+/* Of a full turn about an axis to one side only rays near the axis have opposites. */
+static void describe_turn(const qb__fbp *fbp, double capped, char *text, size_t size) {
+    const qb__turn *turn = &fbp->turn;
+    char gaps[160] = "", low[80] = "";
+    double missing = 0;
+    for (size_t i = 0; i < turn->gaps; i++) missing += qb__turn_missing(&turn->gap[i]) * 180 / M_PI;
+    const double from = qb__turn_wrap(turn->angle[turn->largest], 2 * M_PI) * 180 / M_PI, step = turn->step[turn->largest] * 180 / M_PI;
+    if (turn->gaps)
+        snprintf(gaps, sizeof gaps, "; %.4g degrees missing in %zu gap%s, the widest from %.4g to %.4g; opposite rays and neighbouring views stand in",
+                 missing, turn->gaps, turn->gaps > 1 ? "s" : "", from, from + step);
+    if (capped > 1e-4) snprintf(low, sizeof low, "; capped weights make values %.2g %% too low (--angle-weights)", 100 * capped);
+    snprintf(text, size, "%zu views, %s, %.6g of 360 degrees, as half acquisition needs%s%s", turn->views,
+             turn->even ? "evenly spaced" : "weighted by spacing", 360 - missing, gaps, low);
+}
+
+static void tell_angles(const qb__angle_report *report, bool missing, const qb_env *env) {
+    if (missing)
+        qb__warn(env, "angles: %s" QB__CODE("angle-gap"), report->text);
+    else if (report->capped > 1e-3)
+        qb__warn(env, "angles: %s" QB__CODE("angle-cap"), report->text);
+    else
+        qb__info(env, "angles: %s", report->text);
 }
 
 static qb_status decide_weights(qb__fbp *fbp, const qb_env *env, cJSON *json) {
@@ -124,8 +160,10 @@ static qb_status decide_weights(qb__fbp *fbp, const qb_env *env, cJSON *json) {
     QB__TRY(qb__alloc(views, sizeof *fbp->weights, &fbp->weights));
     QB__TRY(qb__angle_weights_as(fbp->options->angle_weights, views, fbp->info->angles, exact,
                                  &report));
-    if (fbp->fan.used)
-        QB__TRY(qb__turn_weights(fbp->options->angle_weights, views, fbp->info->angles, exact));
+    if (fbp->fan.used) {
+        QB__TRY(qb__turn_weigh(&fbp->turn, fbp->options->angle_weights, exact, &report.capped));
+        describe_turn(fbp, report.capped, report.text, sizeof report.text);
+    }
     if (views >= 3 && views - report.repeated < 2) {
         status = qb__fail(QB_BAD_INPUT, "%s: all %zu views have the same angle: give --angles FROM:TO",
                           fbp->info->path, views);
@@ -140,8 +178,7 @@ static qb_status decide_weights(qb__fbp *fbp, const qb_env *env, cJSON *json) {
         goto out;
     }
     for (size_t i = 0; i < views; i++) fbp->weights[i] = (float)(exact[i] * scale);
-    if (report.missing > 0 || report.capped > 1e-3) qb__warn(env, "angles: %s" QB__CODE("angle-coverage"), report.text);
-    else qb__info(env, "angles: %s", report.text);
+    tell_angles(&report, fbp->fan.used ? fbp->turn.gaps > 0 : report.limited, env);
     cJSON_AddStringToObject(json, "angles", report.text);
     qb__fbp_describe_turn(fbp, wide, sizeof wide);
     if (wide[0]) qb__info(env, "%s", wide);
@@ -233,7 +270,8 @@ void qb__fbp_release(void *plan) {
     qb__filter_destroy(fbp->filter);
     fbp->filter = NULL;
     qb__fbp_release_level(fbp);
-    void **const arrays[] = {(void **)&fbp->weights, (void **)&fbp->share, (void **)&fbp->ax,
+    qb__turn_destroy(&fbp->turn);
+    void **const arrays[] = {(void **)&fbp->weights, (void **)&fbp->share, (void **)&fbp->view_share, (void **)&fbp->ax,
                              (void **)&fbp->ay,      (void **)&fbp->h0,    (void **)&fbp->largest};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
         qb__free(*arrays[i]);
@@ -286,7 +324,8 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     decision->resume = options->resume;
     decision->checkpoint = options->checkpoint;
     decision->times = fbp->sweep_count;
-    if (fbp->sweep) decision->more = qb__contact_sheet_bytes(fbp->sweep_count, fbp->grid.n[0], fbp->grid.n[1]);
+    if (fbp->view_share) decision->more = fbp->info->views * fbp->info->columns * sizeof(float);
+    if (fbp->sweep) decision->more += qb__contact_sheet_bytes(fbp->sweep_count, fbp->grid.n[0], fbp->grid.n[1]);
     if (isnan(fbp->center)) decision->begin_seconds = qb__center_seconds(fbp->info, options->center, fbp->threads);
 out:
     return status;

@@ -7,6 +7,7 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "geometry/grid.h"
 #include "geometry/units.h"
 #include "recon/fdk/fdk.h"
@@ -28,6 +29,29 @@ static bool is_negligible(const qb__cone_weights *weights) {
     return weights->missing <= fmax(1.01 * weights->step, 1 / degrees);
 }
 
+/* Gaps of a full turn, none of them wide: the views beside them stand in. */
+static bool is_spotted(const qb__cone_weights *weights) {
+    const double WIDEST = 30;
+    return weights->kind == QB_REDUNDANCY_GAPS && weights->needed * degrees > 359.9 && weights->missing * degrees <= WIDEST;
+}
+
+static void warn_lacking(const qb__cone_weights *weights, const qb_env *env) {
+    const double SOME = 0.005;
+    if (weights->lacking > SOME)
+        qb__warn(env, "values at the axis are %.3g %% too low, for angles that were not measured (--angle-weights auto)" QB__CODE("angle-cap"),
+                 100 * weights->lacking);
+}
+
+static void describe_missing(const qb__cone_weights *weights, char *text, size_t size) {
+    const double from = weights->gap_from * degrees, to = (weights->gap_from + weights->gap) * degrees;
+    if (weights->gaps > 1)
+        snprintf(text, size, "limited angle: %zu gaps, the widest from %.5g to %.5g degrees; %.3g %% of the rays were measured from neither side, "
+                 "up to %.4g degrees in a row", weights->gaps, from, to, 100 * weights->guessed, weights->missing * degrees);
+    else
+        snprintf(text, size, "limited angle: %.4g of the %.5g degrees needed were not measured (no view from %.5g to %.5g)",
+                 weights->missing * degrees, weights->needed * degrees, from, to);
+}
+
 qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_weights *weights,
                                  bool allow, const qb_env *env) {
     size_t distinct = geometry->views - weights->repeated;
@@ -36,23 +60,23 @@ qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_wei
                         "the %zu views lie at %zu different angle%s: are the angles right? "
                         "--allow-limited reconstructs what there is",
                         geometry->views, distinct, distinct == 1 ? "" : "s");
+    warn_lacking(weights, env);
     if (!(weights->missing > 0)) return QB_OK;
-    char text[256];
-    snprintf(
-        text, sizeof text,
-        "limited angle: %.4g of the %.5g degrees needed were not measured (no view from %.5g to %.5g)",
-        weights->missing * degrees, weights->needed * degrees, weights->gap_from * degrees,
-        (weights->gap_from + weights->gap) * degrees);
-    if (allow || is_negligible(weights)) {
-        qb__warn(env, "%s" QB__CODE("limited-angle"), text);
+    char text[320];
+    describe_missing(weights, text, sizeof text);
+    if (allow || is_negligible(weights) || is_spotted(weights)) {
+        if (is_negligible(weights) && !is_spotted(weights))
+            qb__warn(env, "%s" QB__CODE("limited-angle"), text);
+        else
+            qb__warn(env, "%s; neighbouring views stand in" QB__CODE("angle-gap"), text);
         return QB_OK;
     }
     double radius = covered_radius(geometry, weights);
-    if (!(radius > 0))
+    if (!(radius > 0) || weights->gaps > 1)
         return qb__fail(QB_BAD_INPUT, "%s; --allow-limited reconstructs what there is", text);
     return qb__fail(
         QB_BAD_INPUT,
-        "%s; --allow-limited reconstructs what there is; within %.4g mm of the axis it is "
+        "%s; --allow-limited reconstructs what there is; an object within %.4g mm of the axis is "
         "complete (--size, --voxel)",
         text, radius);
 }

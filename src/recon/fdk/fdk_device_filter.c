@@ -50,7 +50,7 @@ static void drop(tables *t) {
     qb__free(t->share);
 }
 
-/* Parker's share depends on the view: the pixel keeps its cosine alone, which comes with the 1/2 of a full turn. */
+/* Shares that depend on the view: the pixel keeps its cosine alone, which comes with the 1/2 of a full turn. */
 static qb_status split_shares(const qb__fdk *fdk, size_t pixels, tables *t) {
     const qb_geometry *g = fdk->geometry;
     qb_status status = qb__alloc(shares_of(fdk), sizeof *t->share, &t->share);

@@ -65,7 +65,7 @@ static qb_status decide_grid(qb__fdk *fdk, qb__decision *decision) {
 
 static const char *redundancy_name(qb_redundancy kind) {
     static const char *const names[] = {"none (full turn)", "Parker (short scan)",
-                                        "Wang (offset detector)"};
+                                        "Wang (offset detector)", "opposite rays and neighbours (gaps)"};
     return names[kind];
 }
 
@@ -112,9 +112,9 @@ static qb_status decide_weights(qb__fdk *fdk, const qb_env *env, cJSON *plan) {
     QB__TRY(qb_geometry_describe(fdk->real, &info));
     QB__TRY(qb__fdk_check_path(fdk->real, &info, fdk->options->force, env));
     QB__TRY(qb__circle_fit(fdk->geometry, &circle));
-    QB__TRY(qb__cone_weights_upright(fdk->geometry, fdk->real, field, &fdk->weights));
+    QB__TRY(qb__cone_weights_upright(fdk->geometry, fdk->real, field, fdk->options->angle_weights, &fdk->weights));
     fdk->circular = circle.error <= 1e-3;
-    fdk->same_weights = fdk->circular && fdk->weights.kind != QB_REDUNDANCY_PARKER;
+    fdk->same_weights = fdk->circular && (fdk->weights.kind == QB_REDUNDANCY_NONE || fdk->weights.kind == QB_REDUNDANCY_WANG);
     fdk->width = fdk->weights.before + fdk->geometry->columns + fdk->weights.after;
     qb__info(env, "views cover %.2f degrees; redundancy weights: %s", fdk->weights.span * degrees,
              redundancy_name(fdk->weights.kind));

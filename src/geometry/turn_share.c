@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* What views and rays of a turn with gaps count for. */
+#include "geometry/turn.h"
+
+#include "base/memory.h"
+#include "base/sort.h"
+
+static const double pi = 3.14159265358979323846;
+
+double qb__turn_weight(const qb__turn *t, size_t view) {
+    const size_t d = t->direction[view];
+    double sum = t->weight[d];
+    for (size_t i = t->first[d]; i < t->first[d + 1]; i++) sum += t->stand[i].weight;
+    return sum / (double)t->same[d];
+}
+
+/* Half of the steps on both sides, but no more than twice the median of that. Of three directions, two may border on a gap: the
+ * lower of the middle ranks keeps the ordinary ones in charge. Returns of the turn what is taken away. */
+static double cap(const qb__turn *t, double *weights, double *sorted) {
+    const size_t n = t->directions;
+    double taken = 0;
+    for (size_t d = 0; d < n; d++) sorted[d] = 0.5 * (t->step[d ? d - 1 : n - 1] + t->step[d]);
+    qb__sort(sorted, n);
+    const double most = 2 * sorted[n > 2 ? (n - 2) / 2 : 0];
+    for (size_t v = 0; v < t->views; v++) {
+        const size_t d = t->direction[v];
+        const double whole = 0.5 * (t->step[d ? d - 1 : n - 1] + t->step[d]);
+        weights[v] = fmin(whole, most) / (double)t->same[d];
+        taken += fmax(whole - most, 0) / (double)t->same[d];
+    }
+    return taken / t->period;
+}
+
+qb_status qb__turn_weigh(const qb__turn *t, qb_angle_weights rule, double *weights, double *capped) {
+    double *sorted = NULL, taken = 0;
+    for (size_t v = 0; v < t->views; v++) weights[v] = rule == QB_WEIGHTS_EVEN ? t->period / (double)t->views : qb__turn_weight(t, v);
+    if (rule == QB_WEIGHTS_CAPPED && !t->even) {
+        const qb_status status = qb__alloc(t->directions, sizeof *sorted, &sorted);
+        if (status != QB_OK) return status;
+        taken = cap(t, weights, sorted);
+        qb__free(sorted);
+    }
+    if (capped) *capped = taken;
+    return QB_OK;
+}
+
+double qb__turn_trust(const qb__turn *t, double angle) {
+    if (t->gaps == 0) return 1;
+    const double first = t->gap[0].from, at = first + qb__turn_wrap(angle - first, t->period);
+    size_t low = 0, high = t->gaps;
+    while (high - low > 1) {
+        const size_t middle = (low + high) / 2;
+        *(t->gap[middle].from <= at ? &low : &high) = middle;
+    }
+    const qb__turn_gap *gap = &t->gap[low];
+    const double within = at - gap->from - gap->width, edge = fmin(within, gap->arc - within);
+    if (!(edge > 0 && gap->ramp > 0)) return 0;
+    const double s = sin(0.5 * pi * fmin(edge / gap->ramp, 1));
+    return s * s;
+}
+
+/* By how much more the opposite ray is trusted: -1..1. On a detector whose sides are equally wide the share falls
+ * evenly with it. Where the sides differ the share rises across the overlap, from 0 where the narrow side ends to 1
+ * where the wide one is alone (Wang 2002); the middle of that rise moves with the trust. Either way the two shares make 1. */
+static double share(double more, bool sided, double place) {
+    const double MOVE = 0.5;
+    if (!sided) return 0.5 * (1 - more);
+    const double x = (place - MOVE * more) / (1 - MOVE * fabs(more));
+    return x <= -1 ? 0 : x >= 1 ? 1 : 0.5 * (1 + sin(0.5 * pi * x));
+}
+
+static double share_at(const qb__turn *t, double angle, double opposite, bool sided, double place) {
+    return share(qb__turn_trust(t, angle + opposite) - qb__turn_trust(t, angle), sided, place);
+}
+
+double qb__turn_share(const qb__turn *t, size_t view, double opposite, bool sided, double place) {
+    const size_t d = t->direction[view];
+    double all = t->weight[d], sum = all * share_at(t, t->angle[d], opposite, sided, place);
+    for (size_t i = t->first[d]; i < t->first[d + 1]; i++) {
+        all += t->stand[i].weight;
+        sum += t->stand[i].weight * share_at(t, t->stand[i].angle, opposite, sided, place);
+    }
+    return all > 0 ? sum / all : 0;
+}
+
+double qb__turn_missing(const qb__turn_gap *gap) { return gap->width - gap->usual; }
+
+/* Of two ranges on the circle, the first from 0 on: what they share, which may be two pieces. */
+static double overlap(double width, double from, double other, double period, double *begin) {
+    const double one = fmin(width, from + other) - from, two = fmin(width, from + other - period);
+    *begin = one >= two ? from : 0;
+    return fmax(one, two);
+}
+
+void qb__turn_hole(const qb__turn *t, double opposite, double *largest, double *from, double *all) {
+    *largest = *from = *all = 0;
+    for (size_t i = 0; i < t->gaps; i++)
+        for (size_t j = 0; j < t->gaps; j++) {
+            const qb__turn_gap *a = &t->gap[i], *b = &t->gap[j];
+            const double start = a->from + 0.5 * a->usual, other = b->from + 0.5 * b->usual - opposite;
+            double begin;
+            const double both = overlap(qb__turn_missing(a), qb__turn_wrap(other - start, t->period), qb__turn_missing(b), t->period, &begin);
+            if (!(both > 0)) continue;
+            *all += both;
+            if (both > *largest) *largest = both, *from = qb__turn_wrap(start + begin, t->period);
+        }
+}

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+"""Scans whose views are spread unevenly or with gaps: a disc has its value wherever rays, or their opposites, were measured."""
+import re
+
+import numpy as np
+import pytest
+
+from qbtest import circle, few, fails, opencl, qb, qb_json  # noqa: F401 (a fixture)
+
+MU = 0.02
+HALF = np.arange(600) * 0.6
+
+
+def gated(share, cycles=10):
+    """Of each cycle the first part, as of a breathing animal."""
+    period = 600 / cycles
+    return HALF[np.arange(600) % period < share * period]
+
+
+def dropped(share, seed=2):
+    return HALF[np.random.default_rng(seed).random(600) < share]
+
+
+TURNS = {
+    "gated": gated(0.5),
+    "stood": np.concatenate([np.arange(300) * 0.001, np.arange(0.5, 360, 1.5)]),
+    "dense": np.concatenate([np.arange(0, 180, 0.5), np.arange(180, 360, 2)]),
+    "dense, then sparse, a short scan": np.concatenate([np.arange(0, 110, 0.5), np.arange(110, 220, 2)]),
+    "at random": np.sort(np.random.default_rng(1).random(400) * 360),
+    "dropped at random": dropped(0.6),
+    "40 % of the phases": gated(0.4),
+    "83 % of the phases": gated(0.83),
+    "of seven cycles": gated(0.5, 7),
+    "groups of four": (np.arange(160) // 4) * 9.0 + np.arange(160) % 4 * 0.5,
+    "one view lost": np.delete(HALF, 77),
+    "a block lost": HALF[(HALF < 60) | (HALF >= 90)],
+    "blocks lost": HALF[((HALF < 60) | (HALF >= 66)) & ((HALF < 150) | (HALF >= 160)) & ((HALF < 300) | (HALF >= 303))],
+    "a short scan with a gap": np.concatenate([np.arange(0, 30, 0.5), np.arange(45, 270, 0.5)]),
+}
+QUICK = ("gated", "stood", "dense", "dense, then sparse, a short scan", "of seven cycles", "a short scan with a gap")
+
+
+def simulate(folder, angles, *more):
+    np.savetxt(folder / "a.txt", angles, fmt="%.9g")
+    qb("simulate", "disc", "-o", "s.h5", "--angles", "a.txt:deg", "--views", len(angles), *more, cwd=folder)
+
+
+def mean(volume, radius, at=(0, 0)):
+    middle = volume[len(volume) // 2]
+    y, x = np.mgrid[:middle.shape[0], :middle.shape[1]] - (middle.shape[0] - 1) / 2
+    return middle[np.hypot(x - at[0], y - at[1]) < radius].mean() / MU
+
+
+CONE = ["--geometry", "cone", "--sod", 500, "--sdd", 800, "--pixel-size", 3, "--detector", "96,16"]
+FDK = ["fdk", "s.h5", "--sod", 500, "--sdd", 800, "-o", "v.npy"]
+
+
+@pytest.mark.parametrize("kind", few(*QUICK, others=[k for k in TURNS if k not in QUICK]))
+def test_cone(tmp_path, kind):
+    simulate(tmp_path, TURNS[kind], *CONE)
+    qb(*FDK, cwd=tmp_path)
+    volume = np.load(tmp_path / "v.npy")
+    for at in ((0, 0), (-10, 6)):
+        assert abs(mean(volume, 15, at) - 1) < 0.005, mean(volume, 15, at)
+
+
+@pytest.mark.parametrize("kind", few("gated", "stood", "at random", others=["dense", "dropped at random", "40 % of the phases", "83 % of the phases",
+                                                                            "groups of four", "blocks lost", "a block lost"]))
+@pytest.mark.parametrize("turn", [180, 360])
+def test_parallel(tmp_path, kind, turn):
+    simulate(tmp_path, TURNS[kind] * turn / 360, "--detector", "128,1", "--pixel-size", 0.1)
+    qb("fbp", "s.h5", "-o", "v.npy", "--center", 63.5, cwd=tmp_path)
+    volume = np.load(tmp_path / "v.npy")
+    for at in ((0, 0), (-12, 9)):
+        assert abs(mean(volume, 25, at) - 1) < 0.005, mean(volume, 25, at)
+
+
+def test_what_is_missing_is_said(tmp_path):
+    """Of ten gaps that lie half a turn apart; of gaps that opposite rays fill nothing is said to be missing."""
+    simulate(tmp_path, TURNS["gated"], *CONE)
+    said = qb(*FDK, cwd=tmp_path).stderr
+    assert "10 gaps, the widest" in said and "up to 18 degrees in a row" in said and "[angle-gap]" in said
+    fan = np.arange(-400, 401) / 400 * np.degrees(np.arctan(47.5 * 3 / 800))
+    angle = np.arange(0.005, 360, 0.01)
+    unseen = np.mean([((angle + 0.3) % 36 >= 18) & ((angle + 180 + 2 * g + 0.3) % 36 >= 18) for g in fan[::40]])
+    told = float(re.search(r"([\d.]+) % of the rays were measured from neither side", said)[1])
+    assert abs(told - 100 * unseen) < 1.5, (told, unseen)
+    simulate(tmp_path, TURNS["blocks lost"], *CONE)
+    said = qb(*FDK, cwd=tmp_path).stderr
+    assert "[angle-gap]" not in said and "opposite rays" in said
+    simulate(tmp_path, np.concatenate([HALF[:100], HALF[170:400], HALF[470:]]), *CONE)
+    said = fails(3, *FDK, cwd=tmp_path)
+    assert "2 gaps, the widest" in said and "--allow-limited" in said
+    assert "[angle-gap]" in qb(*FDK, "--allow-limited", cwd=tmp_path).stderr
+    assert abs(mean(np.load(tmp_path / "v.npy"), 15) - 1) < 0.005
+
+
+@pytest.mark.parametrize("rule,right", [("auto", True), ("spacing", True), ("capped", False)])
+def test_rules_for_a_cone(tmp_path, rule, right):
+    """Of too short a scan: values hold, or lack as much as is said."""
+    simulate(tmp_path, np.arange(0, 140, 0.5), *CONE)
+    said = qb(*FDK, "--allow-limited", "--angle-weights", rule, cwd=tmp_path).stderr
+    value = mean(np.load(tmp_path / "v.npy"), 4)
+    if right:
+        assert abs(value - 1) < 0.005 and "too low" not in said, value
+    else:
+        told = float(re.search(r"values at the axis are ([\d.]+) % too low", said)[1])
+        assert 15 < told < 30 and abs(100 * (1 - value) - told) < 0.5, (told, value)
+
+
+@pytest.mark.parametrize("rule", ["auto", "spacing", "capped", "even"])
+def test_limited_angles_of_parallel_rays(tmp_path, rule):
+    simulate(tmp_path, np.arange(0, 120, 0.5), "--detector", "128,1", "--pixel-size", 0.1)
+    said = qb("fbp", "s.h5", "-o", "v.npy", "--center", 63.5, "--angle-weights", rule, cwd=tmp_path).stderr
+    value = mean(np.load(tmp_path / "v.npy"), 4)
+    assert "limited angle: 60 degrees missing from 119.5 to 180" in said and "[angle-gap]" in said
+    if rule == "capped":
+        told = float(re.search(r"make values ([\d.]+) % too low", said)[1])
+        assert 30 < told < 35 and abs(100 * (1 - value) - told) < 0.6, (told, value)
+    else:
+        assert abs(value - 1) < 0.005 and "too low" not in said
+
+
+# ---- half fans ----
+
+def half_fan(folder, angles):
+    simulate(folder, angles, "--geometry", "cone", "--sod", 1000, "--sdd", 1500, "--detector", "96,8", "--pixel-size", 3,
+             "--detector-offset", "100,0", "--size", "96,96,8")
+
+
+def test_half_fan_with_lost_views(tmp_path, opencl):
+    how = ["fdk", "s.h5", "--sod", 1000, "--sdd", 1500, "--detector-offset", "100,0"]
+    half_fan(tmp_path, HALF[(HALF < 60) | (HALF >= 64.8)])
+    said = qb(*how, "-o", "v.npy", cwd=tmp_path).stderr
+    volume = np.load(tmp_path / "v.npy")
+    assert abs(mean(volume, 15) - 1) < 0.005 and abs(mean(volume, 35) - 1) < 0.005
+    assert "no view from 59.4 to 64.8" in said and "[angle-gap]" in said
+    small = qb(*how, "--size", "24,24,4", "-o", "w.npy", cwd=tmp_path).stderr  # within the short side all rays were measured
+    assert "[angle-gap]" not in small and abs(mean(np.load(tmp_path / "w.npy"), 10) - 1) < 0.005
+    qb(*how, "--device", opencl, "-o", "d.npy", cwd=tmp_path)
+    assert qb_json("compare", "v.npy", "d.npy", cwd=tmp_path)["rel_l2"] < 2e-3
+
+
+@pytest.mark.parametrize("more", [[], ["--resample", "always"]])
+def test_devices_weight_gaps_as_the_cpu(tmp_path, opencl, more):
+    simulate(tmp_path, TURNS["blocks lost"], *CONE)
+    qb(*FDK, *more, cwd=tmp_path)
+    qb(*FDK[:-1], "d.npy", *more, "--device", opencl, cwd=tmp_path)
+    assert qb_json("compare", "v.npy", "d.npy", cwd=tmp_path)["rel_l2"] < 2e-3
+
+
+HALF_SCAN = ["--angles", "0:360", "--views", 720, "--detector", "128,1", "--center-offset", -43, "--pixel-size", 0.1, "--size", "210,210,1"]
+
+
+@pytest.mark.parametrize("views,device", few((704, False), (690, True), others=[(718, False), (664, False)]))
+def test_half_acquisition_of_almost_a_turn(tmp_path, opencl, views, device):
+    qb("simulate", "disc", "-o", "s.h5", *HALF_SCAN, cwd=tmp_path)
+    how = ["fbp", "s.h5", "--views", f"0:{views}", "--center", 20.5]
+    said = qb(*how, "-o", "v.npy", cwd=tmp_path).stderr
+    volume = np.load(tmp_path / "v.npy")
+    assert volume.shape == (1, 214, 214)
+    assert abs(mean(volume, 20) - 1) < 0.005 and abs(mean(volume, 70) - 1) < 0.005
+    if views < 718:
+        assert f"of 360 degrees, as half acquisition needs; {360 - views / 2:.4g} degrees missing" in said and "[angle-gap]" in said
+    if device:
+        qb(*how, "-o", "d.npy", "--device", opencl, cwd=tmp_path)
+        assert qb_json("compare", "v.npy", "d.npy", cwd=tmp_path)["rel_l2"] < 2e-3
+
+
+def test_lost_views_of_half_acquisition(tmp_path):
+    qb("simulate", "disc", "-o", "s.h5", *HALF_SCAN, cwd=tmp_path)
+    keep = np.delete(np.arange(720), np.r_[100:110, 300:316, 500, 600:604])
+    h = np.arange(720) * 0.5
+    np.savetxt(tmp_path / "k.txt", h[keep])
+    simulate(tmp_path, h[keep], *HALF_SCAN[4:])
+    qb("fbp", "s.h5", "-o", "v.npy", "--center", 20.5, cwd=tmp_path)
+    volume = np.load(tmp_path / "v.npy")
+    assert abs(mean(volume, 20) - 1) < 0.005 and abs(mean(volume, 70) - 1) < 0.005
+    inside = circle(214, 70)
+    assert np.sqrt(((volume[0][inside] / MU - 1) ** 2).mean()) < 0.05

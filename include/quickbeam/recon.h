@@ -28,12 +28,16 @@ typedef enum qb_resample { QB_RESAMPLE_AUTO, QB_RESAMPLE_ALWAYS, QB_RESAMPLE_NEV
 typedef enum qb_rings { QB_RINGS_KEEP, QB_RINGS_SORT, QB_RINGS_WAVELET } qb_rings;
 
 /* How counts become line integrals. */
+/* What becomes of the beam's intensity as the scan's monitor states it: views of counts are divided by it, or not. */
+typedef enum qb_monitor { QB_MONITOR_USE, QB_MONITOR_IGNORE } qb_monitor;
+
 typedef struct qb_prep_options {
     size_t struct_size; /* see qb_params_init */
     char *air;           /* X0:X1,Y0:Y1 columns and rows of open beam, or auto; NULL = no normalising */
     double transmission_floor; /* smaller transmissions are raised to this before -log */
     qb_rings rings; /* not for the finders of the axis, which take theirs out themselves */
     qb_numbers hardening; /* A[,B]: line integrals p become p + A p^2 + B p^3; none = as they are */
+    qb_monitor monitor;   /* qb_scan_info.intensity */
 } qb_prep_options;
 QB_API extern const qb_param qb_prep_params[];
 

@@ -82,6 +82,11 @@ typedef struct qb_scan_info {
     const char *no_angles;     /* why `angles` is NULL, one sentence with the remedy; NULL where there are angles */
     const size_t *stored_views; /* [views]: the stored view that each is, where some between were left out; NULL: as
                                    first_view and view_step say */
+    double detector_offset[2]; /* mm: where the file puts the middle of its images (Offset of MetaImage), relative to the principal
+                                  ray; NAN where it does not say. A circular cone beam goes by it unless an offset is given */
+    const double *intensity;   /* [views] intensity of each view as the file's monitor has it, over that of its flats; NULL: none */
+    double intensity_range[2]; /* the least and the most of them */
+    const char *intensity_from; /* where they are from */
 } qb_scan_info;
 
 /* Open and describe; reads metadata, flats, darks, angles and a few rows of each view. Views that cannot be right (no beam,

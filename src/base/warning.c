@@ -84,6 +84,11 @@ static const struct {
     {"dead-flat",
      "Some pixels have no flat field that is brighter than the dark field. They cannot be divided by it, so they count as "
      "dead. fbp and fdk take their values from the neighbours; methods with weights leave them out. A few do no harm."},
+    {"detector-offset-stated",
+     "A MetaImage states by Offset where its first pixel lies, and so where the middle of its images lies in mm. RTK and "
+     "programs built on ITK mean by that where the detector lies relative to the principal ray. It is taken so unless "
+     "--detector-offset is given. A geometry file counts more: there the offset of the images is not added. If the entry means "
+     "nothing, --detector-offset 0,0 ignores it."},
     {"device-unused",
      "A graphics processor was found but cannot be used, for the reason that is given. The job runs on the CPU and takes "
      "longer. Install what is missing, or give --device cpu to accept it."},
@@ -135,6 +140,10 @@ static const struct {
      "The system matrix was not taken from --matrix-cache, or could not be left there. It was computed instead: the result is "
      "the same, only the start took longer. A cache is used only in a folder that belongs to you and that nobody else may "
      "write to, because its numbers steer the computation. Use a folder of your own, or chmod go-w."},
+    {"monitor-unusable",
+     "An NXtomo states the beam's intensity for each frame (control/data), but some numbers for views or flats are zero, "
+     "negative or no numbers. The intensities are therefore not corrected. If the beam changed during the scan, all values "
+     "drift with it; --air scales each view by its open beam instead."},
     {"narrow-volume",
      "The detector is to one side of the axis, and the full turn sees a circle that is wider than the detector. The usual "
      "volume is only as wide as the detector. Give the printed --size to have all of it."},
@@ -206,6 +215,11 @@ static const struct {
     {"rtk-element",
      "The RTK geometry file has an element that quickbeam does not know. It was not used. If it moves the source or the "
      "detector, the geometry is wrong: check it with qb info -g FILE."},
+    {"sample-motion",
+     "An NXtomo states that the sample was moved from view to view (sample/x_translation and its like). Reconstruction takes "
+     "it as standing still, so what moved is blurred or doubled, by as many pixels as are said. Reconstruct views between "
+     "which it stood still (--views), or shift the views before. A geometry file with a matrix or vectors per view can "
+     "describe the motion: qb fdk, sirt and cgls take it (-g)."},
     {"saturated",
      "Many pixels have the largest value, so the detector was saturated there or the values were clipped. Their true value "
      "is larger. If it happens in air, line integrals become too small. Measure again with a shorter exposure, or mask these "

@@ -100,6 +100,8 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
                             qb__scan_parts *parts);
 qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const qb__h5_map *map,
                           qb__scan_parts *parts);
+/* Intensities and motion of an NXtomo entry of so many frames, whose kinds are known. */
+void qb__nxtomo_sample(hid_t file, const char *name, const char *entry, size_t frames, qb__scan_parts *parts);
 /* Angles from a dataset, `frames` of them or so many as are projections. */
 qb_status qb__h5_angles(hid_t file, const char *name, const char *path, qb__scan_parts *parts);
 /* The pixel size from the first of these datasets that is there. */

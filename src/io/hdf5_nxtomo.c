@@ -214,6 +214,7 @@ qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const
     parts->format = *at.entry ? "NXtomo HDF5" : "NeXus HDF5 with image_key";
     read_angles(file, name, &at, map, parts);
     read_metadata(file, name, &at, parts);
+    qb__nxtomo_sample(file, name, at.entry, count, parts);
 out:
     qb__free(keys);
     return status;

@@ -189,6 +189,39 @@ static void set_pixel(qb_scan *scan, const qb_scan_options *options) {
     info->first_slice = parts->first_slice;
 }
 
+/* Where a MetaImage puts the middle of its images. The first pixel at 0 is what is written by who does not care. */
+static void set_place(qb_scan *scan) {
+    const qb__source *source = scan->parts.data.source;
+    qb_scan_info *info = &scan->info;
+    const double u = source->offset[0], v = source->offset[1], pixel = source->voxel[0];
+    info->detector_offset[0] = info->detector_offset[1] = NAN;
+    if (strcmp(source->format, "MetaImage") != 0 || !(pixel > 0)) return;
+    const double first_u = u - 0.5 * ((double)source->shape[2] - 1) * pixel, first_v = v - 0.5 * ((double)source->shape[1] - 1) * source->voxel[1];
+    if (first_u == 0 && first_v == 0) return;
+    info->detector_offset[0] = u, info->detector_offset[1] = v;
+    if (fabs(u) > 1e-3 * pixel && isnan(info->center)) info->center = 0.5 * ((double)source->shape[2] - 1) - u / pixel;
+}
+
+/* Of the views that are wanted; nothing where it does not change, or where other flats are given. */
+static qb_status set_intensity(qb_scan *scan, const qb_scan_options *options) {
+    const double least = 1e-4;
+    const qb__scan_parts *parts = &scan->parts;
+    qb_scan_info *info = &scan->info;
+    double low = INFINITY, high = 0;
+    if (!parts->intensity || options->flats) return QB_OK;
+    qb_status status = qb__alloc(info->views, sizeof *scan->intensity, &scan->intensity);
+    for (size_t i = 0; status == QB_OK && i < info->views; i++) {
+        scan->intensity[i] = parts->intensity[qb__scan_stored(scan, i)];
+        low = fmin(low, scan->intensity[i]);
+        high = fmax(high, scan->intensity[i]);
+    }
+    if (status != QB_OK || (low > 1 - least && high < 1 + least)) return status;
+    info->intensity = scan->intensity;
+    info->intensity_range[0] = low, info->intensity_range[1] = high;
+    info->intensity_from = parts->intensity_from;
+    return QB_OK;
+}
+
 static qb_status check_unusable(qb_scan *scan) {
     const char *unusable = scan->parts.unusable;
     if (!*unusable) return QB_OK;
@@ -235,6 +268,8 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     QB__TRY(set_angles(scan, options));
     set_quantity(scan, options);
     set_pixel(scan, options);
+    set_place(scan);
+    QB__TRY(set_intensity(scan, options));
     QB__TRY(check_unusable(scan));
     QB__TRY(qb__scan_fields_load(scan, options, env));
     QB__TRY(qb__scan_look(scan, options->keep_all_views, env));
@@ -307,6 +342,7 @@ void qb_scan_close(qb_scan *scan) {
     qb__scan_parts_release(&scan->parts);
     qb__free(scan->angles);
     qb__free(scan->view);
+    qb__free(scan->intensity);
     qb__free(scan->flat);
     qb__free(scan->dark);
     qb__free(scan->path);

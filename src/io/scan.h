@@ -25,6 +25,7 @@ struct qb_scan {
     size_t *view;       /* ... or, where these are not evenly apart, [views] of them; NULL: they are */
     size_t stored;      /* views in the source */
     double *angles;     /* [views] */
+    double *intensity;  /* [views] or NULL */
     float *flat, *dark; /* [row][column] means, or NULL */
     char quantity_from[200];
     char no_angles[360]; /* why there are none that could be used; "" */

@@ -4,8 +4,10 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/params.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "geometry/circle.h"
 #include "io/scan.h"
 #include "quickbeam/scan.h"
@@ -70,6 +72,21 @@ static qb_status choose_views(const qb_scan_info *scan, const char *path, const 
     return QB_OK;
 }
 
+/* Where the file puts its images, unless the offset is given. */
+static void take_offset(const qb_scan_info *scan, qb_geometry_options *options, char *text, size_t size, const qb_env *env) {
+    const double u = scan->detector_offset[0], v = scan->detector_offset[1], least = 1e-3 * scan->pixel_size;
+    if (!(fabs(u) > least || fabs(v) > least) || options->offset) return;
+    if (options->geometry) {
+        qb__warn(env, "%s puts the middle of its images at %g,%g mm, which is not used beside %s" QB__CODE("detector-offset-stated"), scan->path, u, v,
+                 options->geometry);
+        return;
+    }
+    qb__print(text, size, "%.17g,%.17gmm", u, v);
+    options->offset = text;
+    qb__warn(env, "%s puts the middle of its images at %g,%g mm: taken as the detector's; --detector-offset gives another" QB__CODE("detector-offset-stated"),
+             scan->path, u, v);
+}
+
 qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *options,
                            const qb_detector *detector, const qb_env *env, qb_geometry *geometry) {
     QB__NEED(scan);
@@ -81,6 +98,8 @@ qb_status qb_scan_geometry(const qb_scan_info *scan, const qb_geometry_options *
     if (!(seen.sod > 0 || seen.sdd > 0) && !seen.geometry) seen.geometry = (char *)scan->geometry_from;
     else if (scan->geometry_from && !seen.geometry)
         qb__warn(env, "--sod and --sdd replace the geometry of %s: leave them out to use it" QB__CODE("two-geometries"), scan->geometry_from);
+    char stated[64];
+    take_offset(scan, &seen, stated, sizeof stated, env);
     options = &seen;
     const char *path = seen.geometry;
     if (!path && !scan->angles) return qb__fail_in(qb__scan_lacks_angles(scan), "without --geometry FILE");

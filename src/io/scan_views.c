@@ -33,6 +33,7 @@ qb_status qb__scan_keep(qb_scan *scan, const bool *keep) {
         if (!keep[i]) continue;
         view[count] = qb__scan_stored(scan, i);
         if (scan->angles) scan->angles[count] = scan->angles[i];
+        if (scan->intensity) scan->intensity[count] = scan->intensity[i];
         count++;
     }
     qb__free(scan->view);

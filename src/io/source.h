@@ -136,6 +136,8 @@ typedef struct qb__scan_parts {
     bool center_holds;      /* as qb_scan_info's */
     size_t first_slice;     /* what its own files call detector row 0 */
     char quantity[24]; /* "" = not stated */
+    double *intensity;  /* [data.count] of the beam in each view, over that in its own flats; NULL: not stated */
+    char intensity_from[160];
     char *placed;       /* the file of a cone beam that says where its source is: a geometry file, too; NULL: none */
     char unusable[440]; /* why fields that are there cannot be used, which matters for counts; "" */
     qb__notes notes;

@@ -11,5 +11,7 @@ const qb_param qb_prep_params[] = {
      "(Muench 2009); finders of the axis take stripes out in any case", 0},
     {"hardening", QB_PARAM_NUMBERS, offsetof(qb_prep_options, hardening), "A[,B]", NULL, NULL, -10, 10,
      "straighten the line integrals p of a hardened beam: p + A p^2 + B p^3", 0},
+    {"monitor", QB_PARAM_CHOICE, offsetof(qb_prep_options, monitor), NULL, "use", "use|ignore", 0, 0,
+     "divide each view by the beam's intensity that an NXtomo states (control/data); --air does without it", 0},
     QB_PARAMS_END(qb_prep_options, transmission_floor),
 };

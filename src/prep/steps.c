@@ -4,6 +4,7 @@
 /* A new correction is a file with its step, and its two lines here. */
 extern const qb__step qb__step_fields;
 extern const qb__step qb__step_air;
+extern const qb__step qb__step_monitor;
 extern const qb__step qb__step_rings;
 extern const qb__step qb__step_integrals;
 extern const qb__step qb__step_check;
@@ -12,6 +13,7 @@ extern const qb__step qb__step_bridge;
 
 const qb__step *const qb__steps[] = {
     &qb__step_fields,    /* scan: mean dark and flat */
+    &qb__step_monitor,   /* scan: the intensity of every view by its monitor */
     &qb__step_air,       /* scan: the open beam of every view */
     &qb__step_rings,     /* scan: columns that answer otherwise than their flats say */
     &qb__step_integrals, /* value: dark, gain, air, -ln */

@@ -26,12 +26,12 @@ static void where_a_metaimage_has_its_data(void **state) {
     (void)state;
     static const struct {
         const char *more;
-        size_t skipped;
-    } cases[] = {{"HeaderSize = 0", 0}, {"HeaderSize = 7", 7}, {"HeaderSize = -1", 16}};
+        size_t skipped, bytes;
+    } cases[] = {{"", 0, 24}, {"HeaderSize = 0", 0, 30}, {"HeaderSize = 7", 7, 31}, {"HeaderSize = -1", 16, 40}};
     char file[40] = "0123456789abcdef";
     qb_array array;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        put_file(in_folder("d.raw"), file, sizeof file);
+        put_file(in_folder("d.raw"), file, cases[k].bytes);
         put_mhd("h.mhd", cases[k].more, "d.raw");
         assert_ok(qb_array_load(in_folder("h.mhd"), NULL, &array, NULL));
         assert_memory_equal(array.data, file + cases[k].skipped, 24);

@@ -98,6 +98,9 @@ static const struct {
     {"few-views",
      "Views lie many degrees apart. Each view leaves streaks, and the object is hidden by them. Use more views, or an "
      "iterative method (sirt, cgls, mbir)."},
+    {"fields-exchanged",
+     "Every flat field is darker than every dark field. That cannot be, so flats are taken as darks and darks as flats. Correct the "
+     "file or the options --flats and --darks. --keep-all-fields takes them as they are called."},
     {"fields-unusable",
      "The file has flat or dark fields, but they cannot be used for the reason that is given. For line integrals or "
      "transmissions they are not needed. For counts give --flats and --darks."},
@@ -108,6 +111,10 @@ static const struct {
      "The files of a scan are counted by a number in their names, and some numbers are not there. Angles that are given as "
      "FROM:TO are spread evenly over the files that are there, so those behind the gap belong to other views. Find the missing "
      "files, or give --angles as a list with one line for each file that is there."},
+    {"flats-saturated",
+     "Some pixels of the flat fields stand at the largest number that their type can hold: the detector was saturated there, or "
+     "the pixels are marked as lost. How bright the beam was is not known there, so these pixels count as not measured. Where they "
+     "are many, take flats with a shorter exposure, or give --air."},
     {"geometry-units",
      "The distances give a geometry that no usual scanner has. Most often one of the lengths is in another unit, such as "
      "micrometres or metres. All lengths are in mm: check the distances and the pixel size."},
@@ -175,6 +182,12 @@ static const struct {
     {"not-projections",
      "The file says that its values are something else than projections, such as a volume or attenuation. They are read as "
      "projections all the same. Check that it is the right file; --quantity says what the values are."},
+    {"odd-darks",
+     "Some dark fields differ far from the others, as when the beam was on. They are left out of the mean. --keep-all-fields keeps "
+     "them; --exclude-darks LIST leaves out others."},
+    {"odd-flats",
+     "Some flat fields differ far from the others, as when the shutter was closed or the sample was in the beam. They are left out "
+     "of the mean. --keep-all-fields keeps them; --exclude-flats LIST leaves out others."},
     {"offset-short-scan",
      "The detector is to one side of the axis, which needs a full turn of views. The scan has less, so only the circle that "
      "the smaller side of the detector sees is complete. Values outside are too low."},

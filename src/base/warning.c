@@ -177,8 +177,9 @@ static const struct {
      "The size of a voxel is not known, so lengths are in voxels. Line integrals are right only if the values of the volume "
      "are attenuation per voxel. Give --voxel MM."},
     {"not-finite",
-     "Some values of the scan are NaN or infinite. Single ones do no harm. Many of them, or whole rows or views, make the "
-     "values there wrong. Find out where they come from: dead pixels, a broken conversion, or a division by zero."},
+     "Some values of the data are NaN or infinite. qb mbir counts them as not measured and gives them no weight. The other verbs "
+     "interpolate along the detector row, between the nearest good values; a row of one view without any value is taken as air. "
+     "Many lost rows make values too low there: leave such views out by --exclude LIST."},
     {"not-projections",
      "The file says that its values are something else than projections, such as a volume or attenuation. They are read as "
      "projections all the same. Check that it is the right file; --quantity says what the values are."},
@@ -234,9 +235,10 @@ static const struct {
      "which it stood still (--views), or shift the views before. A geometry file with a matrix or vectors per view can "
      "describe the motion: qb fdk, sirt and cgls take it (-g)."},
     {"saturated",
-     "Many pixels have the largest value, so the detector was saturated there or the values were clipped. Their true value "
-     "is larger. If it happens in air, line integrals become too small. Measure again with a shorter exposure, or mask these "
-     "pixels."},
+     "Some counts stand at the largest number that their type can hold, or many stand at one largest value: the detector was "
+     "saturated, or these pixels are marked as lost. At the type's maximum they count as not measured: qb mbir gives them no weight, "
+     "the others interpolate along the row, and take air where a row ends with them. A plateau at a lower value is not mended: "
+     "values of thin parts come out wrong, so take a shorter exposure."},
     {"scaled-values",
      "The file states that its values are the stored numbers times a slope plus an offset: ElementToIntensityFunctionSlope and "
      "-Offset of MetaImage, scale_factor and add_offset of HDF5. They are applied on reading, and the values are 32-bit floats "

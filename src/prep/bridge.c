@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns that have no value are counted, and bridged by a line between the good ones around them. */
+/* Columns that have no value are counted, and bridged by a line between the good ones around them. At a row's end, where
+ * there is no second one, the good one goes on; what is saturated there is air. */
 #include <math.h>
+#include <string.h>
 
 #include "prep/prep.h"
 #include "prep/step.h"
@@ -10,11 +12,22 @@ static bool always(const qb_scan_info *info, const qb_prep_options *options) {
     return true;
 }
 
+static bool is_full(float value) {
+    int32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits == QB__LINE_FULL;
+}
+
 /* Columns first..end-1, which are NaN. */
 static void bridge(float *out, size_t columns, size_t first, size_t end) {
     float left = first > 0 ? out[first - 1] : end < columns ? out[end] : 0;
     float right = end < columns ? out[end] : left;
+    const bool at_end = first == 0 || end == columns;
     for (size_t i = first; i < end; i++) {
+        if (at_end && is_full(out[i])) {
+            out[i] = 0;
+            continue;
+        }
         float part = (float)(i - first + 1) / (float)(end - first + 1);
         out[i] = (1 - part) * left + part * right;
     }
@@ -30,6 +43,8 @@ static void run(const qb__prep *prep, qb__line *line, size_t column, size_t colu
         for (; i < columns && isnan(out[i]); i++) {
             if (gain && gain[i] == 0)
                 line->counts->dead++;
+            else if (is_full(out[i]))
+                line->counts->saturated++;
             else
                 line->counts->not_finite++;
         }

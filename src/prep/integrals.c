@@ -20,7 +20,7 @@ static void run_integrals(const qb__prep *prep, qb__line *line, size_t column, s
     qb__lines_found found = {0, 0};
     prep->loops->integrals(in, prep->dark ? prep->dark + at : NULL,
                            prep->gain ? prep->gain + at : NULL,
-                           prep->air ? 1 / prep->air[line->view] : 1, prep->floor, count, out,
+                           prep->air ? 1 / prep->air[line->view] : 1, prep->floor, prep->top, count, out,
                            &found);
     line->counts->clamped += found.clamped;
     line->lost += found.bad;

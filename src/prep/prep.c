@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "prep/prep.h"
 
+#include <math.h>
+
+#include "base/array.h"
 #include "cpu/features.h"
 #include "prep/step.h"
 #include "quickbeam/io.h"
@@ -13,6 +16,7 @@ void qb__prep_begin(qb__prep *prep, const qb_prep_options *options) {
     const qb_scan_info info = {.quantity = prep->quantity};
     size_t values = 0, rows = 0;
     prep->options = options ? options : &defaults;
+    prep->top = prep->quantity == QB_COUNTS ? qb__dtype_top(prep->dtype) : INFINITY;
     prep->loops = qb__lines_choose(qb__cpu_features());
     for (const qb__step *const *s = qb__steps; *s; s++) {
         if ((*s)->scope == QB__SCOPE_SCAN || !(*s)->wanted(&info, prep->options)) continue;

@@ -24,6 +24,7 @@ typedef struct qb__prep {
     const float *dark; /* [row][column] taken off the numbers: the mean dark; NULL = 0 */
     const float *gain; /* [row][column] times: 1/(flat - dark), 0 where the flat is dead; NULL = 1 */
     const float *air;  /* [view] over: transmission of open beam; NULL = 1 */
+    float top;         /* numbers from it on are saturated and have no value; INFINITY: none (of qb__prep_begin()) */
     float floor;       /* transmissions below are raised to it, and counted */
     bool keep_lost;    /* what has no value stays NaN, and is counted; else it is bridged */
     /* of qb__prep_begin(): */
@@ -36,6 +37,7 @@ typedef struct qb__prep_counts {
     uint64_t clamped;    /* transmissions raised to the floor */
     uint64_t not_finite; /* NaN or infinite inputs, replaced or kept as NaN */
     uint64_t dead;       /* pixels whose flat is dead, likewise */
+    uint64_t saturated;  /* counts at their type's maximum, likewise */
     uint64_t values;     /* all that were prepared */
 } qb__prep_counts;
 
@@ -56,7 +58,8 @@ void qb__prep_gain(const float *flat, const float *dark, size_t count, float *ga
 
 /* One detector row of one view: raw[columns] of prep->dtype -> out[columns] line integrals. `row`
  * indexes the dark and gain fields. A dead or non-finite pixel takes the line interpolated between
- * its nearest good neighbours in the row (0 when there are none) or, with keep_lost, is NaN. Adds to *counts. */
+ * its nearest good neighbours in the row (0 when there are none) or, with keep_lost, is NaN. So does a saturated one, but
+ * where no good one follows up to the row's end it is air, 0. Adds to *counts. */
 void qb__prep_row(const qb__prep *prep, size_t view, size_t row, const void *raw, float *out,
                   qb__prep_counts *counts);
 

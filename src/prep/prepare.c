@@ -148,6 +148,7 @@ void qb__prep_counts_add(qb__prep_counts *sum, const qb__prep_counts *more) {
     sum->clamped += more->clamped;
     sum->not_finite += more->not_finite;
     sum->dead += more->dead;
+    sum->saturated += more->saturated;
     sum->values += more->values;
 }
 
@@ -182,12 +183,12 @@ out:
 qb_status qb__prepare_check(const char *path, const qb__prep_counts *counts, int threads) {
     qb__prep_counts sum = {0};
     for (int i = 0; i < threads; i++) qb__prep_counts_add(&sum, &counts[i]);
-    if (sum.clamped + sum.not_finite + sum.dead < sum.values || sum.values == 0) return QB_OK;
+    if (sum.clamped + sum.not_finite + sum.dead + sum.saturated < sum.values || sum.values == 0) return QB_OK;
     return qb__fail(QB_BAD_INPUT,
                     "%s: none of its %llu values is usable (%llu not finite, %llu below the floor, "
-                    "%llu with a dead flat)",
+                    "%llu with a dead flat, %llu saturated)",
                     path, (unsigned long long)sum.values, (unsigned long long)sum.not_finite,
-                    (unsigned long long)sum.clamped, (unsigned long long)sum.dead);
+                    (unsigned long long)sum.clamped, (unsigned long long)sum.dead, (unsigned long long)sum.saturated);
 }
 
 void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads,
@@ -198,12 +199,16 @@ void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *count
     cJSON_AddNumberToObject(entry, "clamped", (double)sum.clamped);
     cJSON_AddNumberToObject(entry, "not_finite", (double)sum.not_finite);
     cJSON_AddNumberToObject(entry, "dead", (double)sum.dead);
+    cJSON_AddNumberToObject(entry, "saturated", (double)sum.saturated);
     for (size_t i = 0; qb__steps[i]; i++)
         if (*prepare->note[i]) cJSON_AddStringToObject(entry, qb__steps[i]->name, prepare->note[i]);
     if (sum.clamped)
         qb__warn(env, "%llu transmissions below %g were raised to it before -log" QB__CODE("transmission-floor"),
                  (unsigned long long)sum.clamped, (double)prepare->steps.floor);
+    const char *done = prepare->steps.keep_lost ? "count as not measured" : "were interpolated along their rows, or are air where a row has no value";
     if (sum.not_finite)
-        qb__warn(env, "%llu values are NaN or infinite: they %s" QB__CODE("not-finite"), (unsigned long long)sum.not_finite,
-                 prepare->steps.keep_lost ? "count as not measured" : "were replaced by interpolation between their neighbours");
+        qb__warn(env, "%llu values are NaN or infinite: they %s" QB__CODE("not-finite"), (unsigned long long)sum.not_finite, done);
+    if (sum.saturated)
+        qb__warn(env, "%llu of %llu counts (%.2g %%) are saturated at %.0f: they %s" QB__CODE("saturated"), (unsigned long long)sum.saturated,
+                 (unsigned long long)sum.values, 100 * (double)sum.saturated / (double)sum.values, (double)prepare->steps.top, done);
 }

@@ -226,21 +226,21 @@ qb_status qb__ranks_agree(qb__reconstruction *r, qb_status mine) {
 
 qb_status qb__ranks_sum(qb__reconstruction *r, qb_status mine, qb__prep_counts *sum) {
     qb__digest *digest = r->task.scan ? &r->job.digest : NULL;
-    uint64_t numbers[6] = {sum->clamped, sum->not_finite, sum->dead, sum->values};
+    uint64_t numbers[7] = {sum->clamped, sum->not_finite, sum->dead, sum->values, sum->saturated};
     if (!r->comm) return mine;
     if (digest) {
-        numbers[4] = digest->sum;
-        numbers[5] = r->share.views * (r->share.own1 - r->share.own0 - (r->share.gap1 - r->share.gap0)) - digest->left;
+        numbers[5] = digest->sum;
+        numbers[6] = r->share.views * (r->share.own1 - r->share.own0 - (r->share.gap1 - r->share.gap0)) - digest->left;
     }
-    const qb_status status = qb__comm_sum(r->comm, mine, numbers, 6);
+    const qb_status status = qb__comm_sum(r->comm, mine, numbers, 7);
     if (status != QB_OK) return status;
     *sum = (qb__prep_counts){
-        .clamped = numbers[0], .not_finite = numbers[1], .dead = numbers[2], .values = numbers[3]};
+        .clamped = numbers[0], .not_finite = numbers[1], .dead = numbers[2], .values = numbers[3], .saturated = numbers[4]};
     if (digest && digest->seen) {
         digest->row0 = r->share.row0, digest->row1 = r->share.row1;
-        digest->sum = numbers[4];
+        digest->sum = numbers[5];
         /* Each row once, or it is not told. */
-        digest->left = r->task.info->views * (r->share.row1 - r->share.row0) - numbers[5];
+        digest->left = r->task.info->views * (r->share.row1 - r->share.row0) - numbers[6];
     }
     return QB_OK;
 }

@@ -207,7 +207,7 @@ def test_a_scan_in_hdf5_becomes_one_of_sv_mbirct_s(tmp_path):
     qb("convert", tmp_path / "l.sinoparams", "-o", tmp_path / "again.sinoparams")  # which states its axis
     told = qb_json("convert", tmp_path / "l.sinoparams", "-o", tmp_path / "back.h5", "--threads", 1)
     assert {k: told[k] for k in ("output", "views", "column", "preparation")} == {
-        "output": str(tmp_path / "back.h5"), "views": 30, "column": 13, "preparation": {"clamped": 0, "not_finite": 0, "dead": 0}}
+        "output": str(tmp_path / "back.h5"), "views": 30, "column": 13, "preparation": {"clamped": 0, "not_finite": 0, "dead": 0, "saturated": 0}}
     gone = qb("convert", tmp_path / "l.sinoparams", "-o", tmp_path / "back.npy")
     assert "back.npy will not state its axis, which falls on column 13" in gone.stderr
     assert (read_h5(tmp_path / "back.h5") == lines).all()
@@ -230,7 +230,7 @@ def test_convert_tells_what_it_raised_and_what_was_missing(tmp_path):
     share[0, 0, :3], share[2, 1, 4], share[3, 1, 5] = 1e-9, np.nan, np.inf
     np.save(tmp_path / "s.npy", share)
     told = qb_json("convert", tmp_path / "s.npy", "-o", tmp_path / "l.npy", "--angles", "0:180", "--quantity", "transmission")
-    assert told["preparation"] == {"clamped": 3, "not_finite": 2, "dead": 0} and "column" not in told
+    assert told["preparation"] == {"clamped": 3, "not_finite": 2, "dead": 0, "saturated": 0} and "column" not in told
     assert [w.split()[0] for w in told["warnings"]] == ["3", "2"]
     kept = json.loads((tmp_path / "l.npy.json").read_text())["provenance"]
     assert kept["preparation"] == told["preparation"] and kept["views"] == told["views"] == 6

@@ -36,25 +36,28 @@ static inline float minus_log(int32_t bits) {
     return -(e * 0.693359375f + (r + small));
 }
 
-enum { INFINITE = 0x7f800000, NOT_A_NUMBER = 0x7fc00000 };
+enum { INFINITE = 0x7f800000, NOT_A_NUMBER = QB__LINE_LOST };
 
 /* Comparisons are made on the bits, as integers: floor is positive, so that the order is the same,
  * and gcc vectorises no comparison of floats that could trap. `dark` and `gain` are known at each
  * call, so that the compiler makes a loop for each. */
 static inline __attribute__((always_inline)) void
 lines(const float *restrict raw, const float *restrict dark, const float *restrict gain,
-      float scale, float floor, size_t count, float *restrict out, qb__lines_found *found) {
+      float scale, float floor, float top, size_t count, float *restrict out, qb__lines_found *found) {
     int32_t lowest = bits_of(floor), clamped = 0, bad = 0;
+    const int32_t highest = bits_of(top) < INFINITE ? bits_of(top) : INT32_MAX;
     for (size_t i = 0; i < count; i++) {
         float t = raw[i];
         if (dark) t -= dark[i];
         if (gain) t *= gain[i];
         t *= scale;
         int32_t bits = bits_of(t), wrong = (bits & INT32_MAX) >= INFINITE;
-        if (gain) wrong |= bits_of(gain[i]) == 0;
+        int32_t full = bits_of(raw[i]) >= highest;
+        if (gain) full &= bits_of(gain[i]) != 0, wrong |= bits_of(gain[i]) == 0;
+        wrong |= full;
         int32_t low = bits < lowest;
         int32_t line = bits_of(minus_log(low ? lowest : bits));
-        out[i] = float_of(line | (-wrong & NOT_A_NUMBER)); /* a select would become a branch */
+        out[i] = float_of((line & ~-wrong) | (-wrong & NOT_A_NUMBER) | full); /* a select would become a branch */
         bad += wrong;
         clamped += low & ~wrong;
     }
@@ -63,15 +66,15 @@ lines(const float *restrict raw, const float *restrict dark, const float *restri
 }
 
 static void integrals(const float *raw, const float *dark, const float *gain, float scale,
-                      float floor, size_t count, float *out, qb__lines_found *found) {
+                      float floor, float top, size_t count, float *out, qb__lines_found *found) {
     if (dark && gain)
-        lines(raw, dark, gain, scale, floor, count, out, found);
+        lines(raw, dark, gain, scale, floor, top, count, out, found);
     else if (gain)
-        lines(raw, NULL, gain, scale, floor, count, out, found);
+        lines(raw, NULL, gain, scale, floor, top, count, out, found);
     else if (dark)
-        lines(raw, dark, NULL, scale, floor, count, out, found);
+        lines(raw, dark, NULL, scale, floor, top, count, out, found);
     else
-        lines(raw, NULL, NULL, scale, floor, count, out, found);
+        lines(raw, NULL, NULL, scale, floor, top, count, out, found);
 }
 
 static inline __attribute__((always_inline)) void

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "kernels/filter/filter_device_parts.h"
@@ -24,6 +25,8 @@ static void define_prep(qb__macros *m, const qb__device_filter *filter,
         qb__macros_add(m, "BEFORE", (long long)filter->before);
     }
     qb__macros_add(m, "LOGARITHM", prep->quantity != QB_LINE_INTEGRAL);
+    const float top = qb__dtype_top(prep->dtype);
+    if (prep->quantity == QB_COUNTS && top < INFINITY) qb__macros_add_float(m, "TOP", top);
     qb__macros_add(m, "HAS_DARK", filter->dark != NULL);
     qb__macros_add(m, "HAS_GAIN", filter->gain != NULL);
     qb__macros_add(m, "HAS_AIR", filter->air != NULL);

@@ -71,7 +71,7 @@ qb_status qb__device_filter_run(qb__device_filter *filter, qb__queue *queue,
 
 /* What was mended since create(); as qb__prep_counts. Waits for the queue. */
 typedef struct qb__device_filter_counts {
-    uint64_t clamped, not_finite, dead;
+    uint64_t clamped, not_finite, dead, saturated;
 } qb__device_filter_counts;
 qb_status qb__device_filter_found(qb__device_filter *filter, qb__queue *queue,
                                   qb__device_filter_counts *counts);

@@ -9,7 +9,7 @@
 typedef struct qb__device_filter qb__device_filter; /* filter_device.h */
 typedef struct qb__filter_long qb__filter_long; /* filter_long.c */
 
-enum { QB__FILTER_FOUND_WORDS = 6 }; /* counts: clamped, not finite, dead, 64 bits each */
+enum { QB__FILTER_FOUND_WORDS = 8 }; /* counts: clamped, not finite, dead, saturated, 64 bits each */
 
 struct qb__device_filter {
     qb__device *device;

@@ -7,7 +7,7 @@ enum {
     GROUP = 128,       /* work items of a group, at least */
     REGISTERS = 65536, /* of a CUDA multiprocessor */
     PASSES = 4,        /* that filter_rows.cl has besides the last */
-    COUNTERS = 3,      /* words behind the rooms */
+    COUNTERS = 4,      /* words behind the rooms */
 };
 
 /* Powers of two for which an H200 prefers something else than the rule below. */

@@ -283,7 +283,7 @@ KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
     LOCAL_POINTER float2 *s = shared + slot * ROOM;
     LOCAL_POINTER int *line = (LOCAL_POINTER int *)s;
     uint row = group_id(0) * GROUP_ROWS + slot;
-    int mine[FOUND] = {0, 0, 0}, spare = row >= rows; /* a row more than there are */
+    int mine[FOUND] = {0, 0, 0, 0}, spare = row >= rows; /* a row more than there are */
     if (spare) row = rows - 1;
     uint v_index = row / slices, slice = row % slices;
     ulong field = ((ulong)row0 + (ulong)slice * row_step) * RAW_COLUMNS;
@@ -298,7 +298,7 @@ KERNEL GROUPS_OF(ITEMS *GROUP_ROWS, GROUPS_RESIDENT) void filter_rows(
         if (mine[i] && !spare) ATOMIC_ADD(found + i, mine[i]);
     }
     BARRIER();
-    if (found[NOT_FINITE] + found[DEAD] != 0) repair(line + BEFORE, item);
+    if (found[NOT_FINITE] + found[DEAD] + found[SATURATED] != 0) repair(line + BEFORE, item);
     if (HAS_SHARE) {
         share_out(line, share, view_share, field, view0 + v_index, item);
         BARRIER();

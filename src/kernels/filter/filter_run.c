@@ -70,7 +70,7 @@ qb_status qb__device_filter_found(qb__device_filter *filter, qb__queue *queue,
     qb_status status = qb__memory_download(queue, filter->counts, 0, words, sizeof words);
     if (status == QB_OK) status = qb__queue_finish(queue);
     if (status != QB_OK) return status;
-    uint64_t *const into[] = {&counts->clamped, &counts->not_finite, &counts->dead};
+    uint64_t *const into[] = {&counts->clamped, &counts->not_finite, &counts->dead, &counts->saturated};
     for (int i = 0; i < QB__FILTER_FOUND_WORDS / 2; i++)
         *into[i] = words[2 * i] | (uint64_t)words[2 * i + 1] << 32;
     return QB_OK;

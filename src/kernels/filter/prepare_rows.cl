@@ -14,7 +14,7 @@ KERNEL void prepare_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const flo
                          uint slices, uint view0, uint row0, uint row_step, float floor,
                          int in_fours, int weighted) {
     LOCAL int found[FOUND];
-    int item = (int)local_id(0), mine[FOUND] = {0, 0, 0};
+    int item = (int)local_id(0), mine[FOUND] = {0, 0, 0, 0};
     uint row = group_id(0), v = row / slices, s = row % slices;
     ulong field = ((ulong)row0 + (ulong)s * row_step) * RAW_COLUMNS;
     LINE int *line = (LINE int *)(out + ROW_AT(out_first, v, out_view, s, out_slice));
@@ -27,7 +27,7 @@ KERNEL void prepare_rows(GLOBAL const raw_number *RESTRICT raw, GLOBAL const flo
         if (mine[i]) ATOMIC_ADD(found + i, mine[i]);
     }
     BARRIER_ALL();
-    if (found[NOT_FINITE] + found[DEAD] != 0) repair(line + BEFORE, item);
+    if (found[NOT_FINITE] + found[DEAD] + found[SATURATED] != 0) repair(line + BEFORE, item);
     if (HAS_SHARE) share_out(line, share, view_share, field, view0 + v, item);
     if (item == 0) add_found(counts, found);
 }

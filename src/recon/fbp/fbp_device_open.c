@@ -168,6 +168,7 @@ static qb_status count(qb__fbp_devices *gpu, qb__prep_counts *counts) {
         counts->clamped += found.clamped / rounds;
         counts->not_finite += found.not_finite / rounds;
         counts->dead += found.dead / rounds;
+        counts->saturated += found.saturated / rounds;
     }
     if (fbp->level.maps == 0) counts->values += (uint64_t)fbp->info->views * fbp->info->columns * fbp->grid.n[2];
     return QB_OK;

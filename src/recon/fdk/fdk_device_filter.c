@@ -193,6 +193,7 @@ qb_status qb__fdk_gpu_filter_count(const qb__fdk_gpu *gpu, qb__prep_counts *coun
     counts->clamped += found.clamped;
     counts->not_finite += found.not_finite;
     counts->dead += found.dead;
+    counts->saturated += found.saturated;
     for (size_t slab = 0; slab < fdk->cut.slabs; slab++) {
         const qb__fdk_window *run;
         const size_t runs = qb__fdk_runs(fdk, slab * fdk->cut.blocks, &run);

@@ -74,6 +74,9 @@ static const struct {
     {"center-doubt",
      "The methods that find the rotation axis disagree, or are not sure. A wrong axis doubles edges and bends small details "
      "into arcs. Reconstruct one slice for a range of columns with qb fbp --center A:B:STEP and choose the sharpest."},
+    {"being-written",
+     "Another process has the HDF5 file open and adds to it, as detectors do (SWMR). What was there when it was opened is read: "
+     "views that come later are left out, and angles or flats may not be there yet. Run again when the file is complete."},
     {"checkpoint-stopped",
      "The state of the reconstruction could not be kept, so no more checkpoints are written. The run itself goes on and its "
      "result is not affected. If it is interrupted, --resume can go on from the last checkpoint that was written, if any. "
@@ -282,6 +285,10 @@ static const struct {
     {"two-angles",
      "The scan and the geometry file state different angles. The angles of the geometry file are used. Check that the two "
      "files belong together."},
+    {"tuning-lock",
+     "The file of measured speeds is guarded by a lock, and another process held it for several seconds, perhaps one that was "
+     "stopped. The file was written without the lock, so measurements of the other process may be lost. The result of this "
+     "run is not affected."},
     {"two-geometries",
      "The scan names a geometry, and --sod and --sdd were given as well. The options are used. Leave them out to use the "
      "geometry of the file."},

@@ -23,6 +23,6 @@ void qb__bench_file(const qb__bench_folder *folder, const char *name, char *path
 qb_status qb__bench_storage(const qb__bench_folder *folder, size_t bytes, const qb_env *env, cJSON *result);
 
 /* In that folder, for the tuning file alone, in about so many seconds. */
-qb_status qb__storage_measure(const char *folder, size_t bytes, double seconds);
+qb_status qb__storage_measure(const char *folder, size_t bytes, double seconds, const qb_env *env);
 
 #endif

@@ -108,7 +108,7 @@ static qb_status measure_all(sweep *s, double seconds, qb__storage *storage) {
     return QB_OK;
 }
 
-qb_status qb__storage_measure(const char *folder, size_t bytes, double seconds) {
+qb_status qb__storage_measure(const char *folder, size_t bytes, double seconds, const qb_env *env) {
     qb__bench_folder at;
     sweep s = {.folder = &at, .bytes = bytes};
     qb__storage storage;
@@ -118,7 +118,7 @@ qb_status qb__storage_measure(const char *folder, size_t bytes, double seconds) 
     QB__TRY(qb__alloc(most, BLOCK, &s.data));
     memset(s.data, 1, most * BLOCK);
     QB__TRY(measure_all(&s, seconds, &storage));
-    status = qb__storage_store(folder, &storage);
+    status = qb__storage_store(folder, &storage, env);
 out:
     qb__free(s.data);
     qb__bench_folder_remove(&at);
@@ -142,7 +142,7 @@ qb_status qb__bench_storage(const qb__bench_folder *folder, size_t bytes, const 
         cJSON_AddItemToArray(list, row);
     }
     cJSON_AddNumberToObject(result, "files_that_pay", (double)qb__storage_pays(storage.write));
-    QB__TRY(qb__storage_store(folder->path, &storage));
+    QB__TRY(qb__storage_store(folder->path, &storage, env));
     if (*qb__tuning_path()) qb__info(env, "kept in %s, for plans of what is written there", qb__tuning_path());
 out:
     qb__free(s.data);

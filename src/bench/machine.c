@@ -287,19 +287,19 @@ static qb_status measure_machine(const qb_env *env) {
     m.env.threads = 0;
     m.env.max_ram = 0;
     qb_status status = measure(&m);
-    if (status == QB_OK) status = qb__rates_store(m.rates);
+    if (status == QB_OK) status = qb__rates_store(m.rates, env);
     cJSON_Delete(m.rates);
     return status;
 }
 
 /* Of one that cannot be written to, nothing is known. */
-static qb_status measure_storage(const char *path) {
+static qb_status measure_storage(const char *path, const qb_env *env) {
     enum { BYTES = 32 << 20 };
     qb__storage known;
     if (!path || qb__storage_find(path, &known)) return QB_OK;
     char *folder = qb__folder_of(path);
     if (!folder) return qb__fail(QB_NO_MEMORY, "no memory for a name");
-    qb_status status = qb__storage_measure(folder, BYTES, 0.5);
+    qb_status status = qb__storage_measure(folder, BYTES, 0.5, env);
     qb__free(folder);
     return status;
 }
@@ -318,7 +318,7 @@ qb_status qb_machine_measure(const char *const *paths, size_t count, const qb_en
         status = measure_machine(env);
     }
     for (size_t i = 0; i < count && status == QB_OK; i++)
-        if (measure_storage(paths[i]) != QB_OK) qb__log(env, QB_LOG_DEBUG, "%s", qb_detail());
+        if (measure_storage(paths[i], env) != QB_OK) qb__log(env, QB_LOG_DEBUG, "%s", qb_detail());
     if (status != QB_OK && status != QB_CANCELLED) {
         qb__warn(env, "this machine cannot be measured (%s): plans use listed rates" QB__CODE("machine-unmeasured"), qb_detail());
         return QB_OK;

@@ -215,11 +215,11 @@ static qb_status no_device(bool named) {
 }
 
 /* What a job pays besides its kernels; a program takes what those took that were compiled now. */
-static qb_status measure_costs(const qb__device_set *set, const qb__builds *before) {
+static qb_status measure_costs(const qb__device_set *set, const qb__builds *before, const qb_env *env) {
     const qb__builds now = qb__device_builds(set->device[0]);
     const unsigned programs = now.programs - before->programs;
     return qb__device_costs_measure(set->device[0], set->opened,
-                                    programs ? (now.seconds - before->seconds) / programs : 0);
+                                    programs ? (now.seconds - before->seconds) / programs : 0, env);
 }
 
 /* A beam's back-projection, unless --kernel names projections'. */
@@ -253,7 +253,7 @@ qb_status qb_tune(const qb_tune_options *given, const qb_env *env, char **json) 
     qb__compile_watch(&set, env);
     const qb__builds before = device ? qb__device_builds(device) : (qb__builds){0};
     if (status == QB_OK) status = tune_all(&t, &options, device);
-    if (status == QB_OK && device) status = measure_costs(&set, &before);
+    if (status == QB_OK && device) status = measure_costs(&set, &before, env);
     qb__compile_done(&set, root);
     if (status == QB_OK) *json = cJSON_Print(root);
     if (status == QB_OK && !*json) status = qb__fail(QB_NO_MEMORY, "no memory for the result");

@@ -77,7 +77,7 @@ static qb_status keep(const search *s, cJSON *row) {
     const qb__question *q = &place->question;
     qb__tuning_key key = {qb__tuning_device(q->device, name, sizeof name), s->variant->id,
                           q->slices, qb__columns_of(q->operation, q->problem)};
-    return qb__tuning_store(&key, &s->best);
+    return qb__tuning_store(&key, &s->best, place->env);
 }
 
 const char *qb__tune_refusal(const qb__tune_place *place, const qb__variant *variant,

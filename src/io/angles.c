@@ -129,17 +129,7 @@ static qb_status plain_text(const char *path, qb__text *text, char **from) {
     const unsigned char *bytes = (const unsigned char *)text->data;
     *from = text->data;
     if (text->length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) *from += 3;
-    const bool little = text->length >= 2 && bytes[0] == 0xff && bytes[1] == 0xfe;
-    const bool big = text->length >= 2 && bytes[0] == 0xfe && bytes[1] == 0xff;
-    if (little || big) {
-        const size_t n = text->length / 2;
-        for (size_t i = 1; i < n; i++) {
-            const unsigned code = little ? bytes[2 * i] | bytes[2 * i + 1] << 8 : bytes[2 * i + 1] | bytes[2 * i] << 8;
-            text->data[i - 1] = code < 128 ? (char)code : '?';
-        }
-        text->data[n - 1] = 0;
-        text->length = n - 1;
-    }
+    qb__text_narrow(text);
     if (strlen(text->data) == text->length) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "%s holds bytes that no text has: angles are read from text, NPY and HDF5", path);
 }

@@ -75,6 +75,7 @@ static qb_status load(const char *path, const qb_detector *detector, const qb_en
     qb__text text;
     qb_status status = qb__text_read(path, QB__GEOMETRY_MOST_BYTES, &text);
     if (status != QB_OK) return status;
+    qb__text_narrow(&text);
     status = parse(path, &text, detector, env, geometry);
     if (status == QB_OK) status = agree(detector, geometry);
     if (status == QB_OK) status = qb__geometry_check_views(geometry);

@@ -245,6 +245,12 @@ static void XMLCALL entity(void *user, const XML_Char *name, int is_parameter,
     stop(user, qb__fail(QB_BAD_INPUT, "it declares an entity ('%.40s')", name));
 }
 
+/* What the text was before it was read: qb__text_narrow. */
+static bool says_utf16(const char *text) {
+    const char *end = strstr(text, "?>"), *at = strcasestr(text, "utf-16");
+    return end && at && at < end;
+}
+
 static qb_status parse(reader *r, const qb__text *text) {
     XML_SetUserData(r->parser, r);
     XML_SetElementHandler(r->parser, begin, end);
@@ -274,7 +280,7 @@ qb_status qb__geometry_from_rtk(const qb__text *text, const qb_detector *detecto
     qb_status status = qb__alloc(1, sizeof *r, &r);
     if (status != QB_OK) return status;
     *r = (reader){.detector = detector, .env = env, .geometry = geometry};
-    r->parser = XML_ParserCreate(NULL);
+    r->parser = XML_ParserCreate(says_utf16(text->data) ? "UTF-8" : NULL);
     status = r->parser ? parse(r, text) : qb__fail(QB_NO_MEMORY, "no memory for an XML parser");
     if (r->parser) XML_ParserFree(r->parser);
     qb__free(r);

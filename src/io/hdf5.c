@@ -109,6 +109,24 @@ static hid_t small_index(void) {
     return access;
 }
 
+/* Why the library could not open it, with what helps. Before any other call of its. */
+static qb_status open_failed(const char *path, uint64_t bytes) {
+    char words[200] = "";
+    unsigned long long end, stored;
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, words);
+    const char *cut = strstr(words, "eof = ");
+    if (!bytes) return qb__fail(QB_BAD_INPUT, "%s is empty (0 bytes): it was never written, or is being written now", path);
+    if (cut && sscanf(cut, "eof = %llu, sblock->base_addr = %*u, stored_eof = %llu", &end, &stored) == 2)
+        return qb__fail(QB_BAD_INPUT, "%s is cut short: it has %llu of %llu bytes; copy it again, or wait until it is written", path, end, stored);
+    if (strstr(words, "already open"))
+        return qb__fail(QB_BAD_INPUT, "%s is being written, or its writer was stopped: wait, or run h5clear -s on a copy of it", path);
+    if (strstr(words, "signature"))
+        return qb__fail(QB_BAD_INPUT, "%s (%llu bytes) does not begin like HDF5: it is of another format, or damaged", path, (unsigned long long)bytes);
+    char what[80];
+    snprintf(what, sizeof what, "cannot be read as HDF5 (%llu bytes)", (unsigned long long)bytes);
+    return qb__fail(QB_BAD_INPUT, "%s: %s: %s", path, what, *words ? words : "HDF5 gives no reason");
+}
+
 qb_status qb__h5_open(const char *path, hid_t *file) {
     uint64_t bytes;
     *file = H5I_INVALID_HID;
@@ -119,11 +137,18 @@ qb_status qb__h5_open(const char *path, hid_t *file) {
     close(fd);
     hid_t access = small_index();
     *file = H5Fopen(path, H5F_ACC_RDONLY, access);
+    status = *file >= 0 ? QB_OK : open_failed(path, bytes);
+    if (status != QB_OK && strstr(qb_detail(), "is being written")) { /* as detectors write, for readers meanwhile */
+        *file = H5Fopen(path, H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access);
+        if (*file >= 0) status = QB_OK;
+    }
     if (access != H5P_DEFAULT) H5Pclose(access);
-    if (*file >= 0) return QB_OK;
-    char what[80];
-    snprintf(what, sizeof what, "cannot be read as HDF5 (%llu bytes)", (unsigned long long)bytes);
-    return qb__h5_fail(QB_BAD_INPUT, path, what);
+    return status;
+}
+
+bool qb__h5_being_written(hid_t file) {
+    unsigned how = 0;
+    return H5Fget_intent(file, &how) >= 0 && how & H5F_ACC_SWMR_READ;
 }
 
 /* Does a link lead into another file that is none, as a pipe, which HDF5 would open and wait for? Links of names lead on. */

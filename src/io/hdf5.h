@@ -27,6 +27,9 @@ qb_status qb__h5_fail(qb_status status, const char *path, const char *what);
 /* For reading. Of where things lie in the file at most QB__H5_INDEX bytes are held. */
 enum { QB__H5_INDEX = 2 << 20 };
 qb_status qb__h5_open(const char *path, hid_t *file);
+bool qb__h5_being_written(hid_t file); /* another process has it open, which lets others read meanwhile (SWMR) */
+/* QB_UNSUPPORTED with the filter and what to install, where the data are packed by one that is not there. */
+qb_status qb__h5_check_filters(hid_t set, hid_t plist, const char *label);
 /* Does the path, from a file or a group on, lead to an object, through any links? 1 = yes, 0 = nothing is there, -1 =
  * a link is, but leads nowhere, or it cannot be told. Takes time with the path's length, not with its square. */
 int qb__h5_look(hid_t place, const char *path);

@@ -116,7 +116,7 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
     qb_status status = qb__h5_source(file, name, path, &parts->data.source);
     if (status != QB_OK) return status;
     qb__source *data = parts->data.source;
-    parts->format = "DataExchange HDF5";
+    parts->format = strncmp(group, "/exchange", 9) == 0 || strncmp(group, "exchange", 8) == 0 ? "DataExchange HDF5" : "HDF5";
     parts->data.count = data->shape[0];
     snprintf(parts->quantity, sizeof parts->quantity, "%s", data->quantity);
     if (!*parts->quantity && qb__h5_text(file, path, "units", units, sizeof units) &&

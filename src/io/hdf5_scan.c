@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "io/formats.h"
 #include "io/hdf5.h"
 #include "io/text.h"
@@ -143,6 +144,8 @@ qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__sc
     if (status != QB_OK) goto leave;
     QB__TRY(qb__h5_walk(file, path, &map));
     QB__TRY(find_scan(file, path, options, &map, parts));
+    if (qb__h5_being_written(file))
+        qb__note(&parts->notes, "the file is being written: views that come later are not read" QB__CODE("being-written"));
     if (map.dangling)
         qb__note(&parts->notes, "%zu of %zu links lead nowhere, the first is %s" QB__CODE("broken-links"), map.dangling,
                  map.links, map.first_dangling);

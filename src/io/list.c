@@ -135,6 +135,19 @@ static qb_status list_pattern(const char *path, numbered *p, qb__notes *files) {
     return QB_OK;
 }
 
+/* What is there instead, as far as one name tells. */
+static qb_status no_images(const char *path, const char *extensions) {
+    size_t count = 0;
+    char name[64] = "";
+    DIR *folder = opendir(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (entry->d_name[0] != '.' && count++ == 0) snprintf(name, sizeof name, "%.63s", entry->d_name);
+    if (folder) closedir(folder);
+    if (!count) return qb__fail(QB_NOT_FOUND, "the folder %s is empty", path);
+    return qb__fail(QB_NOT_FOUND, "%s holds no image files (%s): of its %zu files one is %s; convert them to TIFF, or name one file", path,
+                    extensions + 1, count, name);
+}
+
 /* The files, and the number of each where `numbers` is wanted. */
 static qb_status list(const char *path, const char *extensions, qb__notes *files, long long **numbers) {
     qb_status status = QB_OK;
@@ -154,8 +167,7 @@ static qb_status list(const char *path, const char *extensions, qb__notes *files
         goto out;
     }
     if (files->count == 0) {
-        status =
-            qb__fail(QB_NOT_FOUND, folder ? "%s holds no image files" : "no file matches %s", path);
+        status = folder ? no_images(path, extensions) : qb__fail(QB_NOT_FOUND, "no file matches %s", path);
         goto out;
     }
     qsort(files->text, files->count, sizeof *files->text, compare);

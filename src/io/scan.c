@@ -248,7 +248,12 @@ static void judge_fields(qb_scan *scan) {
     if (!scan->dark)
         qb__note_of(notes, QB_PROBLEM_FIELDS, "there are no dark fields: the dark is taken as 0" QB__CODE("no-darks"));
     if (!scan->flat) return;
-    size_t zeros = 0, first = 0, n = info->rows * info->columns;
+    size_t zeros = 0, first = 0, bright = 0, n = info->rows * info->columns;
+    for (size_t i = 0; i < n; i++) bright += scan->flat[i] > (scan->dark ? scan->dark[i] : 0);
+    if (!bright) {
+        qb__note_of(notes, QB_PROBLEM_FIELDS, "no pixel of the flats is brighter than the darks: are both the same, or exchanged?" QB__CODE("dead-flat"));
+        return;
+    }
     for (size_t i = n; i-- > 0;) {
         if (scan->flat[i] != 0.0f) continue;
         zeros++;

@@ -81,6 +81,20 @@ qb_status qb__text_read(const char *path, size_t most, qb__text *text) {
     return status;
 }
 
+void qb__text_narrow(qb__text *text) {
+    const unsigned char *bytes = (const unsigned char *)text->data;
+    const bool little = text->length >= 2 && bytes[0] == 0xff && bytes[1] == 0xfe;
+    const bool big = text->length >= 2 && bytes[0] == 0xfe && bytes[1] == 0xff;
+    const size_t n = text->length / 2;
+    if (!little && !big) return;
+    for (size_t i = 1; i < n; i++) {
+        const unsigned code = little ? bytes[2 * i] | bytes[2 * i + 1] << 8 : bytes[2 * i + 1] | bytes[2 * i] << 8;
+        text->data[i - 1] = code < 128 ? (char)code : '?';
+    }
+    text->data[n - 1] = 0;
+    text->length = n - 1;
+}
+
 qb_status qb__text_write(qb__publication *set, const char *path, const qb__text *text) {
     const char *fresh;
     if (text->failed || !text->data) return qb__fail(QB_NO_MEMORY, "no memory for %s", path);

@@ -27,4 +27,7 @@ qb_status qb__text_write(qb__publication *set, const char *path, const qb__text 
  * the caller knows what to say, QB_NO_MEMORY. */
 qb_status qb__json_parse(const char *text, cJSON **object);
 
+/* UTF-16, which begins with its mark, becomes text of one byte a character, "?" for what is not ASCII. */
+void qb__text_narrow(qb__text *text);
+
 #endif

@@ -132,7 +132,9 @@ static qb_status check_kind(TIFF *tiff, const char *path, qb__tiff_shape *shape)
     if (!width || !height)
         return qb__fail(QB_BAD_INPUT, "%s: an image of %u x %u", path, height, width);
     if (samples != 1 || colours == PHOTOMETRIC_PALETTE)
-        return qb__fail(QB_UNSUPPORTED, "%s is a colour image (%u samples a pixel)", path, samples);
+        return qb__fail(QB_UNSUPPORTED, "%s is a colour image (%u samples a pixel): save it as grey values of 16 bits or as floats", path, samples);
+    if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
+        return qb__fail(QB_UNSUPPORTED, "%s has %u-bit samples: save it with 16 bits, as ImageJ does by Image > Type > 16-bit", path, bits);
     if (!dtype_of(bits, format, &shape->dtype))
         return qb__fail(QB_UNSUPPORTED, "%s: %u-bit samples of format %u", path, bits, format);
     shape->rows = height;

@@ -93,9 +93,9 @@ static void add(cJSON *row, const char *name, double value) {
     if (value > 0) cJSON_AddNumberToObject(row, name, value);
 }
 
-static qb_status replace(const char *name, cJSON *made) {
+static qb_status replace(const char *name, cJSON *made, const qb_env *env) {
     cJSON *rows = NULL;
-    int lock = qb__tuning_lock();
+    int lock = qb__tuning_lock(env);
     qb_status status = qb__tuning_read(&rows);
     if (status == QB_OK) {
         for (cJSON *row = rows->child, *next; row; row = next) {
@@ -112,7 +112,7 @@ static qb_status replace(const char *name, cJSON *made) {
     return status;
 }
 
-qb_status qb__device_costs_measure(qb__device *device, double start, double compile) {
+qb_status qb__device_costs_measure(qb__device *device, double start, double compile, const qb_env *env) {
     const qb__device_info *info = qb__device_info_of(device);
     char name[QB__TUNING_NAME];
     qb__device_rates rates;
@@ -125,5 +125,5 @@ qb_status qb__device_costs_measure(qb__device *device, double start, double comp
     add(row, "upload_bytes_per_second", rates.upload_bytes);
     add(row, "download_bytes_per_second", rates.download_bytes);
     add(row, "lock_bytes_per_second", lock_rate(device));
-    return replace(name, row);
+    return replace(name, row, env);
 }

@@ -21,7 +21,7 @@ void qb__device_costs_of(const qb__device_info *device, qb__device_costs *costs)
 double qb__device_least_start(const qb_env *env);
 /* Measure what a tuned device is still asked for, and keep it; `start` and `compile` come from who
  * opened it and compiled on it, 0 = not known. */
-qb_status qb__device_costs_measure(qb__device *device, double start, double compile);
+qb_status qb__device_costs_measure(qb__device *device, double start, double compile, const qb_env *env);
 
 /* Seconds that `work` of computing takes with transfers under way beside it, in `chunks` chunks: the
  * first chunk's way up and the last one's way down are not hidden. */

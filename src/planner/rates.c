@@ -59,10 +59,10 @@ static cJSON *new_row(const cJSON *rates) {
     return row;
 }
 
-qb_status qb__rates_store(const cJSON *rates) {
+qb_status qb__rates_store(const cJSON *rates, const qb_env *env) {
     cJSON *rows = NULL;
     if (!*qb__tuning_path()) return QB_OK;
-    int lock = qb__tuning_lock();
+    int lock = qb__tuning_lock(env);
     qb_status status = qb__tuning_read(&rows);
     if (status == QB_OK) {
         for (cJSON *row = rows->child, *next; row; row = next) {

@@ -8,6 +8,8 @@
 #include "base/status.h"
 #include "base/variant.h"
 
+#include "quickbeam/env.h"
+
 /* What a thread of this machine does in a second of its own time while all threads work, as qb_machine_measure
  * (bench/machine.c) found it once and keeps it in the tuning file: {"machine": the processor, "cpus": how many,
  * "rates": {name: number}}. A kernel's rate, its updates, is called like the kernel; the others: */
@@ -37,6 +39,6 @@ double qb__rate(const char *name, double listed);
 double qb__speed(const qb__variant *variant);
 bool qb__rates_known(void);
 /* {name: number}: replaces what was known of this machine. QB_OK, too, where there is no file to keep it in. */
-qb_status qb__rates_store(const cJSON *rates);
+qb_status qb__rates_store(const cJSON *rates, const qb_env *env);
 
 #endif

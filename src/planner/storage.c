@@ -105,11 +105,11 @@ static cJSON *new_row(const char *mount, const qb__storage *storage) {
     return row;
 }
 
-qb_status qb__storage_store(const char *path, const qb__storage *storage) {
+qb_status qb__storage_store(const char *path, const qb__storage *storage, const qb_env *env) {
     char mount[PATH_MAX];
     cJSON *rows = NULL;
     if (!*qb__tuning_path() || !mounted_at(path, mount)) return QB_OK;
-    int lock = qb__tuning_lock();
+    int lock = qb__tuning_lock(env);
     qb_status status = qb__tuning_read(&rows);
     if (status == QB_OK) {
         for (cJSON *row = rows->child, *next; row; row = next) {

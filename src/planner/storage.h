@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "quickbeam/env.h"
 #include "quickbeam/status.h"
 
 /* What a storage gives to 1, 2, 4, 8 and 16 threads, as `qb bench io` measured it there and keeps it in the tuning
@@ -23,7 +24,7 @@ const char *qb__storage_of(const char *path, qb__storage *storage);
 /* Whether it is on a file system in memory, of which reading and writing take the same threads' time. */
 bool qb__storage_in_memory(const char *path);
 /* QB_OK, too, where there is no tuning file to keep it in. */
-qb_status qb__storage_store(const char *path, const qb__storage *storage);
+qb_status qb__storage_store(const char *path, const qb__storage *storage, const qb_env *env);
 /* The fewest threads that come within a tenth of the most. */
 size_t qb__storage_pays(const double rate[QB__STORAGE_STEPS]);
 /* The rate of so many threads. */

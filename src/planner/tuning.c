@@ -139,9 +139,9 @@ static qb_status check_path(void) {
     return qb__fail(QB_IO, "there is no home to keep tuning.json in, or its name is too long: set QB_TUNING=FILE");
 }
 
-qb_status qb__tuning_store(const qb__tuning_key *key, const qb__tuning_entry *entry) {
+qb_status qb__tuning_store(const qb__tuning_key *key, const qb__tuning_entry *entry, const qb_env *env) {
     cJSON *root = NULL;
-    int lock = qb__tuning_lock();
+    int lock = qb__tuning_lock(env);
     qb_status status = check_path();
     if (status == QB_OK) status = qb__tuning_read(&root);
     if (status == QB_OK) {

@@ -35,7 +35,7 @@ const char *qb__tuning_device(const qb__device_info *device, char *name, size_t 
 const char *qb__tuning_paper_card(const qb__device_info *device);
 /* Adds or replaces; the file changes as a whole. QB_BAD_INPUT when what is there cannot be used: it
  * stays as it is. */
-qb_status qb__tuning_store(const qb__tuning_key *key, const qb__tuning_entry *entry);
+qb_status qb__tuning_store(const qb__tuning_key *key, const qb__tuning_entry *entry, const qb_env *env);
 /* Whether qb__tuning_store could: asked before anything is measured. */
 qb_status qb__tuning_check(void);
 /* A planner's one warning of a file that is there but cannot be used. */

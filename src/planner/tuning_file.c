@@ -10,10 +10,14 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/inputs.h"
+#include "base/log.h"
 #include "base/memory.h"
+#include "base/warning.h"
 #include "io/publication.h"
 
 enum { FILE_MAX = 4 << 20, PATH_BYTES = PATH_MAX, NAME_BYTES = PATH_MAX + 40 };
@@ -167,13 +171,22 @@ qb_status qb__tuning_write(const cJSON *rows) {
 }
 
 /* A lock on the file itself would go with it when the new one takes its name. */
-int qb__tuning_lock(void) {
+int qb__tuning_lock(const qb_env *env) {
+    enum { LOCK_SECONDS = 5 };
     char name[PATH_MAX], beside[NAME_BYTES];
     if (!*qb__tuning_path()) return -1;
     make_folders(qb__tuning_path());
     snprintf(beside, sizeof beside, "%s.lock", target(name));
-    int fd = open(beside, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+    int fd = open(beside, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    /* Who holds it writes a small file. One that is stopped, or another program, may hold it for ever. */
+    const double until = qb__now() + LOCK_SECONDS;
+    while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EINTR && errno != EWOULDBLOCK) break;
+        if (qb__now() > until) {
+            qb__warn(env, "%s was held by another process for %d s: %s is written without it" QB__CODE("tuning-lock"), beside, LOCK_SECONDS, qb__tuning_path());
+            break;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }
     return fd; /* without a lock we write all the same, as file systems without locks need it */
 }

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
+#include "quickbeam/env.h"
 
 /* The user's file; empty when there is no home. */
 const char *qb__tuning_path(void);
@@ -21,7 +22,7 @@ qb_status qb__tuning_write(const cJSON *rows);
 
 /* Reading, changing and writing belong together: two programs that tune at once must not lose one
  * another's rows. */
-int qb__tuning_lock(void);
+int qb__tuning_lock(const qb_env *env);
 void qb__tuning_unlock(int lock);
 
 #endif

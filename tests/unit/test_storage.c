@@ -22,14 +22,14 @@ static void kept_with_the_tuning(void **state) {
     qb__storage found;
     const char *file = in_folder("tuning.json");
     setenv("QB_TUNING", "", 1);
-    assert_ok(qb__storage_store(test_folder, &fast));
+    assert_ok(qb__storage_store(test_folder, &fast, NULL));
     assert_false(qb__storage_find(in_folder("v.h5"), &found));
     setenv("QB_TUNING", file, 1);
     assert_false(qb__storage_find(in_folder("v.h5"), &found));
     const qb__tuning_key key = {"a card", "a kernel", 16, 64};
-    assert_ok(qb__tuning_store(&key, &(qb__tuning_entry){.giga_updates = 7}));
-    assert_ok(qb__storage_store(test_folder, &(qb__storage){{1e9, 1e9, 1e9, 1e9, 1e9}, {1e9, 1e9, 1e9, 1e9, 1e9}}));
-    assert_ok(qb__storage_store(in_folder(""), &fast)); /* the same one: replaced */
+    assert_ok(qb__tuning_store(&key, &(qb__tuning_entry){.giga_updates = 7}, NULL));
+    assert_ok(qb__storage_store(test_folder, &(qb__storage){{1e9, 1e9, 1e9, 1e9, 1e9}, {1e9, 1e9, 1e9, 1e9, 1e9}}, NULL));
+    assert_ok(qb__storage_store(in_folder(""), &fast, NULL)); /* the same one: replaced */
     assert_true(qb__storage_find(in_folder("v.h5"), &found));
     assert_memory_equal(&found, &fast, sizeof fast);
     assert_false(qb__storage_find(in_folder("none/v.h5"), &found));
@@ -60,7 +60,7 @@ static void of_memory(void **state) {
         for (int i = 0; i < QB__STORAGE_STEPS; i++) assert_true(found.write[i] > other.write[i]);
     }
     setenv("QB_TUNING", in_folder("tuning.json"), 1);
-    assert_ok(qb__storage_store(test_folder, &fast));
+    assert_ok(qb__storage_store(test_folder, &fast, NULL));
     assert_string_equal(qb__storage_of(in_folder("v.h5"), &found), "measured");
     assert_memory_equal(&found, &fast, sizeof fast);
     unsetenv("QB_TUNING");

@@ -208,7 +208,7 @@ static void test_illegal_values_hide_nothing(void **state) {
     setenv("QB_TUNING", path, 1);
     const qb__tuning_key key = {qb__tuning_device(&info, name, sizeof name), alu->id, 1, SIZE};
     const qb__tuning_entry wrong = {.values = {-77}, .giga_updates = 5000};
-    assert_int_equal(qb__tuning_store(&key, &wrong), QB_OK);
+    assert_int_equal(qb__tuning_store(&key, &wrong, NULL), QB_OK);
     assert_null(estimate(alu, &info, &p, 1, &choice));
     assert_true(choice.measured && choice.seconds == shipped.seconds);
     assert_memory_equal(choice.values, shipped.values, sizeof shipped.values);
@@ -225,7 +225,7 @@ static void test_own_goes_before_shipped(void **state) {
     qb__tuning_key key = {"NVIDIA H200", "bp_parallel_linear.tensor", 128, 1024};
     qb__tuning_entry shipped, own = {.values = {0, 4, 2, 1}, .giga_updates = 7}, found;
     assert_true(qb__tuning_find(&key, NULL, &shipped));
-    assert_int_equal(qb__tuning_store(&key, &own), QB_OK);
+    assert_int_equal(qb__tuning_store(&key, &own, NULL), QB_OK);
     assert_true(qb__tuning_find(&key, NULL, &found));
     assert_true(found.giga_updates == 7 && found.values[1] == 4);
     key.columns = 700; /* the closest class serves */

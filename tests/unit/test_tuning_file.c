@@ -69,7 +69,7 @@ static const char *warning(void) {
 static void check_unusable(const char *why) {
     qb__tuning_entry found;
     assert_int_equal(qb__tuning_check(), QB_BAD_INPUT);
-    assert_int_equal(qb__tuning_store(&key, &own), QB_BAD_INPUT);
+    assert_int_equal(qb__tuning_store(&key, &own, NULL), QB_BAD_INPUT);
     assert_non_null(strstr(qb_detail(), path));
     assert_non_null(strstr(qb_detail(), why));
     assert_non_null(strstr(qb_detail(), "move it away"));
@@ -108,7 +108,7 @@ static void test_large_file_stays(void **state) {
     assert_true(holds(text, count));
     text[count - 2] = ']'; /* one byte less can be used */
     put(text, count - 1);
-    assert_int_equal(qb__tuning_store(&key, &own), QB_OK);
+    assert_int_equal(qb__tuning_store(&key, &own, NULL), QB_OK);
     free(text);
 }
 
@@ -136,12 +136,12 @@ static void test_absent_or_empty(void **state) {
     assert_int_equal(qb__tuning_check(), QB_OK);
     put("", 0);
     assert_string_equal(warning(), "");
-    assert_int_equal(qb__tuning_store(&key, &own), QB_OK);
+    assert_int_equal(qb__tuning_store(&key, &own, NULL), QB_OK);
     assert_true(qb__tuning_find(&key, NULL, &found) && found.giga_updates == 7);
     setenv("QB_TUNING", "", 1);
     assert_string_equal(warning(), "");
     assert_int_equal(qb__tuning_check(), QB_IO);
-    assert_int_equal(qb__tuning_store(&key, &own), QB_IO);
+    assert_int_equal(qb__tuning_store(&key, &own, NULL), QB_IO);
 }
 
 /* Kept elsewhere, as with files that are shared between machines. */
@@ -156,7 +156,7 @@ static void test_link_stays(void **state) {
     snprintf(there, sizeof there, "%s/kept/file.json", folder);
     assert_int_equal(rename(path, there), 0);
     assert_int_equal(symlink("kept/file.json", path), 0);
-    assert_int_equal(qb__tuning_store(&key, &own), QB_OK);
+    assert_int_equal(qb__tuning_store(&key, &own, NULL), QB_OK);
     assert_int_equal(lstat(path, &about), 0);
     assert_true(S_ISLNK(about.st_mode));
     assert_int_equal(lstat(there, &about), 0);

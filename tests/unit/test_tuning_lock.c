@@ -26,7 +26,7 @@ static void tune(int program, int start) {
     for (int row = 0; row < ROWS; row++) {
         qb__tuning_key key = key_of(name_of(program, name), row);
         qb__tuning_entry entry = {.values = {row}, .giga_updates = 1 + program};
-        if (qb__tuning_store(&key, &entry) != QB_OK) _exit(1);
+        if (qb__tuning_store(&key, &entry, NULL) != QB_OK) _exit(1);
     }
     _exit(0);
 }

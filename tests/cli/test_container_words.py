@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""Files that cannot be read as they are: what is wrong, and what helps, in one sentence."""
+import fcntl
+import os
+import time
+
+import h5py
+import numpy as np
+import pytest
+
+from qbtest import fails, qb, qb_json, write_scan
+
+tifffile = pytest.importorskip("tifffile")
+LINES = np.ones((6, 5, 8), np.float32)
+
+
+@pytest.fixture
+def whole(tmp_path):
+    return write_scan(tmp_path / "w.h5", LINES, np.arange(6) * 30.0).read_bytes()
+
+
+def put(path, data):
+    path.write_bytes(data)
+    return path
+
+
+def test_hdf5_that_is_empty_cut_or_something_else(whole, tmp_path):
+    n = len(whole)
+    fails(3, "info", put(tmp_path / "s.h5", b""), says=["is empty (0 bytes)"])
+    fails(3, "info", put(tmp_path / "s.h5", whole[:-100]), says=["is cut short", f"{n - 100} of {n} bytes", "copy it again"])
+    fails(3, "info", put(tmp_path / "s.h5", whole[:500]), says=["is cut short", f"500 of {n} bytes"])
+    fails(3, "info", put(tmp_path / "s.h5", b"not HDF5" * 100), says=["800 bytes", "does not begin like HDF5"])
+
+
+def test_hdf5_that_is_being_written(tmp_path):
+    """With SWMR what is there is read, and said to be unfinished; without, nothing can be read."""
+    with h5py.File(tmp_path / "w.h5", "w", libver="latest") as f:
+        f.create_dataset("/exchange/data", data=LINES, maxshape=(None, 5, 8), chunks=(1, 5, 8))
+        f.flush()
+        plain = (tmp_path / "w.h5").read_bytes()
+        f.swmr_mode = True
+        swmr = (tmp_path / "w.h5").read_bytes()
+    fails(3, "info", put(tmp_path / "p.h5", plain), says=["is being written", "h5clear"])
+    told = qb_json("info", put(tmp_path / "s.h5", swmr))
+    assert told["views"] == 6 and any("[being-written]" in p for p in told["problems"])
+    assert qb_json("compare", tmp_path / "s.h5", write_scan(tmp_path / "t.h5", LINES))["max_abs"] == 0
+
+
+@pytest.mark.parametrize("number,name", [(32001, "Blosc"), (32015, "Zstandard"), (39999, "unknown")])
+def test_a_filter_that_is_not_there(tmp_path, number, name):
+    """Optional, as all that h5py writes; the chunks went through it, or say that they did not."""
+    for mask in (0, 1):
+        with h5py.File(tmp_path / f"m{mask}.h5", "w") as f:
+            create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            create.set_chunk((1, 5, 8))
+            create.set_filter(number, h5py.h5z.FLAG_OPTIONAL, ())
+            group = f.create_group("exchange")
+            made = h5py.h5d.create(group.id, b"data", h5py.h5t.IEEE_F32LE, h5py.h5s.create_simple(LINES.shape), create)
+            for i in range(6):
+                made.write_direct_chunk((i, 0, 0), LINES[i].tobytes(), mask)
+    fails(3, "info", tmp_path / "m0.h5", says=[f"filter {number} ({name})", "hdf5plugin", "HDF5_PLUGIN_PATH"])
+    assert qb_json("compare", tmp_path / "m1.h5", write_scan(tmp_path / "t.h5", LINES))["max_abs"] == 0
+
+
+def test_a_group_of_another_program_is_no_dataexchange(tmp_path):
+    with h5py.File(tmp_path / "hs.h5", "w") as f:
+        f["/Experiments/stack/data"] = LINES
+    assert qb_json("info", tmp_path / "hs.h5", "--dataset", "/Experiments/stack")["format"] == "HDF5"
+    assert qb_json("info", write_scan(tmp_path / "x.h5", LINES))["format"] == "DataExchange HDF5"
+
+
+def test_flats_that_are_the_darks(tmp_path):
+    same = np.full((2, 5, 8), 900, np.uint16)
+    path = write_scan(tmp_path / "s.h5", np.full(LINES.shape, 500, np.uint16), np.arange(6) * 30.0, same, same)
+    assert any("no pixel of the flats is brighter" in p for p in qb_json("info", path)["problems"])
+    write_scan(path, np.full(LINES.shape, 500, np.uint16), np.arange(6) * 30.0, same, same // 2)
+    assert not any("brighter" in p for p in qb_json("info", path)["problems"])
+
+
+def test_tiff_of_other_kinds(tmp_path):
+    tifffile.imwrite(tmp_path / "rgb.tif", np.zeros((5, 8, 3), np.uint8), photometric="rgb")
+    fails(3, "info", tmp_path / "rgb.tif", says=["colour image", "save it as grey"])
+    tifffile.imwrite(tmp_path / "t.tif", np.zeros((5, 8), np.uint16))
+    with tifffile.TiffFile(tmp_path / "t.tif") as t:
+        at = t.pages[0].tags["BitsPerSample"].valueoffset
+    raw = bytearray((tmp_path / "t.tif").read_bytes())
+    raw[at:at + 2] = (12).to_bytes(2, "little")
+    fails(3, "info", put(tmp_path / "t12.tif", bytes(raw)), says=["12-bit", "16 bits"])
+
+
+def test_folders_of_other_formats(tmp_path):
+    (tmp_path / "d").mkdir()
+    fails(3, "info", tmp_path / "d", says=["is empty"])
+    for i in range(3):
+        put(tmp_path / "d" / f"slice{i}.dcm", b"DICM")
+    fails(3, "info", tmp_path / "d", says=["3 files", ".dcm", "TIFF"])
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+@pytest.mark.parametrize("stated", ["UTF-8", "UTF-16"])
+def test_a_geometry_as_windows_saves_it(tmp_path, encoding, stated):
+    qb("simulate", "ball", "--geometry", "cone", "--sod", 500, "--sdd", 800, "--pixel-size", 1, "--detector", "16,8", "--views", 6, "-o", tmp_path / "p.mha",
+       "--geometry-out", tmp_path / "g.xml")
+    text = (tmp_path / "g.xml").read_text()
+    text = text[text.index("?>") + 2:] if text.startswith("<?xml") else text
+    if encoding == "utf-8-sig" and stated == "UTF-16":
+        stated = "utf-8"
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    (tmp_path / "w.xml").write_bytes(f'{mark}<?xml version="1.0" encoding="{stated}"?>{text}'.encode(encoding))
+    pixels = ["--pixel-size", 1]
+    for name in ("g.xml", "w.xml"):
+        qb("fdk", tmp_path / "p.mha", "-g", tmp_path / name, *pixels, "--quantity", "transmission", "-o", tmp_path / f"{name}.h5")
+    assert qb_json("compare", tmp_path / "g.xml.h5", tmp_path / "w.xml.h5")["max_abs"] == 0
+
+
+def test_a_lock_that_another_program_holds(tmp_path):
+    """It is waited for some seconds, and then the work goes on without it."""
+    scan = write_scan(tmp_path / "s.h5", LINES, np.arange(6) * 30.0, quantity="line_integral")
+    env = {**os.environ, "QB_TUNING": str(tmp_path / "tuning.json")}
+    with open(tmp_path / "tuning.json.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        begin = time.monotonic()
+        done = qb("plan", "fbp", scan, "--center", 3, "-o", tmp_path / "v.h5", env=env)
+        assert "[tuning-lock]" in done.stderr, done.stderr
+        assert time.monotonic() - begin < 300
+    assert (tmp_path / "tuning.json").exists()
+    (tmp_path / "tuning.json").unlink()
+    (tmp_path / "tuning.json.lock").unlink()
+    os.mkfifo(tmp_path / "tuning.json.lock")
+    qb("plan", "fbp", scan, "--center", 3, "-o", tmp_path / "v.h5", env=env)

@@ -69,7 +69,8 @@ typedef struct qb_grid {
 } qb_grid;
 
 /* As many voxels as the detector has columns (x, y) and rows (z), of the pixel size as it appears at
- * the axis, about the origin. */
+ * the axis, about the origin. Of a detector that is turned by more than 10 degrees in its plane: what it is across and along the axis; of one that
+ * looks past the source's plane by more than a quarter of its height: about the z at which it looks. */
 QB_API void qb_grid_default(const qb_geometry *geometry, qb_grid *grid);
 
 /* The volume as the command line names it; what is unset leaves the grid as it is. */

@@ -118,6 +118,9 @@ static const struct {
      "Some pixels of the flat fields stand at the largest number that their type can hold: the detector was saturated there, or "
      "the pixels are marked as lost. How bright the beam was is not known there, so these pixels count as not measured. Where they "
      "are many, take flats with a shorter exposure, or give --air."},
+    {"frame-turned",
+     "The 3x4 matrices of the geometry file turn the source about x or y, while here the rotation axis is z. The frame of the file was turned: the "
+     "warning says which axes of the file became x, y and z. Values are not affected. Volumes, --offset and --like are in the turned frame."},
     {"geometry-units",
      "The distances give a geometry that no usual scanner has. Most often one of the lengths is in another unit, such as "
      "micrometres or metres. All lengths are in mm: check the distances and the pixel size."},

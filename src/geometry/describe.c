@@ -12,6 +12,7 @@
 #include "geometry/matrix.h"
 #include "geometry/panel.h"
 #include "geometry/parallel.h"
+#include "geometry/turning.h"
 #include "geometry/vector.h"
 
 static const double pi = 3.14159265358979323846;
@@ -160,6 +161,7 @@ qb_status qb__geometry_describe(const qb_geometry *geometry, double field, qb_ge
     *info = (qb_geometry_info){0};
     qb__circle circle;
     qb_status status = qb__geometry_check(geometry);
+    if (status == QB_OK) status = qb__check_turning(geometry);
     if (status == QB_OK) status = qb__circle_fit(geometry, &circle);
     if (status != QB_OK) return status;
     from_circle(geometry, &circle, info);
@@ -196,6 +198,16 @@ static void size_by_panel(const qb_geometry *geometry, qb_grid *grid, double pit
     }
 }
 
+/* Where the detector looks, in whole voxels, if that is more than a quarter of the height off the plane z = 0. */
+static void place_by_panel(const qb_geometry *geometry, const qb__circle *circle, qb_grid *grid) {
+    const double MOST = 0.25, STEEP = 0.5; /* more than 27 degrees off the plane is a mistake */
+    double low, high;
+    if (!(grid->voxel[2] > 0) || !qb__panel_heights(geometry, 0, false, &low, &high)) return;
+    const double z = 0.5 * (low + high);
+    if (!isfinite(z) || (geometry->beam == QB_BEAM_CONE && fabs(z - geometry->view[0].source[2]) > STEEP * circle->sod)) return;
+    if (fabs(z) > MOST * (double)grid->n[2] * grid->voxel[2]) grid->offset[2] = round(z / grid->voxel[2]) * grid->voxel[2];
+}
+
 void qb_grid_default(const qb_geometry *geometry, qb_grid *grid) {
     qb__circle circle;
     if (!grid) return;
@@ -210,4 +222,5 @@ void qb_grid_default(const qb_geometry *geometry, qb_grid *grid) {
     double shrink = geometry->beam == QB_BEAM_CONE ? circle.sod / circle.sdd : 1;
     grid->voxel[0] = grid->voxel[1] = pitch[0] * shrink;
     grid->voxel[2] = pitch[1] * shrink;
+    place_by_panel(geometry, &circle, grid);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/warning.h"
@@ -41,6 +42,11 @@ bool qb__grid_narrow(const qb_geometry_info *info, const qb_grid *grid, char *te
              "the volume reaches %.4g mm from the axis, the detector to one side covers %.4g mm: --size %.0f takes it all in" QB__CODE("narrow-volume"),
              field, info->field_radius, ceil(2 * info->field_radius / grid->voxel[0]));
     return true;
+}
+
+void qb__grid_tell_height(const qb_grid *usual, const qb_grid_options *asked, const qb_env *env) {
+    if (usual->offset[2] == 0 || asked->like || asked->offset.count > 2) return;
+    qb__info(env, "the detector looks past the plane of the source: the volume lies about z = %.5g mm (--offset X,Y,Z moves it)", usual->offset[2]);
 }
 
 /* The columns and rows on which the box of a grid falls. */

@@ -15,6 +15,9 @@ double qb__grid_field(const qb_grid *grid);
  * all in; false where it does not. Of a cone. */
 bool qb__grid_narrow(const qb_geometry_info *info, const qb_grid *grid, char *text, size_t size);
 
+/* Tell where the usual volume lies that a detector above or below the source's plane looks at, unless that is asked for. */
+void qb__grid_tell_height(const qb_grid *usual, const qb_grid_options *asked, const qb_env *env);
+
 /* QB_BAD_INPUT when in no view any of the grid falls on the detector, with where it falls, or when all
  * of it is farther from the axis than any ray. The grid is in front of all sources
  * (qb_geometry_check_grid). */

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "geometry/turning.h"
 #include "geometry/vector.h"
 
 qb_status qb__level_turned(double radians, size_t columns, size_t rows, qb__level *level) {
@@ -102,6 +103,7 @@ qb_status qb__level_of(const qb_geometry *real, double reach, double *axis, doub
     *zero = *pitch = 0;
     if (real->beam != QB_BEAM_PARALLEL)
         return qb__fail(QB_BAD_ARGUMENT, "the geometry is that of a cone beam: use qb fdk");
+    QB__TRY(qb__check_turning(real));
     QB__TRY(qb__alloc(real->views, sizeof *level->map, &level->map));
     for (size_t i = 0; i < real->views; i++) *pitch += across(&real->view[i]) / (double)real->views;
     for (size_t i = 0; i < real->views; i++) {

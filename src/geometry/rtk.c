@@ -140,6 +140,29 @@ void qb__rtk_matrix(const qb__rtk *rtk, double m[3][4]) {
     }
 }
 
+static void shadow(const double m[3][4], const double at[3], double out[2]) {
+    double p[3];
+    for (int i = 0; i < 3; i++) p[i] = m[i][0] * at[0] + m[i][1] * at[1] + m[i][2] * at[2] + m[i][3];
+    out[0] = p[0] / p[2], out[1] = p[1] / p[2];
+}
+
+double qb__rtk_departure(const qb__rtk *rtk, const double matrix[3][4], const qb_detector *detector) {
+    const double shrink = rtk->sdd > 0 ? rtk->sid / rtk->sdd : 1;
+    double own[3][4], most = 0;
+    double r = 0.5 * (double)detector->columns * detector->pixel_u * shrink, h = 0.5 * (double)detector->rows * detector->pixel_v * shrink;
+    if (rtk->sdd > 0) r = fmin(r, 0.4 * rtk->sid), h = fmin(h, rtk->sid); /* in front of the source */
+    qb__rtk_matrix(rtk, own);
+    for (int corner = 0; corner < 8; corner++) {
+        const double at[3] = {corner & 1 ? r : -r, corner & 2 ? h : -h, corner & 4 ? r : -r};
+        double here[2], there[2];
+        shadow(own, at, here);
+        shadow(matrix, at, there);
+        const double away = hypot((here[0] - there[0]) / detector->pixel_u, (here[1] - there[1]) / detector->pixel_v);
+        if (!(away <= most)) most = isnan(away) ? INFINITY : away;
+    }
+    return most;
+}
+
 /* Columns in RTK's order, rows in mm: column = (p - p0) / pixel, and row likewise. */
 qb_status qb__rtk_view_of_matrix(const double m[3][4], const qb_detector *detector, qb_beam *beam,
                                  qb_view *view) {

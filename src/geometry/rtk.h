@@ -19,6 +19,9 @@ qb_status qb__rtk_from_view(const qb_geometry *geometry, size_t view, qb__rtk *r
 
 /* The redundant matrix of the XML: RTK's world to mm on the detector, times the negative depth. */
 void qb__rtk_matrix(const qb__rtk *rtk, double matrix[3][4]);
+/* By how many pixels the shadows of points within the field of view differ between such a matrix and the numbers, at most: INFINITY where a point has
+ * no shadow in one of them. */
+double qb__rtk_departure(const qb__rtk *rtk, const double matrix[3][4], const qb_detector *detector);
 /* The view of such a matrix on its own. */
 qb_status qb__rtk_view_of_matrix(const double matrix[3][4], const qb_detector *detector,
                                  qb_beam *beam, qb_view *view);

@@ -17,9 +17,9 @@ qb_status qb__geometry_json(const qb__text *text, cJSON **object);
 qb_status qb__geometry_of_json(const cJSON *object, qb_geometry *geometry);
 qb_status qb__geometry_from_rtk(const qb__text *text, const qb_detector *detector,
                                 const qb_env *env, qb_geometry *geometry);
-qb_status qb__geometry_from_matrices(const qb__text *text, const qb_detector *detector,
+qb_status qb__geometry_from_matrices(const qb__text *text, const qb_detector *detector, const qb_env *env,
                                      qb_geometry *geometry);
-qb_status qb__geometry_from_npy(const char *path, const qb_detector *detector,
+qb_status qb__geometry_from_npy(const char *path, const qb_detector *detector, const qb_env *env,
                                 qb_geometry *geometry);
 
 /* What XML and matrices cannot say: a comment near the beginning of the file. */

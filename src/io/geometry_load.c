@@ -54,8 +54,8 @@ static qb_status parse(const char *path, const qb__text *text, const qb_detector
     if (status != QB_OK) return status;
     if (*at == '<') return qb__geometry_from_rtk(text, detector, env, geometry);
     if (memcmp(at, "\x93NUMPY", text->length < 6 ? text->length : 6) == 0 && text->length > 6)
-        return qb__geometry_from_npy(path, detector, geometry);
-    return qb__geometry_from_matrices(text, detector, geometry);
+        return qb__geometry_from_npy(path, detector, env, geometry);
+    return qb__geometry_from_matrices(text, detector, env, geometry);
 }
 
 static qb_status agree(const qb_detector *detector, const qb_geometry *geometry) {

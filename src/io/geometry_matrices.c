@@ -3,16 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "geometry/check.h"
 #include "geometry/matrix.h"
+#include "geometry/turning.h"
 #include "io/geometry_file.h"
 #include "quickbeam/io.h"
 
+/* Matrices of other programs may have another axis than z; of all that is read, only the frame is then another one. */
+static void upright_frame(qb_geometry *geometry, const qb_env *env) {
+    const int axis = qb__turns_about(geometry);
+    if (axis == 2) return;
+    qb__turn_frame(geometry, axis);
+    qb__warn(env, "the matrices turn the source about %c: the frame is turned, so that the volume's x, y, z are the file's %s" QB__CODE("frame-turned"),
+             "xy"[axis], qb__turned_names(axis));
+}
+
 static qb_status from_numbers(const double *numbers, size_t count, const qb_detector *detector,
-                              qb_geometry *geometry) {
+                              const qb_env *env, qb_geometry *geometry) {
     if (count == 0 || count % 12)
         return qb__fail(QB_BAD_INPUT, "%zu numbers are not 12 for every view", count);
     qb_status status =
@@ -28,6 +40,7 @@ static qb_status from_numbers(const double *numbers, size_t count, const qb_dete
             status = qb__fail(QB_BAD_INPUT, "a parallel beam among cone beams, or the reverse");
         if (status != QB_OK) status = qb__fail_in(status, "view %zu", i);
     }
+    if (status == QB_OK) upright_frame(geometry, env);
     return status;
 }
 
@@ -54,7 +67,7 @@ static qb_status scan_numbers(const char *at, double *out, size_t *count) {
     return QB_OK;
 }
 
-qb_status qb__geometry_from_matrices(const qb__text *text, const qb_detector *detector,
+qb_status qb__geometry_from_matrices(const qb__text *text, const qb_detector *detector, const qb_env *env,
                                      qb_geometry *geometry) {
     double *numbers = NULL;
     size_t count;
@@ -65,13 +78,13 @@ qb_status qb__geometry_from_matrices(const qb__text *text, const qb_detector *de
     QB__TRY(scan_numbers(text->data, NULL, &count));
     QB__TRY(qb__alloc(count, sizeof *numbers, &numbers));
     QB__TRY(scan_numbers(text->data, numbers, &count));
-    QB__TRY(from_numbers(numbers, count, detector, geometry));
+    QB__TRY(from_numbers(numbers, count, detector, env, geometry));
 out:
     qb__free(numbers);
     return status;
 }
 
-qb_status qb__geometry_from_npy(const char *path, const qb_detector *detector,
+qb_status qb__geometry_from_npy(const char *path, const qb_detector *detector, const qb_env *env,
                                 qb_geometry *geometry) {
     qb_array array = {0};
     double *numbers = NULL;
@@ -92,7 +105,7 @@ qb_status qb__geometry_from_npy(const char *path, const qb_detector *detector,
         QB__TRY(qb_array_to_float(&array));
         for (size_t i = 0; i < count; i++) numbers[i] = (double)((const float *)array.data)[i];
     }
-    QB__TRY(from_numbers(numbers, count, detector, geometry));
+    QB__TRY(from_numbers(numbers, count, detector, env, geometry));
 out:
     qb_array_destroy(&array);
     qb__free(numbers);

@@ -137,6 +137,7 @@ qb_status qb__simulate_adopt(qb__simulation *s, const qb_simulate_options *optio
     s->center = circle.column;
     s->astray = circle.error;
     qb_grid_default(g, &s->grid);
+    s->grid.offset[2] = 0; /* the phantom lies about the origin, wherever the detector looks */
 out:
     return status;
 }

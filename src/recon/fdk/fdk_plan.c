@@ -12,6 +12,7 @@
 #include "geometry/grid.h"
 #include "geometry/matrix.h"
 #include "geometry/panel.h"
+#include "geometry/turning.h"
 #include "job/describe.h"
 #include "planner/choose.h"
 #include "planner/device_select.h"
@@ -30,13 +31,14 @@ static qb_status check_shapes(const qb__fdk *fdk) {
                     g->rows, g->columns, info->path, info->views, info->rows, info->columns);
 }
 
-static qb_status decide_grid(qb__fdk *fdk, qb__decision *decision) {
+static qb_status decide_grid(qb__fdk *fdk, const qb_env *env, qb__decision *decision) {
     const qb_fdk_options *options = fdk->options;
     qb_grid *grid = &fdk->grid;
     qb_grid_options asked = {.size = options->size, .voxel = options->voxel,
                              .offset = options->offset, .like = options->like};
     size_t first = 0;
     qb_grid_default(fdk->real, grid);
+    qb__grid_tell_height(grid, &asked, env);
     qb_status status = qb_grid_make(&asked, grid);
     if (status == QB_OK && options->hu > 0 && !(1000.0 / options->hu < 1e30))
         status = qb__fail(QB_BAD_ARGUMENT, "--hu %g makes numbers that no float holds: it is in 1/mm",
@@ -240,7 +242,8 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     fdk->alone = qb__device_is_asked(env);
     QB__TRY(qb__geometry_check(fdk->real));
     QB__TRY(check_shapes(fdk));
-    QB__TRY(decide_grid(fdk, decision));
+    QB__TRY(qb__check_turning(fdk->real));
+    QB__TRY(decide_grid(fdk, env, decision));
     QB__TRY(qb__mask_of(fdk->options->outside, fdk->options->circle, task->output->dtype,
                         &fdk->grid, &fdk->mask));
     QB__TRY(qb__fdk_windows(fdk, env));

@@ -114,7 +114,10 @@ static qb_status decide_grid(qb__iterative *it, const qb_env *env, qb__decision 
                                    .like = options->like};
     qb_grid *grid = &it->grid;
     qb_status status = usual_grid(it, asked.size.count || asked.voxel > 0 || asked.like, env, grid);
-    if (status == QB_OK) status = qb_grid_make(&asked, grid);
+    if (status == QB_OK) {
+        qb__grid_tell_height(grid, &asked, env);
+        status = qb_grid_make(&asked, grid);
+    }
     if (status == QB_OK && options->hu > 0 && !in_mm)
         status = qb__fail(QB_BAD_INPUT, "--hu needs the size of a pixel in mm: give --pixel-size");
     if (status == QB_OK) status = qb_geometry_check_grid(it->geometry, grid);

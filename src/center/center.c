@@ -161,7 +161,7 @@ static qb_status check(const qb_scan_info *info) {
 
 static qb_status judge_beam(const qb_scan_info *info, const qb_env *env, choice *c) {
     bool full;
-    const qb_status status = qb__turns_fully(info->views, info->angles, &full);
+    const qb_status status = qb__turns_fully(info->views, info->angles, &full, NULL);
     if (status != QB_OK || info->beam != QB_BEAM_CONE) return status;
     c->short_fan = !full;
     qb__warn(env, "%s is a cone-beam scan: the axis is found as for parallel rays, which holds near the middle row only" QB__CODE("center-cone"), info->path);

@@ -10,13 +10,11 @@ static const double pi = 3.14159265358979323846;
 static double degrees(double radians) { return radians * (180 / pi); }
 
 static void find_gaps(const qb__turn *turn, qb__angle_report *report) {
-    double missing = 0;
-    for (size_t i = 0; i < turn->gaps; i++) {
-        const double lacks = qb__turn_missing(&turn->gap[i]);
-        missing += lacks;
-        if (turn->gap[i].before == turn->largest) report->missing = degrees(lacks);
-    }
-    double gap = turn->step[turn->largest], from = turn->angle[turn->largest];
+    const qb__turn_gap *widest = qb__turn_widest(turn);
+    const size_t at = widest ? widest->before : turn->largest;
+    double missing = 0, gap = turn->step[at], from = turn->angle[at];
+    for (size_t i = 0; i < turn->gaps; i++) missing += qb__turn_missing(&turn->gap[i]);
+    if (widest) report->missing = degrees(qb__turn_missing(widest));
     if (from >= turn->period) from -= turn->period;
     report->gaps = turn->gaps;
     report->limited = missing > 0;
@@ -26,15 +24,15 @@ static void find_gaps(const qb__turn *turn, qb__angle_report *report) {
     report->gap_to = degrees(from + gap);
 }
 
-static void describe(size_t views, qb_angle_weights rule, qb__angle_report *report) {
+static void describe(size_t views, qb__angle_report *report) {
     char repeated[96] = "", limited[160] = "", capped[112] = "";
     if (report->repeated)
         snprintf(repeated, sizeof repeated, ", %zu views seen before, from either side, share weights", report->repeated);
     if (report->limited) {
         char more[48] = "";
         if (report->gaps > 1) snprintf(more, sizeof more, ", the widest of %zu gaps", report->gaps);
-        snprintf(limited, sizeof limited, "; limited angle: %.4g degrees missing from %.4g to %.4g%s%s", report->missing, report->gap_from,
-                 report->gap_to, more, rule == QB_WEIGHTS_CAPPED || rule == QB_WEIGHTS_EVEN ? "" : "; neighbouring views stand in");
+        snprintf(limited, sizeof limited, "; limited angle: %.4g degrees missing from %.4g to %.4g%s", report->missing, report->gap_from,
+                 report->gap_to, more);
     }
     if (report->capped > 1e-4)
         snprintf(capped, sizeof capped, "; weights capped at twice the median make values %.2g %% too low (--angle-weights)",
@@ -56,7 +54,7 @@ qb_status qb__angle_weights_as(qb_angle_weights rule, size_t views, const double
     if (report) {
         *report = (qb__angle_report){.even = turn.even, .repeated = views - turn.directions, .capped = capped};
         find_gaps(&turn, report);
-        describe(views, rule, report);
+        describe(views, report);
     }
     qb__turn_destroy(&turn);
     return status;

@@ -118,19 +118,19 @@ static double fan_of_field(const qb_geometry *geometry, double field, const qb__
     return asin(fmin(field / radius, 1));
 }
 
-/* Of the largest step; the scan begins behind it, half a step before the first view. */
+/* Of the widest gap. */
 static void find_begin(qb__cone_weights *w) {
     const qb__turn *t = &w->turn;
-    w->gap = t->step[t->largest];
-    w->gap_from = qb__turn_wrap(t->angle[t->largest], 2 * pi);
+    const qb__turn_gap *widest = qb__turn_widest(t);
+    const size_t at = widest ? widest->before : t->largest;
+    w->gap = t->step[at];
+    w->gap_from = qb__turn_wrap(t->angle[at], 2 * pi);
     w->repeated = t->views - t->directions;
     w->gaps = t->gaps;
     w->step = 2 * pi / (double)t->views;
     w->span = 2 * pi;
-    for (size_t i = 0; i < t->gaps; i++) {
-        w->span -= qb__turn_missing(&t->gap[i]);
-        if (t->gap[i].before == t->largest) w->step = t->gap[i].usual;
-    }
+    for (size_t i = 0; i < t->gaps; i++) w->span -= qb__turn_missing(&t->gap[i]);
+    if (widest) w->step = widest->usual;
 }
 
 /* Where Parker's weights end at a gap, its borders stand for half of a usual step there. */
@@ -179,13 +179,13 @@ static void judge_coverage(const qb_geometry *geometry, double field, qb_angle_w
     const double WIDEST = 30 * pi / 180, STEP = 1.01;
     const double fan = fan_of_field(geometry, field, w), narrow = narrower(w);
     const bool one_sided = w->offset && fan > narrow * (1 + 1e-9);
-    double widest = 0;
-    for (size_t i = 0; i < w->gaps; i++) widest = fmax(widest, qb__turn_missing(&w->turn.gap[i]));
+    const double widest = w->gaps ? qb__turn_missing(qb__turn_widest(&w->turn)) : 0;
+    const bool at_ends = w->gaps == 1 && w->turn.gap[0].before == w->turn.largest; /* the scan begins and ends there */
     w->sided = w->offset && widest <= WIDEST;
     w->needed = one_sided ? 2 * pi : pi + 2 * fmin(fan, narrow);
     w->missing = fmax(0, w->needed - w->span);
     const bool same = rule == QB_WEIGHTS_EVEN, whole = w->missing <= fmax(STEP * w->step, pi / 180);
-    if (w->gaps == 1 && !w->sided && (whole || one_sided || same))
+    if (at_ends && !w->sided && (whole || one_sided || same))
         w->kind = QB_REDUNDANCY_PARKER;
     else if (w->gaps == 0 || same)
         w->kind = w->sided ? QB_REDUNDANCY_WANG : QB_REDUNDANCY_NONE;
@@ -194,7 +194,7 @@ static void judge_coverage(const qb_geometry *geometry, double field, qb_angle_w
     if (w->gaps == 0 || w->kind == QB_REDUNDANCY_PARKER) return;
     const double needed = w->needed, lacks = w->missing;
     find_holes(fmin(fan, w->sided ? wider(w) : narrow), w);
-    if (w->gaps == 1 && !w->sided)
+    if (!w->sided && (at_ends || one_sided))
         w->missing = lacks;
     else
         w->needed = w->sided || widest < pi / 2 ? 2 * pi : needed;
@@ -256,6 +256,17 @@ static void scale_views(const qb_geometry *geometry, qb__cone_weights *weights) 
     }
 }
 
+/* Of coarse steps the shares of all views sum to the whole only within a percent or so: made right on average over the fan. */
+static void balance(qb__cone_weights *w) {
+    enum { RAYS = 33 };
+    double sum = 0;
+    for (int k = 0; k < RAYS; k++) {
+        const double gamma = narrower(w) * (2.0 * k / (RAYS - 1) - 1);
+        for (size_t i = 0; i < w->turn.views; i++) sum += w->view[i] * qb__cone_redundancy(w, i, gamma) / RAYS;
+    }
+    for (size_t i = 0; i < w->turn.views && sum > 0; i++) w->view[i] *= pi / sum;
+}
+
 /* Of a value at the axis, which sees one ray of each view. */
 static double lacking(const qb__cone_weights *w) {
     double sum = 0;
@@ -279,6 +290,7 @@ qb_status qb__cone_weights_upright(const qb_geometry *geometry, const qb_geometr
     find_begin(weights);
     judge_coverage(geometry, field, rule, weights);
     QB__TRY(weigh_views(rule, weights));
+    if (weights->kind == QB_REDUNDANCY_GAPS && rule != QB_WEIGHTS_CAPPED) balance(weights);
     QB__TRY(widen_rows(geometry, weights));
     weights->lacking = lacking(weights);
     scale_views(geometry, weights);

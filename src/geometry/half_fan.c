@@ -7,16 +7,20 @@
 #include "base/status.h"
 #include "geometry/turn.h"
 
-qb_status qb__turns_fully(size_t views, const double *radians, bool *full) {
+qb_status qb__turns_fully(size_t views, const double *radians, bool *full, double *covered) {
     const double MOST = 30 * M_PI / 180;
     qb__turn turn;
     *full = false;
+    if (covered) *covered = 360;
     if (views < 3) return QB_OK;
     const qb_status status = qb__turn_create(views, radians, 2 * M_PI, QB_WEIGHTS_AUTO, &turn);
     if (status != QB_OK) return status;
     *full = true;
-    for (size_t i = 0; i < turn.gaps; i++)
-        if (qb__turn_missing(&turn.gap[i]) > MOST) *full = false;
+    for (size_t i = 0; i < turn.gaps; i++) {
+        const double missing = qb__turn_missing(&turn.gap[i]);
+        if (missing > MOST) *full = false;
+        if (covered) *covered -= missing * 180 / M_PI;
+    }
     qb__turn_destroy(&turn);
     return QB_OK;
 }
@@ -26,7 +30,7 @@ qb__half_fan qb__half_fan_of(size_t columns, double first, double last) {
     double end = (double)columns - 1;
     double left = end - 2 * first, right = 2 * last - end; /* missing on either side */
     qb__half_fan fan = {.columns = columns};
-    fan.used = fmax(left, right) > fmax(ASIDE * (double)columns, FEWEST);
+    fan.used = fan.aside = fmax(left, right) > fmax(ASIDE * (double)columns, FEWEST);
     if (!fan.used) return fan;
     fan.before = left > 0 ? (size_t)ceil(left - 1e-6) : 0;
     fan.after = right > 0 ? (size_t)ceil(right - 1e-6) : 0;
@@ -38,15 +42,29 @@ qb_status qb__half_fan_of_views(size_t views, const double *radians, size_t colu
     bool full = false;
     *fan = (qb__half_fan){.columns = columns};
     if (isnan(first)) return QB_OK;
-    const qb_status status = qb__turns_fully(views, radians, &full);
-    if (status == QB_OK && full) *fan = qb__half_fan_of(columns, first, last);
-    return status;
+    double covered;
+    const qb_status status = qb__turns_fully(views, radians, &full, &covered);
+    if (status != QB_OK) return status;
+    const qb__half_fan wide = qb__half_fan_of(columns, first, last);
+    if (full) *fan = wide;
+    fan->aside = wide.aside;
+    fan->covered = covered;
+    return QB_OK;
 }
 
 size_t qb__half_fan_width(const qb__half_fan *fan) { return fan->before + fan->columns + fan->after; }
 
+void qb__half_fan_turn(const qb__half_fan *fan, char *text, size_t size) {
+    if (fan->covered > 0 && fan->covered < 359.99)
+        snprintf(text, size, "%.4g degrees of a full turn", fan->covered);
+    else
+        snprintf(text, size, "full turn");
+}
+
 void qb__half_fan_tell(const qb__half_fan *fan, double center, char *text, size_t size) {
-    snprintf(text, size, "full turn, the axis at column %.2f of %zu: slices are %zu voxels wide, as far as the wide side sees", center,
+    char turn[48];
+    qb__half_fan_turn(fan, turn, sizeof turn);
+    snprintf(text, size, "%s, the axis at column %.2f of %zu: slices are %zu voxels wide, as far as the wide side sees", turn, center,
              fan->columns, qb__half_fan_width(fan));
 }
 

@@ -19,12 +19,14 @@
  * the wide side. The halves near the axis keep the noise there that of two measurements. */
 typedef struct qb__half_fan {
     bool used;
+    bool aside;     /* the axis lies to one side, whether or not the turn is full */
+    double covered; /* degrees of the turn that views cover, if they were given; else 0 */
     size_t columns, before, after; /* measured; added left and right of them */
 } qb__half_fan;
 
-/* Whether the views, in radians and in any order, cover a full turn but for gaps of at most 30 degrees each. QB_NO_MEMORY, QB_BAD_INPUT
+/* Whether the views, in radians and in any order, cover a full turn but for gaps of at most 30 degrees each; `covered`: degrees, may be NULL. QB_NO_MEMORY, QB_BAD_INPUT
  * for angles that are not finite. */
-qb_status qb__turns_fully(size_t views, const double *radians, bool *full);
+qb_status qb__turns_fully(size_t views, const double *radians, bool *full, double *covered);
 
 /* For the axis at columns first..last (a sweep; else equal), how rows go on. Used when the axis lies so
  * far off the middle that one side is wider than the other by 5 % of the columns and by more than
@@ -36,6 +38,8 @@ qb_status qb__half_fan_of_views(size_t views, const double *radians, size_t colu
                                 qb__half_fan *fan);
 /* Columns of the rows that go on, and so pixels of a slice as wide as what was seen. */
 size_t qb__half_fan_width(const qb__half_fan *fan);
+/* "full turn", or how much of it. */
+void qb__half_fan_turn(const qb__half_fan *fan, char *text, size_t size);
 /* That slices are as wide as that; text for a remark, of an axis at `center`. */
 void qb__half_fan_tell(const qb__half_fan *fan, double center, char *text, size_t size);
 /* share[columns] for an axis at `center`, 0 <= center <= columns - 1. */

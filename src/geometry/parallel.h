@@ -17,9 +17,9 @@ qb_status qb__parallel_rows(const qb_geometry *geometry, const qb_grid *grid, do
 /* What the angles of a parallel-beam scan amount to; angles here are in degrees modulo 180. */
 typedef struct qb__angle_report {
     double coverage;         /* of 180, the unmeasured ranges left out */
-    double gap;              /* the largest step between neighbouring directions ... */
+    double gap;              /* the widest gap, or, where there is none, the largest step between neighbouring directions ... */
     double gap_from, gap_to; /* ... which is here; gap_to may pass 180 */
-    double missing;          /* of that step what is more than the usual step, if it is a gap; else 0 */
+    double missing;          /* of that gap what is more than the usual step; else 0 */
     size_t repeated;         /* views that share their direction with an earlier one */
     double capped;           /* of the half turn what the cap took from weights, 0..1 */
     bool even;               /* the directions are evenly spaced over the half turn */

@@ -24,7 +24,7 @@ static bool turns_fully(const qb_geometry *g, qb_status *status) {
     *status = qb__alloc(g->views, sizeof *radians, &radians);
     if (*status != QB_OK) return false;
     for (size_t v = 0; v < g->views; v++) radians[v] = qb__view_angle(g->beam, &g->view[v]);
-    *status = qb__turns_fully(g->views, radians, &full);
+    *status = qb__turns_fully(g->views, radians, &full, NULL);
     qb__free(radians);
     return full;
 }

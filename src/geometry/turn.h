@@ -65,6 +65,8 @@ double qb__turn_trust(const qb__turn *turn, double angle);
  * `place`: 0 if both sides of the detector are equally wide; else where the ray lies in the overlap that both sides see, -1 at the end of
  * the narrow side, beyond 1 on the wide side; then `sided`. The mean over the angles that the view stands for. */
 double qb__turn_share(const qb__turn *turn, size_t view, double opposite, bool sided, double place);
+/* The widest gap; NULL = none. */
+const qb__turn_gap *qb__turn_widest(const qb__turn *turn);
 /* Radians of a gap that were not measured. */
 double qb__turn_missing(const qb__turn_gap *gap);
 /* The largest range of angles that are missing, and whose opposites are missing, too; and all of these together. */

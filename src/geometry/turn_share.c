@@ -83,6 +83,13 @@ double qb__turn_share(const qb__turn *t, size_t view, double opposite, bool side
     return all > 0 ? sum / all : 0;
 }
 
+const qb__turn_gap *qb__turn_widest(const qb__turn *t) {
+    const qb__turn_gap *widest = NULL;
+    for (size_t i = 0; i < t->gaps; i++)
+        if (!widest || t->gap[i].width > widest->width) widest = &t->gap[i];
+    return widest;
+}
+
 double qb__turn_missing(const qb__turn_gap *gap) { return gap->width - gap->usual; }
 
 /* Of two ranges on the circle, the first from 0 on: what they share, which may be two pieces. */

@@ -1,21 +1,60 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
+#include "base/memory.h"
+#include "base/sort.h"
 #include "base/status.h"
 #include "base/warning.h"
 #include "io/scan.h"
 
 static const double pi = 3.14159265358979323846;
 
-/* The smallest and largest step from view to view. */
-static void step_range(const double *angles, size_t n, double *least, double *most) {
-    *least = INFINITY;
-    *most = 0.0;
+/* Steps between neighbouring angles: from view to view where the angles rise or fall all the way, else, as of golden angles or
+ * interlaced turns, of the sorted angles. */
+typedef struct steps {
+    double least, most, mean;
+    bool in_order;
+} steps;
+
+static bool in_order(const double *angles, size_t n) {
+    bool rise = true, fall = true;
     for (size_t i = 1; i < n; i++) {
-        double step = fabs(angles[i] - angles[i - 1]);
-        *least = fmin(*least, step);
-        *most = fmax(*most, step);
+        rise = rise && angles[i] >= angles[i - 1];
+        fall = fall && angles[i] <= angles[i - 1];
     }
+    return rise || fall;
+}
+
+/* Within one turn; views of the same angle are one. */
+static void sort_angles(const double *from, size_t n, double *to) {
+    for (size_t i = 0; i < n; i++) {
+        to[i] = fmod(from[i], 2 * pi);
+        if (to[i] < 0) to[i] += 2 * pi;
+    }
+    qb__sort(to, n);
+}
+
+static qb_status find_steps(const double *angles, size_t n, steps *found) {
+    const double SAME = 1e-6;
+    double *sorted = NULL;
+    size_t count = 0;
+    *found = (steps){.least = INFINITY, .in_order = in_order(angles, n)};
+    if (!found->in_order) {
+        const qb_status status = qb__alloc(n, sizeof *sorted, &sorted);
+        if (status != QB_OK) return status;
+        sort_angles(angles, n, sorted);
+        angles = sorted;
+    }
+    for (size_t i = 1; i < n; i++) {
+        const double step = fabs(angles[i] - angles[i - 1]);
+        if (!found->in_order && step < SAME) continue;
+        found->least = fmin(found->least, step);
+        found->most = fmax(found->most, step);
+        count++;
+    }
+    found->mean = count ? fabs(angles[n - 1] - angles[0]) / (double)count : 0;
+    qb__free(sorted);
+    return QB_OK;
 }
 
 /* More than a few turns in small steps, or in steps of more than one, are a unit that is not what it seems more often
@@ -39,19 +78,20 @@ void qb__scan_judge_angles(qb_scan *scan) {
     qb__notes *notes = &scan->parts.notes;
     if (!info->angles || info->views < 3) return;
     const double *t = info->angles;
-    size_t n = info->views;
-    double least, most, span = fabs(t[n - 1] - t[0]), step = span / (double)(n - 1);
-    step_range(t, n, &least, &most);
-    if (span == 0.0) {
+    const size_t n = info->views;
+    const double span = fabs(t[n - 1] - t[0]);
+    steps step;
+    if (find_steps(t, n, &step) != QB_OK) return;
+    if (step.most == 0.0) {
         qb__note(notes, "all %zu angles are %g degrees" QB__CODE("one-angle"), n, t[0] * 180.0 / pi);
         return;
     }
     judge_turns(info, notes);
-    if (most > 1.5 * step || least < 0.5 * step)
-        qb__note(notes, "angles are uneven: steps of %.4g to %.4g degrees, %.4g on average" QB__CODE("uneven-angles"),
-                 least * 180.0 / pi, most * 180.0 / pi, step * 180.0 / pi);
-    for (int turn = 1; turn <= 2; turn++)
-        if (fabs(span - turn * pi) < 0.5 * step)
+    if (step.most > 1.5 * step.mean || step.least < 0.5 * step.mean)
+        qb__note(notes, "angles are uneven: steps of %.4g to %.4g degrees, %.4g on average%s" QB__CODE("uneven-angles"),
+                 step.least * 180.0 / pi, step.most * 180.0 / pi, step.mean * 180.0 / pi, step.in_order ? "" : ", in order of angle");
+    for (int turn = 1; turn <= 2 && step.in_order; turn++)
+        if (fabs(span - turn * pi) < 0.5 * step.mean)
             qb__note(notes, "the last view repeats the first: %.4g and %.4g degrees" QB__CODE("repeated-view"),
                      t[0] * 180.0 / pi, t[n - 1] * 180.0 / pi);
 }

@@ -11,6 +11,11 @@ void qb__ends_ask_pad(const char *filter, qb_pad pad, qb__ends_asked *asked) {
     qb__print(asked->remedy, sizeof asked->remedy, "--pad ellipse");
 }
 
+void qb__ends_ask_turn(double covered, qb__ends_asked *asked) {
+    if (asked->remedy[0])
+        qb__print(asked->remedy, sizeof asked->remedy, "half acquisition needs 360 degrees of views, these cover %.4g", covered);
+}
+
 qb_status qb__ends_ask_size(const qb_geometry *geometry, const qb_grid *grid, double radius, qb__ends_asked *asked) {
     const double WIDER = 1.3; /* than what is seen */
     const qb_status status = qb__row_ends_of(geometry, &asked->ends);

@@ -13,6 +13,8 @@ typedef struct qb__ends_asked {
 
 /* Of a method that filters: rows that are continued as an object ends are seen to. */
 void qb__ends_ask_pad(const char *filter, qb_pad pad, qb__ends_asked *asked);
+/* Of an axis to one side, where the views cover `covered` degrees: instead of that, a full turn. */
+void qb__ends_ask_turn(double covered, qb__ends_asked *asked);
 /* Of a method that finds a volume whose projections are the data: one that reaches farther than the detector sees has a place for
  * what is cut off. `radius` as qb__row_ends_within has it. */
 qb_status qb__ends_ask_size(const qb_geometry *geometry, const qb_grid *grid, double radius, qb__ends_asked *asked);

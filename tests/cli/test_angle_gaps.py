@@ -178,3 +178,35 @@ def test_lost_views_of_half_acquisition(tmp_path):
     assert abs(mean(volume, 20) - 1) < 0.005 and abs(mean(volume, 70) - 1) < 0.005
     inside = circle(214, 70)
     assert np.sqrt(((volume[0][inside] / MU - 1) ** 2).mean()) < 0.05
+
+
+def test_half_a_turn_of_half_acquisition(tmp_path):
+    """What the narrow side cuts off is not seen elsewhere: a full turn is what it takes, and that is said."""
+    qb("simulate", "disc", "-o", "s.h5", *HALF_SCAN, cwd=tmp_path)
+    said = qb("fbp", "s.h5", "--views", "0:360", "--center", 20.5, "-o", "v.npy", cwd=tmp_path).stderr
+    assert "half acquisition needs 360 degrees of views, these cover 180" in said and "[row-ends]" in said and "--pad" not in said
+    half_fan(tmp_path, np.arange(0, 240, 0.6))
+    said = qb("fdk", "s.h5", "--sod", 1000, "--sdd", 1500, "--detector-offset", "100,0", "--allow-limited", "-o", "v.npy", cwd=tmp_path).stderr
+    assert "half acquisition needs 360 degrees of views, these cover 240" in said
+
+
+@pytest.mark.parametrize("verb", ["sirt", "cgls", "mbir"])
+def test_iterative_methods_say_how_much_of_the_turn(tmp_path, verb):
+    """They need no weights, and say nothing of any."""
+    qb("simulate", "disc", "-o", "s.h5", "--angles", "0:360", "--views", 120, "--detector", "48,1", "--size", "60,60,1", "--pixel-size", 0.5,
+       "--center-offset", 16, cwd=tmp_path)
+    said = qb("plan", verb, "s.h5", "--views", "0:116", "--center", 39.5, "-o", "v.npy", cwd=tmp_path).stderr
+    assert "348 degrees of a full turn" in said and "slices are 80 voxels wide" in said and "stand in" not in said
+
+
+@pytest.mark.parametrize("period", [180, 360])
+def test_golden_angles_are_sorted_before_they_are_judged(tmp_path, period):
+    golden = np.arange(200) * 180 * (np.sqrt(5) - 1) / 2 * period / 180 % period
+    steps = np.diff(np.sort(golden))
+    simulate(tmp_path, golden, "--detector", "64,1", "--pixel-size", 0.1)
+    said = qb("fbp", "s.h5", "--center", 31.5, "-o", "v.npy", cwd=tmp_path).stderr
+    told = [float(n) for n in re.search(r"steps of ([\d.]+) to ([\d.]+) degrees, ([\d.]+) on average, in order of angle", said).groups()]
+    assert told == pytest.approx([steps.min(), steps.max(), steps.mean()], rel=1e-3)
+    assert abs(mean(np.load(tmp_path / "v.npy"), 15) - 1) < 0.005
+    simulate(tmp_path, np.random.default_rng(3).permutation(np.arange(0, 360, 1.8)), "--detector", "64,1", "--pixel-size", 0.1)
+    assert "uneven" not in qb("fbp", "s.h5", "--center", 31.5, "-o", "v.npy", cwd=tmp_path).stderr

@@ -162,26 +162,29 @@ static qb_geometry with_gaps(double offset) {
 
 /* Whatever is missing, of each pair of rays the weights of all views sum to one full turn; so a round object has its value. */
 static void weights_sum_to_the_turn(void **state) {
+    enum { RAYS = 20 };
     (void)state;
     size_t gapped = 0;
     for (size_t trial = 0; trial < trials(200); trial++) {
         qb_geometry geometry = with_gaps(trial % 2 ? 80 : 0);
         qb__cone_weights weights;
         assert_int_equal(qb__cone_weights_create(&geometry, 0, &weights), QB_OK);
-        const double gamma = uniform(-1, 1) * fmin(-weights.gamma_low, weights.gamma_high);
-        double sum = 0, views = 0;
-        for (size_t i = 0; i < geometry.views; i++) {
-            const double a = qb__cone_redundancy(&weights, i, gamma), b = qb__cone_redundancy(&weights, i, -gamma);
-            assert_true(a >= 0 && a <= 1 && b >= 0 && b <= 1);
-            sum += weights.view[i] * (a + b);
-            views += weights.view[i];
+        const double fan = fmin(-weights.gamma_low, weights.gamma_high);
+        double mean = 0;
+        gapped += weights.kind == QB_REDUNDANCY_GAPS;
+        for (int k = 0; k < RAYS && weights.kind == QB_REDUNDANCY_GAPS; k++) {
+            const double gamma = (k + uniform(0, 1)) / RAYS * fan;
+            double sum = 0;
+            for (size_t i = 0; i < geometry.views; i++) {
+                const double a = qb__cone_redundancy(&weights, i, gamma), b = qb__cone_redundancy(&weights, i, -gamma);
+                assert_true(a >= 0 && a <= 1 && b >= 0 && b <= 1);
+                sum += weights.view[i] * (a + b) / (2 * pi);
+            }
+            mean += sum / RAYS;
+            if (!(fabs(sum - 1) < 0.02)) fail_msg("%zu views, %zu gaps, gamma %g: %g", geometry.views, weights.gaps, gamma, sum);
         }
-        if (weights.kind == QB_REDUNDANCY_GAPS) {
-            gapped++;
-            if (!(fabs(sum / (2 * pi) - 1) < 0.01)) fail_msg("%zu views, %zu gaps, gamma %g: %g", geometry.views, weights.gaps, gamma, sum / (2 * pi));
-            assert_true(fabs(views - 2 * pi) < 1e-9);
-            assert_true(weights.lacking < 0.01);
-        }
+        if (weights.kind == QB_REDUNDANCY_GAPS && !(fabs(mean - 1) < 0.003)) fail_msg("%zu views, %zu gaps: %g", geometry.views, weights.gaps, mean);
+        assert_true(weights.kind == QB_REDUNDANCY_PARKER || weights.lacking < 0.02);
         qb__cone_weights_destroy(&weights);
         qb_geometry_destroy(&geometry);
     }

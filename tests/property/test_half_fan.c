@@ -67,14 +67,14 @@ static void full_turns_are_told(void **state) {
         size_t views = scans[i].views;
         for (size_t v = 0; v < views; v++)
             radians[v] = scans[i].degrees * (double)v / (double)views * pi / 180;
-        assert_ok(qb__turns_fully(views, radians, &full));
+        assert_ok(qb__turns_fully(views, radians, &full, NULL));
         if (full != scans[i].full) fail_msg("%zu views over %g degrees", views, scans[i].degrees);
     }
     /* At random: the largest of 600 gaps is some degrees. */
     double radians[600];
     bool full;
     for (size_t v = 0; v < 600; v++) radians[v] = uniform(0, 2 * pi);
-    assert_ok(qb__turns_fully(600, radians, &full));
+    assert_ok(qb__turns_fully(600, radians, &full, NULL));
     assert_true(full);
 }
 

@@ -71,7 +71,7 @@ qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew
         if (status == QB_OK)
             status = qb__half_fan_of_views(fbp->info->views, fbp->info->angles, fbp->info->columns, column, column, &fan);
         if (status != QB_OK) return status;
-        *anew = fan.used;
+        *anew = fan.aside; /* of less than a turn what is advised depends on it */
     }
     return *anew ? QB_OK : qb__fbp_aim(fbp, fbp->center);
 }
@@ -79,15 +79,17 @@ qb_status qb__fbp_begin(void *plan, const qb_env *env, cJSON *report, bool *anew
 void qb__fbp_describe_turn(const qb__fbp *fbp, char *text, size_t size) {
     const qb__half_fan *fan = &fbp->fan;
     double end = (double)fan->columns - 1, narrow = fmin(fbp->center, end - fbp->center);
+    char turn[48];
     text[0] = 0;
     if (!fan->used) return;
+    qb__half_fan_turn(fan, turn, sizeof turn);
     if (fbp->sweep)
-        snprintf(text, size, "full turn, the axis to one side: rows of %zu columns go on to %zu",
-                 fan->columns, fbp->width);
+        snprintf(text, size, "%s, the axis to one side: rows of %zu columns go on to %zu",
+                 turn, fan->columns, fbp->width);
     else
         snprintf(text, size,
-                 "full turn, the axis at column %.2f of %zu: opposite views share the %.0f columns "
+                 "%s, the axis at column %.2f of %zu: opposite views share the %.0f columns "
                  "that both saw, and rows go on by %zu columns to the %s",
-                 fbp->center, fan->columns, floor(2 * narrow) + 1, fan->before + fan->after,
+                 turn, fbp->center, fan->columns, floor(2 * narrow) + 1, fan->before + fan->after,
                  fan->before ? "left" : "right");
 }

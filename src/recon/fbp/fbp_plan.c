@@ -132,18 +132,23 @@ static void describe_turn(const qb__fbp *fbp, double capped, char *text, size_t 
     char gaps[160] = "", low[80] = "";
     double missing = 0;
     for (size_t i = 0; i < turn->gaps; i++) missing += qb__turn_missing(&turn->gap[i]) * 180 / M_PI;
-    const double from = qb__turn_wrap(turn->angle[turn->largest], 2 * M_PI) * 180 / M_PI, step = turn->step[turn->largest] * 180 / M_PI;
-    if (turn->gaps)
-        snprintf(gaps, sizeof gaps, "; %.4g degrees missing in %zu gap%s, the widest from %.4g to %.4g; opposite rays and neighbouring views stand in",
-                 missing, turn->gaps, turn->gaps > 1 ? "s" : "", from, from + step);
+    const qb__turn_gap *widest = qb__turn_widest(turn);
+    const double from = widest ? qb__turn_wrap(widest->from, 2 * M_PI) * 180 / M_PI : 0;
+    if (widest)
+        snprintf(gaps, sizeof gaps, "; %.4g degrees missing in %zu gap%s, the widest from %.4g to %.4g",
+                 missing, turn->gaps, turn->gaps > 1 ? "s" : "", from, from + widest->width * 180 / M_PI);
     if (capped > 1e-4) snprintf(low, sizeof low, "; capped weights make values %.2g %% too low (--angle-weights)", 100 * capped);
     snprintf(text, size, "%zu views, %s, %.6g of 360 degrees, as half acquisition needs%s%s", turn->views,
              turn->even ? "evenly spaced" : "weighted by spacing", 360 - missing, gaps, low);
 }
 
-static void tell_angles(const qb__angle_report *report, bool missing, const qb_env *env) {
+static void tell_angles(const qb__fbp *fbp, const qb__angle_report *report, const qb_env *env) {
+    const qb_angle_weights rule = fbp->options->angle_weights;
+    const bool missing = fbp->fan.used ? fbp->turn.gaps > 0 : report->limited;
+    const char *how = rule == QB_WEIGHTS_CAPPED || rule == QB_WEIGHTS_EVEN ? ""
+                      : fbp->fan.used ? "; opposite rays and neighbouring views stand in" : "; neighbouring views stand in";
     if (missing)
-        qb__warn(env, "angles: %s" QB__CODE("angle-gap"), report->text);
+        qb__warn(env, "angles: %s%s" QB__CODE("angle-gap"), report->text, how);
     else if (report->capped > 1e-3)
         qb__warn(env, "angles: %s" QB__CODE("angle-cap"), report->text);
     else
@@ -178,7 +183,7 @@ static qb_status decide_weights(qb__fbp *fbp, const qb_env *env, cJSON *json) {
         goto out;
     }
     for (size_t i = 0; i < views; i++) fbp->weights[i] = (float)(exact[i] * scale);
-    tell_angles(&report, fbp->fan.used ? fbp->turn.gaps > 0 : report.limited, env);
+    tell_angles(fbp, &report, env);
     cJSON_AddStringToObject(json, "angles", report.text);
     qb__fbp_describe_turn(fbp, wide, sizeof wide);
     if (wide[0]) qb__info(env, "%s", wide);
@@ -321,6 +326,7 @@ qb_status qb__fbp_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     decision->instead = fbp->sweep;
     decision->ends.ends = (qb__row_ends){.count = {!fbp->fan.before, !fbp->fan.after}};
     qb__ends_ask_pad(options->filter, options->pad, &decision->ends);
+    if (fbp->fan.aside && !fbp->fan.used) qb__ends_ask_turn(fbp->fan.covered, &decision->ends);
     decision->resume = options->resume;
     decision->checkpoint = options->checkpoint;
     decision->times = fbp->sweep_count;

@@ -258,6 +258,7 @@ qb_status qb__fdk_decide(const qb__task *task, void *plan, const qb_env *env, cJ
     QB__TRY(qb__fdk_cluster(fdk, json));
     QB__TRY(qb__row_ends_of(fdk->real, &decision->ends.ends));
     qb__ends_ask_pad(fdk->options->filter, fdk->options->pad, &decision->ends);
+    if (fdk->weights.offset && !fdk->weights.sided) qb__ends_ask_turn(fdk->weights.span * degrees, &decision->ends);
     decision->resume = fdk->options->resume;
     decision->checkpoint = fdk->options->checkpoint;
 out:

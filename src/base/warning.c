@@ -183,7 +183,7 @@ static const struct {
      "The size of a voxel is not known, so lengths are in voxels. Line integrals are right only if the values of the volume "
      "are attenuation per voxel. Give --voxel MM."},
     {"not-finite",
-     "Some values of the data are NaN or infinite. qb mbir counts them as not measured and gives them no weight. The other verbs "
+     "Some values of the data are NaN or infinite. qb sirt, cgls and mbir give them no weight. The other verbs "
      "interpolate along the detector row, between the nearest good values; a row of one view without any value is taken as air. "
      "Many lost rows make values too low there: leave such views out by --exclude LIST."},
     {"not-projections",
@@ -232,6 +232,10 @@ static const struct {
      "Many detector rows do not reach the level of air at their ends. Either the object is wider than the detector, and the "
      "values are wrong by what was cut off, most at the rim. Then use the printed option. Or air does not read 0, because "
      "the flats do not match the scan or --quantity is wrong. Then check --flats, --quantity and --air."},
+    {"rows-lost",
+     "Some detector rows were never measured: their pixels are dead in the flats, or NaN or saturated in every view. In parallel "
+     "beam the slices of these rows are NaN in the volume. In cone beam voxels near them are seen by fewer rays: qb sirt and cgls give "
+     "the lost rays no weight, qb fdk takes them as air, so values near these rows are too low. Leave such slices out by --slices."},
     {"rtk-element",
      "The RTK geometry file has an element that quickbeam does not know. It was not used. If it moves the source or the "
      "detector, the geometry is wrong: check it with qb info -g FILE."},
@@ -242,7 +246,7 @@ static const struct {
      "describe the motion: qb fdk, sirt and cgls take it (-g)."},
     {"saturated",
      "Some counts stand at the largest number that their type can hold, or many stand at one largest value: the detector was "
-     "saturated, or these pixels are marked as lost. At the type's maximum they count as not measured: qb mbir gives them no weight, "
+     "saturated, or these pixels are marked as lost. At the type's maximum they count as not measured: qb sirt, cgls and mbir give them no weight, "
      "the others interpolate along the row, and take air where a row ends with them. A plateau at a lower value is not mended: "
      "values of thin parts come out wrong, so take a shorter exposure."},
     {"scaled-values",

@@ -31,6 +31,7 @@ struct qb_scan {
     char no_angles[360]; /* why there are none that could be used; "" */
     qb__finding finding[QB__FINDINGS];
     size_t findings;
+    bool *lost_rows;   /* [row]: no view has measured it; NULL: there is none */
     char refused[400]; /* why no method may use it; "": they may */
     qb__digest *digests; /* of the jobs that read it */
     qb__inputs inputs; /* every file of it: data, fields, angles, notes beside them */
@@ -62,6 +63,8 @@ ptrdiff_t qb__scan_place(const qb_scan *scan, size_t view, size_t row, ptrdiff_t
 qb_status qb__scan_lacks_angles(const qb_scan_info *info);
 /* Look at every view and leave out the bad ones, unless `keep`: then they are only named. Once fields are there. */
 qb_status qb__scan_look(qb_scan *scan, bool keep, const qb_env *env);
+/* Fills in lost_rows. */
+qb_status qb__scan_look_at_rows(qb_scan *scan, const qb_env *env);
 /* One more finding: kept for programs, and its sentence as a note of that kind. */
 __attribute__((format(printf, 4, 5))) void qb__scan_find(qb_scan *scan, const qb__finding *finding, qb_problem kind,
                                                         const char *format, ...);

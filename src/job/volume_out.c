@@ -298,8 +298,22 @@ static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, 
     return QB_OK;
 }
 
+/* What was never measured has no value: NaN, or what an integer type makes of it. */
+static void blank_lost(const qb__volume_out *out, size_t first, size_t end, void *images) {
+    const qb_dtype dtype = qb__volume_dtype(out);
+    const size_t bytes = qb_dtype_size(dtype);
+    const float nothing = NAN;
+    char value[8];
+    qb_convert_from_float(&nothing, 1, dtype, out->low, out->high, value);
+    for (size_t i = first; i < end; i++) {
+        char *image = (char *)images + (i - first) * pixels(out) * bytes;
+        for (size_t k = 0; out->lost[i * out->lost_step] && k < pixels(out); k++) memcpy(image + k * bytes, value, bytes);
+    }
+}
+
 static qb_status write_images(qb__volume_out *out, size_t first, size_t end, const void *in) {
     if (first == end) return QB_OK;
+    if (out->lost && !out->in_place) blank_lost(out, first, end, (void *)in);
     if (out->in_place) return qb__writer_write(out->writer, first, end, NULL);
     for (size_t i = first; i < end && !qb__volume_converts(out); i++)
         qb__observers_image(&out->observers, i, (const float *)in + (i - first) * pixels(out));

@@ -35,6 +35,8 @@ typedef struct qb__volume_out {
     qb_stack stack;    /* what it says of itself; dtype and scale are set here */
     double hu;         /* attenuation of water; 0 = none. The caller has scaled by 1000 / hu already */
     const qb__mask *mask; /* of slices; NULL = none */
+    const bool *lost;   /* [image * lost_step]: this slice was never measured and becomes NaN; NULL: none is so */
+    size_t lost_step;
     int threads;        /* that the job has */
     const char *beside; /* a file that the method writes as well; NULL = none */
     double low, high;  /* of integer types; set by the caller when the options do not say */

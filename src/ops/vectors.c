@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ops/vectors.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -170,6 +171,23 @@ OP(invert, invert, 0);
 void qb__vector_invert(const qb__vectors *v, qb__vector_kind kind, double least, void *x,
                        size_t count) {
     qb__vector_run(v, (qb__vector_job){&invert_op, kind, count, .v = {x}, .s = {least}}, NULL);
+}
+
+/* The sign of zero marks what was not measured: no comparison tells it. */
+static void mask(const qb__vector_job *job, size_t first, size_t end, double *sums) {
+    (void)sums;
+    const float *b = job->v[0];
+    float *y = job->v[1];
+    for (size_t i = first; i < end; i++) {
+        uint32_t bits;
+        memcpy(&bits, &b[i], sizeof bits);
+        if (bits == 0x80000000u) y[i] = 0;
+    }
+}
+OP(mask, mask, 0);
+
+void qb__vector_mask(const qb__vectors *v, const void *b, void *y, size_t count) {
+    qb__vector_run(v, (qb__vector_job){&mask_op, QB__EQUATIONS, count, .v = {(void *)b, y}}, NULL);
 }
 
 static void release(const qb__vector_job *job, size_t first, size_t end, double *sums) {

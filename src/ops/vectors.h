@@ -89,6 +89,8 @@ double qb__vector_residual(const qb__vectors *v, const void *a, const void *weig
 /* x = 1 / x where it is more than least, else 0. */
 void qb__vector_invert(const qb__vectors *v, qb__vector_kind kind, double least, void *x,
                        size_t count);
+/* Of equations: y = 0 where b is -0. */
+void qb__vector_mask(const qb__vectors *v, const void *b, void *y, size_t count);
 /* Of unknowns: g = 0 where x, at its bound of zero, would be pushed below it. */
 void qb__vector_free(const qb__vectors *v, const void *x, void *g, size_t count);
 void qb__vector_scale(const qb__vectors *v, qb__vector_kind kind, double scale, void *x,

@@ -172,6 +172,8 @@ static qb_status decide(qb__reconstruction *r, const qb_env *env) {
                                  .stack = d->stack,
                                  .hu = d->hu,
                                  .mask = d->mask,
+                                 .lost = d->slices_are_rows && r->task.scan->lost_rows ? r->task.scan->lost_rows + d->row0 : NULL,
+                                 .lost_step = d->row_step ? d->row_step : 1,
                                  .threads = r->task.threads,
                                  .beside = d->beside,
                                  .keep = {.resume = d->resume}};

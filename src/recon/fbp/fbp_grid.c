@@ -49,6 +49,7 @@ static void describe_output(qb__fbp *fbp, qb__decision *d) {
     d->hu = fbp->options->hu;
     qb__fbp_window(fbp, fbp->first_row, grid->n[2], &d->row0, &d->row1);
     d->row_step = fbp->level.maps ? 1 : fbp->step;
+    d->slices_are_rows = !fbp->level.maps;
     d->subject.grid = *grid;
     d->mask = &fbp->mask;
     d->subject.units = qb__volume_units(d->hu, known);

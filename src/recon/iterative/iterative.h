@@ -52,6 +52,7 @@ typedef struct qb__iterative_run {
     const qb__iterative *it;
     const qb__running *run;
     qb__solved solved;
+    uint64_t lost; /* line integrals here that were not measured */
     double beside; /* share of the line integrals that rays have which meet no voxel */
     /* of ranks (iterative_ranks.c) */
     double *numbers;      /* [ranks] */
@@ -70,6 +71,8 @@ void qb__iterative_note_beside(const qb__iterative_run *r, cJSON *convergence);
 /* The system of equations of so many views. `self` is what forward and adjoint take; total and same as in qb__linear. */
 qb__linear qb__iterative_linear(const qb__iterative *it, void *self, size_t views, qb__linear_apply *forward,
                                 qb__linear_apply *adjoint, qb__linear_number *total, qb__linear_number *same);
+/* Line integrals of so many views that are NaN are made what qb__linear.holes says. */
+qb_status qb__iterative_mark_lost(qb__iterative_run *r, size_t views, float *lines);
 /* From data to volume, both vectors; the volume comes in as zeros. */
 qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
                               void *volume);

@@ -149,7 +149,8 @@ static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, co
     (void)chunk, (void)task, (void)worker;
     on_cpu *cpu = self;
     const qb__linear a = qb__iterative_linear(cpu->run.it, cpu, cpu->views, forward, adjoint, total, NULL);
-    const qb_status status = qb__iterative_look_beside(&cpu->run, cpu->views, in);
+    qb_status status = qb__iterative_mark_lost(&cpu->run, cpu->views, (float *)in);
+    if (status == QB_OK) status = qb__iterative_look_beside(&cpu->run, cpu->views, in);
     return status == QB_OK ? qb__iterative_solve_here(&cpu->run, &a, (float *)in, out) : status;
 }
 

@@ -259,7 +259,8 @@ out:
 static qb_status solve_run(void *self, size_t chunk, size_t task, int worker, const void *in, void *out) {
     (void)chunk, (void)task, (void)worker;
     on_device *d = self;
-    const qb_status status = qb__iterative_look_beside(&d->run, d->views, in);
+    qb_status status = qb__iterative_mark_lost(&d->run, d->views, (float *)in);
+    if (status == QB_OK) status = qb__iterative_look_beside(&d->run, d->views, in);
     if (status != QB_OK) return status;
     return d->apart ? qb__iterative_slabs_solve(&d->slabs, &d->run, (float *)in, out) : solve(d, in, out);
 }

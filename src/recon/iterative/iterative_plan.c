@@ -124,6 +124,8 @@ static qb_status decide_grid(qb__iterative *it, const qb_env *env, qb__decision 
     if (status != QB_OK) return status;
     decision->hu = options->hu;
     decision->row1 = it->info->rows;
+    decision->keep_lost = true;
+    decision->slices_are_rows = it->geometry == &it->own && grid->n[2] == it->info->rows && !asked.like && !asked.offset.count && !(asked.voxel > 0);
     decision->subject.grid = *grid;
     decision->subject.units = qb__volume_units(options->hu, in_mm);
     decision->stack = (qb_stack){.shape = {grid->n[2], grid->n[1], grid->n[0]},

@@ -122,7 +122,9 @@ qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const q
     qb__free(r->solved.trace);
     qb_status status = qb__alloc((size_t)o->iterations, sizeof *r->solved.trace, &r->solved.trace);
     if (status != QB_OK) return status;
-    return r->it->solver->run(a, &options, vectors, r->run->env, data, volume, &r->solved);
+    qb__linear system = *a;
+    system.holes = r->lost > 0;
+    return r->it->solver->run(&system, &options, vectors, r->run->env, data, volume, &r->solved);
 }
 
 qb_status qb__iterative_solve_here(qb__iterative_run *r, const qb__linear *a, float *data, float *x) {

@@ -44,6 +44,11 @@ static void begin(qb__solved *solved) {
     solved->stopped = "residual is zero"; /* unless something else stops it */
 }
 
+/* y = 0 where b says that nothing was measured. */
+static void mask(const qb__linear *a, const qb__vectors *v, const void *b, void *y) {
+    if (a->holes) qb__vector_mask(v, b, y, a->equations);
+}
+
 /* ---- SIRT ---- */
 
 typedef struct sirt {
@@ -57,13 +62,15 @@ typedef struct sirt {
  * on its rim, for what may be no more than how it was rounded (some 1e-7 of a crossing a ray, and on each kernel another).
  * It is measured against one crossing and not against the mean or the largest sum: these grow with views and planes,
  * as a touch does not, and the mean falls where rays see little of the volume. */
-static qb_status sum_up(const qb__linear *a, const qb__vectors *v, sirt *s) {
+static qb_status sum_up(const qb__linear *a, const qb__vectors *v, const void *b, sirt *s) {
     const double least = 1e-3 * a->crossing;
     qb_status status;
     qb__vector_fill(v, 1, s->update, a->unknowns);
     qb__vector_fill(v, 1, s->lines, a->equations);
+    mask(a, v, b, s->lines);
     QB__TRY(a->forward(a->self, s->update, s->rows));
     QB__TRY(a->adjoint(a->self, s->lines, s->columns));
+    mask(a, v, b, s->rows);
     qb__vector_invert(v, QB__EQUATIONS, least, s->rows, a->equations);
     qb__vector_invert(v, QB__UNKNOWNS, least, s->columns, a->unknowns);
 out:
@@ -85,9 +92,10 @@ static qb_status run_sirt(const qb__linear *a, const qb__solve_options *options,
     QB__TRY(qb__vector_make(v, QB__UNKNOWNS, a->unknowns, &s.update));
     QB__TRY(qb__vectors_status(v));
     if (!(norm2 > 0)) goto out;
-    QB__TRY(sum_up(a, v, &s));
+    QB__TRY(sum_up(a, v, b, &s));
     while (!last) {
         QB__TRY(a->forward(a->self, x, s.lines));
+        mask(a, v, b, s.lines);
         residual2 = qb__vector_residual(v, b, s.rows, s.lines, a->equations);
         QB__TRY(total(a, &residual2));
         QB__TRY(a->adjoint(a->self, s.lines, s.update));
@@ -136,6 +144,7 @@ static qb_status run_cgls(const qb__linear *a, const qb__solve_options *options,
         qb__vector_fold(v, QB__UNKNOWNS, gradient, restart ? 0 : next / gamma, direction, n);
         gamma = next;
         QB__TRY(a->forward(a->self, direction, lines));
+        mask(a, v, residual, lines); /* -0 - step * 0 stays -0 */
         QB__TRY(dot_lines(a, v, lines, lines, &along));
         const double step = qb__vector_dot(v, QB__UNKNOWNS, gradient, direction, n) / along;
         QB__TRY(dot_lines(a, v, residual, residual, &before2));
@@ -144,6 +153,7 @@ static qb_status run_cgls(const qb__linear *a, const qb__solve_options *options,
         restart = done.below2 > 0;
         if (restart) {
             QB__TRY(a->forward(a->self, x, residual));
+            mask(a, v, data, residual);
             qb__vector_residual(v, data, NULL, residual, m);
         } else {
             qb__vector_add(v, QB__EQUATIONS, -step, lines, residual, m);

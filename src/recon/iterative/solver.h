@@ -21,6 +21,7 @@ typedef struct qb__linear {
     qb__linear_number *total;
     /* A number that all who share them have but for rounding, made the same, as they stop by it. NULL: it is. */
     qb__linear_number *same;
+    bool holes; /* elements of b that are -0 were not measured: they weigh nothing. No other element is -0 */
 } qb__linear;
 
 typedef struct qb__solve_options {

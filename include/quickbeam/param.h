@@ -22,6 +22,7 @@ typedef enum qb_param_type {
     QB_PARAM_CHOICE,  /* an enum: `min` + the index into `choices` */
     QB_PARAM_DTYPE,   /* qb_dtype, that called like one of `choices` */
     QB_PARAM_NUMBERS, /* qb_numbers, comma-separated */
+    QB_PARAM_LIST,    /* char *, as QB_PARAM_TEXT: one item a line; given again, a flag adds one */
 } qb_param_type;
 
 typedef struct qb_numbers {

@@ -36,8 +36,8 @@ typedef struct qb_scan_options {
     qb_image as;       /* what one image of the file is */
     qb_quantity quantity;
     char *angles;      /* degrees: FROM:TO[:N] (TO exclusive) or FILE[:COLUMN][:A:B:S]; NULL = from the scan */
-    char *flats;       /* file, folder or pattern of flat fields; NULL = from the scan */
-    char *darks;       /* likewise */
+    char *flats;       /* files, folders or patterns of flat fields, one a line; FILE.h5:/PATH; NULL = from the scan */
+    char *darks;       /* likewise; "none": the dark is 0 */
     double pixel_size; /* mm; 0 = from the scan */
     char *views;       /* A:B[:S]: only these views; NULL = all */
     char *shape;       /* raw files: VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET], whatever the order in the file */
@@ -150,6 +150,8 @@ QB_API qb_status qb_range_parse(const char *text, const char *what, size_t n, si
 /* "--angles": FROM:TO[:N], FILE[:COLUMN][:A:B:S] or FILE.h5:/PATH[:A:B:S], :deg or :rad behind it where
  * it does not say itself -> radians[views]. */
 QB_API qb_status qb_angles_parse(const char *text, size_t views, double *radians);
+/* How many angles such a text gives: the N of FROM:TO:N, 0 of FROM:TO, of a file those that are chosen. */
+QB_API qb_status qb_angles_count(const char *text, size_t *count);
 
 #ifdef __cplusplus
 }

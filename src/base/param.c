@@ -21,6 +21,8 @@ static_assert(sizeof(qb_dtype) == sizeof(int), "enums must be as large as int");
 
 static void *field(const qb_param *row, void *options) { return (char *)options + row->offset; }
 
+static bool is_text(const qb_param *row) { return row->type == QB_PARAM_TEXT || row->type == QB_PARAM_LIST; }
+
 static size_t field_size(const qb_param *row) {
     switch (row->type) {
     case QB_PARAM_FLAG: return sizeof(bool);
@@ -29,7 +31,8 @@ static size_t field_size(const qb_param *row) {
     case QB_PARAM_DTYPE: return sizeof(int);
     case QB_PARAM_BYTES: return sizeof(size_t);
     case QB_PARAM_DOUBLE: return sizeof(double);
-    case QB_PARAM_TEXT: return sizeof(char *);
+    case QB_PARAM_TEXT:
+    case QB_PARAM_LIST: return sizeof(char *);
     case QB_PARAM_NUMBERS: return sizeof(qb_numbers);
     }
     return 0;
@@ -173,7 +176,8 @@ qb_status qb_param_set(const qb_param *row, void *options, const char *value) {
         if ((status = in_range(row, value, number)) != QB_OK) return status;
         *(double *)field(row, options) = number;
         return QB_OK;
-    case QB_PARAM_TEXT: return set_text(row, options, value);
+    case QB_PARAM_TEXT:
+    case QB_PARAM_LIST: return set_text(row, options, value);
     case QB_PARAM_CHOICE:
     case QB_PARAM_DTYPE: return set_choice(row, options, value);
     case QB_PARAM_NUMBERS: return set_numbers(row, options, value);
@@ -215,6 +219,7 @@ bool qb_param_get(const qb_param *row, const void *options, char *text, size_t s
         else print_double(*(const double *)at, text, size);
         break;
     case QB_PARAM_TEXT:
+    case QB_PARAM_LIST:
         if (!*(char *const *)at) return false;
         snprintf(text, size, "%s", *(char *const *)at);
         break;
@@ -272,7 +277,7 @@ static size_t size_of(const qb_param *table, const void *options) {
 void qb_params_clear(const qb_param *table, void *options) {
     if (!options) return;
     for (const qb_param *row = table; row && row->name; row++) {
-        if (row->type != QB_PARAM_TEXT || !reaches(row, size_of(table, options))) continue;
+        if (!is_text(row) || !reaches(row, size_of(table, options))) continue;
         char **slot = field(row, options);
         qb__free(*slot);
         *slot = NULL;
@@ -308,7 +313,7 @@ static qb_status check_rest(const qb_param *table, const char *options, size_t f
 
 static qb_status set_default(const qb_param *row, void *options) {
     if (!row->initial) return QB_OK;
-    if (row->type != QB_PARAM_TEXT) return qb_param_set(row, options, row->initial);
+    if (!is_text(row)) return qb_param_set(row, options, row->initial);
     *(const char **)field(row, options) = row->initial;
     return QB_OK;
 }
@@ -328,6 +333,7 @@ static qb_status check_field(const qb_param *row, const void *options) {
     char text[64];
     switch (row->type) {
     case QB_PARAM_TEXT:
+    case QB_PARAM_LIST:
     case QB_PARAM_BYTES: return QB_OK;
     case QB_PARAM_FLAG:
         return *(const unsigned char *)at <= 1 ? QB_OK : refuse(row, "", "is neither true nor false");
@@ -376,7 +382,7 @@ qb_status qb__params_view(const qb_param *table, const void *from, void *to) {
     if (from) memcpy(to, from, has < known ? has : known);
     *(size_t *)to = known;
     for (const qb_param *row = table; row->name && status == QB_OK; row++)
-        if (!reaches(row, has) || (row->type == QB_PARAM_TEXT && !*(char **)field(row, to)))
+        if (!reaches(row, has) || (is_text(row) && !*(char **)field(row, to)))
             status = set_default(row, to);
     for (const qb_param *row = table; row->name && status == QB_OK; row++) status = check_field(row, to);
     if (status != QB_OK) memset(to, 0, known);
@@ -389,7 +395,7 @@ qb_status qb_params_copy(const qb_param *table, const void *from, void *to) {
     qb_status status = qb__params_view(table, from, to);
     if (status != QB_OK) return status;
     for (const qb_param *row = table; row->name; row++) {
-        if (row->type != QB_PARAM_TEXT) continue;
+        if (!is_text(row)) continue;
         char **slot = field(row, to), *text = *slot;
         *slot = qb__strdup(text);
         if (text && !*slot)

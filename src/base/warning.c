@@ -42,6 +42,9 @@ static const struct {
     {"angles-guessed",
      "The file has no dataset rotation_angle in the usual place. A dataset whose name means a rotation and that has one "
      "number for each view was used. Check with qb info that these are the angles; else give --angles."},
+    {"angles-unreadable",
+     "The file has a list of angles that cannot be read, so the scan is treated as one without angles. The warning says what is "
+     "wrong with it. Give --angles FROM:TO or a file."},
     {"angles-unusable",
      "The angles in the file cannot be used: their number differs from that of the views, some are not numbers, or they "
      "cannot be read. Reconstruction needs one angle for each view. Give --angles FROM:TO or a file."},
@@ -57,6 +60,9 @@ static const struct {
     {"beam-level",
      "The brightness at one edge of the detector differs from that of the flat fields. If air is there, the flats do not "
      "match the scan, and all line integrals are off by a constant. Give --air with a region that is air in all views."},
+    {"being-written",
+     "Another process has the HDF5 file open and adds to it, as detectors do (SWMR). What was there when it was opened is read: "
+     "views that come later are left out, and angles or flats may not be there yet. Run again when the file is complete."},
     {"beyond-detector",
      "The detector is turned about the beam, so rows of the reconstructed slices leave it on one side. The missing part was "
      "continued as --pad says, and values of these slices are less exact. Leave the slices out by --slices."},
@@ -74,9 +80,6 @@ static const struct {
     {"center-doubt",
      "The methods that find the rotation axis disagree, or are not sure. A wrong axis doubles edges and bends small details "
      "into arcs. Reconstruct one slice for a range of columns with qb fbp --center A:B:STEP and choose the sharpest."},
-    {"being-written",
-     "Another process has the HDF5 file open and adds to it, as detectors do (SWMR). What was there when it was opened is read: "
-     "views that come later are left out, and angles or flats may not be there yet. Run again when the file is complete."},
     {"checkpoint-stopped",
      "The state of the reconstruction could not be kept, so no more checkpoints are written. The run itself goes on and its "
      "result is not affected. If it is interrupted, --resume can go on from the last checkpoint that was written, if any. "
@@ -121,6 +124,9 @@ static const struct {
     {"frame-turned",
      "The 3x4 matrices of the geometry file turn the source about x or y, while here the rotation axis is z. The frame of the file was turned: the "
      "warning says which axes of the file became x, y and z. Values are not affected. Volumes, --offset and --like are in the turned frame."},
+    {"frames-left-out",
+     "Some frames or groups of the file are neither views nor flats nor darks by what the file says of them (alignment images, "
+     "for example). They were left out. This is harmless unless they are the frames that you want: then give --dataset."},
     {"geometry-units",
      "The distances give a geometry that no usual scanner has. Most often one of the lengths is in another unit, such as "
      "micrometres or metres. All lengths are in mm: check the distances and the pixel size."},
@@ -208,11 +214,11 @@ static const struct {
     {"one-angle",
      "All views have the same angle, so they cannot be reconstructed. The angles in the file are probably placeholders. Give "
      "--angles FROM:TO or a file."},
+    {"one-image",
+     "The file holds a single two-dimensional image. Most often that is a sinogram, whose lines are the views of one detector "
+     "row; it can also be one projection. Nothing in the file says which. Give --as sinogram or --as projections."},
     {"one-process",
      "The benchmark measures the exchange between processes, and there is only one. Start several with mpirun."},
-    {"one-view",
-     "The file holds one image only, and it is taken as one view. A single image is often a sinogram, whose rows are the "
-     "views of one slice. Then give --as sinogram."},
     {"output-format",
      "The format of the output cannot hold everything that belongs to the scan, such as angles, flats and darks. Write .h5, "
      "or give the missing things by options when the scan is read."},
@@ -289,13 +295,13 @@ static const struct {
     {"tuning-file",
      "The file of measured speeds cannot be read, for the reason that is given. Plans use listed speeds instead. Remove the "
      "file, or run qb tune again."},
-    {"two-angles",
-     "The scan and the geometry file state different angles. The angles of the geometry file are used. Check that the two "
-     "files belong together."},
     {"tuning-lock",
      "The file of measured speeds is guarded by a lock, and another process held it for several seconds, perhaps one that was "
      "stopped. The file was written without the lock, so measurements of the other process may be lost. The result of this "
      "run is not affected."},
+    {"two-angles",
+     "The scan and the geometry file state different angles. The angles of the geometry file are used. Check that the two "
+     "files belong together."},
     {"two-geometries",
      "The scan names a geometry, and --sod and --sdd were given as well. The options are used. Leave them out to use the "
      "geometry of the file."},

@@ -15,6 +15,7 @@
 #include "io/angle_list.h"
 #include "io/formats.h"
 #include "io/scan.h"
+#include "io/source.h"
 #include "io/text.h"
 #include "io/unit_words.h"
 #include "quickbeam/scan.h"
@@ -125,12 +126,11 @@ static qb_status read_hdf5(qb__angle_list *list, const char *rest, const char **
 }
 
 /* UTF-16, as Windows' "Unicode text", keeps only what ASCII has: numbers. UTF-8's mark is passed over. */
-static qb_status plain_text(const char *path, qb__text *text, char **from) {
-    const unsigned char *bytes = (const unsigned char *)text->data;
-    *from = text->data;
-    if (text->length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) *from += 3;
-    qb__text_narrow(text);
-    if (strlen(text->data) == text->length) return QB_OK;
+static qb_status plain_text(const char *path, char *text, size_t length, char **from) {
+    qb__text whole = {.data = text, .length = length, .room = length + 1};
+    *from = text + (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
+    qb__text_narrow(&whole);
+    if (strlen(text) == whole.length) return QB_OK;
     return qb__fail(QB_BAD_INPUT, "%s holds bytes that no text has: angles are read from text, NPY and HDF5", path);
 }
 
@@ -140,19 +140,19 @@ static qb_status read_text_or_npy(qb__angle_list *list, const char *rest, const 
                         "--angles %s:%s: %s is not COLUMN, A:B, A:B:S or COLUMN:A:B:S, nor a dataset "
                         "of HDF5, /PATH",
                         list->path, rest, rest);
-    qb__text text = {0};
-    char *from;
-    qb_status status = qb__text_read(list->path, TEXT_MOST, &text);
-    if (status == QB_OK && strncmp(text.data, "\x93NUMPY", 6) == 0) {
-        qb__text_clear(&text);
+    char *text, *from;
+    size_t length;
+    qb_status status = qb__read_whole(list->path, TEXT_MOST, &text, &length);
+    if (status == QB_OK && strncmp(text, "\x93NUMPY", 6) == 0) {
+        qb__free(text);
         return qb__angle_list_npy(list);
     }
-    if (status == QB_OK && strncmp(text.data, "\x89HDF", 4) == 0)
+    if (status == QB_OK && strncmp(text, "\x89HDF", 4) == 0)
         status = qb__fail(QB_BAD_ARGUMENT, "%s is HDF5: say which dataset, as in %s:/exchange/theta",
                           list->path, list->path);
-    if (status == QB_OK) status = plain_text(list->path, &text, &from);
+    if (status == QB_OK) status = plain_text(list->path, text, length, &from);
     if (status == QB_OK) status = qb__angle_list_text(list, from);
-    qb__text_clear(&text);
+    qb__free(text);
     return status;
 }
 
@@ -172,7 +172,8 @@ static void tell(const qb__angle_list *list, qb__angles_said *said) {
                  list->path, list->doubt_line, list->doubt);
 }
 
-static qb_status from_file(const char *text, double unit, size_t views, double *radians, qb__angles_said *said) {
+/* Without `radians` only *views, how many they are, is asked for. */
+static qb_status from_file(const char *text, double unit, size_t *views, double *radians, qb__angles_said *said) {
     const char *rest, *lines = NULL;
     char *path = split_file(text, &rest);
     if (!path) return qb__fail(QB_NOT_FOUND, "--angles %s is neither FROM:TO[:N] nor a file", text);
@@ -183,8 +184,12 @@ static qb_status from_file(const char *text, double unit, size_t views, double *
     QB__TRY(check_unit(&list, text, unit > 0));
     QB__TRY(qb_range_parse(lines, path, list.count, &first, &end, &step));
     size_t n = (end - first + step - 1) / step;
-    if (n != views) {
-        status = wrong_count(&list, text, n, views);
+    if (!radians) {
+        *views = n;
+        goto out;
+    }
+    if (n != *views) {
+        status = wrong_count(&list, text, n, *views);
         goto out;
     }
     for (size_t i = 0; i < n; i++)
@@ -198,22 +203,23 @@ out:
     return status;
 }
 
-static qb_status parse(const char *text, double unit, size_t views, double *radians, qb__angles_said *said) {
+static qb_status parse(const char *text, double unit, size_t *views, double *radians, qb__angles_said *said) {
     double from, to;
     size_t n;
     if (!parse_span(text, &from, &to, &n)) return from_file(text, unit, views, radians, said);
-    if (n && n != views)
-        return qb__fail(QB_BAD_INPUT, "--angles %s gives %zu angles for %zu views", text, n, views);
+    if (!radians) *views = n;
+    if (n && n != *views)
+        return qb__fail(QB_BAD_INPUT, "--angles %s gives %zu angles for %zu views", text, n, *views);
     if (!(unit > 0)) unit = degree;
     if (fabs(from) * unit > QB__MOST_DEGREES * degree || fabs(to) * unit > QB__MOST_DEGREES * degree)
         return qb__fail(QB_BAD_ARGUMENT, "--angles %s: angles beyond %g degrees", text,
                         QB__MOST_DEGREES);
-    for (size_t i = 0; i < views; i++)
-        radians[i] = (from + (to - from) * (double)i / (double)views) * unit;
+    for (size_t i = 0; radians && i < *views; i++)
+        radians[i] = (from + (to - from) * (double)i / (double)*views) * unit;
     return QB_OK;
 }
 
-qb_status qb__angles_read(const char *text, size_t views, double *radians, qb__angles_said *said) {
+static qb_status read_or_count(const char *text, size_t *views, double *radians, qb__angles_said *said) {
     static const struct {
         const char *end;
         double unit;
@@ -231,6 +237,17 @@ qb_status qb__angles_read(const char *text, size_t views, double *radians, qb__a
         return status;
     }
     return parse(text, 0, views, radians, said);
+}
+
+qb_status qb__angles_read(const char *text, size_t views, double *radians, qb__angles_said *said) {
+    return read_or_count(text, &views, radians, said);
+}
+
+qb_status qb_angles_count(const char *text, size_t *count) {
+    QB__NEED(text);
+    QB__NEED(count);
+    *count = 0;
+    return read_or_count(text, count, NULL, NULL);
 }
 
 qb_status qb_angles_parse(const char *text, size_t views, double *radians) {

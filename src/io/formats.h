@@ -39,6 +39,9 @@ qb_status qb__format_to_write(const char *path, const qb__format **format);
 qb_status qb__source_open(const char *path, const char *how, qb__source **source);
 
 qb_status qb__hdf5_scan(const char *path, const qb_scan_options *options, qb__scan_parts *parts);
+/* Flats, or darks, of an HDF5 file: of a scan its own, of a file of fields all, of a dataset or group `dataset` (NULL:
+ * none is named) what is there. */
+qb_status qb__hdf5_fields(const char *path, const char *dataset, bool dark, qb__frames *out);
 /* All numbers, `most` at most, of an HDF5 dataset, the caller's to free, and how many radians one of
  * them is as its attribute `units` has it: 0 where there is none, QB_BAD_INPUT where it is not known; `unit` NULL: it
  * is not asked for. QB_UNSUPPORTED in builds without HDF5. */

@@ -33,31 +33,42 @@ const qb_param qb_geometry_params[] = {
 };
 #undef FIELD
 
+/* A number and, where there is one, its unit: 'p' or 'm'. */
+static bool offset_part(const char **at, double *value, char *unit) {
+    char *end;
+    *value = qb__strtod(*at, &end);
+    if (end == *at || !isfinite(*value)) return false;
+    if (strncmp(end, "px", 2) == 0 || strncmp(end, "mm", 2) == 0) {
+        *unit = *end;
+        end += 2;
+    }
+    *at = end;
+    return true;
+}
+
 qb_status qb_detector_offset_parse(const char *text, double pixel_u, double pixel_v,
                                    double *offset_u, double *offset_v) {
     QB__NEED(offset_u);
     QB__NEED(offset_v);
-    char *end;
     *offset_u = *offset_v = 0;
     if (!text) return QB_OK;
-    *offset_u = qb__strtod(text, &end);
-    bool good = end != text;
-    if (good && *end == ',') {
-        const char *second = end + 1;
-        *offset_v = qb__strtod(second, &end);
-        good = end != second;
+    double value[2] = {0};
+    char unit[2] = {0};
+    const char *at = text;
+    bool good = offset_part(&at, &value[0], &unit[0]);
+    if (good && *at == ',') {
+        at++;
+        good = offset_part(&at, &value[1], &unit[1]);
     }
-    if (good && strcmp(end, "px") == 0) {
-        *offset_u *= pixel_u;
-        *offset_v *= pixel_v;
-        if (!(pixel_u > 0 && pixel_v > 0))
-            return qb__fail(QB_BAD_ARGUMENT, "--detector-offset %s: the pixel size is not known",
-                            text);
-    } else if (*end && strcmp(end, "mm") != 0) {
-        good = false;
-    }
-    if (good && isfinite(*offset_u) && isfinite(*offset_v)) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "--detector-offset %s: not U,V, Umm,Vmm or U,Vpx", text);
+    if (!good || *at) return qb__fail(QB_BAD_ARGUMENT, "--detector-offset %s: not U,V, Umm,Vmm or Upx,Vpx", text);
+    /* One unit, wherever it stands, is that of both. */
+    for (int i = 0; i < 2; i++)
+        if (!unit[i]) unit[i] = unit[1 - i];
+    if ((unit[0] == 'p' && !(pixel_u > 0)) || (unit[1] == 'p' && !(pixel_v > 0)))
+        return qb__fail(QB_BAD_ARGUMENT, "--detector-offset %s: the pixel size is not known", text);
+    *offset_u = unit[0] == 'p' ? value[0] * pixel_u : value[0];
+    *offset_v = unit[1] == 'p' ? value[1] * pixel_v : value[1];
+    return QB_OK;
 }
 
 static double nth(const qb_numbers *numbers, int index, double otherwise) {

@@ -37,6 +37,10 @@ bool qb__h5_exists(hid_t place, const char *path); /* ... is it 1? */
 /* A dataset's shape; false when the path is no dataset of 1 to 3 dimensions. Missing leading
  * dimensions are 1. */
 bool qb__h5_shape(hid_t file, const char *path, int *rank, size_t shape[3]);
+/* One dimension, or others of 1 beside it. */
+static inline bool qb__h5_is_list(const size_t shape[3]) {
+    return (shape[0] == 1) + (shape[1] == 1) + (shape[2] == 1) >= 2;
+}
 /* QB_BAD_INPUT when its data lie in other files where they may not: qb_external_allow. */
 qb_status qb__h5_check_external(hid_t set);
 /* Every number of a dataset of at most one dimension, as doubles. `count` must not exceed `limit`.
@@ -105,6 +109,14 @@ qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const
                           qb__scan_parts *parts);
 /* Intensities and motion of an NXtomo entry of so many frames, whose kinds are known. */
 void qb__nxtomo_sample(hid_t file, const char *name, const char *entry, size_t frames, qb__scan_parts *parts);
+/* Flats or darks alone; QB_NOT_FOUND likewise, QB_BAD_INPUT where its keys name none. */
+qb_status qb__nxtomo_fields(hid_t file, const char *name, const char *below, const qb__h5_map *map, bool dark, qb__frames *out);
+/* Raw files of ESRF's bliss: groups 1.1, 2.1, ... each a scan of its own, whose title says what its frames are.
+ * QB_NOT_FOUND likewise, QB_BAD_INPUT where there are several sequences, or no such frames. */
+qb_status qb__bliss_scan(hid_t file, const char *name, const qb__h5_map *map, qb__scan_parts *parts);
+qb_status qb__bliss_fields(hid_t file, const char *name, const qb__h5_map *map, bool dark, qb__frames *out);
+/* The dataset that NeXus' attributes `default` and `signal` lead to; false when they lead to none. */
+bool qb__h5_default(hid_t file, char *path, size_t size);
 /* Angles from a dataset, `frames` of them or so many as are projections. */
 qb_status qb__h5_angles(hid_t file, const char *name, const char *path, qb__scan_parts *parts);
 /* The pixel size from the first of these datasets that is there. */

@@ -83,19 +83,24 @@ void qb__h5_pixel(hid_t file, const char *name, const char *const *paths, qb__sc
 
 /* A field stack, unless others are given. Only one that is not there is absent: counts without what is there but
  * cannot be used would become another volume. */
-static qb_status open_fields(hid_t file, const char *name, const char *group, const char *child, const char *given,
+static qb_status open_fields(hid_t file, const char *name, const char *group, const char *child, const char *given, bool sinogram,
                              qb__scan_parts *parts, qb__frames *fields) {
     char path[600];
+    size_t own[3];
+    int rank;
     snprintf(path, sizeof path, "%s/%s", group, child);
     int there = given ? 0 : qb__h5_look(file, path);
-    if (there == 0) return QB_OK;
-    const size_t *n = parts->data.source->shape;
+    if (there == 0 || (qb__h5_shape(file, path, &rank, own) && rank == 3 && own[0] == 0)) return QB_OK; /* 0 frames are none */
+    const size_t *data = parts->data.source->shape, n[3] = {data[0], sinogram ? data[0] : data[1], data[2]};
     qb__source *source = NULL;
     qb_status status = there < 0 ? qb__fail(QB_BAD_INPUT, "%s:%s leads nowhere", name, path)
                                  : qb__h5_source(file, name, path, &source);
     if (status == QB_OK && (source->shape[1] != n[1] || source->shape[2] != n[2]))
-        status = qb__fail(QB_BAD_INPUT, "%s:%s has frames of %zu x %zu, the data %zu x %zu", name, path,
-                          source->shape[1], source->shape[2], n[1], n[2]);
+        status = qb__fail(QB_BAD_INPUT, "%s:%s has frames of %zu x %zu, the data %zu x %zu%s", name, path,
+                          source->shape[1], source->shape[2], n[1], n[2],
+                          source->shape[1] == data[0] && source->shape[2] == data[2]
+                              ? ", or --as sinogram: [row][view][column], which fits"
+                              : "");
     if (status == QB_OK) {
         *fields = (qb__frames){source, NULL, source->shape[0]};
         return QB_OK;
@@ -123,8 +128,9 @@ qb_status qb__exchange_scan(hid_t file, const char *name, const char *group, con
         strcmp(units, "counts") == 0)
         snprintf(parts->quantity, sizeof parts->quantity, "counts");
     const char *flats = options ? options->flats : NULL, *darks = options ? options->darks : NULL;
-    status = open_fields(file, name, group, "data_white", flats, parts, &parts->flats);
-    if (status == QB_OK) status = open_fields(file, name, group, "data_dark", darks, parts, &parts->darks);
+    const bool sinogram = options && options->as == QB_IMAGE_SINOGRAM;
+    status = open_fields(file, name, group, "data_white", flats, sinogram, parts, &parts->flats);
+    if (status == QB_OK) status = open_fields(file, name, group, "data_dark", darks, sinogram, parts, &parts->darks);
     if (status != QB_OK) return status;
     qb__h5_pixel(file, name, pixels, parts);
     qb__h5_number(file, path, "rotation_axis_column", &parts->center);

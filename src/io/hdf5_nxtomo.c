@@ -15,7 +15,7 @@ typedef struct place {
     char entry[300]; /* "" when no group is called NXtomo */
     char group[300]; /* holds data and image_key */
     char key[340];
-    size_t shape[3];
+    size_t shape[3], keys;
     int score;
 } place;
 
@@ -24,7 +24,7 @@ static bool is_below(const char *path, const char *group) {
     return strncmp(path, group, n) == 0 && (path[n] == '/' || path[n] == 0 || n <= 1);
 }
 
-/* An image_key counts when an array of as many frames lies beside it. */
+/* An image_key counts when a stack of frames lies beside it. */
 static bool judge(hid_t file, const char *key, const char *entry, const char *below, place *out) {
     char data[340];
     int rank;
@@ -35,9 +35,9 @@ static bool judge(hid_t file, const char *key, const char *entry, const char *be
     snprintf(out->key, sizeof out->key, "%s", key);
     snprintf(out->group, sizeof out->group, "%.*s", (int)(slash - key), key);
     snprintf(data, sizeof data, "%s/data", out->group);
-    if (!qb__h5_shape(file, key, &rank, keys) || !qb__h5_shape(file, data, &rank, out->shape))
+    if (!qb__h5_shape(file, key, &rank, keys) || !qb__h5_shape(file, data, &rank, out->shape) || rank != 3)
         return false;
-    if (rank != 3 || keys[2] != out->shape[0]) return false;
+    out->keys = keys[0] * keys[1] * keys[2]; /* (N,1) is a list, too */
     if (below && !is_below(key, below) && !is_below(data, below)) return false;
     out->score = 1;
     if (*entry && is_below(key, entry)) {
@@ -51,16 +51,23 @@ static bool judge(hid_t file, const char *key, const char *entry, const char *be
 /* The best place; notes say what else there was. */
 static bool find_place(hid_t file, const char *below, const qb__h5_map *map, place *best,
                        qb__notes *notes) {
+    char first[300] = "";
     *best = (place){0};
+    const bool named = !below && qb__h5_text(file, "/", "default", first + 1, sizeof first - 1) && first[1];
+    if (named) first[0] = first[1] == '/' ? 0 : '/';
+    const char *chosen = *first ? first : first + 1; /* NeXus' default entry */
     for (size_t i = 0; i < map->keys.count; i++) {
         const char *key = map->keys.text[i], *entry = "";
         if (strstr(key, "image_key_control")) continue;
         for (size_t j = 0; j < map->entries.count && !*entry; j++)
             if (is_below(key, map->entries.text[j])) entry = map->entries.text[j];
         place one;
-        if (judge(file, key, entry, below, &one) && one.score > best->score) *best = one;
+        if (!judge(file, key, entry, below, &one)) continue;
+        if (named && is_below(key, chosen)) one.score += 8;
+        if (one.keys == one.shape[0]) one.score += 16;
+        if (one.score > best->score) *best = one;
     }
-    if (map->entries.count > 1 && !below)
+    if (map->entries.count > 1 && !below && !named)
         qb__note(notes, "%zu NXtomo entries: %s is read; --dataset picks another" QB__CODE("several-scans"),
                  map->entries.count, *best->entry ? best->entry : best->group);
     return best->score > 0;
@@ -118,7 +125,7 @@ static qb_status open_frames(hid_t file, const char *name, const char *data,
                              qb__scan_parts *parts) {
     qb__frames *all[] = {&parts->data, &parts->flats, &parts->darks};
     for (size_t k = 0; k < 3; k++) {
-        if (k > 0 && all[k]->count == 0) {
+        if (all[k]->count == 0) {
             qb__frames_release(all[k]);
             continue;
         }
@@ -137,10 +144,10 @@ static bool find_angles(hid_t file, const place *at, const qb__h5_map *map, size
     *guessed = false;
     for (size_t i = 0; i < 2 && *at->entry; i++) {
         snprintf(path, 700, "%s/%s", at->entry, children[i]);
-        if (qb__h5_shape(file, path, &rank, shape) && rank == 1) return true;
+        if (qb__h5_shape(file, path, &rank, shape) && qb__h5_is_list(shape)) return true;
     }
     snprintf(path, 700, "%s/rotation_angle", at->group);
-    if (qb__h5_shape(file, path, &rank, shape) && rank == 1) return true;
+    if (qb__h5_shape(file, path, &rank, shape) && qb__h5_is_list(shape)) return true;
     const char *best = NULL;
     for (size_t i = 0; i < map->angles.count; i++) {
         const char *found = map->angles.text[i];
@@ -192,32 +199,57 @@ static void read_metadata(hid_t file, const char *name, const place *at, qb__sca
     qb__free(value);
 }
 
-qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const qb__h5_map *map,
-                          qb__scan_parts *parts) {
-    place at;
-    if (!find_place(file, below, map, &at, &parts->notes))
-        return qb__fail(QB_NOT_FOUND, "%s: no image_key beside a stack of as many frames", name);
+/* Which frames are views, flats and darks, opened. */
+static qb_status open_kinds(hid_t file, const char *name, const char *below, const qb__h5_map *map, bool views, place *at,
+                            qb__scan_parts *parts) {
+    if (!find_place(file, below, map, at, &parts->notes))
+        return qb__fail(QB_NOT_FOUND, "%s: no image_key beside a stack of frames", name);
+    if (at->keys != at->shape[0])
+        return qb__fail(QB_BAD_INPUT, "%s: %s has %zu numbers for %zu frames, so nothing says which frames are views: mend the file", name,
+                        at->key, at->keys, at->shape[0]);
     char data[400];
     double *keys;
     size_t count;
-    qb_status status = qb__h5_numbers(file, name, at.key, FRAMES_MOST, &keys, &count);
+    qb_status status = qb__h5_numbers(file, name, at->key, FRAMES_MOST, &keys, &count);
     if (status != QB_OK) return status;
-    snprintf(data, sizeof data, "%s/data", at.group);
-    QB__TRY(apply_control(file, name, &at, keys, count, &parts->notes));
+    snprintf(data, sizeof data, "%s/data", at->group);
+    QB__TRY(apply_control(file, name, at, keys, count, &parts->notes));
     QB__TRY(sort_frames(keys, count, parts));
-    if (parts->data.count == 0) {
-        status = qb__fail(QB_BAD_INPUT, "%s:%s: none of its %zu frames is a projection", name,
-                          at.key, count);
-        goto out;
-    }
-    QB__TRY(open_frames(file, name, data, parts));
-    parts->format = *at.entry ? "NXtomo HDF5" : "NeXus HDF5 with image_key";
-    read_angles(file, name, &at, map, parts);
-    read_metadata(file, name, &at, parts);
-    qb__nxtomo_sample(file, name, at.entry, count, parts);
+    if (views && parts->data.count == 0)
+        status = qb__fail(QB_BAD_INPUT, "%s:%s: none of its %zu frames is a projection", name, at->key, count);
+    else
+        status = open_frames(file, name, data, parts);
 out:
     qb__free(keys);
     return status;
+}
+
+qb_status qb__nxtomo_fields(hid_t file, const char *name, const char *below, const qb__h5_map *map, bool dark, qb__frames *out) {
+    place at;
+    qb__scan_parts parts = {0};
+    qb_status status = open_kinds(file, name, below, map, false, &at, &parts);
+    qb__frames *own = dark ? &parts.darks : &parts.flats;
+    if (status == QB_OK && !own->count)
+        status = qb__fail(QB_BAD_INPUT, "%s:%s: none of its %zu frames is a %s (image_key %d)", name, at.key, at.keys, dark ? "dark" : "flat",
+                          dark ? 2 : 1);
+    if (status == QB_OK) {
+        *out = *own;
+        *own = (qb__frames){0};
+    }
+    qb__scan_parts_release(&parts);
+    return status;
+}
+
+qb_status qb__nxtomo_scan(hid_t file, const char *name, const char *below, const qb__h5_map *map,
+                          qb__scan_parts *parts) {
+    place at;
+    const qb_status status = open_kinds(file, name, below, map, true, &at, parts);
+    if (status != QB_OK) return status;
+    parts->format = *at.entry ? "NXtomo HDF5" : "NeXus HDF5 with image_key";
+    read_angles(file, name, &at, map, parts);
+    read_metadata(file, name, &at, parts);
+    qb__nxtomo_sample(file, name, at.entry, at.keys, parts);
+    return QB_OK;
 }
 #else
 typedef int qb__no_hdf5;

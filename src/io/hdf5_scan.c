@@ -61,6 +61,8 @@ static void take_angles_of_entry(hid_t file, const char *name, const char *entry
 /* A bare array: which one, unless there is only one, the caller must say. */
 static qb_status plain_array(hid_t file, const char *name, const char *path, const qb__h5_map *map,
                              qb__scan_parts *parts) {
+    char chosen[600];
+    if (!path && map->arrays.count > 1 && qb__h5_default(file, chosen, sizeof chosen)) path = chosen;
     if (!path && map->arrays.count != 1) {
         char names[400] = "";
         append_names(names, sizeof names, &map->arrays);
@@ -128,6 +130,8 @@ static qb_status find_scan(hid_t file, const char *name, const qb_scan_options *
                         "links lead nowhere%s%s. Give --dataset",
                         name, map->entries.text[0], map->dangling,
                         map->dangling ? ", the first " : "", map->first_dangling);
+    status = qb__bliss_scan(file, name, map, parts);
+    if (status != QB_NOT_FOUND) return status;
     status = plain_array(file, name, NULL, map, parts);
     if (status == QB_OK || map->dangling == 0) return status;
     return qb__fail_in(status, "%zu links lead nowhere, the first %s", map->dangling,

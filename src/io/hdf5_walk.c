@@ -51,9 +51,13 @@ static void look_at_dataset(hid_t group, const char *child, const char *path, qb
         return;
     }
     if (!qb__h5_shape(group, child, &rank, shape)) return;
-    if (rank >= 2) qb__note(&map->arrays, "%s", path);
-    if (rank != 1) return;
-    if (ends_with(path, "image_key") || ends_with(path, "image_key_control"))
+    const bool key = ends_with(path, "image_key") || ends_with(path, "image_key_control");
+    const bool list = rank == 1 || (qb__h5_is_list(shape) && (key || ends_with(path, "rotation_angle") || ends_with(path, "theta")));
+    if (!list) {
+        if (rank >= 2) qb__note(&map->arrays, "%s", path);
+        return;
+    }
+    if (key)
         qb__note(&map->keys, "%s", path);
     else if (says_rotation(group, child, path))
         qb__note(&map->angles, "%s", path);

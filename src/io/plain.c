@@ -55,9 +55,14 @@ qb_status qb__file_size(const char *path, uint64_t *bytes) {
 }
 
 qb_status qb__read_text(const char *path, size_t limit, char **text) {
+    return qb__read_whole(path, limit, text, &(size_t){0});
+}
+
+qb_status qb__read_whole(const char *path, size_t limit, char **text, size_t *length) {
     *text = NULL;
-    uint64_t bytes;
+    uint64_t bytes = 0;
     qb_status status = qb__file_size(path, &bytes);
+    *length = (size_t)bytes;
     if (status != QB_OK) return status;
     if (bytes > limit)
         return qb__fail(QB_BAD_INPUT, "%s: %llu bytes are too many for such a file (%zu)", path,

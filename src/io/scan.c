@@ -50,8 +50,6 @@ static qb_status set_shape(qb_scan *scan, const qb_scan_options *options) {
     info->files = source->files;
     info->stored = scan->stored;
     const qb_status status = qb__scan_choose_views(scan, options);
-    if (info->views == 1 && info->rows > 1)
-        qb__note(&scan->parts.notes, "one image only: if it is a sinogram, give --as sinogram" QB__CODE("one-view"));
     if (*source->trouble) qb__note(&scan->parts.notes, "%s", source->trouble); /* with its code */
     return status == QB_OK ? qb__scan_check_holes(scan) : status;
 }
@@ -111,11 +109,25 @@ static const char *find_fault(const qb_scan *scan, char *text, size_t size) {
     return text;
 }
 
+/* A whole sinogram looks like a single view, which is hardly ever reconstructed alone. */
+static bool is_lone_image(const qb_scan *scan, const qb_scan_options *options) {
+    return scan->stored == 1 && scan->info.rows > 1 && options->as == QB_IMAGE_AUTO &&
+           !(scan->parts.angles && scan->parts.angle_count == 1);
+}
+
 /* Angles for all stored views, from the options or the file; those of the wanted views are kept. */
 static qb_status set_angles(qb_scan *scan, const qb_scan_options *options) {
     qb_scan_info *info = &scan->info;
     qb__scan_parts *parts = &scan->parts;
     qb_status status;
+    if (is_lone_image(scan, options)) {
+        snprintf(scan->no_angles, sizeof scan->no_angles,
+                 "it is one image of %zu x %zu: give --as sinogram if its lines are views, --as projections if it is one view", info->rows,
+                 info->columns);
+        qb__note_of(&parts->notes, QB_PROBLEM_ANGLES, "%s" QB__CODE("one-image"), scan->no_angles);
+        info->no_angles = scan->no_angles;
+        return QB_OK;
+    }
     if (options->angles) {
         qb__free(parts->angles);
         parts->angles = NULL;
@@ -232,20 +244,20 @@ static qb_status check_unusable(qb_scan *scan) {
 
 /* Fields that were given are there to be used; a file's own may lie beside line integrals. */
 static void judge_given(qb_scan *scan, const qb_scan_options *options) {
-    const char *const given[] = {options->flats, options->darks}, *const names[] = {"flats", "darks"};
+    const char *const given[] = {options->flats, qb__darks_none(options->darks) ? NULL : options->darks}, *const names[] = {"flats", "darks"};
     for (int i = 0; i < 2; i++)
         if (given[i] && scan->info.quantity != QB_COUNTS)
             qb__note_of(&scan->parts.notes, QB_PROBLEM_FIELDS, "--%s has no effect on %s (%s): if these are counts, give --quantity counts" QB__CODE("fields-unused"),
                         names[i], qb_quantity_name(scan->info.quantity), scan->quantity_from);
 }
 
-static void judge_fields(qb_scan *scan) {
+static void judge_fields(qb_scan *scan, const qb_scan_options *options) {
     const qb_scan_info *info = &scan->info;
     qb__notes *notes = &scan->parts.notes;
     if (info->quantity != QB_COUNTS) return;
     if (!scan->flat)
         qb__note_of(notes, QB_PROBLEM_FLATS, "there are no flat fields: give --flats or --air" QB__CODE("no-flats"));
-    if (!scan->dark)
+    if (!scan->dark && !qb__darks_none(options->darks))
         qb__note_of(notes, QB_PROBLEM_FIELDS, "there are no dark fields: the dark is taken as 0" QB__CODE("no-darks"));
     if (!scan->flat) return;
     size_t zeros = 0, first = 0, bright = 0, n = info->rows * info->columns;
@@ -280,7 +292,7 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     QB__TRY(qb__scan_look(scan, options->keep_all_views, env));
     QB__TRY(qb__scan_look_at_rows(scan, env));
     judge_given(scan, options);
-    judge_fields(scan);
+    judge_fields(scan, options);
     qb__scan_judge_angles(scan);
     scan->info.problems = scan->parts.notes.count;
 out:

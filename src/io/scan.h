@@ -74,6 +74,8 @@ cJSON *qb__scan_findings(const qb_scan *scan);
 __attribute__((format(printf, 2, 3))) void qb__scan_refuse(qb_scan *scan, const char *format, ...);
 /* Flats and darks of the options, else of the parts, as means. */
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
+/* --darks none: the dark is 0, and nothing is to be said of it. */
+bool qb__darks_none(const char *darks);
 /* Notes on angles: missing, uneven, repeated ends. */
 void qb__scan_judge_angles(qb_scan *scan);
 /* What there is to say of a file of angles beside its numbers; "" where there is nothing. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/inputs.h"
@@ -16,6 +17,8 @@
 #include "io/scan.h"
 #include "quickbeam/io.h"
 
+bool qb__darks_none(const char *darks) { return darks && strcmp(darks, "none") == 0; }
+
 /* One kind of field: flats or darks. */
 typedef struct kind {
     const char *option, *path;
@@ -23,35 +26,52 @@ typedef struct kind {
     const char *shape; /* the scan's --shape; NULL = none */
 } kind;
 
-/* Raw data beside raw data: rows, columns and type as the scan's, as many images as there are. */
-static qb_status open_raw(const kind *k, qb__frames *frames) {
-    return qb__raw_open_like(k->path, k->shape, &frames->source);
+/* FILE.h5:/PATH: the path inside, behind the colon that is made an end; NULL where the text is a file's name alone. */
+static char *split_dataset(char *item) {
+    char *at = access(item, F_OK) == 0 ? NULL : strstr(item, ":/");
+    for (; at; at = strstr(at + 1, ":/")) {
+        *at = 0;
+        if (access(item, F_OK) == 0) return at + 1;
+        *at = ':';
+    }
+    return NULL;
 }
 
-/* From another scan file its own fields are meant, from anything else all images. */
-static qb_status open_given(const kind *k, qb__frames *frames) {
+/* Of another scan its own fields are meant; of raw data rows, columns and type are the scan's; else all images. */
+static qb_status open_item(const kind *k, char *item, qb__frames *frames) {
     const qb__format *format;
-    qb__scan_parts parts = {0};
-    qb_status status = qb__format_to_read(k->path, &format);
-    if (status != QB_OK) return qb__fail_in(status, "--%s", k->option);
-    if (k->shape && format->open == qb__raw_open) {
-        status = open_raw(k, frames);
-    } else if (!format->scan) {
-        status = format->open(k->path, NULL, &frames->source);
-    } else {
-        /* The other kind is not asked for. */
-        qb_scan_options options = {.flats = k->dark ? (char *)k->path : NULL, .darks = k->dark ? NULL : (char *)k->path};
-        status = format->scan(k->path, &options, &parts);
-        if (status == QB_OK && *parts.unusable) status = qb__fail(QB_BAD_INPUT, "%s", parts.unusable);
-        qb__frames *own = k->dark ? &parts.darks : &parts.flats;
-        qb__frames *from = own->source ? own : &parts.data;
-        *frames = *from;
-        *from = (qb__frames){0};
-        qb__scan_parts_release(&parts);
+    const char *dataset = split_dataset(item);
+    qb_status status = qb__format_to_read(item, &format);
+    if (status != QB_OK) return status;
+    const bool hdf5 = strcmp(format->name, "HDF5") == 0;
+    if (dataset && !hdf5) return qb__fail(QB_BAD_ARGUMENT, "%s is %s, not HDF5: it has no %s", item, format->name, dataset);
+    if (hdf5) return qb__hdf5_fields(item, dataset, k->dark, frames);
+    status = k->shape && format->open == qb__raw_open ? qb__raw_open_like(item, k->shape, &frames->source)
+                                                      : format->open(item, NULL, &frames->source);
+    if (status == QB_OK) frames->count = frames->source->shape[0];
+    return status;
+}
+
+/* All items of the list, joined. */
+static qb_status open_given(const kind *k, const qb_env *env, qb__frames *frames) {
+    char *list = qb__strdup(k->path), *rest = NULL;
+    qb__frames *part = NULL;
+    size_t n = 0, most = 1;
+    qb_status status = list ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for its name");
+    for (const char *c = k->path; *c; c++) most += *c == '\n';
+    if (status == QB_OK) status = qb__alloc(most, sizeof *part, &part);
+    for (char *item = status == QB_OK ? strtok_r(list, "\n", &rest) : NULL; item && status == QB_OK; item = strtok_r(NULL, "\n", &rest)) {
+        status = open_item(k, item, &part[n]);
+        if (status != QB_OK) break;
+        if (*part[n].source->files) qb__info(env, "--%s %s: %s", k->option, item, part[n].source->files);
+        n++;
     }
-    if (status != QB_OK) return qb__fail_in(status, "--%s", k->option);
-    if (!frames->index) frames->count = frames->source->shape[0];
-    return QB_OK;
+    if (status == QB_OK && !n) status = qb__fail(QB_BAD_ARGUMENT, "an empty list");
+    if (status == QB_OK) status = qb__frames_join(part, n, frames);
+    for (size_t i = 0; i < n; i++) qb__frames_release(&part[i]);
+    qb__free(part);
+    qb__free(list);
+    return status == QB_OK ? QB_OK : qb__fail_in(status, "--%s", k->option);
 }
 
 /* ---- flats or darks, and which of them are taken ---- */
@@ -91,13 +111,13 @@ static qb_status check_shape(const qb_scan *scan, series *s) {
 static qb_status open_series(qb_scan *scan, series *s, const qb_env *env) {
     qb__frames *frames = s->kind.dark ? &scan->parts.darks : &scan->parts.flats;
     qb_status status = QB_OK;
+    if (s->kind.dark && qb__darks_none(s->kind.path)) return QB_OK;
     if (s->kind.path) {
         qb__inputs_begin(&s->files);
-        status = open_given(&s->kind, &s->given);
+        status = open_given(&s->kind, env, &s->given);
         qb__inputs_end(&s->files);
         if (status != QB_OK) return status;
         frames = &s->given;
-        if (*s->given.source->files) qb__info(env, "--%s %s: %s", s->kind.option, s->kind.path, s->given.source->files);
     }
     if (!frames->source || !frames->count) return QB_OK;
     s->all = frames;

@@ -82,6 +82,8 @@ qb_status qb__file_size(const char *path, uint64_t *bytes);
 /* The whole of a small text file, with a 0 behind it. QB_BAD_INPUT when it is above `limit` bytes.
  */
 qb_status qb__read_text(const char *path, size_t limit, char **text);
+/* The same of a file that may hold zeros, and how many bytes it has. */
+qb_status qb__read_whole(const char *path, size_t limit, char **text, size_t *length);
 
 /* QB_BAD_INPUT when one of images first, first + step, ... (count) of the list `index` (NULL: all) is a hole. */
 qb_status qb__source_check_holes(const qb__source *source, const size_t *index, size_t first, size_t count, size_t step);
@@ -100,6 +102,10 @@ void qb__frames_release(qb__frames *frames);
 /* Frames first, first + step, ... of the list. Runs that lie evenly in the file are read at once.
  */
 qb_status qb__frames_read(const qb__frames *frames, const qb__region *region, void *out);
+
+/* One stack of all, in order, which owns them: parts are emptied, also on failure. QB_BAD_INPUT where their images have
+ * different sizes; of different types they become floats. */
+qb_status qb__frames_join(qb__frames *parts, size_t count, qb__frames *out);
 
 /* "cone" -> QB_BEAM_CONE; unknown for other words. */
 qb_beam qb__beam_named(const char *name);

@@ -13,7 +13,7 @@ const qb_param qb_simulate_params[] = {
     ROW(detector, "detector", QB_PARAM_NUMBERS, "COLUMNS[,ROWS]", NULL, NULL, 1, 1048576,
         "pixels of the detector; default: the first and last of --size, else 256,256", 0),
     ROW(views, "views", QB_PARAM_INT, "N", NULL, NULL, 0, 16777216,
-        "number of projections; default: pi/2 times the columns", 0),
+        "number of projections; default: as many as --angles has, else pi/2 times the columns", 0),
     ROW(angles, "angles", QB_PARAM_TEXT, "FROM:TO[:N]|FILE", NULL, NULL, 0, 0,
         "degrees, TO exclusive; default: 0:180 parallel, 0:360 cone", 0),
     ROW(size, "size", QB_PARAM_NUMBERS, "NX[,NY[,NZ]]", NULL, NULL, 1, 65536,

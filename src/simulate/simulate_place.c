@@ -82,26 +82,22 @@ static qb_status decide_lengths(qb__simulation *s, bool cone) {
     return QB_OK;
 }
 
-/* --views, else the N of --angles FROM:TO:N, else what the columns want. */
-static size_t decide_views(const qb__simulation *s) {
-    double span[3];
+/* --views, else as many as --angles has, else what the columns want. */
+static qb_status decide_views(qb__simulation *s) {
     const char *angles = s->options->angles;
-    if (s->options->views > 0) return (size_t)s->options->views;
-    if (angles && qb__read_numbers(angles, ':', 3, span, NULL) == 3 && span[2] >= 1 &&
-        span[2] < 1e9)
-        return (size_t)span[2];
-    return (size_t)lround(M_PI / 2 * (double)s->columns);
+    qb_status status = QB_OK;
+    s->views = (size_t)s->options->views;
+    if (!s->views && angles) status = qb_angles_count(angles, &s->views);
+    if (!s->views) s->views = (size_t)lround(M_PI / 2 * (double)s->columns);
+    return status;
 }
 
 static qb_status decide_angles(qb__simulation *s, bool cone) {
     const char *text = s->options->angles;
     if (!text) text = cone ? "0:360" : "0:180";
-    s->views = decide_views(s);
-    qb_status status = qb__alloc(s->views, sizeof *s->angles, &s->angles);
-    if (status == QB_OK) status = qb_angles_parse(text, s->views, s->angles);
-    return status == QB_BAD_INPUT && !s->options->views /* most likely another number of angles */
-               ? qb__fail_in(status, "%zu views, which %zu columns want: --views says how many", s->views, s->columns)
-               : status;
+    qb_status status = decide_views(s);
+    if (status == QB_OK) status = qb__alloc(s->views, sizeof *s->angles, &s->angles);
+    return status == QB_OK ? qb_angles_parse(text, s->views, s->angles) : status;
 }
 
 static qb_status make_circle(qb__simulation *s, const qb_env *env) {

@@ -86,7 +86,8 @@ def test_unknown_flag_of_another_verb(scan):
     ("--as", "pictures", "pictures"),
 ])
 def test_bad_value(scan, tmp_path, flag, value, says):
-    fails(2, "fbp", scan, "-o", tmp_path / "out.h5", "--center", "15.5", flag, value, says=[says])
+    center = [] if flag == "--center" else ["--center", "15.5"]
+    fails(2, "fbp", scan, "-o", tmp_path / "out.h5", *center, flag, value, says=[says])
     assert leftovers(tmp_path) == ["scan.h5"]
 
 

@@ -97,7 +97,7 @@ def test_its_parameters_mean_the_same(lines, tmp_path):
     write_params(params, PriorModel="QGGMRF")  # what it leaves out is as it is there
     words = ["--start", "0.0202527", "--sigma-y", "1", "--p", "1.2", "--q", "2", "--threshold", "0.1", "--neighbours", "1,0.707,1", "--stop", "1"]
     same([*words, "--sigma-x", "0.02", "--equits", 20])
-    same([*words, "--sigma-x", "0.5", "--equits", 20], "--sigma-x", "0.5")  # flags win
+    same([*words, "--equits", 20], "--sigma-x", "0.5")  # flags win
     np.save(tmp_path / "v.npy", np.full((ROWS, COLUMNS, COLUMNS), 0.015, np.float32))
     write_params(params, PriorModel="PandP", SigmaX=0.004, MaxIterations=2)
     same([*words[:4], *words[-2:], "--sigma-p", "0.004", "--equits", 2], "--prox", tmp_path / "v.npy")  # without a prior's p, q and T

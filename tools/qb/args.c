@@ -75,6 +75,33 @@ static qb_status unknown(cli *c, const char *dashes, const char *flag) {
                     closest ? "; did you mean --" : "", closest ? closest : "", closest ? "?" : "");
 }
 
+/* Behind the items that the list has. */
+static qb_status add_item(const qb_param *row, void *target, const char *value) {
+    const char *had = *(char **)((char *)target + row->offset);
+    if (!had || !value) return qb_param_set(row, target, value);
+    const size_t bytes = strlen(had) + strlen(value) + 2;
+    char *all = malloc(bytes);
+    if (!all) return complain(QB_NO_MEMORY, "--%s: no memory for its value", row->name);
+    snprintf(all, bytes, "%s\n%s", had, value);
+    const qb_status status = qb_param_set(row, target, all);
+    free(all);
+    return status;
+}
+
+qb_status give_option(cli *c, const qb_param *row, void *target, const char *value) {
+    bool again = false;
+    for (int i = 0; i < c->given_count; i++) {
+        if (c->given[i] != row) continue;
+        if (i < c->by_flags) return QB_OK;
+        again = true;
+    }
+    if (!again && c->given_count < GIVEN_MAX) c->given[c->given_count++] = row;
+    if (again && row->type != QB_PARAM_LIST && row->type != QB_PARAM_FLAG)
+        return complain(QB_BAD_ARGUMENT, "--%s is given twice: leave one out", row->name);
+    command_option(c, row, value);
+    return again && row->type == QB_PARAM_LIST ? add_item(row, target, value) : qb_param_set(row, target, value);
+}
+
 /* One flag at argv[i], its value behind = or in the next word; *i moves past what was used. */
 static qb_status take_flag(cli *c, int argc, char **argv, int *i) {
     const char *word = argv[*i];
@@ -101,8 +128,7 @@ static qb_status take_flag(cli *c, int argc, char **argv, int *i) {
         if (*i + 1 == argc) return complain(QB_BAD_ARGUMENT, "--%s needs a value", row->name);
         value = argv[++*i];
     }
-    command_option(c, row, value);
-    return qb_param_set(row, target, value);
+    return give_option(c, row, target, value);
 }
 
 static qb_status take_config(cli *c, int argc, char **argv, int first) {
@@ -114,8 +140,9 @@ static qb_status take_config(cli *c, int argc, char **argv, int first) {
 }
 
 qb_status parse_arguments(cli *c, int argc, char **argv) {
-    qb_status status = take_config(c, argc, argv, 0);
+    qb_status status = QB_OK;
     bool only_arguments = false;
+    c->given_count = c->by_flags = 0;
     for (int i = 0; status == QB_OK && i < argc; i++) {
         const char *word = argv[i];
         if (!only_arguments && strcmp(word, "--") == 0) {
@@ -130,6 +157,8 @@ qb_status parse_arguments(cli *c, int argc, char **argv) {
             command_argument(c, word);
         }
     }
+    c->by_flags = c->given_count;
+    if (status == QB_OK) status = take_config(c, argc, argv, 0);
     const qb_status ended = command_end(c);
     if (status == QB_OK) status = ended;
     if (status == QB_OK && c->count < c->verb->fewest && !c->options.run.help)

@@ -64,7 +64,7 @@ typedef struct section {
     size_t offset, size; /* of its struct in options */
 } section;
 
-enum { SECTIONS_MAX = 8, ARGUMENTS_MAX = 8 };
+enum { SECTIONS_MAX = 8, ARGUMENTS_MAX = 8, GIVEN_MAX = 128 };
 
 typedef struct cli cli;
 
@@ -96,6 +96,8 @@ struct cli {
     size_t command_bytes;
     FILE *words; /* while it is put together */
     bool lost;   /* some of it, for want of memory */
+    const qb_param *given[GIVEN_MAX]; /* options that were given, those of the command line first */
+    int given_count, by_flags; /* of all; of the command line, once a configuration is read */
     char *config; /* what --save-config writes; NULL = it is not given */
     const char *reads[2]; /* of env */
     qb_beside writes[3];
@@ -108,6 +110,9 @@ const verb *find_verb(const char *name);
 
 /* args.c: argv[2..] -> c->options and c->argument, by the verb's tables. */
 qb_status parse_arguments(cli *c, int argc, char **argv);
+/* One option. Lists add up within the command line and within the configuration; anything else that is given twice
+ * there is refused. What the command line gives, the configuration does not. */
+qb_status give_option(cli *c, const qb_param *row, void *target, const char *value);
 qb_status init_options(cli *c);
 void clear_options(cli *c);
 

@@ -29,9 +29,8 @@ qb_status set_from_config(cli *c, const char *name, const char *value) {
         if (!row) continue;
         if (stays_out(name))
             return complain(QB_BAD_ARGUMENT, "a configuration does not say --%s: give it on the command line", name);
-        command_option(c, row, value);
-        qb_status status = qb_param_set(row, (char *)&c->options + s->offset, value);
-        return status == QB_OK ? status : complain(status, "%s", qb_detail());
+        qb_status status = give_option(c, row, (char *)&c->options + s->offset, value);
+        return status == QB_OK || complaint() != qb_detail() ? status : complain(status, "%s", qb_detail());
     }
     return complain(QB_BAD_ARGUMENT, "qb %s has no option %s", c->verb->name, name);
 }
@@ -86,11 +85,13 @@ char *print_config(const cli *c) {
     for (const section *s = c->verb->sections; s->table; s++) {
         fprintf(file, "\n# %s\n", s->title);
         for (const qb_param *row = s->table; row->name; row++) {
-            char value[1024];
+            char value[8192];
             if (stays_out(row->name)) continue;
             bool set = qb_param_get(row, (const char *)&c->options + s->offset, value, sizeof value);
             if (!row->initial && strcmp(value, "0") == 0) set = false; /* 0 by itself is unset */
-            fprintf(file, "# %s\n%s%s = %s\n", row->help, set ? "" : "#", row->name, value);
+            fprintf(file, "# %s\n", row->help);
+            for (const char *item = value; item; item = strchr(item, '\n') ? strchr(item, '\n') + 1 : NULL) /* of a list */
+                fprintf(file, "%s%s = %.*s\n", set ? "" : "#", row->name, (int)strcspn(item, "\n"), item);
         }
     }
     bool bad = ferror(file) != 0;

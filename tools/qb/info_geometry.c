@@ -48,26 +48,19 @@ static qb_status find_detector(const cli *c, const qb_scan_info *scan, qb_detect
                            : status;
 }
 
-/* How many of --angles FROM:TO:N; a file of angles cannot say. */
-static size_t count_angles(const char *angles) {
-    const char *last = strrchr(angles, ':');
-    if (!last || strchr(angles, ':') == last) return 0;
-    char *end;
-    unsigned long long n = strtoull(last + 1, &end, 10);
-    return *end || n > 1u << 22 ? 0 : (size_t)n;
-}
-
 /* A circle that is given in full on the command line. */
 static qb_status make_circle(cli *c, const qb_detector *detector, qb_geometry *geometry) {
     const char *text = c->options.scan.angles;
-    size_t views = text ? count_angles(text) : 0;
+    size_t views = 0;
+    qb_status status = text ? qb_angles_count(text, &views) : QB_OK;
+    if (status != QB_OK) return status;
     if (!views)
-        return complain(QB_BAD_ARGUMENT, "a circle without a scan needs --angles FROM:TO:N");
+        return complain(QB_BAD_ARGUMENT, "a circle without a scan needs --angles FROM:TO:N or a file");
     if (!detector->columns)
         return complain(QB_BAD_ARGUMENT, "a circle without a scan needs --detector COLUMNS,ROWS");
     double *angles = malloc(views * sizeof *angles);
     if (!angles) return complain(QB_NO_MEMORY, "no memory for %zu angles", views);
-    qb_status status = qb_angles_parse(text, views, angles);
+    status = qb_angles_parse(text, views, angles);
     if (status == QB_OK)
         status = qb_geometry_make(&c->options.geometry, views, angles, detector, &c->env, geometry);
     free(angles);

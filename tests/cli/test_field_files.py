@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: MIT
+"""Where flats, darks and views may lie: each layout gives the same true line integrals, or is refused with the remedy."""
+import h5py
+import numpy as np
+import pytest
+
+from qbtest import fails, qb, qb_json, write_scan
+
+VIEWS, ROWS, COLUMNS = 20, 3, 16
+ANGLES = np.arange(VIEWS) * 9.0
+RNG = np.random.default_rng(7)
+TRUE = RNG.random((VIEWS, ROWS, COLUMNS)) + 0.2
+FLAT = 20000 + 10000 * RNG.random((ROWS, COLUMNS))
+DARK = 50 + 50 * RNG.random((ROWS, COLUMNS))
+COUNTS = (np.exp(-TRUE) * (FLAT - DARK) + DARK).astype("f4")
+FLATS = np.stack([FLAT - 20, FLAT, FLAT + 20]).astype("f4")  # their mean and their median are FLAT
+DARKS = np.stack([DARK - 5, DARK + 5]).astype("f4")
+
+
+def integrals(folder, *args):
+    qb("convert", *args, "-o", "l.npy", cwd=folder)
+    return np.load(folder / "l.npy")
+
+
+def right(folder, *args):
+    assert np.abs(integrals(folder, *args) - TRUE).max() < 2e-5
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The views alone in s.h5."""
+    write_scan(tmp_path / "s.h5", COUNTS, ANGLES, pixel=1)
+    return tmp_path
+
+
+def nxtomo(path, keys, frames, entry="entry", angles=None, group=True, mode="w"):
+    with h5py.File(path, mode) as f:
+        f[f"{entry}/definition"] = "NXtomo"
+        f[f"{entry}/instrument/detector/data"] = frames
+        f[f"{entry}/instrument/detector/image_key"] = keys
+        if angles is not None:
+            f[f"{entry}/sample/rotation_angle"] = angles
+            f[f"{entry}/sample/rotation_angle"].attrs["units"] = "degree"
+
+
+def test_a_dataset_of_another_file(folder):
+    with h5py.File(folder / "f.h5", "w") as f:
+        f["calib/open"] = FLATS
+        f["calib/closed"] = DARKS
+        f["calib/mean"] = FLAT.astype("f4")
+    right(folder, "s.h5", "--flats", "f.h5:/calib/open", "--darks", "f.h5:/calib/closed")
+    right(folder, "s.h5", "--flats", "f.h5:/calib/mean", "--darks", "f.h5:/calib/closed")
+    told = qb_json("info", "s.h5", "--flats", "f.h5:/calib/open", "--flats", "f.h5:/calib/mean", "--darks", "f.h5:/calib/closed", cwd=folder)
+    assert (told["flats"], told["darks"]) == (4, 2)
+    fails(3, "info", "s.h5", "--flats", "f.h5:/calib/none", says=["--flats", "/calib/none is not there"], cwd=folder)
+    fails(3, "info", "s.h5", "--flats", "f.h5", says=["which of its 3 arrays", "f.h5:/calib"], cwd=folder)
+    fails(3, "info", "s.h5", "--flats", "g.h5:/calib/open", says=["g.h5:/calib/open"], cwd=folder)
+    np.save(folder / "f.npy", FLATS)
+    fails(2, "info", "s.h5", "--flats", "f.npy:/calib", says=["not HDF5"], cwd=folder)
+
+
+def test_nxtomo_of_fields_by_its_keys(folder):
+    nxtomo(folder / "flats.nx", [1] * 3, FLATS)
+    nxtomo(folder / "darks.nx", [2] * 2, DARKS)
+    nxtomo(folder / "both.nx", [2, 1, 1, 2, 1], np.stack([DARKS[0], FLATS[0], FLATS[1], DARKS[1], FLATS[2]]))
+    nxtomo(folder / "views.nx", [0] * VIEWS, COUNTS)
+    right(folder, "s.h5", "--flats", "flats.nx", "--darks", "darks.nx")
+    right(folder, "s.h5", "--flats", "both.nx", "--darks", "both.nx")
+    right(folder, "s.h5", "--flats", "both.nx:/entry", "--darks", "both.nx:/entry/instrument/detector/data")
+    fails(3, "info", "s.h5", "--darks", "flats.nx", says=["none of its 3 frames is a dark", "image_key 2"], cwd=folder)
+    fails(3, "info", "s.h5", "--flats", "views.nx", says=["none of its 20 frames is a flat"], cwd=folder)
+    fails(3, "fbp", "flats.nx", "-o", "v.npy", says=["none of its 3 frames is a projection"], cwd=folder)
+
+
+def test_fields_of_other_scans(folder):
+    """Never the projections of a scan, unless they are named."""
+    write_scan(folder / "f.h5", COUNTS, ANGLES, flats=FLATS)
+    write_scan(folder / "d.h5", DARKS)  # a stack of images
+    right(folder, "s.h5", "--flats", "f.h5", "--darks", "d.h5")
+    right(folder, "s.h5", "--flats", "f.h5:/exchange/data_white", "--darks", "d.h5:/exchange")
+    fails(3, "info", "s.h5", "--flats", "f.h5", "--darks", "f.h5", says=["scan without data_dark", "f.h5:/exchange/data"], cwd=folder)
+    assert qb_json("info", "s.h5", "--flats", "f.h5:/exchange/data", cwd=folder)["flats"] == VIEWS
+
+
+def test_reduced_fields_of_tomoscan(folder):
+    """ENTRY/flats/INDEX, an image for each place in the scan."""
+    for kind, frames in (("flats", FLATS), ("darks", DARKS)):
+        with h5py.File(folder / f"scan_{kind}.hdf5", "w") as f:
+            for i, frame in zip((0, 500, 1001), frames):
+                f[f"entry0000/{kind}/{i}"] = frame
+            f[f"entry0000/{kind}/machine_current"] = [0.2] * len(frames)
+            f[f"entry0000/{kind}/exposure_time"] = [0.1] * len(frames)
+    right(folder, "s.h5", "--flats", "scan_flats.hdf5", "--darks", "scan_darks.hdf5")
+    right(folder, "s.h5", "--flats", "scan_flats.hdf5:/entry0000/flats", "--darks", "scan_darks.hdf5:/entry0000")
+    assert qb_json("info", "s.h5", "--flats", "scan_flats.hdf5", "--darks", "scan_darks.hdf5:/entry0000/darks/500", cwd=folder)["darks"] == 1
+
+
+def test_no_darks(folder):
+    """None wanted: the scan's own do not count, and nothing is said. None there, as 0 frames: what a scan without any says."""
+    write_scan(folder / "t.h5", COUNTS, ANGLES, flats=FLATS, darks=DARKS, pixel=1)
+    want = -np.log(COUNTS / FLAT)
+    assert np.abs(integrals(folder, "t.h5", "--darks", "none") - want).max() < 2e-5
+    told = qb_json("info", "t.h5", "--darks", "none", cwd=folder)
+    assert told["darks"] == 0 and not any("dark" in p for p in told["problems"])
+    nxtomo(folder / "n.nx", [1] * 3 + [2] * 2 + [0] * VIEWS, np.concatenate([FLATS, DARKS, COUNTS]), angles=np.r_[[0] * 5, ANGLES])
+    right(folder, "n.nx", "--pixel-size", 1)
+    assert np.abs(integrals(folder, "n.nx", "--darks", "none") - want).max() < 2e-5
+    with h5py.File(folder / "t.h5", "a") as f:
+        del f["exchange/data_dark"]
+        f["exchange/data_dark"] = np.zeros((0, ROWS, COLUMNS), "f4")
+    assert np.abs(integrals(folder, "t.h5") - want).max() < 2e-5
+    assert any("no dark fields" in p for p in qb_json("info", "t.h5", cwd=folder)["problems"])
+
+
+def test_sinograms_with_flats_beside_them(folder):
+    write_scan(folder / "o.h5", COUNTS.transpose(1, 0, 2), ANGLES, flats=FLATS, darks=DARKS, pixel=1)
+    right(folder, "o.h5", "--as", "sinogram")
+    fails(3, "fbp", "o.h5", "-o", "v.npy", says=["frames of 3 x 16", "--as sinogram"], cwd=folder)
+
+
+@pytest.mark.parametrize("kind", ["npy", "tif", "h5", "mha"])
+def test_one_image_is_asked_about(tmp_path, kind):
+    """A sinogram in a file of its own."""
+    image = TRUE[:, 0].astype("f4")
+    if kind == "npy":
+        np.save(tmp_path / "i.npy", image)
+    elif kind == "tif":
+        pytest.importorskip("tifffile").imwrite(tmp_path / "i.tif", image)
+    elif kind == "h5":
+        with h5py.File(tmp_path / "i.h5", "w") as f:
+            f["sinogram"] = image
+    else:
+        (tmp_path / "i.mha").write_bytes(b"ObjectType = Image\nNDims = 2\nDimSize = 16 20\nElementType = MET_FLOAT\nElementDataFile = LOCAL\n" + image.tobytes())
+    says = ["one image of 20 x 16", "--as sinogram", "--as projections"]
+    for verb in ("fbp", "sirt", "mbir"):
+        fails(3, verb, f"i.{kind}", "--angles", "0:180", "--quantity", "line_integral", "-o", "v.npy", says=says, cwd=tmp_path)
+    assert any("[one-image]" in p for p in qb_json("info", f"i.{kind}", cwd=tmp_path)["problems"])
+    got = integrals(tmp_path, f"i.{kind}", "--as", "sinogram", "--angles", "0:180", "--quantity", "line_integral")
+    assert np.array_equal(got[:, 0], image)
+    assert qb_json("info", f"i.{kind}", "--as", "projections", "--angles", "0:180", cwd=tmp_path)["views"] == 1
+
+
+# ---- keys ----
+
+
+def test_keys_as_a_column(folder):
+    nxtomo(folder / "n.nx", np.array([1] * 3 + [2] * 2 + [0] * VIEWS)[:, None], np.concatenate([FLATS, DARKS, COUNTS]),
+           angles=np.r_[[0] * 5, ANGLES][:, None])
+    right(folder, "n.nx")
+
+
+def test_keys_that_do_not_fit(folder):
+    """Not "without image_key": there is one."""
+    nxtomo(folder / "n.nx", [0] * (VIEWS + 3), COUNTS, angles=ANGLES)
+    said = fails(3, "info", "n.nx", says=["23 numbers for 20 frames"], cwd=folder)
+    assert "without" not in said
+
+
+# ---- NeXus' default ----
+
+
+def test_the_default_entry(folder):
+    for i, entry in enumerate(("a_test", "z_scan")):
+        nxtomo(folder / "n.nx", [1] * 3 + [2] * 2 + [0] * VIEWS, np.concatenate([FLATS, DARKS, COUNTS if i else COUNTS * 0 + 60]), entry,
+               np.r_[[0] * 5, ANGLES], mode="a")
+    assert any("2 NXtomo entries: /a_test is read" in p for p in qb_json("info", "n.nx", cwd=folder)["problems"])
+    with h5py.File(folder / "n.nx", "a") as f:
+        f.attrs["default"] = "z_scan"
+    right(folder, "n.nx")
+    assert not any("entries" in p for p in qb_json("info", "n.nx", cwd=folder)["problems"])
+    right(folder, "n.nx", "--dataset", "/z_scan")
+
+
+def test_the_default_signal(folder):
+    with h5py.File(folder / "d.nxs", "w") as f:
+        f["entry/raw"] = COUNTS * 0
+        f["entry/processed/lines"] = TRUE.astype("f4")
+        f["entry/processed/rotation_angle"] = ANGLES
+    fails(3, "info", "d.nxs", says=["which of its 2 arrays"], cwd=folder)
+    with h5py.File(folder / "d.nxs", "a") as f:
+        f.attrs["default"] = "entry"
+        f["entry"].attrs["default"] = "processed"
+        f["entry/processed"].attrs["signal"] = "lines"
+    right(folder, "d.nxs", "--quantity", "line_integral")
+
+
+# ---- raw files of ESRF ----
+
+
+def bliss(path, views=(COUNTS,), angles=(ANGLES,), titles=True, init=1):
+    with h5py.File(path, "w") as f:
+        number = 1
+        stacks = [("dark images", DARKS, None), ("reference images", FLATS, None)]
+        stacks += [(f"projections {i}", v, a) for i, (v, a) in enumerate(zip(views, angles))]
+        for _ in range(init):
+            f["1.1/title"] = "tomo:fullturn"
+            number += 1
+            for key, (title, stack, motor) in enumerate(stacks):
+                g = f.create_group(f"{number}.1")
+                g.attrs["NX_class"] = "NXentry"
+                g["title"] = title if titles else "fscan of something"
+                if not titles:
+                    g["technique/image_key"] = 2 - min(key, 2)
+                g["instrument/pcoedge/data"] = stack
+                g["measurement/pcoedge"] = h5py.SoftLink(f"/{number}.1/instrument/pcoedge/data")
+                if motor is not None:
+                    g["measurement/hrsrot"] = motor
+                    g["instrument/positioners/sx"] = np.zeros(len(motor))
+                number += 1
+
+
+@pytest.mark.parametrize("titles", [True, False])
+def test_raw_files_of_bliss(folder, titles):
+    bliss(folder / "b.h5", titles=titles)
+    told = qb_json("info", "b.h5", cwd=folder)
+    assert (told["format"], told["views"], told["flats"], told["darks"]) == ("ESRF raw HDF5", VIEWS, 3, 2)
+    assert (told["first_angle_deg"], told["last_angle_deg"]) == (0, 171)
+    right(folder, "b.h5")
+    right(folder, "s.h5", "--flats", "b.h5", "--darks", "b.h5")
+
+
+def test_views_in_many_groups(folder):
+    """In the order of their numbers, not of their names: 10.1 comes behind 9.1."""
+    bliss(folder / "b.h5", np.split(COUNTS, 10), np.split(ANGLES, 10))
+    right(folder, "b.h5")
+    assert np.allclose(integrals(folder, "b.h5", "--views", "5:19:3"), TRUE[5:19:3], atol=2e-5)
+
+
+def test_two_sequences_are_asked_about(folder):
+    bliss(folder / "b.h5")
+    with h5py.File(folder / "b.h5", "a") as f:
+        f["5.1/title"] = "tomo:fullturn"
+        f["6.1/title"] = "projections"
+        f["6.1/instrument/pcoedge/data"] = COUNTS
+    fails(3, "info", "b.h5", says=["2 sequences", "--dataset"], cwd=folder)
+    right(folder, "b.h5", "--dataset", "/4.1/instrument/pcoedge/data", "--angles", "0:180", "--flats", "b.h5:/3.1/instrument/pcoedge/data",
+          "--darks", "b.h5:/2.1/instrument/pcoedge/data", "--quantity", "counts")
+
+
+# ---- files that are still written ----
+
+
+def test_a_file_that_is_still_open(folder):
+    """For SWMR: read as far as it is."""
+    with h5py.File(folder / "w.h5", "w", libver="latest") as f:
+        for name, values in (("data", COUNTS), ("data_white", FLATS), ("data_dark", DARKS)):
+            f.create_dataset(f"exchange/{name}", data=values, chunks=(1, ROWS, COLUMNS), maxshape=(None, ROWS, COLUMNS))
+        f["exchange/theta"] = ANGLES
+        f.swmr_mode = True
+        right(folder, "w.h5")
+    right(folder, "w.h5")

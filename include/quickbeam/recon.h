@@ -207,7 +207,7 @@ typedef struct qb_mbir_options {
     /* Instead of files: arrays of the output's shape in 1/mm. Structs and arrays are the caller's and outlive the
      * job; the result's array may be one of them. */
     const qb_tensor *prox_array, *start_array;
-    int coarse;          /* levels of coarser voxels to begin with, each of twice the side; 0 = none */
+    int coarse;          /* levels of coarser voxels to begin with, each of twice the side; 0 = none, -1 = where views are few or cover a part of the half turn */
     /* A fan beam's: a cone's with a detector that is flat, or bent about the source, of the scan's views, rows and columns, of whose rows the slices that are
      * asked for stay in their planes; NULL = a parallel beam of the scan's own angles. The caller's; it outlives the job. */
     const qb_geometry *geometry;

@@ -159,6 +159,11 @@ static const struct {
      "The system matrix was not taken from --matrix-cache, or could not be left there. It was computed instead: the result is "
      "the same, only the start took longer. A cache is used only in a folder that belongs to you and that nobody else may "
      "write to, because its numbers steer the computation. Use a folder of your own, or chmod go-w."},
+    {"mbir-not-converged",
+     "Model-based reconstruction lowers a cost step by step. It stopped after the number of steps that --equits allows, while the cost "
+     "was still falling; the message says by which share of itself it is forecast to fall yet. The image is between its start and the "
+     "image that the data and the prior ask for: often streaks or shading are left. Give more --equits, or --coarse 2, which settles "
+     "large structures first."},
     {"monitor-unusable",
      "An NXtomo states the beam's intensity for each frame (control/data), but some numbers for views or flats are zero, "
      "negative or no numbers. The intensities are therefore not corrected. If the beam changed during the scan, all values "

@@ -2,20 +2,28 @@
 #include "recon/mbir/icd_fall.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-void qb__icd_fall_add(qb__icd_fall *f, double equits, double cost) {
-    size_t count = (size_t)f->points;
-    if (count == QB__ICD_FALL_POINTS) {
-        for (size_t i = 1; 2 * i < count; i++) {
-            f->equits[i] = f->equits[2 * i];
-            f->cost[i] = f->cost[2 * i];
-        }
-        count /= 2;
+/* Every second of those that stay. */
+static void thin_out(qb__icd_fall *f) {
+    f->points = QB__ICD_FALL_POINTS / 2;
+    for (size_t i = 1; i < QB__ICD_FALL_POINTS / 2; i++) {
+        f->equits[i] = f->equits[2 * i];
+        f->cost[i] = f->cost[2 * i];
     }
-    f->equits[count] = equits;
-    f->cost[count] = cost;
-    f->points = (double)(count + 1);
+    f->step = f->step > 0 ? 2 * f->step : 2;
+}
+
+/* The last one is replaced unless it is one that stays. */
+void qb__icd_fall_add(qb__icd_fall *f, double equits, double cost) {
+    const bool stays = f->points < 1 || fmod(f->calls - 1, fmax(f->step, 1)) == 0;
+    if (f->points == QB__ICD_FALL_POINTS && stays) thin_out(f);
+    const size_t at = (size_t)f->points - (stays ? 0 : 1);
+    f->equits[at] = equits;
+    f->cost[at] = cost;
+    f->points = (double)(at + 1);
+    f->calls++;
 }
 
 static double cost_at(const qb__icd_fall *f, double equits) {

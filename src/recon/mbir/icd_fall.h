@@ -8,11 +8,11 @@
  * falls by a factor an equit. */
 enum { QB__ICD_FALL_POINTS = 64 };
 typedef struct qb__icd_fall {
-    double points; /* of which there are so many; all are doubles: a checkpoint keeps them */
+    double points, calls, step; /* points of so many calls: those of every step-th one (0 = 1), and the last; doubles: a checkpoint keeps them */
     double equits[QB__ICD_FALL_POINTS], cost[QB__ICD_FALL_POINTS];
 } qb__icd_fall;
 
-/* After more equits than before. Of many points every second is dropped. */
+/* After more equits than before. */
 void qb__icd_fall_add(qb__icd_fall *fall, double equits, double cost);
 /* As a share of the last cost; 1 where nothing is known yet. */
 double qb__icd_fall_rest(const qb__icd_fall *fall);

@@ -252,9 +252,9 @@ static qb_status note_start(qb__icd_stack *s) {
 
 static qb_status tell(const qb__icd_stack *s, const qb__icd_trace *trace, const char *units, const qb_env *env) {
     const double most = s->settings.equits;
-    char rmse[48] = "", words[112];
+    char rmse[48] = "", words[144];
     if (units) snprintf(rmse, sizeof rmse, ", rmse %.4g %s", trace->rmse, units);
-    snprintf(words, sizeof words, "mbir; %.1f equits, change %.2g %%%s", trace->equits, 100 * trace->change, rmse);
+    snprintf(words, sizeof words, "mbir; %.1f equits, change %.2g %%, cost to fall %.2g %%%s", trace->equits, 100 * trace->change, 100 * trace->rest, rmse);
     qb__progress(env, words, (uint64_t)(100 * fmin(trace->equits, most)), (uint64_t)(100 * most));
     return qb__check_cancel(env);
 }

@@ -7,9 +7,10 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "recon/mbir/mbir_noise.h"
 
-enum { LEAST = 8 };
-static const double loose = 0.01; /* the change at which a level has done enough */
+enum { LEAST = 8, LEAST_BY_ITSELF = 24 };
+static const double enough = 0.001; /* the change, and the fall of the cost, at which a level may have done its part */
 
 /* ---- what there is ---- */
 
@@ -27,20 +28,47 @@ qb_grid qb__mbir_grid_of(const qb__mbir *m, size_t level) {
     return grid;
 }
 
+/* What it leaves to the next one costs that four times as much: twice as many, which is half of the time. */
+static int equits_of(const qb__mbir *m, size_t level) {
+    const double many = 1000, own = m->settings.equits;
+    return (int)fmin(ldexp(own, (int)level), fmax(own, many));
+}
+
 static qb_status decide_level(qb__mbir *m, size_t level) {
     qb__mbir_level *l = &m->coarse[level - 1];
     const qb_grid grid = qb__mbir_grid_of(m, level);
     l->settings = m->settings;
     l->settings.radius = radius_of(m, level);
-    l->settings.stop = fmax(m->settings.stop, loose);
+    l->settings.stop = fmax(m->settings.stop / 2, enough);
+    l->settings.equits = equits_of(m, level);
     const qb_status status = qb__system_matrix_create(&m->geometry, &grid, l->settings.radius, m->variant, &l->matrix);
     return status == QB_OK ? QB_OK : qb__fail_in(status, "--coarse %zu", level);
 }
 
+/* Unless asked otherwise: where views are fewer than a fourth of the voxels of a side, or leave a tenth of the half turn out, what
+ * they say little of is settled over long distances, and only slowly on small voxels. */
+static qb_status levels_by_itself(const qb__mbir *m, size_t side, size_t *levels) {
+    const size_t views = m->geometry.views;
+    size_t *order = NULL;
+    double around;
+    qb_status status;
+    *levels = 0;
+    if (m->proximal || m->begins_with) return QB_OK;
+    QB__TRY(qb__alloc(views, sizeof *order, &order));
+    QB__TRY(qb__mbir_views_around(m, &around, order));
+    const bool few = 4 * views <= side, limited = (double)views < 0.9 * around;
+    while ((few || limited) && *levels < QB__MBIR_LEVELS && side >> (*levels + 1) >= LEAST_BY_ITSELF) ++*levels;
+out:
+    qb__free(order);
+    return status;
+}
+
 qb_status qb__mbir_coarse_decide(qb__mbir *m) {
-    const size_t side = qb__smaller(m->grid.n[0], m->grid.n[1]), levels = (size_t)m->options->coarse;
-    qb_status status = QB_OK;
-    if (!levels) return QB_OK;
+    const size_t side = qb__smaller(m->grid.n[0], m->grid.n[1]);
+    const bool asked = m->options->coarse >= 0;
+    size_t levels = asked ? (size_t)m->options->coarse : 0;
+    qb_status status = asked ? QB_OK : levels_by_itself(m, side, &levels);
+    if (!levels || status != QB_OK) return status;
     if (m->proximal)
         return qb__fail(QB_BAD_ARGUMENT, "--coarse begins with coarser voxels, and the image of --prox has none: leave one of them out");
     if (m->begins_with)
@@ -48,8 +76,8 @@ qb_status qb__mbir_coarse_decide(qb__mbir *m) {
     if (side >> levels < LEAST)
         return qb__fail(QB_BAD_ARGUMENT, "--coarse %zu leaves fewer than %d voxels a side of %zu x %zu: give less", levels, LEAST,
                         m->grid.n[0], m->grid.n[1]);
-    for (m->levels = 0; m->levels < levels && status == QB_OK; m->levels++) status = decide_level(m, m->levels + 1);
-    return status;
+    for (m->levels = 0; m->levels < levels && status == QB_OK; m->levels += status == QB_OK) status = decide_level(m, m->levels + 1);
+    return asked || status == QB_NO_MEMORY ? status : QB_OK; /* else with as many as can be */
 }
 
 void qb__mbir_coarse_release(qb__mbir *m) {
@@ -68,6 +96,13 @@ size_t qb__mbir_coarse_stack_bytes(const qb__mbir *m, size_t slices, int threads
 
 size_t qb__mbir_coarse_image_bytes(const qb__mbir *m, size_t slices) {
     return m->levels ? slices * m->grid.n[0] * m->grid.n[1] * sizeof(float) : 0;
+}
+
+int qb__mbir_coarse_equits(const qb__mbir *m) {
+    int most = m->settings.equits;
+    for (size_t i = 0; i < m->levels; i++)
+        if (m->coarse[i].settings.equits > most) most = m->coarse[i].settings.equits;
+    return most;
 }
 
 /* ---- between levels ---- */
@@ -137,6 +172,7 @@ static qb_status descend(qb__mbir_level *l, size_t level, qb__mbir_coarse *c, co
     QB__TRY(qb__icd_stack_run(stack, &env, NULL, c->trace, &turns, &came->stopped));
     for (size_t s = 0; s < c->slices; s++) QB__TRY(qb__icd_stack_image(stack, s, 1, image + s * voxels));
     came->equits = c->trace[turns - 1].equits;
+    came->rest = c->trace[turns - 1].rest;
     qb__info(c->env, "on voxels of %g times the side: %.1f equits", ldexp(1, (int)level), came->equits);
 out:
     qb__icd_stack_destroy(stack);

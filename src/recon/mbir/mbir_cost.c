@@ -70,19 +70,22 @@ qb__mbir_cost qb__mbir_cost_of(const qb__mbir *m, qb_mbir_matrix kind, size_t sl
 }
 
 /* The first settles what there is to settle, those after it what is left at their edges. */
+double qb__mbir_level_equits(const qb__mbir *m, size_t i) {
+    enum { FIRST = 40, LATER = 15 };
+    return fmin(m->coarse[i].settings.equits, i + 1 == m->levels ? FIRST : LATER);
+}
+
 double qb__mbir_coarse_seconds(const qb__mbir *m, size_t slices, int threads) {
-    enum { FIRST = 8, LATER = 4 };
     double sum = 0;
     for (size_t i = 0; i < m->levels; i++) {
-        const bool first = i + 1 == m->levels;
-        const voxels_of level = {&m->coarse[i].matrix, &m->coarse[i].settings, first && m->filter};
+        const voxels_of level = {&m->coarse[i].matrix, &m->coarse[i].settings, i + 1 == m->levels && m->filter};
         const qb__mbir_cost cost = cost_at(m, &level, QB_MATRIX_FLY, slices, threads);
-        sum += cost.start + fmin(m->settings.equits, first ? FIRST : LATER) * cost.equit;
+        sum += cost.start + qb__mbir_level_equits(m, i) * cost.equit;
     }
     return sum;
 }
 
 double qb__mbir_equits(const qb__mbir *m) {
-    enum { USUAL = 15, BEGUN = 9 };
+    enum { USUAL = 9, BEGUN = 6 };
     return m->settings.stop > 0 ? fmin(m->settings.equits, m->levels ? BEGUN : USUAL) : m->settings.equits;
 }

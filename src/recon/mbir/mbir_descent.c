@@ -14,6 +14,7 @@
 #include "job/describe.h"
 #include "recon/mbir/mbir_fan.h"
 #include "recon/mbir/mbir_reference.h"
+#include "recon/mbir/mbir_report.h"
 #include "quickbeam/io.h"
 #include "quickbeam/version.h"
 
@@ -27,10 +28,6 @@ void qb__mbir_rows(const void *plan, size_t first, size_t count, size_t *row0, s
     const qb__mbir *m = plan;
     *row0 = m->first_row + first;
     *row1 = *row0 + count;
-}
-
-static const char *units_of(const qb__mbir *m) {
-    return qb__volume_units(m->options->hu, m->options->geometry || m->info->pixel_size > 0);
 }
 
 size_t qb__mbir_chunk_slices(const qb__mbir *m, size_t chunk) {
@@ -116,43 +113,6 @@ static qb__icd_settings settings_of(const qb__mbir *m) {
 }
 
 /* ---- descending ---- */
-
-static void note_coarse(const qb__mbir_descent *d, cJSON *slab) {
-    cJSON *levels = d->coarsely ? cJSON_AddArrayToObject(slab, "coarse") : NULL;
-    for (size_t i = d->m->levels; levels && i-- > 0;) {
-        cJSON *level = cJSON_CreateObject();
-        cJSON_AddNumberToObject(level, "side", ldexp(1, (int)i + 1));
-        cJSON_AddNumberToObject(level, "equits", d->coarse.came[i].equits);
-        cJSON_AddStringToObject(level, "stopped", d->coarse.came[i].stopped);
-        if (!cJSON_AddItemToArray(levels, level)) cJSON_Delete(level);
-    }
-}
-
-static void note_reference(const qb__mbir_descent *d, const qb__checkpoint_slab *of, cJSON *slab) {
-    cJSON *rmse = qb__mbir_has_reference(d->m) ? cJSON_AddArrayToObject(slab, "rmse") : NULL;
-    for (int i = 0; rmse && i < of->turns; i++) cJSON_AddItemToArray(rmse, cJSON_CreateNumber(d->trace[i].rmse));
-}
-
-/* In the stage's thread, and what is lost here nobody sees who prints the report in another. */
-static qb_status note_slab(qb__mbir_descent *d, size_t first, const qb__checkpoint_slab *of) {
-    cJSON *slab = cJSON_CreateObject();
-    cJSON *equits = cJSON_AddArrayToObject(slab, "equits"), *change = cJSON_AddArrayToObject(slab, "change"),
-          *cost = cJSON_AddArrayToObject(slab, "cost");
-    cJSON_AddNumberToObject(slab, "first_slice", (double)first);
-    cJSON_AddNumberToObject(slab, "slices", (double)of->slices);
-    cJSON_AddStringToObject(slab, "stopped", of->stopped ? of->stopped : "early");
-    note_coarse(d, slab);
-    qb__mbir_lost_note(&d->lost, slab);
-    qb__mbir_beyond_note(&d->beyond, slab);
-    for (int i = 0; equits && change && cost && i < of->turns; i++) {
-        cJSON_AddItemToArray(equits, cJSON_CreateNumber(d->trace[i].equits));
-        cJSON_AddItemToArray(change, cJSON_CreateNumber(d->trace[i].change));
-        cJSON_AddItemToArray(cost, cJSON_CreateNumber(d->trace[i].cost));
-    }
-    note_reference(d, of, slab);
-    if (!cJSON_AddItemToArray(d->slabs, slab)) cJSON_Delete(slab);
-    return qb__json_whole("the report of a descent");
-}
 
 /* What must be the same for a checkpoint to go on: options, what the data said, and the data. */
 static qb_status tell_job(const qb__mbir_descent *d, const qb__checkpoint_slab *slab, const void *lines, char **text) {
@@ -243,7 +203,7 @@ static qb_status descend(qb__mbir_descent *d, qb__checkpoint_slab *slab, bool re
                            .theta = m->theta,
                            .constant = resumed ? 0 : m->constant};
     turning t = {d, slab, QB_OK};
-    const qb__icd_watch watch = {turned, &t, qb__mbir_has_reference(m) ? units_of(m) : NULL};
+    const qb__icd_watch watch = {turned, &t, qb__mbir_has_reference(m) ? qb__mbir_units(m) : NULL};
     float *begun = NULL, *fan = NULL;
     qb_status status;
     if (!resumed) QB__TRY(begin_in_fan(d, slab, &given, &fan));
@@ -329,7 +289,7 @@ static qb_status descend_run(void *self, size_t chunk, size_t task, int worker, 
         slab.images = out;
         qb__checkpoint_done(&m->keep, &slab);
     }
-    status = note_slab(d, slab.first - m->first_row, &slab);
+    status = qb__mbir_note_slab(d, slab.first - m->first_row, &slab);
 out:
     qb__mbir_lost_release(&d->lost);
     qb__icd_stack_destroy(slab.stack);
@@ -372,7 +332,7 @@ size_t qb__mbir_voxels(const qb__mbir *m) {
 size_t qb__mbir_descent_bytes(const qb__mbir *m, const qb__cut *cut, size_t stack) {
     stack += qb__mbir_lost_bytes(m, cut->slices) + qb__mbir_beyond_bytes(m) + qb__mbir_coarse_image_bytes(m, cut->slices) + qb__mbir_fan_bytes(m, cut->slices);
     const size_t look = 2 * QB__MBIR_LOOK * m->info->views * m->info->columns * sizeof(float);
-    const size_t trace = (size_t)qb__icd_turns(m->settings.equits) * sizeof(qb__icd_trace);
+    const size_t trace = (size_t)qb__icd_turns(qb__mbir_coarse_equits(m)) * sizeof(qb__icd_trace);
     const size_t weights = (weight_rows(m, m->info->rows) + weight_rows(m, cut->slices)) * sizeof(float);
     return weights + slice_floats(m) * sizeof(float) + qb__mbir_images_bytes(m) + qb__larger(look, stack + trace);
 }
@@ -409,34 +369,9 @@ qb_status qb__mbir_descent_open(void *state, const qb__cut *cut, const qb__runni
     d->settings = settings_of(m);
     QB__TRY(qb__alloc(weight_rows(m, cut->slices), sizeof(float), &d->some));
     QB__TRY(qb__alloc(slice_floats(m), sizeof(float), &d->slice));
-    QB__TRY(qb__alloc((size_t)qb__icd_turns(m->settings.equits), sizeof *d->trace, &d->trace));
+    QB__TRY(qb__alloc((size_t)qb__icd_turns(qb__mbir_coarse_equits(m)), sizeof *d->trace, &d->trace));
     d->slabs = cJSON_CreateArray();
     status = open_checkpoint(d, cut);
 out:
     return status;
-}
-
-qb_status qb__mbir_descent_finish(void *state, cJSON *report, qb__prep_counts *counts) {
-    (void)counts;
-    qb__mbir_descent *d = state;
-    if (!report) return QB_OK;
-    cJSON *json = cJSON_AddObjectToObject(report, "convergence");
-    cJSON_AddNumberToObject(json, d->m->proximal ? "sigma_p" : "sigma_x", d->m->proximal ? d->m->sigmas.p : d->m->sigmas.x);
-    cJSON_AddNumberToObject(json, "sigma_y", d->m->sigmas.y);
-    if (d->m->sigmas.rms > 0) {
-        cJSON_AddNumberToObject(json, "snr_db", 20 * log10(d->m->sigmas.rms / d->m->sigmas.y));
-        cJSON_AddNumberToObject(json, "noise", d->m->sigmas.noise);
-    }
-    if (d->m->sigmas.left_out) {
-        cJSON_AddNumberToObject(json, "sigmas_without", (double)d->m->sigmas.left_out);
-        cJSON_AddNumberToObject(json, "sigmas_of", (double)d->m->sigmas.of);
-    }
-    if (qb__mbir_has_reference(d->m))
-        cJSON_AddStringToObject(json, "rmse_units", units_of(d->m));
-    cJSON_AddItemToObject(json, "slabs", d->slabs);
-    if (d->m->matrix.cache) cJSON_AddBoolToObject(json, "matrix_from_cache", d->m->matrix.cached);
-    if (d->m->keep.slabs) cJSON_AddNumberToObject(json, "slabs_resumed", (double)d->m->keep.slabs);
-    if (d->m->keep.equits > 0) cJSON_AddNumberToObject(json, "resumed_at_equits", d->m->keep.equits);
-    d->slabs = NULL;
-    return QB_OK;
 }

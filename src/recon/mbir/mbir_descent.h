@@ -29,6 +29,8 @@ typedef struct qb__mbir_descent {
     qb__mbir_coarse coarse;    /* what came before a slab's own descent, ... */
     bool coarsely;             /* ... where anything did */
     cJSON *slabs;              /* what each came to */
+    size_t unfinished;         /* so many of them whose cost would fall by a hundredth or more, ... */
+    double rest;               /* ... at most by this share */
 } qb__mbir_descent;
 
 /* The plan's; weights that it can do without are counted once a slab has lines that were not measured. */

@@ -82,9 +82,8 @@ static qb__room memory(void *state, const qb__cut *cut) {
 
 /* Equits of the volume's own voxels that those before come to, and their starts. */
 static double equits_of_levels(const qb__mbir *m) {
-    enum { FIRST = 8, LATER = 4 };
     double sum = 0;
-    for (size_t i = 0; i < m->levels; i++) sum += ldexp((i + 1 == m->levels ? FIRST : LATER) + 1.5, -2 * (int)(i + 1));
+    for (size_t i = 0; i < m->levels; i++) sum += ldexp(qb__mbir_level_equits(m, i) + 1.5, -2 * (int)(i + 1));
     return sum;
 }
 

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* What a descent came to, for the report, and whether it had come to its end. */
+#include "recon/mbir/mbir_report.h"
+
+#include <math.h>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "base/warning.h"
+#include "job/describe.h"
+#include "recon/mbir/mbir_reference.h"
+
+static const double worth_telling = 0.01; /* of the cost */
+
+const char *qb__mbir_units(const qb__mbir *m) {
+    return qb__volume_units(m->options->hu, m->options->geometry || m->info->pixel_size > 0);
+}
+
+/* ---- a slab ---- */
+
+static void note_coarse(const qb__mbir_descent *d, cJSON *slab) {
+    cJSON *levels = d->coarsely ? cJSON_AddArrayToObject(slab, "coarse") : NULL;
+    for (size_t i = d->m->levels; levels && i-- > 0;) {
+        cJSON *level = cJSON_CreateObject();
+        cJSON_AddNumberToObject(level, "side", ldexp(1, (int)i + 1));
+        cJSON_AddNumberToObject(level, "equits", d->coarse.came[i].equits);
+        cJSON_AddStringToObject(level, "stopped", d->coarse.came[i].stopped);
+        cJSON_AddNumberToObject(level, "remaining", d->coarse.came[i].rest);
+        if (!cJSON_AddItemToArray(levels, level)) cJSON_Delete(level);
+    }
+}
+
+static void note_reference(const qb__mbir_descent *d, const qb__checkpoint_slab *of, cJSON *slab) {
+    cJSON *rmse = qb__mbir_has_reference(d->m) ? cJSON_AddArrayToObject(slab, "rmse") : NULL;
+    for (int i = 0; rmse && i < of->turns; i++) cJSON_AddItemToArray(rmse, cJSON_CreateNumber(d->trace[i].rmse));
+}
+
+/* What a level left is not seen in how the cost falls after it. */
+static double rest_of(const qb__mbir_descent *d, const qb__checkpoint_slab *of) {
+    double rest = of->turns ? d->trace[of->turns - 1].rest : 0;
+    for (size_t i = 0; d->coarsely && i < d->m->levels; i++) rest = fmax(rest, d->coarse.came[i].rest);
+    return rest;
+}
+
+/* In the stage's thread, and what is lost here nobody sees who prints the report in another. */
+qb_status qb__mbir_note_slab(qb__mbir_descent *d, size_t first, const qb__checkpoint_slab *of) {
+    cJSON *slab = cJSON_CreateObject();
+    cJSON *equits = cJSON_AddArrayToObject(slab, "equits"), *change = cJSON_AddArrayToObject(slab, "change"),
+          *cost = cJSON_AddArrayToObject(slab, "cost");
+    cJSON_AddNumberToObject(slab, "first_slice", (double)first);
+    cJSON_AddNumberToObject(slab, "slices", (double)of->slices);
+    cJSON_AddStringToObject(slab, "stopped", of->stopped ? of->stopped : "early");
+    const double rest = rest_of(d, of);
+    cJSON_AddNumberToObject(slab, "remaining", rest);
+    if (rest > worth_telling) d->unfinished++;
+    d->rest = fmax(d->rest, rest);
+    note_coarse(d, slab);
+    qb__mbir_lost_note(&d->lost, slab);
+    qb__mbir_beyond_note(&d->beyond, slab);
+    for (int i = 0; equits && change && cost && i < of->turns; i++) {
+        cJSON_AddItemToArray(equits, cJSON_CreateNumber(d->trace[i].equits));
+        cJSON_AddItemToArray(change, cJSON_CreateNumber(d->trace[i].change));
+        cJSON_AddItemToArray(cost, cJSON_CreateNumber(d->trace[i].cost));
+    }
+    note_reference(d, of, slab);
+    if (!cJSON_AddItemToArray(d->slabs, slab)) cJSON_Delete(slab);
+    return qb__json_whole("the report of a descent");
+}
+
+/* ---- the whole ---- */
+
+/* Loops around proximal maps mean to stop early. */
+static void warn_of_rest(const qb__mbir_descent *d) {
+    const qb__mbir *m = d->m;
+    if (!d->unfinished || m->proximal) return;
+    qb__warn(d->run->env, "mbir stopped after %d equits, but the cost is forecast to fall by another %.2g %%: give --equits %d%s" QB__CODE("mbir-not-converged"),
+             m->settings.equits, 100 * d->rest, 4 * m->settings.equits, m->levels || m->begins_with ? "" : ", or --coarse 2");
+}
+
+qb_status qb__mbir_descent_finish(void *state, cJSON *report, qb__prep_counts *counts) {
+    (void)counts;
+    qb__mbir_descent *d = state;
+    if (!report) return QB_OK;
+    warn_of_rest(d);
+    cJSON *json = cJSON_AddObjectToObject(report, "convergence");
+    cJSON_AddNumberToObject(json, d->m->proximal ? "sigma_p" : "sigma_x", d->m->proximal ? d->m->sigmas.p : d->m->sigmas.x);
+    cJSON_AddNumberToObject(json, "sigma_y", d->m->sigmas.y);
+    if (d->m->sigmas.rms > 0) {
+        cJSON_AddNumberToObject(json, "snr_db", 20 * log10(d->m->sigmas.rms / d->m->sigmas.y));
+        cJSON_AddNumberToObject(json, "noise", d->m->sigmas.noise);
+    }
+    if (d->m->sigmas.left_out) {
+        cJSON_AddNumberToObject(json, "sigmas_without", (double)d->m->sigmas.left_out);
+        cJSON_AddNumberToObject(json, "sigmas_of", (double)d->m->sigmas.of);
+    }
+    if (qb__mbir_has_reference(d->m))
+        cJSON_AddStringToObject(json, "rmse_units", qb__mbir_units(d->m));
+    cJSON_AddItemToObject(json, "slabs", d->slabs);
+    if (d->m->matrix.cache) cJSON_AddBoolToObject(json, "matrix_from_cache", d->m->matrix.cached);
+    if (d->m->keep.slabs) cJSON_AddNumberToObject(json, "slabs_resumed", (double)d->m->keep.slabs);
+    if (d->m->keep.equits > 0) cJSON_AddNumberToObject(json, "resumed_at_equits", d->m->keep.equits);
+    d->slabs = NULL;
+    return QB_OK;
+}

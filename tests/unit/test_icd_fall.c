@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* The forecast of how far a cost still falls, on costs whose end is known. */
+#include <math.h>
+
+#include "recon/mbir/icd_fall.h"
+#include "check.h"
+
+static double power(double e) { return 100 + 50 / (1 + e); }
+static double powerless(double e) { return 100 + 50 / sqrt(1 + e); }
+static double halves(double e) { return 100 + 50 * exp2(-e); }
+
+/* Exact for powers, after enough equits; never too small by more than the first ones' way; too large by a few for exponentials. */
+static void known_ends(void **state) {
+    static const struct {
+        double (*cost)(double), least, most;
+    } rows[] = {{power, 0.95, 1.5}, {powerless, 0.95, 1.5}, {halves, 1, 1e9}};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        qb__icd_fall fall = {0};
+        for (int turn = 0; turn < 2500; turn++) {
+            const double e = 0.4 * turn, rest = (rows[i].cost(e) - 100) / rows[i].cost(e);
+            qb__icd_fall_add(&fall, e, rows[i].cost(e));
+            const double told = qb__icd_fall_rest(&fall);
+            if (e < 20) continue;
+            assert_true(told >= rows[i].least * rest - 1e-9);
+            assert_true(told <= rows[i].most * rest + 1e-9);
+            assert_true(i < 2 || told < 1e-2);
+        }
+    }
+}
+
+static void nothing_known(void **state) {
+    qb__icd_fall fall = {0};
+    (void)state;
+    qb__icd_fall_add(&fall, 0, 10);
+    assert_true(qb__icd_fall_rest(&fall) == 1);
+    qb__icd_fall_add(&fall, 1, 5);
+    assert_true(qb__icd_fall_rest(&fall) > 0.5);
+}
+
+/* From its end on it does not fall: one turn shows it. */
+static void begun_at_its_end(void **state) {
+    qb__icd_fall fall = {0};
+    (void)state;
+    qb__icd_fall_add(&fall, 0, 10);
+    qb__icd_fall_add(&fall, 1, 10 - 1e-6);
+    assert_true(qb__icd_fall_rest(&fall) < 1e-5);
+    qb__icd_fall_add(&fall, 2, 10 + 1e-6); /* rounding */
+    assert_true(qb__icd_fall_rest(&fall) < 1e-5);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_ends),
+        cmocka_unit_test(nothing_known),
+        cmocka_unit_test(begun_at_its_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -117,7 +117,7 @@ def test_a_descent_takes_its_equits_and_the_turns_of_its_groups(scan, tmp_path, 
     equit, start, groups = entries * 16 / 2e9 + voxels / 1e6, entries * 16 / 1e9, 2
     assert alone == pytest.approx(groups * (start + 8 * equit)) and plan["forecast_equits"] == 8
     assert stage("--equits", 60, "--stop", 0, "--threads", 1)[0] == pytest.approx(groups * (start + 60 * equit))
-    assert stage("--equits", 60, "--threads", 1)[1]["forecast_equits"] == 15
+    assert stage("--equits", 60, "--threads", 1)[1]["forecast_equits"] == 9
     assert stage("--equits", 8, "--stop", 0, "--threads", 2)[0] == pytest.approx(start + groups * 8 * equit)
     apart = stage("--equits", 8, "--stop", 0, "--threads", 2, "--neighbours", "1,0.7,0")[0]
     assert apart == pytest.approx(start + 8 * equit)

@@ -147,7 +147,7 @@ def test_refusals(disc, tmp_path):
     fails(2, "mbir", *base, "--neighbours", "0,0,0", says=["--neighbours"])
     fails(2, "mbir", *base, "--roi", "0.1", says=["--roi 0.1", "no voxel"])
     fails(2, "mbir", *base, "--size", "3000", "--max-ram", "60M", says=["60.0 MiB", "need"])
-    fails(2, "mbir", *base, "--size", "1000", "--matrix", "floats", "--max-ram", "400M", says=["400.0 MiB", "--matrix fly", "needs"])
+    fails(2, "mbir", *base, "--size", "1000", "--matrix", "floats", "--coarse", 0, "--max-ram", "400M", says=["400.0 MiB", "--matrix fly", "needs"])
     weights = np.ones((60, 20, 48), np.float32)
     for value, says in ((-1, "is -1"), (np.nan, "is nan")):
         weights[7, 3, 11] = value
@@ -216,9 +216,9 @@ def test_coarser_voxels_first(sparse, tmp_path, slices):
         slab = qb_json("mbir", sparse, "-o", tmp_path / name, *SPARSE, "--slices", slices, *more)["convergence"]["slabs"][0]
         return np.load(tmp_path / name), slab
     sigma = [["--sigma-x", "0.002", "--sigma-y", str(0.02 * 2 ** (level / 2))] for level in (1, 2)]
-    first, four = run("four.npy", "--size", "24,23", "--voxel", 4, "--roi", 46 + 2, "--stop", 1, *sigma[1])
+    first, four = run("four.npy", "--size", "24,23", "--voxel", 4, "--roi", 46 + 2, "--stop", 0.1, "--equits", 160, "--coarse", 0, *sigma[1])
     np.save(tmp_path / "start.npy", finer(first, 45, 47))
-    then, two = run("two.npy", "--size", "47,45", "--voxel", 2, "--roi", 46 + 1, "--stop", 1, *sigma[0], "--start", tmp_path / "start.npy")
+    then, two = run("two.npy", "--size", "47,45", "--voxel", 2, "--roi", 46 + 1, "--stop", 0.1, "--equits", 80, *sigma[0], "--start", tmp_path / "start.npy")
     np.save(tmp_path / "start.npy", finer(then, 90, 93))
     want, one = run("one.npy", "--size", "93,90", "--roi", 46, "--start", tmp_path / "start.npy")
     got, slab = run("got.npy", "--size", "93,90", "--roi", 46, "--coarse", 2)
@@ -236,10 +236,10 @@ def test_coarser_voxels_come_sooner_to_the_same(sparse, tmp_path):
         slab = qb_json("mbir", scan, "-o", tmp_path / "v.npy", *SPARSE, "--equits", 300, *more)["convergence"]["slabs"][0]
         return np.load(tmp_path / "v.npy"), slab
     for slices in ("3:4", "0:16"):
-        (_, plain), (_, begun) = (run(wide, "--center", "95.5", "--slices", slices, *more) for more in ([], ["--coarse", 2]))
+        (_, plain), (_, begun) = (run(wide, "--center", "95.5", "--slices", slices, *more) for more in (["--coarse", 0], ["--coarse", 2]))
         before = sum(level["equits"] / level["side"] ** 2 for level in begun["coarse"])
         assert begun["equits"][-1] + before < 0.7 * plain["equits"][-1] and begun["cost"][-1] < plain["cost"][-1]
-    (want, plain), (got, begun) = (run(sparse, "--slices", "3:4", "--stop", "0.0005", *more) for more in ([], ["--coarse", 3]))
+    (want, plain), (got, begun) = (run(sparse, "--slices", "3:4", "--stop", "0.0005", *more) for more in (["--coarse", 0], ["--coarse", 3]))
     assert begun["cost"][-1] == pytest.approx(plain["cost"][-1], rel=1e-4) and np.sqrt(((got - want) ** 2).mean()) < 2e-5
 
 
@@ -252,7 +252,7 @@ def test_coarser_voxels_and_everything_else(sparse, disc, tmp_path):
         assert all(len(slab["coarse"]) == 2 for slab in report["convergence"]["slabs"])
         got[name] = (tmp_path / f"{name}.npy").read_bytes()
     assert got["one"] == got["two"] and got["joined"] == got["again"] and len({got[n] for n in ("one", "joined", "constant")}) == 3
-    plain, begun = ([qb_json("plan", *base[:-2], *more, "-o", tmp_path / "v.npy") for _ in range(5)] for more in ([], base[-2:]))
+    plain, begun = ([qb_json("plan", *base[:-2], *more, "-o", tmp_path / "v.npy") for _ in range(5)] for more in (["--coarse", 0], base[-2:]))
     plain, begun = (sorted(plans, key=lambda plan: plan["memory_bytes"])[2] for plans in (plain, begun))  # what a process holds before differs
     assert begun["memory_bytes"] - plain["memory_bytes"] == pytest.approx(20 * 96 * 96 * 4, abs=256 << 10)  # the image between
     assert begun["forecast"]["stages"]["mbir"] > plain["forecast"]["stages"]["mbir"] and begun["forecast_equits"] == plain["forecast_equits"] == 3
@@ -301,7 +301,7 @@ def test_on_a_device_from_images(tmp_path):
 
 def test_progress_in_its_own_terms(disc, tmp_path):
     said = qb("mbir", disc, "-o", tmp_path / "v.npy", "--center", "23.5", "--slices", "3:4").stderr
-    assert re.search(r"^mbir: 100 %, .* s left, \d+\.\d equits, change \S+ %$", said, re.M)
+    assert re.search(r"^mbir: 100 %, .* s left, \d+\.\d equits, change \S+ %, cost to fall \S+ %$", said, re.M)
 
 
 def test_bench():

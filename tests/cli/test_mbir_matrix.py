@@ -24,7 +24,7 @@ def job(scan, tmp_path):
     def run(*more, center="15.5", matrix="floats"):
         words = ["mbir", scan, "-o", tmp_path / "v.npy", "--device", "cpu", "--center", center, "--equits", 3, "--matrix", matrix]
         report = qb_json(*words, *more)
-        return np.load(tmp_path / "v.npy"), report["convergence"].get("matrix_from_cache"), report["warnings"]
+        return np.load(tmp_path / "v.npy"), report["convergence"].get("matrix_from_cache"), [w for w in report["warnings"] if "matrix" in w]
     return run
 
 

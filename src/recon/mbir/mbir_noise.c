@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "geometry/parallel.h"
 #include "recon/mbir/mbir_sizes.h"
 
 /* ---- noise ---- */
@@ -111,28 +110,32 @@ static int by_angle(const void *a, const void *b) {
     return l->view < r->view ? -1 : 1;
 }
 
+/* Directions of rays, which are the same after half a turn. A gap that several views would have filled was not measured. */
+static double covered(around *sorted, size_t count) {
+    enum { FEW = 5 };
+    const double most = FEW * M_PI / (double)count;
+    double sum = 0;
+    for (size_t v = 0; v < count; v++) {
+        const double angle = fmod(sorted[v].angle + M_PI, M_PI);
+        sorted[v] = (around){angle, v};
+    }
+    qsort(sorted, count, sizeof *sorted, by_angle);
+    for (size_t v = 0; v + 1 < count; v++) sum += fmin(sorted[v + 1].angle - sorted[v].angle, most);
+    return sum + fmin(sorted[0].angle + M_PI - sorted[count - 1].angle, most);
+}
+
 qb_status qb__mbir_views_around(const qb__mbir *m, double *views, size_t *order) {
     const size_t count = m->geometry.views;
-    double *angles = NULL, *share = NULL, sum = 0;
-    around *sorted = NULL;
-    qb_status status;
-    QB__TRY(qb__alloc(count, sizeof *angles, &angles));
-    QB__TRY(qb__alloc(count, sizeof *share, &share));
-    QB__TRY(qb__alloc(count, sizeof *sorted, &sorted));
+    around *sorted;
+    const qb_status status = qb__alloc(count, sizeof *sorted, &sorted);
+    if (status != QB_OK) return status;
     for (size_t v = 0; v < count; v++) {
         const double *along = m->geometry.view[v].source; /* or where rays come from, which is along them, too */
-        sorted[v] = (around){angles[v] = atan2(along[1], along[0]), v};
+        sorted[v] = (around){atan2(along[1], along[0]), v};
     }
-    QB__TRY(qb__angle_weights(count, angles, share, NULL));
     qsort(sorted, count, sizeof *sorted, by_angle);
-    for (size_t v = 0; v < count; v++) {
-        order[v] = sorted[v].view;
-        sum += share[v];
-    }
-    *views = (double)count * M_PI / fmin(sum, M_PI);
-out:
-    qb__free(angles);
-    qb__free(share);
+    for (size_t v = 0; v < count; v++) order[v] = sorted[v].view;
+    *views = (double)count * M_PI / fmin(covered(sorted, count), M_PI);
     qb__free(sorted);
     return status;
 }

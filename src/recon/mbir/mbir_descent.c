@@ -14,7 +14,6 @@
 #include "job/describe.h"
 #include "recon/mbir/mbir_fan.h"
 #include "recon/mbir/mbir_reference.h"
-#include "recon/mbir/mbir_report.h"
 #include "quickbeam/io.h"
 #include "quickbeam/version.h"
 

@@ -44,6 +44,12 @@ size_t qb__mbir_voxels(const qb__mbir *m); /* that may change, of a slice */
 /* Of the host, when the stack takes `stack`. */
 size_t qb__mbir_descent_bytes(const qb__mbir *m, const qb__cut *cut, size_t stack);
 
+/* ---- what it came to (mbir_descent_report.c) ---- */
+
+const char *qb__mbir_units(const qb__mbir *m); /* of voxels */
+/* A slab whose slice 0 is `first` of the volume has come to its end: into what qb__mbir_descent_finish() reports. */
+qb_status qb__mbir_note_slab(qb__mbir_descent *d, size_t first, const qb__checkpoint_slab *of);
+
 /* ---- rows of an engine's table ---- */
 
 int qb__mbir_descent_stages(void *state, const qb__cut *cut, qb__slot_maker *source, qb__stage *stages);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a descent came to, for the report, and whether it had come to its end. */
-#include "recon/mbir/mbir_report.h"
+#include "recon/mbir/mbir_descent.h"
 
 #include <math.h>
 

@@ -26,7 +26,9 @@ typedef struct qb_beside {
  * everything it says goes through these callbacks, which may be called from any thread but never
  * from two at once, as far as they share `user` and one of the two functions. A callback may call the library:
  * what reads, describes and parses works; what computes with threads (jobs, projectors, searches for the axis)
- * says QB_BAD_ARGUMENT at once. A NULL env, or a zeroed one, means: silent, all cores, 3/4 of the free memory. */
+ * says QB_BAD_ARGUMENT at once. A process may fork() while no thread is in the library, and its child may use it (projectors
+ * excepted: make them anew); a child that was made while one was says QB_UNSUPPORTED to every call that computes or reads,
+ * until exec(). threads above 4096 are QB_BAD_ARGUMENT. A NULL env, or a zeroed one, means: silent, all cores, 3/4 of the free memory. */
 typedef struct qb_env {
     size_t struct_size; /* sizeof(qb_env), or 0: that of the first version. New fields come at the end */
     int threads;     /* computing threads; 0 = as many as the CPUs this process may run on */

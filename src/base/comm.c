@@ -31,6 +31,8 @@ qb__comm *qb__comm_of(const qb_env *env) { return has_ranks(env) ? env->ranks : 
 qb_status qb__env_check(const qb_env *env) {
     enum { MOST_BYTES = 1 << 16 }; /* no struct comes near */
     const size_t size = env ? env->struct_size : 0;
+    if (env && env->threads > QB__THREADS_MOST)
+        return qb__fail(QB_BAD_ARGUMENT, "%d threads: at most %d, or 0 for one per CPU", env->threads, QB__THREADS_MOST);
     if (size == 0 || (size >= offsetof(qb_env, ranks) && size <= MOST_BYTES)) return QB_OK;
     return qb__fail(QB_BAD_ARGUMENT,
                     "a qb_env of %zu bytes, its first version had %zu: set its struct_size to sizeof(qb_env), or to 0", size,

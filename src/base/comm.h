@@ -76,6 +76,9 @@ struct qb_ranks {
 /* Once rank, count and calls are set: what comm.c needs. Released by qb_ranks_close. */
 qb_status qb__comm_begin(qb__comm *comm);
 
+/* Of one process, whatever is asked for. */
+enum { QB__THREADS_MOST = 4096 };
+
 /* Those of the caller's environment; NULL = none. */
 qb__comm *qb__comm_of(const qb_env *env);
 int qb__comm_rank(const qb__comm *comm);

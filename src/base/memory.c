@@ -26,15 +26,25 @@ enum { MAP_FROM = 1 << 20 };
 static _Atomic size_t failure_countdown;
 static _Thread_local size_t failures;
 
-qb_status qb__fail_ram(double cap, double need, const char *what, ...) {
+size_t qb__memory_cap(const qb_env *env) {
+    if (env && env->max_ram) return env->max_ram;
+    return qb__resident_bytes() + qb__available_bytes() / 4 * 3;
+}
+
+qb_status qb__fail_ram(const qb_env *env, double cap, double need, const char *what, ...) {
     const double tenth = 1048576.0 / 10, spare = fmax(need / 32, 512 << 10);
-    char words[512];
+    const char *from;
+    char words[512], limit[128] = "--max-ram of ", given[32];
     va_list args;
     va_start(args, what);
     vsnprintf(words, sizeof words, what, args);
     va_end(args);
-    return qb__fail(QB_BAD_ARGUMENT, "--max-ram of %.1f MiB is too small: %s %.1f MiB",
-                    floor(cap / tenth + 1e-6) / 10, words, ceil((need + spare) / tenth) / 10);
+    snprintf(given, sizeof given, "%.1f MiB", floor(cap / tenth + 1e-6) / 10);
+    if (!env || !env->max_ram) {
+        qb__available_from(&from);
+        snprintf(limit, sizeof limit, "3/4 of what %s, ", from);
+    }
+    return qb__fail(QB_BAD_ARGUMENT, "%s%s is too small: %s %.1f MiB", limit, given, words, ceil((need + spare) / tenth) / 10);
 }
 
 bool qb__mul(size_t a, size_t b, size_t c, size_t *product) {
@@ -53,6 +63,14 @@ static bool must_fail(void) {
     return n == 1;
 }
 
+/* The kernel gives out more than a cgroup may have, and kills whoever fills it: a large block that cannot fit is refused in
+ * time. NULL: it can. */
+static const char *beyond(size_t bytes) {
+    enum { LARGE = 64 << 20 };
+    if (bytes < LARGE || bytes <= qb__cgroups_room("/proc/self/cgroup", "/sys/fs/cgroup")) return NULL;
+    return ": the memory limit of the container or batch job (cgroup) leaves less";
+}
+
 qb_status qb__alloc(size_t count, size_t size, void *out) {
     void **slot = out;
     *slot = NULL;
@@ -64,7 +82,8 @@ qb_status qb__alloc(size_t count, size_t size, void *out) {
     bytes = (bytes + sizeof(head) + 63) / 64 * 64;
     bool mapped = bytes >= MAP_FROM;
     head *block = NULL;
-    if (!must_fail()) {
+    const char *why = must_fail() ? "" : beyond(bytes);
+    if (!why) {
         if (mapped) {
             block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             if (block == MAP_FAILED) block = NULL;
@@ -78,7 +97,7 @@ qb_status qb__alloc(size_t count, size_t size, void *out) {
     }
     if (!block) {
         failures++;
-        return qb__fail(QB_NO_MEMORY, "cannot allocate %zu bytes", bytes);
+        return qb__fail(QB_NO_MEMORY, "cannot allocate %zu bytes%s", bytes, why ? why : "");
     }
     block->bytes = bytes;
     block->mapped = mapped;
@@ -208,10 +227,24 @@ static size_t limit_room(int resource, const char *used_key) {
     return room - qb__smaller(threads, room / 2);
 }
 
+size_t qb__available_from(const char **from) {
+    const struct {
+        size_t bytes;
+        const char *from;
+    } limits[] = {{proc_bytes("/proc/meminfo", "MemAvailable:"), "this computer has free"},
+                  {qb__cgroups_room("/proc/self/cgroup", "/sys/fs/cgroup"), "the memory limit of the container or batch job (cgroup) leaves"},
+                  {limit_room(RLIMIT_AS, "VmSize:"), "the limit of addresses (ulimit -v) leaves"},
+                  {limit_room(RLIMIT_DATA, "VmData:"), "the limit of data (ulimit -d) leaves"}};
+    size_t least = 0;
+    for (size_t i = 1; i < sizeof limits / sizeof *limits; i++)
+        if (limits[i].bytes < limits[least].bytes) least = i;
+    *from = limits[least].from;
+    if (limits[least].bytes != SIZE_MAX) return limits[least].bytes;
+    *from = "is taken to be free where the system does not say (no /proc)";
+    return (size_t)1 << 30;
+}
+
 size_t qb__available_bytes(void) {
-    size_t available = proc_bytes("/proc/meminfo", "MemAvailable:");
-    if (available == SIZE_MAX) available = (size_t)1 << 30;
-    available = qb__smaller(available, qb__cgroups_room("/proc/self/cgroup", "/sys/fs/cgroup"));
-    available = qb__smaller(available, limit_room(RLIMIT_AS, "VmSize:"));
-    return qb__smaller(available, limit_room(RLIMIT_DATA, "VmData:"));
+    const char *from;
+    return qb__available_from(&from);
 }

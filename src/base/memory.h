@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "quickbeam/env.h"
 #include "quickbeam/status.h"
 
 /* a * b * c in *product; false when it does not fit. */
@@ -49,6 +50,8 @@ size_t qb__resident_bytes(void);
 /* Bytes this process could still take: the smallest of free memory, what the limits of its cgroups (versions 1 and 2,
  * all that it lies in) leave, and what ulimit leaves of addresses and data. */
 size_t qb__available_bytes(void);
+/* The same, and the limit that it comes from, in words. */
+size_t qb__available_from(const char **from);
 /* What the limit of the cgroup in that folder leaves; SIZE_MAX without one. File pages that nobody
  * used lately count in memory.current and give way, so they are room: without them a scan just
  * written or read would be taken for memory in use. */
@@ -57,10 +60,12 @@ size_t qb__cgroup_room(const char *folder);
 size_t qb__cgroups_room(const char *list, const char *mount);
 
 
-/* QB_BAD_ARGUMENT for a --max-ram (env->max_ram) of `cap` bytes: "--max-ram of 3.0 MiB is too small: <what> 7.9 MiB", where
- * `what` says that something needs so many. The figure is enough the next time, too: more than `need` bytes by 1/32
+/* Bytes this process may hold: env's max_ram, or 3/4 of what is free now. */
+size_t qb__memory_cap(const qb_env *env);
+/* QB_BAD_ARGUMENT for a cap of so many bytes: "--max-ram of 3.0 MiB is too small: <what> 7.9 MiB", where
+ * `what` says that something needs so many. Where the caller's env has no max_ram it names the limit that the cap comes from. The figure is enough the next time, too: more than `need` bytes by 1/32
  * and by half a MiB, because what a process holds before it begins differs by some 100 KiB and up to 2 % from run to run,
  * and rounded up. */
-qb_status qb__fail_ram(double cap, double need, const char *what, ...) __attribute__((format(printf, 3, 4)));
+qb_status qb__fail_ram(const qb_env *env, double cap, double need, const char *what, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

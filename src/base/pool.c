@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/comm.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -19,6 +21,7 @@ struct qb__pool {
     bool closing;
     _Atomic uint64_t nanoseconds; /* of qb__pool_for */
     int threads, started;
+    unsigned forks; /* when it was made: in a child its threads are gone */
     struct worker {
         qb__pool *pool;
         pthread_t thread;
@@ -58,11 +61,14 @@ qb_status qb__pool_create(int threads, qb__pool **out) {
     *out = NULL;
     qb__pool *pool;
     qb_status status = qb__check_callback();
+    if (status == QB_OK && threads > QB__THREADS_MOST)
+        status = qb__fail(QB_BAD_ARGUMENT, "%d threads: at most %d, or 0 for one per CPU", threads, QB__THREADS_MOST);
     if (status == QB_OK) status = qb__alloc(1, sizeof *pool, &pool);
     if (status != QB_OK) return status;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pool->threads = threads > 0 ? threads : cpus();
+    pool->forks = qb__forks();
     QB__TRY(qb__alloc((size_t)pool->threads, sizeof *pool->worker, &pool->worker));
     for (int i = 0; i < pool->threads; i++) {
         pool->worker[i] = (struct worker){.pool = pool, .index = i};
@@ -84,13 +90,16 @@ out:
 
 void qb__pool_destroy(qb__pool *pool) {
     if (!pool) return;
-    pthread_mutex_lock(&pool->lock);
-    pool->closing = true;
-    pthread_cond_broadcast(&pool->work);
-    pthread_mutex_unlock(&pool->lock);
-    for (int i = 0; i < pool->started; i++) pthread_join(pool->worker[i].thread, NULL);
-    pthread_cond_destroy(&pool->work);
-    pthread_mutex_destroy(&pool->lock);
+    const bool ours = pool->forks == qb__forks(); /* else its threads are in the process before fork(): nobody ends here */
+    if (ours) {
+        pthread_mutex_lock(&pool->lock);
+        pool->closing = true;
+        pthread_cond_broadcast(&pool->work);
+        pthread_mutex_unlock(&pool->lock);
+    }
+    for (int i = 0; ours && i < pool->started; i++) pthread_join(pool->worker[i].thread, NULL);
+    if (ours) pthread_cond_destroy(&pool->work);
+    if (ours) pthread_mutex_destroy(&pool->lock);
     qb__free(pool->worker);
     qb__free(pool);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/comm.h"
+#include "base/fork.h"
 #include "base/params.h"
 #include "base/status.h"
 #include "bench/bench_backproject.h"
@@ -169,6 +170,7 @@ qb_status qb_bench(const char *what, const char *file, const qb_bench_options *g
                    const qb_env *env, char **json) {
     QB__NEED(what);
     QB__NEED(json);
+    QB__CALL();
     qb_bench_options options;
     *json = NULL;
     qb_status status = qb__params_view(qb_bench_params, given, &options);

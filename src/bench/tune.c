@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/params.h"
 #include "base/status.h"
@@ -232,6 +233,7 @@ static qb__operation operation_of(const qb_tune_options *o, bool on_device) {
 
 qb_status qb_tune(const qb_tune_options *given, const qb_env *env, char **json) {
     QB__NEED(json);
+    QB__CALL();
     qb__device_set set;
     qb_tune_options options;
     *json = NULL;

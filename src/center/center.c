@@ -8,6 +8,7 @@
 
 #include "base/caller.h"
 #include "base/comm.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -192,6 +193,7 @@ static qb_status find(qb_scan *scan, const qb_prep_options *prep, const qb_cente
         QB__TRY(qb__level_turned(options.tilt / DEGREES, info->columns, info->rows, &level));
     QB__TRY(qb__center_choose(options.rows, info, &c.at));
     qb__center_fit(&c.at, info, env);
+    QB__TRY(qb__center_check_room(&c.at, info, env));
     QB__TRY(qb__pool_create(env ? env->threads : 0, &pool));
     QB__TRY(qb__alloc(c.at.rows * info->views, info->columns * sizeof(float), &sinograms));
     QB__TRY(qb__center_load(scan, &steps, env, pool, &level, &c.at, sinograms));
@@ -221,6 +223,7 @@ qb_status qb_center_find(qb_scan *scan, const qb_prep_options *prep, const qb_ce
                          const qb_env *env, qb_center_result *result) {
     QB__NEED(scan);
     QB__NEED(result);
+    QB__CALL();
     qb_center_result found = {0};
     qb_status status = qb__result_check(result, FIRST_RESULT, "qb_center_result");
     if (status == QB_OK) status = qb__env_check(env);

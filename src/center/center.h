@@ -99,6 +99,8 @@ typedef struct qb__center_chosen {
 qb_status qb__center_choose(const char *text, const qb_scan_info *info, qb__center_chosen *chosen);
 /* Rows are dropped, evenly, until all fits into half of what the process may take. */
 void qb__center_fit(qb__center_chosen *chosen, const qb_scan_info *info, const qb_env *env);
+/* QB_BAD_ARGUMENT where even those that are left take more. */
+qb_status qb__center_check_room(const qb__center_chosen *chosen, const qb_scan_info *info, const qb_env *env);
 /* Their line integrals, level and clean: sinograms[row][view][column], for as many as are chosen. Rows of next to
  * nothing beside others are dropped. */
 qb_status qb__center_load(qb_scan *scan, const qb_prep_options *prep, const qb_env *env, qb__pool *pool,

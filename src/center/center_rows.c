@@ -10,6 +10,8 @@
 #include "base/sort.h"
 #include "base/status.h"
 #include "center/center_level.h"
+#include "cpu/features.h"
+#include "job/budget.h"
 #include "prep/prepare.h"
 #include "quickbeam/geometry.h"
 
@@ -38,12 +40,25 @@ static double rows_held(size_t rows, const qb_scan_info *info) {
 }
 
 /* Rows are dropped, evenly, until all fits into half of what the process may take. */
+/* What the process holds besides. */
+static double held(const qb_scan_info *info, const qb_env *env) {
+    return (double)qb__held_bytes(&(qb__held){.threads = env && env->threads > 0 ? env->threads : qb__cpu_count(), .scan = info});
+}
+
+static double room_for_rows(const qb_scan_info *info, const qb_env *env) {
+    return 0.5 * ((double)qb__memory_cap(env) - held(info, env));
+}
+
+qb_status qb__center_check_room(const qb__center_chosen *c, const qb_scan_info *info, const qb_env *env) {
+    const double need = rows_held(c->rows, info) * (double)info->views * (double)info->columns * sizeof(float);
+    if (need <= room_for_rows(info, env)) return QB_OK;
+    return qb__fail_ram(env, (double)qb__memory_cap(env), held(info, env) + 2 * need, "to look for the axis in even one row needs");
+}
+
 void qb__center_fit(qb__center_chosen *c, const qb_scan_info *info, const qb_env *env) {
     double row = (double)info->views * (double)info->columns * sizeof(float);
-    double room = env && env->max_ram ? (double)env->max_ram - (double)qb__resident_bytes()
-                                      : 0.75 * (double)qb__available_bytes();
     size_t keep = c->rows;
-    while (keep > 1 && rows_held(keep, info) * row > 0.5 * room) keep--;
+    while (keep > 1 && rows_held(keep, info) * row > room_for_rows(info, env)) keep--;
     for (size_t i = 0; i < keep; i++) c->row[i] = c->row[(2 * i + 1) * c->rows / (2 * keep)];
     c->rows = keep;
 }

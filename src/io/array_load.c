@@ -3,19 +3,32 @@
 #include <string.h>
 
 #include "base/caller.h"
+#include "base/fork.h"
+#include "base/memory.h"
 #include "base/status.h"
 #include "io/formats.h"
 #include "quickbeam/io.h"
+
+/* It is held whole. */
+static qb_status check_room(const qb__source *source) {
+    const char *from;
+    const double need = (double)source->shape[0] * (double)source->shape[1] * (double)qb__source_row_bytes(source);
+    const double room = (double)qb__available_from(&from);
+    if (need <= room) return QB_OK;
+    return qb__fail(QB_NO_MEMORY, "it is held whole, which takes %.1f MiB, and %s %.1f MiB", need / 1048576, from, room / 1048576);
+}
 
 static qb_status load(const char *path, const char *dataset, qb_array *array, double voxel[3],
                       double scale[2]) {
     qb__source *source;
     *array = (qb_array){0};
+    QB__CALL();
     qb_status status = qb__source_open(path, dataset, &source);
     if (status != QB_OK) return status;
     const size_t *n = source->shape;
     qb__region all = {0, n[0], 1, 0, n[1]};
-    status = qb_array_create(source->dtype, n[0], n[1], n[2], array);
+    status = check_room(source);
+    if (status == QB_OK) status = qb_array_create(source->dtype, n[0], n[1], n[2], array);
     if (status != QB_OK) status = qb__fail_in(status, "%s", path);
     if (status == QB_OK) status = source->read(source, &all, array->data);
     if (voxel) memcpy(voxel, source->voxel, sizeof source->voxel);
@@ -36,6 +49,7 @@ enum { FIRST_INFO = sizeof(qb_array_info) }; /* the first version's bytes */
 qb_status qb_array_describe(const char *path, const char *dataset, qb_array_info *info) {
     QB__NEED(path);
     QB__NEED(info);
+    QB__CALL();
     qb__source *source;
     qb_array_info found = {0};
     qb_status status = qb__result_check(info, FIRST_INFO, "qb_array_info");

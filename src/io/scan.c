@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/comm.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -330,6 +331,7 @@ qb_status qb_scan_open(const char *path, const qb_scan_options *given, const qb_
     qb_scan_options options;
     qb_scan *scan;
     *out = NULL;
+    QB__CALL();
     qb_status status = qb__env_check(env);
     if (status == QB_OK) status = qb__params_view(qb_scan_params, given, &options);
     if (status == QB_OK) status = qb__alloc(1, sizeof *scan, &scan);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/fork.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/scan.h"
@@ -113,11 +114,12 @@ static qb_status check_memory(const qb_scan *scan, const qb_env *env) {
     double need = view + (double)info->cache_bytes + (info->flats || info->darks ? pixels * 8 : 0) +
                   (1 << 20);
     if (!env || !env->max_ram || need <= (double)env->max_ram) return QB_OK;
-    return qb__fail_ram((double)env->max_ram, need, "to look at %s one view at a time needs", info->path);
+    return qb__fail_ram(env, (double)env->max_ram, need, "to look at %s one view at a time needs", info->path);
 }
 
 qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env) {
     QB__NEED(scan);
+    QB__CALL();
     enum { LOOKS = 8 };
     const qb_scan_info *info = &scan->info;
     size_t n = info->rows * info->columns;

@@ -2,6 +2,7 @@
 /* Which of the stored views a scan has, and reading them. */
 #include <string.h>
 
+#include "base/fork.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/frame_list.h"
@@ -128,6 +129,7 @@ static qb_status read_projections(qb_scan *scan, size_t view0, size_t view1, siz
 qb_status qb_scan_read(qb_scan *scan, size_t view0, size_t view1, size_t row0, size_t row1, void *out) {
     QB__NEED(scan);
     QB__NEED(out);
+    QB__CALL();
     const qb_scan_info *info = &scan->info;
     if (view0 > view1 || view1 > info->views || row0 > row1 || row1 > info->rows)
         return qb__fail(QB_BAD_ARGUMENT, "%s: views %zu:%zu, rows %zu:%zu of %zu x %zu", info->path, view0, view1, row0, row1,

@@ -7,11 +7,6 @@
 #include "base/status.h"
 #include "io/digest.h"
 
-size_t qb__memory_cap(const qb_env *env) {
-    if (env && env->max_ram) return env->max_ram;
-    return qb__resident_bytes() + qb__available_bytes() / 4 * 3;
-}
-
 size_t qb__held_bytes(const qb__held *held) {
     enum { THREAD_BYTES = 48 << 10, LIBRARY_BYTES = 768 << 10 };
     const qb_scan_info *scan = held->scan;
@@ -22,12 +17,12 @@ size_t qb__held_bytes(const qb__held *held) {
     return bytes + held->prepared + held->observers + held->more;
 }
 
-qb_status qb__too_small(const qb__cut_space *space, const qb__cut *least) {
+qb_status qb__too_small(const qb__cut_space *space, const qb__cut *least, const qb_env *env) {
     char views[64] = "", slices[64] = "one slice";
     if (space->views_stream)
         snprintf(views, sizeof views, "%zu view%s and ", least->views,
                  least->views == 1 ? "" : "s");
     if (least->slices != 1) snprintf(slices, sizeof slices, "%zu slices", least->slices);
-    return qb__fail_ram((double)space->cap.host, (double)least->need.host, "even %s%s at a time need%s", views, slices,
+    return qb__fail_ram(env, (double)space->cap.host, (double)least->need.host, "even %s%s at a time need%s", views, slices,
                         *views || least->slices != 1 ? "" : "s");
 }

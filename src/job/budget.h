@@ -5,9 +5,6 @@
 #include "geometry/partition.h"
 #include "quickbeam/scan.h"
 
-/* Bytes this process may hold: env's, or 3/4 of what is free now. */
-size_t qb__memory_cap(const qb_env *env);
-
 /* What a job holds from beginning to end, besides the rings of its pipeline and the threads'
  * scratch. */
 typedef struct qb__held {
@@ -20,7 +17,7 @@ typedef struct qb__held {
 /* All of it, with what the process holds now. */
 size_t qb__held_bytes(const qb__held *held);
 
-/* --max-ram is too small: QB_BAD_ARGUMENT with what the least cut needs. */
-qb_status qb__too_small(const qb__cut_space *space, const qb__cut *least);
+/* The memory that the caller's env allows is too small: QB_BAD_ARGUMENT with what the least cut needs. */
+qb_status qb__too_small(const qb__cut_space *space, const qb__cut *least, const qb_env *env);
 
 #endif

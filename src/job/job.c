@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/comm.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -92,6 +93,7 @@ static qb_status run_once(qb_job *job, const qb_env *env, const char **report) {
 
 qb_status qb_job_run(qb_job *job, const qb_env *env, const char **report) {
     QB__NEED(job);
+    QB__CALL();
     qb_status status = qb__check_callback();
     if (status == QB_OK) status = qb__env_check(env);
     if (status != QB_OK) return status;

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/comm.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -150,6 +151,7 @@ qb_status qb__projector_on_cpu(const qb_geometry *geometry, const qb_grid *grid,
     qb_status status = qb__alloc(1, sizeof *p, &p);
     if (status != QB_OK) return status;
     pthread_mutex_init(&p->at_work, NULL);
+    p->forks = qb__forks();
     p->grid = *grid;
     QB__TRY(choose(geometry, grid, kernel, &p->variant));
     QB__TRY(qb__grid_check(grid));
@@ -211,6 +213,11 @@ static qb_status check(const qb_projector *p, size_t first, size_t end, const qb
 qb_status qb__project_enter(qb_projector *p, size_t first, size_t end, const qb_env *env) {
     enum { NANOSECONDS = 1000000000, ASKED = NANOSECONDS / 50 };
     qb_status status = check(p, first, end, env);
+    if (status != QB_OK) return status;
+    int call = qb__call_begin(); /* until qb__project_leave */
+    if (call < 0) return qb__call_refused();
+    if (p->forks != qb__forks())
+        status = qb__fail(QB_BAD_ARGUMENT, "this projector was made before fork(), and its threads stayed in the other process: make one here");
     while (status == QB_OK) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
@@ -219,11 +226,14 @@ qb_status qb__project_enter(qb_projector *p, size_t first, size_t end, const qb_
         if (pthread_mutex_timedlock(&p->at_work, &until) == 0) return QB_OK;
         status = qb__check_cancel(env);
     }
+    qb__call_end(&call);
     return status;
 }
 
 qb_status qb__project_leave(qb_projector *p, qb_status status) {
+    int call = 0;
     pthread_mutex_unlock(&p->at_work);
+    qb__call_end(&call);
     return status;
 }
 

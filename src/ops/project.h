@@ -22,6 +22,7 @@ struct qb_projector {
     size_t scratch_bytes;
     float *layer; /* the bricks of one layer; made when needed */
     pthread_mutex_t at_work; /* one call at a time */
+    unsigned forks;          /* when it was made: in a child its threads are gone */
     bool on_device; /* then everything passes through ... */
     qb__device_pick pick;
     qb__slab_projector device;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/pool.h"
@@ -177,6 +178,7 @@ static void add_missing(cJSON *root) {
 
 qb_status qb_devices_describe(const qb_env *env, char **json) {
     QB__NEED(json);
+    QB__CALL();
     const qb__device_info *infos;
     size_t count;
     double copy_rate;

@@ -30,9 +30,9 @@ const char *qb__tuning_path(void) {
     path[0] = 0;
     if (own)
         n = snprintf(path, sizeof path, "%s", own);
-    else if (config && *config)
+    else if (config && *config == '/')
         n = snprintf(path, sizeof path, "%s/quickbeam/tuning.json", config);
-    else if (home && *home)
+    else if (home && *home == '/')
         n = snprintf(path, sizeof path, "%s/.config/quickbeam/tuning.json", home);
     if (n >= PATH_BYTES) path[0] = 0; /* part of a name would be another file */
     return path;

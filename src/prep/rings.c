@@ -217,8 +217,7 @@ static qb_status read_block(const qb__pass *pass, const rings *r, size_t row, qb
 static size_t rows_at_a_time(const qb__pass *pass, const rings *r, int threads) {
     const qb_env *env = pass->env;
     double row = (double)r->views * (double)r->columns * 2 * sizeof(float);
-    double space = env && env->max_ram ? (double)env->max_ram - (double)qb__resident_bytes()
-                                       : 0.75 * (double)qb__available_bytes();
+    double space = (double)qb__memory_cap(env) - (double)qb__resident_bytes();
     double rows = fmin(fmax(1, 0.5 * space / row), (double)ROWS_LEAST * threads);
     return qb__smaller((size_t)rows, pass->fields->rows);
 }

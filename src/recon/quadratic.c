@@ -2,7 +2,6 @@
 /* Coordinate descent on any sparse quadratic: section 6 of Wang et al. (PPoPP 2017). */
 #include "quickbeam/descent.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "base/log.h"
@@ -128,13 +127,15 @@ static double cost_of(const descending *d) {
     return cost;
 }
 
-/* What comes out is single precision. */
+/* What comes out is single precision: below this it rounds to a float that is finite. */
+static const double beyond = 0x1.ffffffp127;
+
 static qb_status check_result(const descending *d, const qb_descent *came) {
     if (!isfinite(came->cost))
         return qb__fail(QB_INTERNAL, "the descent diverges: after %d passes the cost is %g; numbers of the matrix are too far apart",
                         came->passes, came->cost);
     for (size_t j = 0; j < d->q->matrix.columns; j++)
-        if (!(fabs(d->x[j]) <= FLT_MAX))
+        if (!(fabs(d->x[j]) < beyond))
             return qb__fail(QB_BAD_INPUT, "x[%zu] comes to %g, beyond single precision: give y and the matrix in other units", j, d->x[j]);
     return QB_OK;
 }

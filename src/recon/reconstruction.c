@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -428,6 +429,7 @@ qb_status qb__reconstruction_plan(const qb__method *method, const qb__request *r
                                   const qb_env *env, qb_job **job) {
     qb__reconstruction *r;
     *job = NULL;
+    QB__CALL();
     qb_status status = qb__env_check(env);
     if (status == QB_OK) status = qb__alloc(1, sizeof *r, &r);
     if (status != QB_OK) return status;

@@ -113,7 +113,7 @@ static qb_status no_room(qb__candidate *c, const qb__cut *least, const qb_env *e
     const qb__cut_space *space = &c->offer.space;
     if (least->need.device > space->cap.device)
         return c->engine->no_room(c->offer.state, least, &space->cap, env);
-    const qb_status status = qb__too_small(space, least);
+    const qb_status status = qb__too_small(space, least, c->r->job.caller);
     char text[128] = "", said[512];
     if (c->engine->instead) c->engine->instead(c->offer.state, least, space->cap.host, text, sizeof text);
     if (!*text) return status;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fork.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -255,6 +256,7 @@ out:
 
 qb_status qb_simulate(const char *phantom, const qb_simulate_options *given, const qb_env *env) {
     QB__NEED(phantom);
+    QB__CALL();
     qb__simulation simulation;
     qb_simulate_options asked, *options = &asked;
     qb_status status = qb__params_view(qb_simulate_params, given, options);

@@ -57,7 +57,7 @@ static qb_status cut_images(const images *of, size_t count, const qb_env *env, q
     bool fits;
     qb_status status = qb__cut_search(&space, cut, &fits);
     if (status != QB_OK || fits) return status;
-    return qb__fail_ram((double)space.cap.host, (double)cut->need.host, "even one image at a time needs");
+    return qb__fail_ram(env, (double)space.cap.host, (double)cut->need.host, "even one image at a time needs");
 }
 
 /* Flats and darks are there while the truth is written, too. */

@@ -99,6 +99,39 @@ def test_names_of_any_bytes(folder, tmp_path, name):
     assert one_object(run(place, "info", h5, "--json"))["kind"] == "volume"
 
 
+# ---- where and when it is started ----
+
+def test_without_proc(folder):
+    """A bare container may have no /proc: HDF5 files are tried by qb's own name instead."""
+    bare = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+    if not shutil.which("unshare") or subprocess.run([*bare, "true"], capture_output=True).returncode:
+        pytest.skip("this user may not hide /proc")
+    for words in (["info", "s.h5", "--json"], ["fbp", "s.h5", "--center", "11.5", "-o", "bare.h5", "--json"], ["info", "bare.h5", "--json"]):
+        done = subprocess.run([*bare, QB, *words], cwd=folder, capture_output=True, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+        one_object(done)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_before_the_work(folder, tmp_path, number):
+    """Here while it reads its configuration: it ends as interrupted, at once, and has written nothing."""
+    config = tmp_path / "long"
+    config.write_bytes(b"#\n" * (20 << 20))
+    for _ in range(5):
+        run = subprocess.Popen([QB, "fbp", folder / "s.h5", "--config", config, "-o", tmp_path / "x.npy"], stderr=subprocess.DEVNULL)
+        while run.poll() is None:
+            try:
+                if any(os.readlink(f"/proc/{run.pid}/fd/{n}") == str(config) for n in os.listdir(f"/proc/{run.pid}/fd")):
+                    run.send_signal(number)
+                    break
+            except OSError:
+                pass  # a descriptor that is closed by now
+        code = run.wait(timeout=PATIENCE)
+        if code != 0:  # else it had read all before anybody looked
+            break
+    assert code == 130 and not (tmp_path / "x.npy").exists()
+
+
 # ---- any words ----
 
 VALUES = ["", "0", "1", "-1", "3", "1e9", "-1e-9", "nan", "inf", "auto", "none", "all", "0:3", "3:0", "1,2,3", ",", ":", "0:180", "ramp", "hann:0.5", "cpu", "opencl:9",

@@ -125,6 +125,31 @@ CONE = ["--sod", 200, "--sdd", 300]
 AXIS = ["--center", 15.5]
 
 
+def addresses(mib):
+    """Run with so few MiB of addresses, as in a job that a batch system limits."""
+    return lambda: resource.setrlimit(resource.RLIMIT_AS, (mib * MIB, mib * MIB))
+
+
+@memory_is_ours
+def test_a_refusal_names_the_limit_that_holds(small, tmp_path):
+    """Nobody gave a --max-ram: then it is not named."""
+    np.save(tmp_path / "large.npy", np.zeros((300, 512, 512), np.float32))
+    for args, code in ((["sirt", "s.h5", *AXIS, "--size", 2000, "-o", "o.h5"], 2), (["compare", tmp_path / "large.npy", tmp_path / "large.npy"], 1)):
+        said = fails(code, *args, cwd=small, preexec_fn=addresses(400), says=["ulimit -v"])
+        assert "--max-ram" not in said and "MiB" in said
+    assert "ulimit" not in fails(2, "sirt", "s.h5", *AXIS, "--size", 2000, "--max-ram", "40M", "-o", "o.h5", cwd=small, says=["--max-ram of 40.0 MiB is too small"])
+
+
+@memory_is_ours
+def test_center_obeys_its_cap(tmp_path):
+    scan = tmp_path / "s.h5"
+    qb("simulate", "disc", "-o", scan, "--views", 400, "--detector", "800,9", "-q")
+    told = fails(2, "center", scan, "--max-ram", "4M", says=["--max-ram of 4.0 MiB is too small", "the axis in even one row"])
+    named = float(re.search(r"needs? ([\d.]+) MiB", told).group(1))
+    for cap in named, 3 * named:
+        assert peak_of(["center", scan, "--max-ram", f"{cap}M"]) <= cap * MIB
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     folder = tmp_path_factory.mktemp("small")
@@ -140,7 +165,7 @@ def small(tmp_path_factory):
     ["fbp", "s.h5", *AXIS, "-o", "o.h5"], ["fbp", "s.h5", *AXIS, "-o", "o.h5", "--dtype", "uint8"], ["fdk", "c.npy", *CONE, "-o", "o.h5"],
     ["sirt", "s.h5", *AXIS, "--iterations", 1, "-o", "o.h5"], ["mbir", "s.h5", *AXIS, "--equits", 1, "-o", "o.h5"],
     ["project", "v.npy", "-g", "parallel", "--voxel", 1, "--views", 20, "-o", "o.npy"],
-    ["simulate", "disc", "--detector", "600,600", "--views", 2, "-o", "o.h5"], ["info", "s.h5"], ["compare", "v.npy", "v.npy"]],
+    ["simulate", "disc", "--detector", "600,600", "--views", 2, "-o", "o.h5"], ["info", "s.h5"], ["center", "s.h5"], ["compare", "v.npy", "v.npy"]],
     ids=lambda args: "-".join(str(a) for a in args if a in ("uint8", args[0])))
 def test_what_a_refusal_names_is_enough(small, args):
     """The least, also where devices could be looked for, whose libraries take more than the work; it lies above the cap."""

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Coordinate descent on random sparse quadratics: where it ends nothing pulls any more; and what a stack
  * says when its cost rises. */
+#include <float.h>
+
 #include "dice.h"
 #include "quickbeam/descent.h"
 #include "recon/mbir/icd_stack.h"
@@ -174,6 +176,22 @@ static void what_is_wrong_is_said(void **state) {
     assert_memory_equal(kept, p.x, sizeof kept);
 }
 
+/* The largest float comes out as itself, also where double precision lands a little above it. */
+static void the_largest_numbers(void **state) {
+    (void)state;
+    const uint32_t row[1] = {0};
+    const size_t first[2] = {0, 1};
+    for (int i = 1; i < 400; i++) {
+        const float value[1] = {(float)i / 400}, y[1] = {(float)((double)value[0] * (double)FLT_MAX)};
+        const qb_quadratic q = {.matrix = {.rows = 1, .columns = 1, .first = first, .row = row, .value = value}, .y = y};
+        const double exact = (double)y[0] / (double)value[0]; /* half an ulp below or above, by how y was rounded */
+        float x[1] = {0};
+        const qb_status status = qb_quadratic_descend(&q, x, NULL, NULL);
+        assert_int_equal(status, exact < 0x1.ffffffp127 ? QB_OK : QB_BAD_INPUT);
+        if (status == QB_OK) assert_true((double)x[0] >= exact * (1 - 1e-7) && x[0] <= FLT_MAX);
+    }
+}
+
 /* ---- a stack that diverges ---- */
 
 static qb_status no_start(void *self, const qb__icd_given *given) {
@@ -236,6 +254,7 @@ int main(void) {
         cmocka_unit_test(the_cost_falls_and_bits_repeat),
         cmocka_unit_test(a_strong_pull_wins),
         cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(the_largest_numbers),
         cmocka_unit_test(a_cost_that_rises_is_no_result),
     };
     return cmocka_run_group_tests(tests, throw_dice, NULL);

@@ -45,14 +45,19 @@ static void details(void **state) {
 /* What is said to be needed is more than was given, and more than a process needs that holds 2 % or 400 KiB more next time. */
 static void named_memory_is_enough(void **state) {
     (void)state;
+    const qb_env given = {.max_ram = 1};
     for (double need = 1e6; need < 1e12; need *= 1.37) {
-        assert_status(qb__fail_ram(need - 1, need, "%s needs", "this"), QB_BAD_ARGUMENT);
+        assert_status(qb__fail_ram(&given, need - 1, need, "%s needs", "this"), QB_BAD_ARGUMENT);
         double cap, named;
         assert_int_equal(sscanf(qb_detail(), "--max-ram of %lf MiB is too small: this needs %lf MiB", &cap, &named), 2);
         named *= 1048576;
         assert_true(named > cap * 1048576 && named > 1.025 * need && named > need + 4e5);
         assert_true(named < need + fmax(0.04 * need, 6e5) + 1.05e5);
     }
+    qb__fail_ram(NULL, 1e6, 2e6, "this needs"); /* nobody gave a --max-ram: it names the limit, whichever that is here */
+    assert_null(strstr(qb_detail(), "--max-ram"));
+    assert_non_null(strstr(qb_detail(), "3/4 of what "));
+    assert_non_null(strstr(qb_detail(), " is too small: this needs"));
 }
 
 /* Where there was no memory for the names of all that is read, nothing is known to be no input. */

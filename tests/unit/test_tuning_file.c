@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "planner/tuning.h"
+#include "planner/tuning_file.h"
 
 static const qb__tuning_key key = {"NVIDIA H200", "bp_parallel_linear.tensor", 128, 1024};
 static const qb__tuning_entry own = {.values = {0, 4, 2, 1}, .giga_updates = 7};
@@ -211,6 +212,27 @@ static void test_what_does_not_serve_hides_nothing(void **state) {
     assert_true(qb__tuning_find(&key, &zero, &found) && found.giga_updates == 7);
 }
 
+/* A HOME that is relative would leave a file wherever the process happens to be. */
+static void test_relative_homes(void **state) {
+    (void)state;
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    char before[2][512];
+    snprintf(before[0], sizeof before[0], "%s", config ? config : "");
+    snprintf(before[1], sizeof before[1], "%s", home ? home : "");
+    assert_int_equal(unsetenv("QB_TUNING") | unsetenv("XDG_CONFIG_HOME") | setenv("HOME", "here", 1), 0);
+    assert_string_equal(qb__tuning_path(), "");
+    assert_int_equal(setenv("XDG_CONFIG_HOME", "there", 1), 0);
+    assert_string_equal(qb__tuning_path(), "");
+    assert_int_equal(setenv("HOME", "/home/x", 1), 0);
+    assert_string_equal(qb__tuning_path(), "/home/x/.config/quickbeam/tuning.json");
+    assert_int_equal(setenv("XDG_CONFIG_HOME", "/y", 1), 0);
+    assert_string_equal(qb__tuning_path(), "/y/quickbeam/tuning.json");
+    assert_int_equal(setenv("QB_TUNING", "own.json", 1), 0);
+    assert_string_equal(qb__tuning_path(), "own.json"); /* what is named outright is taken as it is */
+    setenv("XDG_CONFIG_HOME", before[0], 1);
+    setenv("HOME", before[1], 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, begin, end)
 int main(void) {
     const struct CMUnitTest tests[] = {TEST(broken_text_stays),
@@ -219,6 +241,7 @@ int main(void) {
                                        TEST(absent_or_empty),
                                        TEST(link_stays),
                                        TEST(speeds),
+                                       TEST(relative_homes),
                                        TEST(what_does_not_serve_hides_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -192,10 +194,34 @@ static int end(int code) {
     return 1;
 }
 
+/* Until open_terminal() sees to signals nothing is there that they could spoil. */
+static void stop_early(int signal_number) {
+    (void)signal_number;
+    _exit(130);
+}
+
+static void listen_early(void) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction now, action = {.sa_handler = stop_early};
+        sigemptyset(&action.sa_mask);
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN) sigaction(signals[i], &action, NULL);
+    }
+}
+
+/* This program, to be started once more; /proc may not be there (a bare container). */
+static const char *own_path(void) {
+    static const char self[] = "/proc/self/exe";
+    static char path[PATH_MAX];
+    const char *started_as = (const char *)getauxval(AT_EXECFN);
+    return access(self, X_OK) != 0 && started_as && realpath(started_as, path) ? path : self;
+}
+
 int main(int argc, char **argv) {
     if (argc >= 3 && strcmp(argv[1], trial_word) == 0) return try_hdf5(argv[2], argc > 3 ? argv[3] : NULL, argc > 4);
+    listen_early();
     open_standard_streams();
-    qb_hdf5_guard("/proc/self/exe", trial_word);
+    qb_hdf5_guard(own_path(), trial_word);
 #ifdef __GLIBC__
     /* Large blocks that are freed go back to the system, whoever freed them: --max-ram counts on it. */
     mallopt(M_MMAP_THRESHOLD, 128 << 10);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -114,7 +115,7 @@ static qb_status cut(conversion *c, const qb_env *env) {
                            .prepared = qb__prepare_bytes(c->info, c->prep, c->info->rows)};
     const size_t beside = qb__held_bytes(&held), cap = qb__memory_cap(env);
     if (beside > cap || each > cap - beside)
-        return qb__fail_ram((double)cap, (double)beside + (double)each, "even one view at a time needs");
+        return qb__fail_ram(env, (double)cap, (double)beside + (double)each, "even one view at a time needs");
     c->block = qb__smaller(c->info->views, qb__smaller((cap - beside) / each, AMPLE / each + 1));
     return QB_OK;
 }
@@ -216,6 +217,7 @@ qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *given_prep, co
     *report = NULL;
     QB__NEED(scan);
     QB__NEED(given);
+    QB__CALL();
     qb_prep_options prep;
     qb_convert_options options;
     conversion c = {.scan = scan, .info = qb_scan_describe(scan), .options = &options, .prep = &prep, .command = command};

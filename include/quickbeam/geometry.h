@@ -80,6 +80,7 @@ typedef struct qb_grid_options {
     double voxel;      /* mm, along all axes; 0 = unset */
     qb_numbers offset; /* X[,Y[,Z]] mm: where the middle lies */
     char *like;        /* a volume file whose grid it is, instead of all that; NULL = unset */
+    qb_numbers voxels; /* mm along X,Y,Z, or one number for all, in place of voxel; no numbers = unset */
 } qb_grid_options;
 QB_API extern const qb_param qb_grid_params[];
 

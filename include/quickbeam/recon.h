@@ -104,6 +104,7 @@ typedef struct qb_fdk_options {
     bool resume;         /* go on with what a run of the same job kept of the output before it was killed or failed */
     double checkpoint;   /* seconds between two notes of what is done, without which nothing is kept; 0 = none */
     qb_angle_weights angle_weights;
+    qb_numbers voxels;   /* mm along X,Y,Z, or one number for all, in place of voxel */
 } qb_fdk_options;
 QB_API extern const qb_param qb_fdk_params[];
 
@@ -121,6 +122,7 @@ typedef struct qb_project_options {
     double center_offset; /* pixels: the axis falls on column (columns - 1) / 2 + center_offset */
     char *kernel;         /* a variant id; NULL = the planner chooses */
     char *geometry_out;   /* file to write, of a kind that qb_geometry_save knows */
+    qb_numbers voxels;    /* mm along X,Y,Z, or one number for all, in place of voxel */
 } qb_project_options;
 QB_API extern const qb_param qb_project_params[];
 
@@ -158,6 +160,7 @@ typedef struct qb_iterative_options {
     double hu;           /* attenuation of water in 1/mm; 0 = no Hounsfield units */
     char *kernel;        /* a projection variant's id; NULL = the planner chooses */
     double relaxation;   /* SIRT: how much of each update is taken, 0 < relaxation < 2 */
+    qb_numbers voxels;   /* mm along X,Y,Z, or one number for all, in place of voxel */
 } qb_iterative_options;
 QB_API extern const qb_param qb_sirt_params[], qb_cgls_params[];
 

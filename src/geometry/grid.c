@@ -29,6 +29,16 @@ qb_status qb__grid_check(const qb_grid *grid) {
     return QB_OK;
 }
 
+qb_numbers qb__voxels(double one, const qb_numbers *each) {
+    qb_numbers voxels = *each;
+    if (voxels.count == 0 && one > 0) voxels = (qb_numbers){1, {one}};
+    if (voxels.count == 1 && voxels.value[0] == 0) voxels.count = 0; /* as before there were three */
+    if (voxels.count != 1) return voxels;
+    voxels.count = 3;
+    voxels.value[1] = voxels.value[2] = voxels.value[0];
+    return voxels;
+}
+
 double qb__grid_field(const qb_grid *grid) {
     double side = fmin((double)grid->n[0] * grid->voxel[0], (double)grid->n[1] * grid->voxel[1]);
     return 0.5 * side + hypot(grid->offset[0], grid->offset[1]);

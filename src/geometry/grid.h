@@ -7,6 +7,9 @@
 /* QB_BAD_ARGUMENT with the number for what is no grid: without voxels, of too many, of lengths that are none. */
 qb_status qb__grid_check(const qb_grid *grid);
 
+/* Three lengths from the one that options had first and the numbers that may say each; none where neither does. One that is none is left as it is. */
+qb_numbers qb__voxels(double one, const qb_numbers *each);
+
 /* How far from the axis the circle that fits into a grid's slices reaches, in mm: what views have
  * to cover. */
 double qb__grid_field(const qb_grid *grid);

@@ -4,6 +4,7 @@
 
 #include "base/params.h"
 #include "base/status.h"
+#include "geometry/grid.h"
 #include "io/formats.h"
 #include "quickbeam/geometry.h"
 
@@ -11,8 +12,8 @@
 const qb_param qb_grid_params[] = {
     {"size", QB_PARAM_NUMBERS, FIELD(size), "NX[,NY[,NZ]]", NULL, NULL, 1, 65536,
      "voxels of the volume; default: detector columns, columns, rows", 0},
-    {"voxel", QB_PARAM_DOUBLE, FIELD(voxel), "MM", NULL, NULL, 0, 1e6,
-     "voxel in mm; default: a detector pixel as it appears at the axis", 0},
+    {"voxel", QB_PARAM_NUMBERS, FIELD(voxels), "MM|X,Y,Z", NULL, NULL, 0, 1e6,
+     "voxel in mm, one number or one for each axis; default: a detector pixel as it appears at the axis", 0},
     {"offset", QB_PARAM_NUMBERS, FIELD(offset), "X,Y,Z", NULL, NULL, -1e9, 1e9,
      "where the middle of the volume lies, in mm", 0},
     {"like", QB_PARAM_TEXT, FIELD(like), "FILE", NULL, NULL, 0, 0,
@@ -44,16 +45,20 @@ qb_status qb_grid_load(const char *path, qb_grid *grid) {
     return status;
 }
 
-static qb_status check(const qb_grid_options *options) {
+static qb_status check(const qb_grid_options *options, const qb_numbers *voxels) {
     const qb_numbers *size = &options->size, *offset = &options->offset;
     const char *also = size->count          ? "size"
-                       : options->voxel > 0 ? "voxel"
+                       : voxels->count      ? "voxel"
                        : offset->count      ? "offset"
                                             : NULL;
     if (size->count > 3 || offset->count > 3)
         return qb__fail(QB_BAD_ARGUMENT, "--%s takes at most three numbers, not %d",
                         size->count > 3 ? "size" : "offset",
                         size->count > 3 ? size->count : offset->count);
+    if (voxels->count == 2 || voxels->count > 3)
+        return qb__fail(QB_BAD_ARGUMENT, "--voxel takes one number or three, X,Y,Z, not %d", voxels->count);
+    for (int i = 0; i < voxels->count; i++)
+        if (!(voxels->value[i] > 0)) return qb__fail(QB_BAD_ARGUMENT, "--voxel %g: a voxel has a length of more than 0 mm", voxels->value[i]);
     for (int i = 0; i < size->count; i++) {
         if (size->value[i] != floor(size->value[i]))
             return qb__fail(QB_BAD_ARGUMENT, "--size %g is not a whole number", size->value[i]);
@@ -69,12 +74,13 @@ qb_status qb_grid_make(const qb_grid_options *given, qb_grid *grid) {
     qb_grid_options seen, *options = &seen;
     const qb_numbers *size = &options->size, *offset = &options->offset;
     qb_status status = qb__params_view(qb_grid_params, given, options);
-    if (status == QB_OK) status = check(options);
+    const qb_numbers voxels = qb__voxels(options->voxel, &options->voxels);
+    if (status == QB_OK) status = check(options, &voxels);
     if (status != QB_OK) return status;
     if (options->like) return qb_grid_load(options->like, grid);
     for (int i = 0; i < 3; i++) {
         if (i < size->count) grid->n[i] = (size_t)size->value[i];
-        if (options->voxel > 0) grid->voxel[i] = options->voxel;
+        if (voxels.count) grid->voxel[i] = voxels.value[i];
         if (i < offset->count) grid->offset[i] = offset->value[i];
     }
     if (size->count == 1) grid->n[1] = grid->n[0];

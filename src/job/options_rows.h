@@ -40,6 +40,9 @@ static_assert(sizeof(qb_pad) == sizeof(int) && sizeof(qb_interp) == sizeof(int) 
             "voxels of the volume; default: detector columns, columns, rows; of parallel views over a "  \
             "full turn about an axis to one side, as wide as they saw")
 
+#define QB__VOXEL_ROW(type)                                                                        \
+    {"voxel", QB_PARAM_NUMBERS, offsetof(type, voxels), "MM|X,Y,Z", NULL, NULL, 0, 1e6,            \
+     "voxel in mm, one number or one for each axis; default: a detector pixel as it appears at the axis", 0}
 #define QB__LIKE_ROW(type)                                                                         \
     QB__ROW(type, like, QB_PARAM_TEXT, "FILE", NULL, NULL, 0, 0,                                   \
             "the same grid as this volume: size, voxel, offset")

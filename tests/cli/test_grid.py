@@ -132,3 +132,34 @@ def test_fbp_like_needs_whole_rows(parallel, tmp_path):
 def test_plan_says_the_grid(cone, tmp_path):
     plan = json.loads(qb("plan", "fdk", cone, *SCAN, *GRID, "-o", tmp_path / "v.h5", "--json").stdout)
     assert plan["size"] == [40, 36, 20] and plan["voxel"] == [0.8, 0.8, 0.8] and plan["offset"] == [3.2, -1.6, 4]
+
+
+def test_unequal_voxels_by_options(cone, tmp_path):
+    """--voxel X,Y,Z is what --like of such a volume is: the same bits of fdk; sirt, cgls, project and info take it, too."""
+    grid = ["--size", "40,72,12", "--voxel", "1,0.5,2", "--offset", "3,-1,2"]
+    plan = qb_json("plan", "fdk", cone, *SCAN, *grid, "-o", tmp_path / "v.mha")
+    assert plan["voxel"] == [1, 0.5, 2] and plan["size"] == [40, 72, 12]
+    qb("fdk", cone, *SCAN, *grid, "-o", tmp_path / "a.mha")
+    assert where(tmp_path / "a.mha")[1] == [1, 0.5, 2]
+    qb("fdk", cone, *SCAN, "--like", tmp_path / "a.mha", "-o", tmp_path / "b.mha")
+    assert np.array_equal(read_mha(tmp_path / "a.mha")[0], read_mha(tmp_path / "b.mha")[0])
+    # Voxels of 0.5 mm at the same places hold the same values.
+    qb("fdk", cone, *SCAN, "--size", "40,72,12", "--voxel", "0.5", "--offset", "3,-1,2", "-o", tmp_path / "c.mha")
+    a, c = read_mha(tmp_path / "a.mha")[0], read_mha(tmp_path / "c.mha")[0]
+    x = [(np.arange(40) - 19.5) * size + 3 for size in (1, 0.5)]
+    z = [(np.arange(12) - 5.5) * size + 2 for size in (2, 0.5)]
+    same = [(i, j, k, m) for i, p in enumerate(x[0]) for j, q in enumerate(x[1]) if abs(p - q) < 1e-9
+            for k, r in enumerate(z[0]) for m, s in enumerate(z[1]) if abs(r - s) < 1e-9]
+    assert all(np.allclose(a[k, :, i], c[m, :, j], atol=1e-3 * a.max()) for i, j, k, m in same)
+    for method in "sirt", "cgls":
+        qb(method, cone, *SCAN, *grid, "--iterations", 1, "-o", tmp_path / "i.mha")
+        assert where(tmp_path / "i.mha")[1] == [1, 0.5, 2]
+    report = qb_json("info", cone, *SCAN, *grid)
+    assert report["geometry"]["volume"]["voxel_mm"] == [1, 0.5, 2]
+    np.save(tmp_path / "v.npy", np.full((8, 16, 10), 0.02, np.float32))
+    line = ["--geometry", "parallel", "--views", 2, "--angles", "0:180", "--pixel-size", 0.25, "--detector", "64,24"]
+    qb("project", tmp_path / "v.npy", "--voxel", "1,0.5,2", *line, "-o", tmp_path / "p.h5")
+    p = read_h5(tmp_path / "p.h5")  # along y 16 voxels of 0.5 mm, along x 10 of 1 mm
+    assert abs(p[0, 12, 31] - 0.02 * 8) < 1e-5 and abs(p[1, 12, 31] - 0.02 * 10) < 1e-5
+    for bad, says in (("1,2", "X,Y,Z"), ("1,0,1", "more than 0")):
+        fails(2, "fdk", cone, *SCAN, "--voxel", bad, "-o", tmp_path / "v.mha", says=["--voxel", says])

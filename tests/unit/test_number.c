@@ -74,7 +74,7 @@ static void options_with_a_comma(void **state) {
     qb_fdk_options options = {0};
     char text[64];
     assert_ok(qb_param_set(qb_param_find(qb_fdk_params, "voxel"), &options, "0.125"));
-    assert_true(options.voxel == 0.125);
+    assert_true(options.voxels.count == 1 && options.voxels.value[0] == 0.125);
     assert_ok(qb_param_set(qb_param_find(qb_fdk_params, "offset"), &options, "1.5,-2.25,3"));
     assert_true(options.offset.count == 3 && options.offset.value[1] == -2.25);
     assert_true(qb_param_get(qb_param_find(qb_fdk_params, "offset"), &options, text, sizeof text));

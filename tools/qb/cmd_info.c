@@ -188,7 +188,7 @@ static qb_status check_options(const cli *c) {
     const char *idle = c->options.info.preview          ? "preview"
                        : c->options.info.detector.count ? "detector"
                        : volume->size.count             ? "size"
-                       : volume->voxel > 0              ? "voxel"
+                       : volume->voxels.count           ? "voxel"
                        : volume->offset.count           ? "offset"
                        : volume->like                   ? "like"
                                                         : NULL;

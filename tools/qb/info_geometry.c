@@ -248,7 +248,7 @@ qb_status info_geometry(cli *c, const qb_scan_info *scan, cJSON **root) {
     qb_grid grid;
     const qb_grid_options *volume = &c->options.grid;
     const char *picture = c->options.info.preview;
-    bool asked = volume->size.count || volume->voxel > 0 || volume->offset.count || volume->like, pixels_known;
+    bool asked = volume->size.count || volume->voxels.count || volume->offset.count || volume->like, pixels_known;
     qb_status status = make_geometry(c, scan, &geometry, &pixels_known);
     if (status == QB_OK && !pixels_known && (asked || picture))
         status = complain(QB_BAD_ARGUMENT,

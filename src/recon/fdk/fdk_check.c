@@ -107,7 +107,7 @@ void qb__fdk_tell_outside(const qb__fdk *fdk, const qb_geometry_info *info, cons
     const qb__seen *seen = &fdk->mask.seen;
     const double share = qb__seen_outside(seen, &fdk->grid, false);
     const double within = qb__seen_outside(seen, &fdk->grid, true);
-    const bool asked = o->size.count || o->voxel > 0 || o->like || o->offset.count, odd = asked && !fdk->mask.used && within > SOME;
+    const bool asked = o->size.count || o->voxel > 0 || o->voxels.count || o->like || o->offset.count, odd = asked && !fdk->mask.used && within > SOME;
     cJSON_AddNumberToObject(plan, "outside_percent", 100 * share);
     char steep[256];
     if (qb__path_steep(fdk->real, fdk->grid.offset, steep, sizeof steep)) qb__warn(env, "%s", steep);
@@ -135,6 +135,6 @@ void qb__fdk_tell_rows(const qb__fdk *fdk, const qb_env *env) {
 void qb__fdk_warn_narrow(const qb_geometry_info *info, const qb_fdk_options *options,
                          const qb_grid *grid, const qb_env *env) {
     char text[256];
-    bool chosen = options->size.count || options->voxel > 0 || options->like;
+    bool chosen = options->size.count || options->voxel > 0 || options->voxels.count || options->like;
     if (!chosen && qb__grid_narrow(info, grid, text, sizeof text)) qb__warn(env, "%s", text);
 }

@@ -34,7 +34,7 @@ static qb_status check_shapes(const qb__fdk *fdk) {
 static qb_status decide_grid(qb__fdk *fdk, const qb_env *env, qb__decision *decision) {
     const qb_fdk_options *options = fdk->options;
     qb_grid *grid = &fdk->grid;
-    qb_grid_options asked = {.size = options->size, .voxel = options->voxel,
+    qb_grid_options asked = {.struct_size = sizeof asked, .size = options->size, .voxel = options->voxel, .voxels = options->voxels,
                              .offset = options->offset, .like = options->like};
     size_t first = 0;
     qb_grid_default(fdk->real, grid);

@@ -14,8 +14,7 @@
     ROW(center, QB_PARAM_TEXT, "COLUMN|auto|middle|stated|METHOD", NULL, NULL, 0, 0,                      \
         "the rotation axis of a parallel beam, as in qb fbp"),                                     \
     QB__SIZE_ROW(qb_iterative_options),                                                            \
-    ROW(voxel, QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,                                          \
-        "voxel in mm; default: a detector pixel as it appears at the axis"),                       \
+    QB__VOXEL_ROW(qb_iterative_options),                                                           \
     ROW(offset, QB_PARAM_NUMBERS, "X,Y,Z", NULL, NULL, -1e9, 1e9,                                  \
         "where the middle of the volume lies, in mm"),                                             \
     QB__LIKE_ROW(qb_iterative_options),                                                            \

@@ -108,12 +108,14 @@ static qb_status usual_grid(const qb__iterative *it, bool chosen, const qb_env *
 static qb_status decide_grid(qb__iterative *it, const qb_env *env, qb__decision *decision) {
     const qb_iterative_options *options = it->options;
     const bool in_mm = it->geometry != &it->own || it->info->pixel_size > 0;
-    const qb_grid_options asked = {.size = options->size,
+    const qb_grid_options asked = {.struct_size = sizeof asked,
+                                   .size = options->size,
                                    .voxel = options->voxel,
+                                   .voxels = options->voxels,
                                    .offset = options->offset,
                                    .like = options->like};
     qb_grid *grid = &it->grid;
-    qb_status status = usual_grid(it, asked.size.count || asked.voxel > 0 || asked.like, env, grid);
+    qb_status status = usual_grid(it, asked.size.count || asked.voxel > 0 || asked.voxels.count || asked.like, env, grid);
     if (status == QB_OK) {
         qb__grid_tell_height(grid, &asked, env);
         status = qb_grid_make(&asked, grid);

@@ -7,6 +7,7 @@
 #include "geometry/check.h"
 #include "io/tensor.h"
 #include "io/tensor_stack.h"
+#include "geometry/grid.h"
 #include "recon/project/projection.h"
 
 static const char what[] = "the volume";
@@ -28,7 +29,7 @@ static const char *said_twice(const qb_project_options *o, const qb_grid *grid) 
            : o->pixel_size > 0   ? "pixel-size"
            : o->center_offset != 0 ? "center-offset"
            : o->dataset          ? "dataset"
-           : grid && o->voxel > 0  ? "voxel"
+           : grid && (o->voxel > 0 || o->voxels.count) ? "voxel"
            : grid && o->offset.count ? "offset"
                                      : NULL;
 }
@@ -38,6 +39,7 @@ static qb_status take_grid(qb__projection *p, const qb_grid *grid) {
     const size_t *shape = p->source->shape;
     const size_t n[3] = {shape[2], shape[1], shape[0]};
     const char *twice = said_twice(o, grid);
+    const qb_numbers voxels = qb__voxels(o->voxel, &o->voxels);
     if (twice)
         return qb__fail(QB_BAD_ARGUMENT, "--%s besides what is given in memory, which states it",
                         twice);
@@ -49,7 +51,7 @@ static qb_status take_grid(qb__projection *p, const qb_grid *grid) {
                         grid->n[2], grid->n[1], grid->n[0], p->volume);
     memcpy(p->grid.n, n, sizeof n);
     for (int j = 0; j < 3; j++) {
-        if (o->voxel > 0) p->grid.voxel[j] = o->voxel;
+        if (j < voxels.count) p->grid.voxel[j] = voxels.value[j];
         if (j < o->offset.count) p->grid.offset[j] = o->offset.value[j];
     }
     return QB_OK;

@@ -7,7 +7,7 @@
 const qb_param qb_project_params[] = {
     ROW(dataset, "dataset", QB_PARAM_TEXT, "PATH", 0, 0,
         "HDF5 path of the volume; default: /exchange/data, or the only array"),
-    ROW(voxel, "voxel", QB_PARAM_DOUBLE, "MM", 0, 1e6, "voxel in mm; default: what the file says"),
+    ROW(voxels, "voxel", QB_PARAM_NUMBERS, "MM|X,Y,Z", 0, 1e6, "voxel in mm, one number or one for each axis; default: what the file says"),
     ROW(offset, "offset", QB_PARAM_NUMBERS, "X,Y,Z", -1e9, 1e9,
         "where the middle of the volume lies, in mm; default: what the file says"),
     ROW(hu, "hu", QB_PARAM_DOUBLE, "MU_WATER", 1e-12, 1e6,

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "geometry/grid.h"
 #include "geometry/units.h"
 #include "io/formats.h"
 #include "planner/choose.h"
@@ -38,14 +39,16 @@ static qb_status check_volume(const qb__projection *p) {
 
 /* Without mm, a parallel beam is measured in voxels. */
 static qb_status decide_grid(qb__projection *p, const qb_env *env) {
-    const qb_numbers *offset = &p->options->offset;
+    const qb_numbers *offset = &p->options->offset, voxels = qb__voxels(p->options->voxel, &p->options->voxels);
     const char *geometry = p->place.geometry;
     qb_status status = check_volume(p);
+    if (status == QB_OK && voxels.count && voxels.count != 3)
+        status = qb__fail(QB_BAD_ARGUMENT, "--voxel takes one number or three, X,Y,Z, not %d", voxels.count);
     if (status != QB_OK) return status;
     p->in_mm = true;
     for (int j = 0; j < 3; j++) {
         p->grid.n[j] = p->source->shape[2 - j];
-        p->grid.voxel[j] = p->options->voxel > 0 ? p->options->voxel : p->source->voxel[j];
+        p->grid.voxel[j] = j < voxels.count ? voxels.value[j] : p->source->voxel[j];
         p->grid.offset[j] = j < offset->count ? offset->value[j] : p->source->offset[j];
         p->in_mm = p->in_mm && p->grid.voxel[j] > 0;
     }

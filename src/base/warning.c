@@ -24,6 +24,10 @@ static const struct {
      "The weights of the views do not add up to the whole turn, because a range of angles was not measured and nothing stands "
      "in for it. All values are too low by about the share that is named. --angle-weights auto, the default, lets the views "
      "beside a gap stand for it; capped and even do not."},
+    {"angle-coverage",
+     "The views do not cover the whole range of angles, or a large gap between them is not fully weighted. Values are too "
+     "low where the missing views are needed, and edges along the missing directions are blurred. Check --angles and "
+     "--views; for limited angles use an iterative method (sirt, cgls, mbir)."},
     {"angle-gap",
      "A range of angles was not measured, and no opposite ray makes up for it. The views beside the gap stand in for what is "
      "missing. The mean values are right, but edges along the missing directions are blurred, and streaks run from them. Gaps of "
@@ -70,6 +74,15 @@ static const struct {
      "Rays that meet no voxel measured attenuation. The object is larger than the volume, or the geometry is wrong. The "
      "method puts what lies outside into the voxels that there are, mostly at the rim. Give a larger --size (or --voxel), "
      "and check the axis or the geometry."},
+    {"bright-air",
+     "Air is brighter in the views than the flat fields say: the beam, the exposure or the detector changed between them. "
+     "All line integrals are too small by the logarithm of that factor, and values of the volume are too low. --air auto "
+     "measures the open beam in each view; 99.9% takes the brightest pixels where no columns stay free. Or give flats that "
+     "belong to the scan."},
+    {"bright-object",
+     "Many rows are brighter than open beam, so their line integrals are negative. No object does that. The sign may be "
+     "wrong (ln instead of -ln), the values may be of another quantity, or the flats may not belong to the scan. Check "
+     "--quantity, --flats and --air."},
     {"broken-links",
      "The HDF5 file has links to files or objects that are not there. Data behind them cannot be used. Put the linked files "
      "where the file expects them, or give --dataset."},
@@ -87,6 +100,10 @@ static const struct {
     {"collimation",
      "The RTK geometry says that a collimator covered parts of the detector. quickbeam uses all pixels. Pixels behind the "
      "jaws look like very dense matter. Cut them off, or set them to NaN."},
+    {"column-ends",
+     "The first or last rows of the detector see matter, so the object goes on above or below. Iterative methods put what "
+     "lies beyond the volume into its end slices, which become much too bright. A taller volume has a place for it: give the "
+     "printed --size, and do not use its end slices."},
     {"dead-flat",
      "Some pixels have no flat field that is brighter than the dark field. They cannot be divided by it, so they count as "
      "dead. fbp and fdk take their values from the neighbours; methods with weights leave them out. A few do no harm."},
@@ -168,6 +185,9 @@ static const struct {
      "An NXtomo states the beam's intensity for each frame (control/data), but some numbers for views or flats are zero, "
      "negative or no numbers. The intensities are therefore not corrected. If the beam changed during the scan, all values "
      "drift with it; --air scales each view by its open beam instead."},
+    {"nan-slices",
+     "Some values of the volume are NaN although nothing asked for NaN. The scan holds values that no method can use, often "
+     "very large ones. Look at the other warnings, and at the scan with qb info."},
     {"narrow-volume",
      "The detector is to one side of the axis, and the full turn sees a circle that is wider than the detector. The usual "
      "volume is only as wide as the detector. Give the printed --size to have all of it."},
@@ -224,6 +244,17 @@ static const struct {
      "row; it can also be one projection. Nothing in the file says which. Give --as sinogram or --as projections."},
     {"one-process",
      "The benchmark measures the exchange between processes, and there is only one. Start several with mpirun."},
+    {"one-view",
+     "The file holds one image only, and it is taken as one view. A single image is often a sinogram, whose rows are the "
+     "views of one slice. Then give --as sinogram."},
+    {"opaque-rays",
+     "The largest line integrals mean that less than one photon in three million passes. Weights that follow the "
+     "transmission are next to zero there, so these rays do not count. Most often the line integrals are scaled or in "
+     "another unit. Scale them to -ln of the transmission, or give --weights unweighted."},
+    {"other-quantity",
+     "The size of the values and the shape of the rows, bright in air and dark inside, belong to another quantity than was "
+     "stated. A wrong quantity makes all values of the volume wrong. Check --quantity (counts, transmission or "
+     "line_integral)."},
     {"output-format",
      "The format of the output cannot hold everything that belongs to the scan, such as angles, flats and darks. Write .h5, "
      "or give the missing things by options when the scan is read."},
@@ -333,9 +364,16 @@ static const struct {
     {"views-saturated",
      "Nearly all of some views stands at the largest number that their type can hold: the detector was saturated, or they were "
      "marked as lost. They are left out, and the other views take their weight."},
+    {"volume-hounsfield",
+     "The values of the volume look like Hounsfield units, in which air is -1000 and water is 0. Projecting them as "
+     "attenuation gives negative line integrals. Give --hu MU_WATER, the attenuation of water in 1/mm."},
     {"zero-pixels",
      "Some pixels are exactly 0. With counts that is a dead pixel, a masked region or no beam at all. fbp and fdk raise them "
      "to the floor before the logarithm, which makes streaks. Mask them with NaN."},
+    {"zingers",
+     "Single pixels are much brighter than their neighbours, as X-rays that hit the camera itself make them. Only a few rows "
+     "are looked at, and the number is carried over to the whole scan. Each one leaves a streak or a bright point in its "
+     "slice. A median over such pixels before the reconstruction removes them."},
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0] };

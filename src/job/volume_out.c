@@ -255,6 +255,7 @@ qb_status qb__volume_open(qb__volume_out *out, const qb_env *env) {
     out->stack.scale_low = out->low;
     out->stack.scale_high = out->high;
     atomic_store(&out->outside, 0);
+    out->nan = (qb__volume_nan){0};
     qb_status status = qb__observers_open(&out->observers, out->options, &out->stack);
     if (status == QB_OK && qb__comm_rank(out->comm) == 0) status = create(out, env);
     if (out->comm) status = join(out, status);
@@ -281,6 +282,7 @@ static qb_status convert_run(void *self, size_t chunk, size_t task, int worker, 
     const qb__mask *mask = out->mask;
     const qb__runs runs = qb__volume_runs(out, chunk);
     const size_t number = qb__runs_slice(&runs, task);
+    qb__volume_nan_count(&out->nan, image, pixels(out), number);
     if (mask && mask->used) qb__seen_mask(&mask->seen, &mask->grid, number, mask->along, mask->value, image);
     if (out->hu > 0) {
         for (size_t i = 0; i < pixels(out); i++) image[i] -= 1000.0f;
@@ -315,8 +317,11 @@ static qb_status write_images(qb__volume_out *out, size_t first, size_t end, con
     if (first == end) return QB_OK;
     if (out->lost && !out->in_place) blank_lost(out, first, end, (void *)in);
     if (out->in_place) return qb__writer_write(out->writer, first, end, NULL);
-    for (size_t i = first; i < end && !qb__volume_converts(out); i++)
-        qb__observers_image(&out->observers, i, (const float *)in + (i - first) * pixels(out));
+    for (size_t i = first; i < end && !qb__volume_converts(out); i++) {
+        const float *image = (const float *)in + (i - first) * pixels(out);
+        qb__volume_nan_count(&out->nan, image, pixels(out), i);
+        qb__observers_image(&out->observers, i, image);
+    }
     qb_status status = qb__observers_slab(&out->observers, first, end, in);
     return status == QB_OK ? qb__writer_write(out->writer, first, end, in) : status;
 }
@@ -354,8 +359,9 @@ int qb__volume_stages(qb__volume_out *out, bool converted, size_t images, size_t
 
 qb_status qb__volume_report(qb__volume_out *out, cJSON *report, const qb_env *env) {
     uint64_t outside = atomic_load(&out->outside);
-    if (qb__volume_dtype(out) == QB_F32) return QB_OK;
-    const qb_status status = qb__comm_sum(out->comm, QB_OK, &outside, 1);
+    qb_status status = qb__volume_nan_report(&out->nan, out->comm, out->stack.shape, out->options->output, report, env);
+    if (status != QB_OK || qb__volume_dtype(out) == QB_F32) return status;
+    status = qb__comm_sum(out->comm, QB_OK, &outside, 1);
     if (status != QB_OK) return status;
     double all = (double)pixels(out) * (double)out->stack.shape[0];
     qb_dtype dtype = qb__volume_dtype(out);

@@ -14,6 +14,7 @@
 #include "job/observer.h"
 #include "job/pipeline.h"
 #include "job/volume_keep.h"
+#include "job/volume_nan.h"
 #include "quickbeam/recon.h"
 
 /* What becomes of voxels that not all views see. */
@@ -47,6 +48,7 @@ typedef struct qb__volume_out {
     qb__observers observers;
     qb__keep keep; /* zeroed: nothing is */
     _Atomic uint64_t outside; /* values that the file's type cannot hold, of all threads and devices */
+    qb__volume_nan nan;
 } qb__volume_out;
 
 /* Of --outside and --circle; `seen` is still to be filled in. QB_BAD_ARGUMENT for NaN in integers. */

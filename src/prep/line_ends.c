@@ -52,24 +52,39 @@ static void look_at(float *line, size_t columns, qb__line_end *out) {
 /* ---- reading ---- */
 
 typedef struct looking {
-    const qb__prepare *prepare;
-    size_t columns;
-    float *line;
-    qb__line_end *lines;
-    qb__prep_counts counts; /* dropped: these rows are counted when they are reconstructed */
+    qb__prep steps; /* those of the scan, but nothing is made up for what was not measured */
+    size_t columns, row0;
+    float *line, *scratch;
+    qb__lines_look *lines;
 } looking;
+
+/* Numbers in the file, but none that a beam makes. */
+static uint32_t count_beyond(const looking *l, const char *raw, const qb__prep_counts *counts) {
+    uint64_t odd = 0;
+    qb_convert_to_float(raw, l->steps.dtype, l->columns, l->scratch);
+    for (size_t i = 0; i < l->columns; i++) odd += !isfinite(l->scratch[i]);
+    return counts->not_finite > odd ? (uint32_t)(counts->not_finite - odd) : 0;
+}
 
 static void look_at_one(void *self, size_t number, size_t view, size_t row, const char *raw) {
     looking *l = self;
-    qb__prepare_row(l->prepare, view, row, raw, l->line, &l->counts);
-    look_at(l->line, l->columns, &l->lines[number]);
+    qb__line_levels *levels = &l->lines->levels[number];
+    qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
+    qb__prep_row(&l->steps, view, row - l->row0, raw, l->line, &counts);
+    qb__line_levels_of(l->line, l->columns, l->steps.quantity, l->scratch, levels);
+    levels->view = (uint32_t)view, levels->row = (uint32_t)row;
+    levels->beyond = count_beyond(l, raw, &counts);
+    look_at(l->line, l->columns, &l->lines->end[number]);
 }
 
-qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__few_lines *where, qb__line_end *lines) {
-    looking l = {.prepare = prepare, .columns = qb_scan_describe(scan)->columns, .lines = lines};
+qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__few_lines *where, qb__lines_look *lines) {
+    looking l = {.steps = *qb__prepare_steps(prepare), .row0 = qb__prepare_first_row(prepare), .columns = qb_scan_describe(scan)->columns, .lines = lines};
+    l.steps.keep_lost = true;
     qb_status status = qb__alloc(l.columns, sizeof *l.line, &l.line);
+    if (status == QB_OK) status = qb__alloc(l.columns, sizeof *l.scratch, &l.scratch);
     if (status == QB_OK) status = qb__few_lines_look(scan, where, look_at_one, &l);
     qb__free(l.line);
+    qb__free(l.scratch);
     return status;
 }
 

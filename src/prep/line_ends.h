@@ -3,6 +3,7 @@
 #define QB_PREP_LINE_ENDS_H
 
 #include "prep/few_lines.h"
+#include "prep/line_levels.h"
 #include "prep/prepare.h"
 
 /* What a few rows of a few views hold at their ends, where air should be: of an object wider than the detector something else. */
@@ -12,8 +13,12 @@ typedef struct qb__line_end {
     bool looked;             /* else there is none */
 } qb__line_end;
 
-/* Into lines[QB__FEW_LINES], zeroed. */
-qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__few_lines *where, qb__line_end *lines);
+/* A few lines, their ends and what levels they hold. Zeroed before it looks. */
+typedef struct qb__lines_look {
+    qb__line_end end[QB__FEW_LINES];
+    qb__line_levels levels[QB__FEW_LINES];
+} qb__lines_look;
+qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__few_lines *where, qb__lines_look *lines);
 
 /* How many of those views that hold anything do not end in air, on either side, and what they have there, as a share of `top`. */
 typedef struct qb__line_ends_cut {

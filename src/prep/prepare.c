@@ -207,7 +207,7 @@ void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *count
                  (unsigned long long)sum.clamped, (double)prepare->steps.floor);
     const char *done = prepare->steps.keep_lost ? "count as not measured" : "were interpolated along their rows, or are air where a row has no value";
     if (sum.not_finite)
-        qb__warn(env, "%llu values are NaN or infinite: they %s" QB__CODE("not-finite"), (unsigned long long)sum.not_finite, done);
+        qb__warn(env, "%llu values are NaN, infinite or beyond what a beam makes: they %s" QB__CODE("not-finite"), (unsigned long long)sum.not_finite, done);
     if (sum.saturated)
         qb__warn(env, "%llu of %llu counts (%.2g %%) are saturated at %.0f: they %s" QB__CODE("saturated"), (unsigned long long)sum.saturated,
                  (unsigned long long)sum.values, 100 * (double)sum.saturated / (double)sum.values, (double)prepare->steps.top, done);

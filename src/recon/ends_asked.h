@@ -9,6 +9,8 @@
 typedef struct qb__ends_asked {
     qb__row_ends ends; /* that should */
     char remedy[256];  /* "--pad ellipse ..."; empty: the method, or the user, has seen to it */
+    char columns[64];  /* the same of columns: "--size ..."; empty: nobody looks */
+    const char *opaque; /* weights that rays through much matter lose, as --weights calls them; NULL: none */
 } qb__ends_asked;
 
 /* Of a method that filters: rows that are continued as an object ends are seen to. */
@@ -18,5 +20,7 @@ void qb__ends_ask_turn(double covered, qb__ends_asked *asked);
 /* Of a method that finds a volume whose projections are the data: one that reaches farther than the detector sees has a place for
  * what is cut off. `radius` as qb__row_ends_within has it. */
 qb_status qb__ends_ask_size(const qb_geometry *geometry, const qb_grid *grid, double radius, qb__ends_asked *asked);
+/* The same of columns, of a cone beam. */
+void qb__ends_ask_height(const qb_geometry *geometry, const qb_grid *grid, qb__ends_asked *asked);
 
 #endif

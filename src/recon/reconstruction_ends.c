@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An object wider than the detector: no ray goes without a voxel, and nothing else would say so. Told from a few rows of a few
- * views, the same for every method and engine, before anything is streamed. */
+/* A few rows of a few views, the same for every method and engine, before anything is streamed: are the numbers what they are said
+ * to be (reconstruction_levels.c), and is the object wider or taller than the detector? */
 #include <math.h>
 
 #include "base/log.h"
@@ -42,11 +42,10 @@ static size_t room(const qb__reconstruction *r) {
     return qb__smaller(MOST, r->pick.memory > r->held ? (r->pick.memory - r->held) / 2 : 0);
 }
 
-static qb_status look(qb__reconstruction *r, qb__line_end *lines) {
+static qb_status look(qb__reconstruction *r, size_t row0, size_t row1, size_t step, qb__lines_look *lines) {
     const qb__decision *d = &r->decision;
-    const qb__few_lines place = {.row0 = r->share.row0, .row1 = r->share.row1, .step = d->row_step ? d->row_step : 1,
-                                       .held0 = d->row0,
-                                       .held1 = d->row1, .view0 = r->share.view0, .view1 = r->share.view0 + r->share.views, .room = room(r)};
+    const qb__few_lines place = {.row0 = row0, .row1 = row1, .step = step, .held0 = d->row0, .held1 = d->row1, .view0 = r->share.view0,
+                                 .view1 = r->share.view0 + r->share.views, .room = room(r)};
     qb__digest_leave(&r->task.scan->digests, &r->job.digest); /* whose lines these are is told by who streams them */
     const qb_status status = qb__line_ends_look(r->task.scan, r->prepare, &place, lines);
     qb__digest_join(&r->task.scan->digests, &r->job.digest);
@@ -54,29 +53,70 @@ static qb_status look(qb__reconstruction *r, qb__line_end *lines) {
 }
 
 /* Of ranks each looks at what it has; the first that has a row tells of it. */
-static qb_status look_together(qb__reconstruction *r, qb__line_end *lines) {
+static qb_status look_together(qb__reconstruction *r, size_t row0, size_t row1, size_t step, qb__lines_look *lines) {
     const size_t ranks = (size_t)qb__comm_count(r->comm);
-    qb__line_end *all = NULL;
-    qb_status status = qb__alloc(ranks * QB__FEW_LINES, sizeof *all, &all);
-    if (status == QB_OK) status = look(r, lines);
-    status = qb__comm_gather(r->comm, status, lines, QB__FEW_LINES * sizeof *lines, all);
-    for (size_t i = ranks * QB__FEW_LINES; status == QB_OK && i-- > 0;)
-        if (all[i].looked) lines[i % QB__FEW_LINES] = all[i];
+    qb__lines_look *all = NULL;
+    *lines = (qb__lines_look){0};
+    qb_status status = qb__alloc(ranks, sizeof *all, &all);
+    if (status == QB_OK) status = look(r, row0, row1, step, lines);
+    status = qb__comm_gather(r->comm, status, lines, sizeof *lines, all);
+    for (size_t i = ranks; status == QB_OK && i-- > 0;) {
+        for (size_t n = 0; n < QB__FEW_LINES; n++) {
+            if (all[i].end[n].looked) lines->end[n] = all[i].end[n];
+            if (all[i].levels[n].values) lines->levels[n] = all[i].levels[n];
+        }
+    }
     qb__free(all);
     return status;
 }
 
-/* Not at an array in a device's memory, for which hundreds of small copies would be waited for. */
-qb_status qb__ends_look(qb__reconstruction *r, const qb_env *env) {
+static void judge_ends(qb__reconstruction *r, const qb__lines_look *lines, const qb_env *env) {
     const qb__ends_asked *asked = &r->decision.ends;
-    qb__line_end lines[QB__FEW_LINES] = {0};
     qb__line_ends_cut cut;
-    if (!r->task.scan || qb__scan_on_device(r->task.scan) || r->decision.instead || !asked->remedy[0] || !(asked->ends.count[0] || asked->ends.count[1])) return QB_OK;
-    const qb_status status = look_together(r, lines);
-    if (status != QB_OK) return status;
-    qb__line_ends_judge(lines, asked->ends.count, r->task.info->quantity == QB_LINE_INTEGRAL ? 0 : least, &cut);
-    if (!cut.much) return QB_OK;
+    if (!asked->remedy[0] || !(asked->ends.count[0] || asked->ends.count[1])) return;
+    qb__line_ends_judge(lines->end, asked->ends.count, r->task.info->quantity == QB_LINE_INTEGRAL ? 0 : least, &cut);
+    if (!cut.much) return;
     warn(asked, &cut, env);
     note(asked, &cut, r->job.report);
+}
+
+/* The rows at either end of the detector hold something: the object goes on above or below. */
+static qb_status judge_columns(qb__reconstruction *r, qb__lines_look *lines, double top, const qb_env *env) {
+    const qb__decision *d = &r->decision;
+    const size_t row0 = r->share.row0, row1 = r->share.row1, few = qb__smaller(3, row1 - row0);
+    size_t held = 0;
+    if (!d->ends.columns[0] || row1 - row0 < 4) return QB_OK;
+    for (int side = 0; side < 2; side++) {
+        size_t full = 0, all = 0;
+        const qb_status status = look_together(r, side ? row1 - few : row0, side ? row1 : row0 + few, 1, lines);
+        if (status != QB_OK) return status;
+        for (size_t n = 0; n < QB__FEW_LINES; n++) {
+            const qb__line_levels *l = &lines->levels[n];
+            all += l->looked;
+            full += l->looked && l->high > 0.1 * top && l->high > 5 * l->noise && l->high > least;
+        }
+        held |= all && 8 * full > all ? 1U << side : 0;
+    }
+    if (!held) return QB_OK;
+    qb__warn(env, "the object is taller than the detector (%s): the end slices are wrong by what is cut off; give %s" QB__CODE("column-ends"),
+             held == 3 ? "at both ends" : held == 1 ? "at row 0" : "at the last row", d->ends.columns);
+    if (r->job.report) cJSON_AddStringToObject(r->job.report, "taller_than_detector", held == 3 ? "both" : held == 1 ? "first row" : "last row");
     return QB_OK;
+}
+
+/* Not at an array in a device's memory, for which hundreds of small copies would be waited for. */
+qb_status qb__ends_look(qb__reconstruction *r, const qb_env *env) {
+    const qb__decision *d = &r->decision;
+    qb__lines_look *lines;
+    double top = 0;
+    if (!r->task.scan || qb__scan_on_device(r->task.scan) || d->instead) return QB_OK;
+    qb_status status = qb__alloc(1, sizeof *lines, &lines);
+    if (status != QB_OK) return status;
+    QB__TRY(look_together(r, r->share.row0, r->share.row1, d->row_step ? d->row_step : 1, lines));
+    QB__TRY(qb__levels_judge(r, lines, &top, env));
+    judge_ends(r, lines, env);
+    QB__TRY(judge_columns(r, lines, top, env));
+out:
+    qb__free(lines);
+    return status;
 }

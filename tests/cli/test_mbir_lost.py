@@ -210,9 +210,9 @@ def test_nothing_of_a_slice(data, tmp_path):
         fails(3, "mbir", tmp_path / "gone.npy", *LINES, "-o", out, *more, says=["gone.npy", *says])
         assert not out.exists()
     qb("mbir", tmp_path / "gone.npy", *LINES, "-o", out, "--slices", "0:1", "--equits", 1)
-    gone[4, 0, 3] = 1e30  # infinite where it is squared
+    gone[4, 0, 3] = 9e11  # infinite where it is taken to a power
     np.save(tmp_path / "gone.npy", gone)
-    fails(3, "mbir", tmp_path / "gone.npy", *LINES, "-o", out, "--slices", "0:1", "--hardening", 10, *SIGMAS, says=["view 4, slice 0, column 3", "inf"])
+    fails(3, "mbir", tmp_path / "gone.npy", *LINES, "-o", out, "--slices", "0:1", "--hardening", "10,1e5", *SIGMAS, says=["view 4, slice 0, column 3", "inf"])
 
 
 @pytest.mark.parametrize("device", ["cpu", "opencl"])
@@ -221,10 +221,9 @@ def test_numbers_that_overflow(data, tmp_path, device):
         pytest.skip("there is no OpenCL device")
     folder, _ = data
     lines, base = np.load(folder / "full.npy"), [tmp_path / "odd.npy", *LINES, "-o", tmp_path / "v.npy", "--device", device, "--slices", "1:4"]
-    lines[5, 2, 40] = 1e30
+    lines[5, 2, 40] = 1e30  # beyond what an object makes: not measured
     np.save(tmp_path / "odd.npy", lines)
-    for more in [], ["--coarse", 1]:
-        fails(3, "mbir", *base, *more, says=["numbers overflow", "1e+30 (view 5, slice 2, column 40)", "NaN", "--quantity"])
+    assert "1 of 8640 line integrals" in qb("mbir", *base, "--equits", 1).stderr
     lines[5, 2, 40] = -1e3
     np.save(tmp_path / "odd.npy", lines)
     fails(3, "mbir", *base, "--weights", "transmission", says=["weight of view 5, slice 1, column 40", "-1000", "NaN"])

@@ -24,7 +24,7 @@ static void logarithm(void **state) {
     (void)state;
     double worst = 0;
     for (int i = 0; i < 2000000; i++) {
-        float x = i % 2 ? expf(-80.0f + 160.0f * (float)i / 2000000.0f)
+        float x = i % 2 ? expf(-80.0f + 86.0f * (float)i / 2000000.0f) /* 1000 is the most */
                         : 0.6f + 0.8f * (float)i / 2000000.0f;
         double want = -log((double)x),
                error = want != 0 ? fabs(minus_log(x, 1e-36f) - want) / fabs(want) : 0;
@@ -35,7 +35,8 @@ static void logarithm(void **state) {
     assert_true(isnan(minus_log(INFINITY, 1e-6f)) && isnan(minus_log(-INFINITY, 1e-6f)));
     assert_close(minus_log(0, 1e-6f), 6 * log(10), 2e-6);
     assert_close(minus_log(-5, 1e-6f), 6 * log(10), 2e-6);
-    assert_close(minus_log(3.4e38f, 1e-6f), -log(3.4e38), 2e-5);
+    assert_close(minus_log(1000, 1e-6f), -log(1000), 2e-6);
+    assert_true(isnan(minus_log(1000.1f, 1e-6f)) && isnan(minus_log(3.4e38f, 1e-6f))); /* no beam */
 }
 
 /* Every set of loops gives the bits of the scalar one, odd values and any length included. */
@@ -238,7 +239,7 @@ static void what_values_are_bounded_by(void **state) {
                                             {.hardening = {1, {10}}},
                                             {.hardening = {2, {-0.2, 0.1}}},
                                             {.hardening = {2, {0.05, -0.002}}}};
-    const float raw[] = {FLT_MIN / 0x1p23f, FLT_MIN, 1e-30f, 0.5f, 1, 1e30f, FLT_MAX};
+    const float raw[] = {FLT_MIN / 0x1p23f, FLT_MIN, 1e-30f, 0.5f, 1, 999, 1e30f, FLT_MAX};
     enum { M = sizeof raw / sizeof raw[0] };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         qb__prep prep = {.quantity = QB_TRANSMISSION, .dtype = QB_F32, .columns = M, .floor = 1e-38f};
@@ -248,7 +249,7 @@ static void what_values_are_bounded_by(void **state) {
         qb__prep_begin(&prep, &cases[c]);
         qb__prep_row(&prep, 0, 0, raw, out, &counts);
         for (int i = 0; i < M; i++) most = fmaxf(most, fabsf(out[i]));
-        assert_true(most <= bound && most > 0.8 * bound);
+        assert_true(most <= bound && most > 0.4 * bound);
     }
     assert_true(qb__prep_bound(QB_COUNTS, NULL) == 89);
     assert_true(isinf(qb__prep_bound(QB_LINE_INTEGRAL, NULL)));

@@ -51,7 +51,7 @@ lines(const float *restrict raw, const float *restrict dark, const float *restri
         if (dark) t -= dark[i];
         if (gain) t *= gain[i];
         t *= scale;
-        int32_t bits = bits_of(t), wrong = (bits & INT32_MAX) >= INFINITE;
+        int32_t bits = bits_of(t), wrong = ((bits & INT32_MAX) >= INFINITE) | (bits > QB__MOST_TRANSMISSION);
         int32_t full = bits_of(raw[i]) >= highest;
         if (gain) full &= bits_of(gain[i]) != 0, wrong |= bits_of(gain[i]) == 0;
         wrong |= full;
@@ -82,7 +82,7 @@ checked(const float *restrict raw, const float *restrict dark, size_t count, flo
         qb__lines_found *found) {
     int32_t bad = 0;
     for (size_t i = 0; i < count; i++) {
-        int32_t bits = bits_of(dark ? raw[i] - dark[i] : raw[i]), wrong = (bits & INT32_MAX) >= INFINITE;
+        int32_t bits = bits_of(dark ? raw[i] - dark[i] : raw[i]), wrong = (bits & INT32_MAX) > QB__MOST_INTEGRAL;
         out[i] = float_of(bits | (-wrong & NOT_A_NUMBER));
         bad += wrong;
     }

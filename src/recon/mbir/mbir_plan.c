@@ -287,6 +287,7 @@ qb_status qb__mbir_decide(const qb__task *task, void *plan, const qb_env *env, c
     QB__TRY(decide_kernel(m, env));
     if (!m->weights_file) /* which says what counts */
         QB__TRY(qb__ends_ask_size(&m->geometry, &m->grid, m->options->roi > 0 ? m->options->roi : INFINITY, &decision->ends));
+    if (!m->weights_file && strncmp(m->options->weights, "transmission", 12) == 0) decision->ends.opaque = m->options->weights;
     m->kind = m->options->matrix == QB_MATRIX_AUTO ? QB_MATRIX_FLY : m->options->matrix; /* or as the CPU likes it */
     if (m->options->matrix_cache && m->options->matrix == QB_MATRIX_FLY)
         status = qb__fail(QB_BAD_ARGUMENT, "--matrix fly keeps no matrix: leave --matrix-cache %s out", m->options->matrix_cache);

@@ -63,6 +63,8 @@ size_t qb__projection_raw_bytes(const qb__projection *p, const qb__cut *cut);
 
 /* ---- rows of the method's table ---- */
 
+/* Refused where the volume's values look like Hounsfield units and are not said to be something else. */
+qb_status qb__projection_look(const qb__projection *p, const qb_env *env);
 qb_status qb__projection_decide(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
                                 qb__decision *decision);
 void qb__projection_describe(const void *plan, const qb__cut *cut, cJSON *json);

@@ -165,6 +165,7 @@ qb_status qb__projection_decide(const qb__task *task, void *plan, const qb_env *
         QB__TRY(qb_params_copy(qb_geometry_params, given->place, &p->place));
         QB__TRY(open_volume(p));
         QB__TRY(decide_grid(p, env));
+        QB__TRY(qb__projection_look(p, env));
         QB__TRY(decide_scan(p, env));
     }
     QB__TRY(qb__geometry_check_units(&p->scan.geometry));

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Are the numbers what they are said to be? */
+#include "prep/line_levels.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sort.h"
+
+enum { BLOCK = 16, LEAST_BLOCKS = 2, NEAR = 2 };
+
+/* ---- one line ---- */
+
+static double median_of(float *values, size_t count) {
+    qb__sort_floats(values, count);
+    return count % 2 ? (double)values[count / 2] : 0.5 * ((double)values[count / 2 - 1] + (double)values[count / 2]);
+}
+
+static void find_levels(const float *line, size_t columns, float *scratch, qb__line_levels *out) {
+    size_t blocks = 0, steps = 0;
+    out->low = INFINITY, out->high = -INFINITY;
+    for (size_t at = 0; at + BLOCK <= columns; at += BLOCK) {
+        size_t count = 0;
+        for (size_t i = at; i < at + BLOCK; i++)
+            if (isfinite(line[i])) scratch[count++] = line[i];
+        if (2 * count < BLOCK) continue;
+        const double level = median_of(scratch, count);
+        out->low = fmin(out->low, level);
+        out->high = fmax(out->high, level);
+        blocks++;
+    }
+    for (size_t i = 1; i + 1 < columns; i++) { /* slopes are no noise */
+        const float bend = line[i - 1] - 2 * line[i] + line[i + 1];
+        if (isfinite(bend)) scratch[steps++] = fabsf(bend);
+    }
+    out->looked = blocks >= LEAST_BLOCKS && steps > 0;
+    if (out->looked) out->noise = 1.2533 * median_of(scratch, steps) / (0.6745 * sqrt(6) * sqrt(BLOCK));
+}
+
+/* How much brighter a pixel is than the line through its neighbours, in units in which photon noise is the same everywhere in the
+ * row; *by: the same as a line integral, 0 where the neighbours themselves differ as much, as at an edge. */
+static double stands_out(const float *line, size_t i, bool photons, double *by) {
+    double near = 0.5 * ((double)line[i - 1] + (double)line[i + 1]), next = 0.5 * ((double)line[i - 2] + (double)line[i + 2]);
+    const double slope = fabs((double)line[i + 1] - (double)line[i - 1]), middle = fmin(near, next), step = middle - (double)line[i];
+    *by = step > 1.5 * slope ? step : 0;
+    return isfinite(near + next) && isfinite(step) ? step * (photons ? exp(-middle / 2) : 1) : 0;
+}
+
+/* A bright pixel alone is no object: an object's edge moves its neighbours, too. */
+static void find_spikes(const float *line, size_t columns, bool photons, float *scratch, qb__line_levels *out) {
+    const double FAR = 12, least = photons ? 0.1 : 0.1 * fmax(out->high, 0);
+    double by;
+    size_t count = 0;
+    for (size_t i = NEAR; i + NEAR < columns; i++) {
+        const double far = stands_out(line, i, photons, &by);
+        if (far != 0) scratch[count++] = (float)fabs(far);
+    }
+    const double sigma = count ? median_of(scratch, count) / 0.6745 : 0;
+    for (size_t i = NEAR; i + NEAR < columns; i++) {
+        const double far = stands_out(line, i, photons, &by);
+        if (!(by > least) || !(far > FAR * sigma)) continue; /* NaN is none */
+        if (out->spikes < QB__LEVELS_SPIKES) out->column[out->spikes] = (uint32_t)i;
+        out->spikes++;
+    }
+}
+
+void qb__line_levels_of(const float *line, size_t columns, qb_quantity quantity, float *scratch, qb__line_levels *out) {
+    *out = (qb__line_levels){.values = (uint32_t)columns, .whole = true};
+    find_levels(line, columns, scratch, out);
+    for (size_t i = 0; i < columns && out->whole; i++) out->whole = !isfinite(line[i]) || line[i] == rintf(line[i]);
+    if (out->looked) find_spikes(line, columns, quantity != QB_LINE_INTEGRAL, scratch, out);
+}
+
+/* ---- all of them ---- */
+
+/* A column that is bright in several views is a faulty pixel. */
+static bool is_column(const qb__line_levels *lines, size_t each, uint32_t column) {
+    size_t count = 0;
+    for (size_t v = 0; v < each; v++)
+        for (uint32_t s = 0; s < lines[v].spikes && s < QB__LEVELS_SPIKES; s++) count += lines[v].column[s] == column;
+    return count > 2;
+}
+
+static void count_spikes(const qb__line_levels *group, size_t each, qb__levels_found *found) {
+    for (size_t v = 0; v < each; v++) {
+        size_t alone = 0;
+        for (uint32_t s = 0; group[v].looked && s < group[v].spikes && s < QB__LEVELS_SPIKES; s++) {
+            if (is_column(group, each, group[v].column[s])) continue;
+            if (found->spikes + alone == 0) found->view = group[v].view, found->row = group[v].row, found->column = group[v].column[s];
+            alone++;
+        }
+        if (alone) alone += group[v].spikes > QB__LEVELS_SPIKES ? group[v].spikes - QB__LEVELS_SPIKES : 0;
+        found->spikes += alone;
+        found->spiked += alone > 0;
+    }
+}
+
+typedef struct votes {
+    size_t bright, ends, whole, inverted, near_one, large;
+    double level, top, end;
+} votes;
+
+/* Brighter at both ends than inside: a profile of transmissions or counts. */
+static void vote(const qb__line_levels *l, const double end[2], votes *v) {
+    const bool ends = isfinite(end[0]) && isfinite(end[1]);
+    const double least = fmin(end[0], end[1]), most = fmax(end[0], end[1]);
+    const bool air = ends && most < -0.05 && most < -12 * l->noise; /* of fewer columns */
+    if (air || (l->low < -0.05 && l->low < -6 * l->noise)) {
+        v->bright++;
+        v->level += air ? most : l->low;
+        v->ends += air;
+    }
+    v->whole += l->whole;
+    v->top += l->high;
+    if (!ends) return;
+    v->inverted += least > 0 && least > 0.8 * l->high && l->low < 0.9 * least;
+    v->near_one += least > 0.9 && most < 1.1;
+    v->large += least > 20;
+    v->end += least;
+}
+
+void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2], size_t groups, size_t each, qb_quantity quantity,
+                           qb__levels_found *found) {
+    votes v = {0};
+    double values = 0, beyond = 0;
+    *found = (qb__levels_found){0};
+    for (size_t i = 0; i < groups * each; i++) {
+        const qb__line_levels *l = &lines[i];
+        if (beyond == 0 && l->beyond) found->odd_view = l->view, found->odd_row = l->row;
+        values += l->values;
+        beyond += l->beyond;
+        if (!l->looked) continue;
+        found->lines++;
+        vote(l, end[i], &v);
+    }
+    found->beyond = values > 0 ? beyond / values : 0;
+    if (found->lines == 0) return;
+    const double all = (double)found->lines;
+    for (size_t g = 0; g < groups; g++) count_spikes(lines + g * each, each, found);
+    found->top = v.top / all;
+    if (quantity != QB_LINE_INTEGRAL) {
+        found->bright = (double)v.bright / all;
+        found->level = v.bright ? exp(-v.level / (double)v.bright) : 1;
+        found->air = 2 * v.ends > v.bright;
+        return;
+    }
+    const bool inverted = (double)v.inverted > 0.8 * all;
+    if ((inverted && (double)v.large > 0.8 * all) || (v.whole == found->lines && found->top > 100)) found->counts = found->top;
+    found->transmissions = inverted && (double)v.near_one > 0.8 * all;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef QB_PREP_LINE_LEVELS_H
+#define QB_PREP_LINE_LEVELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "quickbeam/scan.h"
+
+/* What one prepared detector row holds, as far as it shows whether the scan's numbers are what they are said to be. Levels are medians
+ * of blocks of columns, which single pixels do not move. */
+enum { QB__LEVELS_SPIKES = 4 };
+typedef struct qb__line_levels {
+    double low, high, noise;             /* of blocks: the lowest, the highest, and by how much one may be off */
+    uint32_t values, beyond;             /* all, and those that no beam and no object makes */
+    uint32_t spikes;                     /* single bright pixels: zingers or hot columns ... */
+    uint32_t column[QB__LEVELS_SPIKES];  /* ... and where the first of them are */
+    uint32_t view, row;
+    bool whole;                          /* all are whole numbers */
+    bool looked;
+} qb__line_levels;
+
+/* line[columns]: NaN where nothing was measured. beyond: of them. scratch[columns]. */
+void qb__line_levels_of(const float *line, size_t columns, qb_quantity quantity, float *scratch, qb__line_levels *out);
+
+/* What all lines say together. */
+typedef struct qb__levels_found {
+    double beyond;           /* share of the values that no beam and no object makes */
+    double bright;           /* share of the rows that are brighter than open beam, beyond noise */
+    double level;            /* transmission of these */
+    bool air;                /* the ends of these rows are brighter, too */
+    double counts;           /* not 0: line integrals look like counts of this size */
+    bool transmissions;      /* line integrals look like transmissions */
+    double top;              /* the middle of what lines reach */
+    size_t lines, spiked, spikes;    /* rows looked at, those with single bright pixels, which are no columns, and these */
+    uint32_t view, row, column;      /* of the first spike */
+    uint32_t odd_view, odd_row;      /* of the first row with something beyond */
+} qb__levels_found;
+
+/* Of lines[groups][each]; end[i][2]: the levels of their ends, NaN where there is none. */
+void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2], size_t groups, size_t each, qb_quantity quantity,
+                           qb__levels_found *found);
+
+#endif

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""Values that cannot be what they are said to be: refused where that is certain, else warned of, with the right values beside."""
+import json
+
+import numpy as np
+import pytest
+
+from qbtest import fails, opencl, qb  # noqa: F401
+
+N, ROWS, VIEWS, MU = 64, 4, 90, 0.02
+AXIS = (N - 1) / 2
+MORE = ["--angles", "0:180", "--center", AXIS, "--pixel-size", 1]
+WAYS = {"fbp": [], "sirt": ["--iterations", 40], "cgls": ["--iterations", 10], "mbir": ["--equits", 10]}
+
+
+def codes(done):
+    return {line.rsplit("[", 1)[1][:-1] for line in done.stderr.splitlines() if line.startswith("warning: ") and line.endswith("]")}
+
+
+@pytest.fixture(scope="module")
+def lines():
+    """Line integrals of a disc of radius 20 mm."""
+    s = np.arange(N) - AXIS
+    one = 2 * MU * np.sqrt(np.maximum(20.0 ** 2 - s ** 2, 0))
+    return np.broadcast_to(one, (VIEWS, ROWS, N)).astype(np.float32).copy()
+
+
+def inside(volume):
+    """Mean within half the radius, of all slices."""
+    x = np.arange(volume.shape[-1]) - (volume.shape[-1] - 1) / 2
+    return volume[:, x[:, None] ** 2 + x ** 2 < 10 ** 2].mean(axis=1)
+
+
+def run(folder, values, *how, verb="fbp", code=0):
+    np.save(folder / "s.npy", values)
+    return qb(verb, "s.npy", *MORE, "-o", "v.npy", *WAYS[verb], *how, cwd=folder, code=code)
+
+
+# ---- values that no beam and no object makes ----
+
+@pytest.mark.parametrize("verb", WAYS)
+@pytest.mark.parametrize("value", [3.4e38, -2e20])
+def test_one_value_is_an_outlier(tmp_path, lines, verb, value):
+    lines = lines.copy()
+    lines[40, 2, 30] = value
+    done = run(tmp_path, lines, verb=verb)
+    assert "1 values are NaN, infinite or beyond" in done.stderr or verb == "mbir"
+    assert inside(np.load(tmp_path / "v.npy")) == pytest.approx(MU, rel=0.01)
+
+
+def test_devices_count_them_alike(tmp_path, lines, opencl):
+    counts, values = lines.copy(), {}
+    counts[40, 2, 30], counts[7, 0, 3], counts[9, 1, 5] = 3.4e38, -1e13, 9e11
+    for quantity, data in ("line_integral", counts), ("transmission", np.where(counts > 1e10, 2000, np.exp(-lines))):
+        for device in "cpu", opencl:
+            done = run(tmp_path, data.astype(np.float32), "--quantity", quantity, "--device", device, "--accuracy", "high", "--json")
+            values[device] = json.loads(done.stdout)["preparation"]["not_finite"]
+        assert values["cpu"] == values[opencl] == 2, values
+
+
+@pytest.mark.parametrize("garbled", ["byte order", "float64"])
+@pytest.mark.parametrize("verb", ["fbp", "cgls"])
+def test_bytes_of_another_type_are_refused(tmp_path, lines, verb, garbled):
+    """Noise in the last bits, as all that is measured has."""
+    data = lines + np.random.default_rng(1).normal(0, 0.01, lines.shape)
+    wrong = data.astype(">f4").view("<f4") if garbled == "byte order" else np.ascontiguousarray(data.view("<f4").reshape(VIEWS, ROWS, 2 * N)[..., :N])
+    np.save(tmp_path / "s.npy", wrong)
+    fails(3, verb, "s.npy", *MORE, "-o", "v.npy", *WAYS[verb], cwd=tmp_path, says=["cannot be line integrals", "byte order"])
+    assert not (tmp_path / "v.npy").exists()
+
+
+# ---- another quantity ----
+
+@pytest.mark.parametrize("verb", ["fbp", "mbir"])
+@pytest.mark.parametrize("name,scale,right", [("transmissions", 1, ["--quantity", "transmission"]), ("counts", 4000.3, ["--quantity", "counts", "--air", f"0:8,0:{ROWS}"])])
+def test_no_line_integrals(tmp_path, lines, verb, name, scale, right):
+    values = (np.exp(-lines) * scale).astype(np.float32)
+    np.save(tmp_path / "s.npy", values)
+    fails(3, verb, "s.npy", *MORE, "-o", "v.npy", *WAYS[verb], cwd=tmp_path, says=[f"look like {name}", right[1]])
+    assert "other-quantity" in codes(run(tmp_path, values, "--quantity", "line_integral", verb=verb))
+    assert not codes(run(tmp_path, values, *right, verb=verb)) & {"other-quantity", "bright-air", "bright-object", "zingers"}
+    assert inside(np.load(tmp_path / "v.npy")) == pytest.approx(MU, rel=0.01)
+
+
+@pytest.mark.parametrize("dtype,white", [(np.uint16, 65535), (np.uint8, 255), (np.float32, 65535)])
+def test_counts_called_transmissions(tmp_path, lines, dtype, white):
+    values = np.round(np.exp(-lines) * white).astype(dtype)
+    np.save(tmp_path / "s.npy", values)
+    fails(3, "fbp", "s.npy", *MORE, "-o", "v.npy", "--quantity", "transmission", cwd=tmp_path, says=["--quantity"])
+    run(tmp_path, values, "--quantity", "counts", "--air", f"0:8,0:{ROWS}")
+    assert inside(np.load(tmp_path / "v.npy")) == pytest.approx(MU, rel=0.03)  # of 8 bits
+
+
+def test_dark_flats(tmp_path, lines):
+    values = (1.35 * np.exp(-lines)).astype(np.float32)
+    done = run(tmp_path, values, "--quantity", "transmission")
+    assert codes(done) == {"bright-air"} and "air is 1.35 times" in done.stderr
+    assert not codes(run(tmp_path, values, "--quantity", "transmission", "--air", f"0:8,0:{ROWS}"))
+    assert inside(np.load(tmp_path / "v.npy")) == pytest.approx(MU, rel=0.01)
+
+
+def test_a_negative_object(tmp_path, lines):
+    assert "bright-object" in codes(run(tmp_path, np.exp(lines / 4).astype(np.float32), "--quantity", "transmission"))
+
+
+def test_scaled_lines_leave_no_weight(tmp_path, lines):
+    assert "opaque-rays" in codes(run(tmp_path, 100 * lines, "--weights", "transmission", verb="mbir"))
+    assert "opaque-rays" not in codes(run(tmp_path, lines, "--weights", "transmission", verb="mbir"))
+
+
+# ---- zingers ----
+
+def test_zingers(tmp_path, lines):
+    """As many as were put in, within their noise; a hot column is none; noise is none."""
+    random = np.random.default_rng(3)
+    values = random.poisson(2000 * np.exp(-lines)) / 2000
+    values[:, 1, 20] *= 3
+    clean = run(tmp_path, values.astype(np.float32), "--quantity", "transmission")
+    assert "zingers" not in codes(clean)
+    hits = random.random(values.shape) < 0.004
+    done = run(tmp_path, np.where(hits, values + 4, values).astype(np.float32), "--quantity", "transmission")
+    found, = [line for line in done.stderr.splitlines() if "[zingers]" in line]
+    assert float(found.split("(zingers), ")[1].split()[0]) == pytest.approx(4000, rel=0.35)
+    view, row, column = (int(found.split(f"{name} ")[-1].split()[0].rstrip(",")) for name in ("view", "row", "column"))
+    assert hits[view, row, column]
+
+
+# ---- an object taller than the detector ----
+
+@pytest.mark.parametrize("verb", ["cgls", "sirt"])
+def test_an_object_taller_than_the_volume(tmp_path, verb):
+    cone = ["--sod", 500, "--sdd", 800]
+    for shape, rows in ("disc", 20), ("ball", 40):
+        qb("simulate", shape, "--geometry", "cone", *cone, "--pixel-size", 8, "--detector", f"40,{rows}", "--views", 60, "-o", f"{shape}.h5", cwd=tmp_path)
+    iterations = ["--iterations", 20 if verb == "cgls" else 100]
+    assert "column-ends" not in codes(qb(verb, "ball.h5", *cone, "-o", "b.npy", *iterations, cwd=tmp_path))
+    done = qb(verb, "disc.h5", *cone, "-o", "d.npy", *iterations, cwd=tmp_path)
+    assert "column-ends" in codes(done)
+    size = done.stderr.split("give --size ")[1].split()[0]
+    again = qb(verb, "disc.h5", *cone, "-o", "e.npy", *iterations, "--size", size, cwd=tmp_path)
+    assert "column-ends" not in codes(again)
+    cut, whole = np.load(tmp_path / "d.npy"), np.load(tmp_path / "e.npy")
+    middle = whole[:, 17:23, 17:23].mean(axis=(1, 2))
+    nz, more = len(cut), (len(whole) - len(cut)) // 2
+    assert cut[0, 17:23, 17:23].mean() > 1.5 * MU
+    assert middle[more:more + nz].mean() == pytest.approx(MU, rel=0.04) and middle[more:more + nz].max() < 1.25 * MU
+
+
+# ---- volumes ----
+
+def test_hounsfield_units_to_project(tmp_path):
+    """Water of radius 20 voxels in air."""
+    x = np.arange(N) - AXIS
+    disc = x[:, None] ** 2 + x ** 2 < 20 ** 2
+    np.save(tmp_path / "hu.npy", np.broadcast_to(np.where(disc, 0, -1000), (2, N, N)).astype(np.float32))
+    how = ["--voxel", 1, "--geometry", "parallel", "--views", 8, "-o", "p.npy"]
+    fails(3, "project", "hu.npy", *how, cwd=tmp_path, says=["Hounsfield", "--hu"])
+    qb("project", "hu.npy", *how, "--hu", MU, cwd=tmp_path)
+    assert np.load(tmp_path / "p.npy")[0, 0, N // 2] == pytest.approx(40 * MU, rel=0.03)
+
+
+def test_nan_in_a_result(tmp_path):
+    """A volume of nothing but NaN gets no name; some are told."""
+    volume = np.ones((4, 16, 16), np.float32)
+    volume[2, 8, 8] = np.nan
+    how = ["--voxel", 1, "--geometry", "parallel", "--views", 5, "-o", "p.npy"]
+    np.save(tmp_path / "some.npy", volume)
+    np.save(tmp_path / "all.npy", np.full_like(volume, np.nan))
+    done = qb("project", "some.npy", *how, cwd=tmp_path)
+    bad = np.isnan(np.load(tmp_path / "p.npy")).sum()
+    assert bad and f"{bad} values" in done.stderr and "nan-slices" in codes(done)
+    (tmp_path / "p.npy").unlink()
+    fails(3, "project", "all.npy", *how, cwd=tmp_path, says=["NaN", "p.npy"])
+    assert not (tmp_path / "p.npy").exists()
+
+
+# ---- nothing to say ----
+
+@pytest.mark.parametrize("phantom", ["shepp-logan", "disc", "ball", "spheres", "foam"])
+def test_of_good_scans_nothing_is_said(tmp_path, phantom):
+    tall = {"column-ends"} if phantom in ("disc", "foam") else set()  # cylinders
+    for more in [] if phantom != "spheres" else ["--photons", 1000000], ["--photons", 20000], ["--photons", 500, "--seed", 2]:
+        qb("simulate", phantom, "--size", 64, "--views", 60, "--detector", "64,8", *more, "-o", "s.h5", cwd=tmp_path)
+        qb("simulate", phantom, "--views", 60, "--detector", "64,64", "--geometry", "cone", "--sod", 300, "--sdd", 500, "--pixel-size", 1, *more, "-o", "c.h5", cwd=tmp_path)
+        for done, told in ((qb("fbp", "s.h5", "-o", "v.npy", cwd=tmp_path), set()), (qb("fdk", "c.h5", "--sod", 300, "--sdd", 500, "-o", "v.npy", cwd=tmp_path), set()),
+                           (qb("cgls", "c.h5", "--sod", 300, "--sdd", 500, "--iterations", 2, "-o", "v.npy", cwd=tmp_path), tall)):
+            assert codes(done) - {"transmission-floor", "center-doubt", "range-clamped"} == told, done.stderr

@@ -505,7 +505,7 @@ def test_bad_configurations(scan, tmp_path):
     conf = tmp_path / "run.conf"
     conf.write_text("pad = zero\nfiltre = hann\n")
     fails(2, "fbp", scan, "-o", "x.h5", "--config", conf, says=["run.conf line 2", "filtre"])
-    conf.write_text("pad = zero\n\npad = wrap\n")
+    conf.write_text("filter = hann\n\npad = wrap\n")
     fails(2, "fbp", scan, "-o", "x.h5", "--config", conf, says=["run.conf line 3", "wrap"])
     conf.write_text("pad = zero\n#" + "x" * 4092 + "\n")
     qb("plan", "fbp", scan, "-o", "x.h5", "--center", 33.25, "--config", conf)

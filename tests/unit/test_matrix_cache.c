@@ -42,7 +42,7 @@ static void run(const char *kind, float image[COLUMNS * COLUMNS]) {
     warned[0] = '\0';
     assert_ok(qb_params_init(qb_mbir_params, &options));
     assert_ok(qb_params_set(qb_mbir_params, &options, "center", "11.5"));
-    assert_ok(qb_params_set(qb_mbir_params, &options, "equits", "2"));
+    assert_ok(qb_params_set(qb_mbir_params, &options, "equits", "20"));
     assert_ok(qb_params_set(qb_mbir_params, &options, "matrix", kind));
     assert_ok(qb_params_set(qb_mbir_params, &options, "matrix-cache", in_folder("kept")));
     assert_ok(qb_scan_open(in_folder("s.npy"), &about, &env, &scan));

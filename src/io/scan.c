@@ -361,6 +361,7 @@ void qb_scan_close(qb_scan *scan) {
     if (!scan) return;
     qb__scan_parts_release(&scan->parts);
     qb__free(scan->angles);
+    qb__scan_forget_views(scan);
     qb__free(scan->view);
     qb__free(scan->lost_rows);
     qb__free(scan->intensity);

@@ -32,6 +32,9 @@ struct qb_scan {
     qb__finding finding[QB__FINDINGS];
     size_t findings;
     bool *lost_rows;   /* [row]: no view has measured it; NULL: there is none */
+    struct qb__chosen_views *chosen; /* geometries of the views that it has, for their jobs */
+    double worst;      /* largest share of a view's numbers that is saturated, as far as they were looked at, ... */
+    size_t worst_view; /* ... and the stored view that it is of */
     char refused[400]; /* why no method may use it; "": they may */
     qb__digest *digests; /* of the jobs that read it */
     qb__inputs inputs; /* every file of it: data, fields, angles, notes beside them */
@@ -51,6 +54,10 @@ qb_status qb__scan_choose_views(qb_scan *scan, const qb_scan_options *options);
 qb_status qb__scan_check_holes(const qb_scan *scan);
 /* Of its views only those for which keep[view]; one at least. Their angles follow. */
 qb_status qb__scan_keep(qb_scan *scan, const bool *keep);
+/* A caller's geometry with a view for each stored one, of which the scan has fewer: one of the scan's views, the scan's own.
+ * Else the same one, and so where there is no memory. */
+const qb_geometry *qb__scan_views_of(qb_scan *scan, const qb_geometry *given);
+void qb__scan_forget_views(qb_scan *scan);
 /* QB_BAD_INPUT with the reason where no method may use it. */
 qb_status qb__scan_usable(const qb_scan *scan);
 /* All that follows from parts that are open: shapes, angles, quantity, pixel, fields, problems. */

@@ -248,6 +248,11 @@ static qb_status look(looking *l, bool keep, const qb_env *env) {
         refuse(l);
         goto out;
     }
+    for (size_t i = 0; i < l->series.count; i++) {
+        if ((!keep && l->fault[i] != GOOD) || !((double)l->frames[i].top > l->scan->worst)) continue;
+        l->scan->worst = (double)l->frames[i].top;
+        l->scan->worst_view = qb__scan_stored(l->scan, i);
+    }
     tell(l, keep);
     if (!keep) status = drop(l);
 out:

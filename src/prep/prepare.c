@@ -8,7 +8,9 @@
 #include "base/comm.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/status.h"
+#include "io/scan.h"
 #include "geometry/partition.h"
 #include "prep/step.h"
 
@@ -18,6 +20,7 @@ struct qb__prepare {
     qb__prep steps;
     qb__fields fields;
     char note[NOTES][160]; /* of the steps, by their rows */
+    char worst[64];        /* where most is saturated, in words; "" */
 };
 
 size_t qb__prepare_bytes(const qb_scan_info *info, const qb_prep_options *options, size_t rows) {
@@ -80,6 +83,7 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, cons
         prepare->steps.air = fields->air;
     }
     qb__prep_begin(&prepare->steps, options);
+    if (scan->worst > 0) qb__print(prepare->worst, sizeof prepare->worst, ", most in view %zu", scan->worst_view);
     prepare->steps.keep_lost = rows->keep_lost;
 out:
     if (status != QB_OK) {
@@ -209,6 +213,6 @@ void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *count
     if (sum.not_finite)
         qb__warn(env, "%llu values are NaN, infinite or beyond what a beam makes: they %s" QB__CODE("not-finite"), (unsigned long long)sum.not_finite, done);
     if (sum.saturated)
-        qb__warn(env, "%llu of %llu counts (%.2g %%) are saturated at %.0f: they %s" QB__CODE("saturated"), (unsigned long long)sum.saturated,
-                 (unsigned long long)sum.values, 100 * (double)sum.saturated / (double)sum.values, (double)prepare->steps.top, done);
+        qb__warn(env, "%llu of %llu counts (%.2g %%) are saturated at %.0f%s: they %s" QB__CODE("saturated"), (unsigned long long)sum.saturated,
+                 (unsigned long long)sum.values, 100 * (double)sum.saturated / (double)sum.values, (double)prepare->steps.top, prepare->worst, done);
 }

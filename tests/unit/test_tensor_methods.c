@@ -154,6 +154,38 @@ static void fdk_writes_strides(void **state) {
     free(expected);
 }
 
+/* Views of NaN are left out, and of a geometry of all views the same ones; a plain voxel of the disc keeps its value. */
+static void views_without_numbers(void **state) {
+    (void)state;
+    enum { N = 24, NZ = 3 };
+    float *whole = calloc(NZ * N * N, sizeof *whole), *less = calloc(NZ * N * N, sizeof *less), *some = malloc(sizeof lines);
+    qb_tensor from = dense(lines, QB_F32, VIEWS, ROWS, COLUMNS), to = dense(whole, QB_F32, NZ, N, N);
+    qb_scan *scan;
+    assert_true(whole && less && some);
+    assert_ok(qb_fdk(&from, &circle, &to, NULL, NULL));
+    memcpy(some, lines, sizeof lines);
+    for (int v = 4; v < VIEWS; v += 10)
+        for (int i = 0; i < ROWS * COLUMNS; i++) some[v * ROWS * COLUMNS + i] = NAN;
+    from.data = some;
+    assert_ok(qb_scan_from_tensor(&from, angles, NULL, NULL, NULL, NULL, &scan));
+    const qb_scan_info *info = qb_scan_describe(scan);
+    assert_true(info->views == VIEWS - 6 && info->stored == VIEWS && info->stored_views[4] == 5);
+    char *findings;
+    assert_ok(qb_scan_findings(scan, &findings));
+    assert_non_null(strstr(findings, "4, 14, 24, 34, 44, 54"));
+    qb_text_free(findings);
+    qb_scan_close(scan);
+    to.data = less;
+    assert_ok(qb_fdk(&from, &circle, &to, NULL, NULL));
+    const size_t at = (N + N / 2) * N + N / 2;
+    assert_true(whole[at] > 0.02f);
+    assert_close(less[at], whole[at], 0.01 * (double)whole[at]);
+    qb_geometry few = circle;
+    few.views = VIEWS - 7;
+    assert_status(qb_fdk(&from, &few, &to, NULL, NULL), QB_BAD_INPUT);
+    free(whole), free(less), free(some);
+}
+
 /* ---- DLPack ---- */
 
 /* DLTensor, as other programs have it. */
@@ -237,6 +269,7 @@ int main(void) {
         cmocka_unit_test(coarser_voxels_in_one_call),
         cmocka_unit_test(a_fan_in_one_call),
         cmocka_unit_test(fdk_writes_strides),
+        cmocka_unit_test(views_without_numbers),
         cmocka_unit_test(dlpack_arrays_pass),
         cmocka_unit_test(one_element_repeated),
     };

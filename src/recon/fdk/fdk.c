@@ -2,6 +2,7 @@
 /* qb fdk: a row of its own, and who can compute it. */
 #include "base/hash.h"
 #include "base/status.h"
+#include "io/scan.h"
 #include "recon/fdk/fdk.h"
 
 /* Weights, filter and matrices follow from these and the options. */
@@ -37,6 +38,7 @@ qb_status qb_fdk_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_
     QB__NEED(scan);
     QB__NEED(geometry);
     QB__NEED(job);
+    geometry = qb__scan_views_of(scan, geometry);
     const qb__request request = {.scan = scan,
                                  .more = geometry,
                                  .read = geometry->read_from,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* qb sirt and qb cgls: a row each, and who can compute them. */
 #include "base/status.h"
+#include "io/scan.h"
 #include "recon/iterative/iterative.h"
 
 static qb_status decide_sirt(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
@@ -31,6 +32,7 @@ static qb_status plan(const qb__method *method, qb_scan *scan, const qb_geometry
                       qb_job **job) {
     QB__NEED(scan);
     QB__NEED(job);
+    geometry = qb__scan_views_of(scan, geometry);
     const qb__request request = {.scan = scan,
                                  .more = geometry,
                                  .read = geometry ? geometry->read_from : NULL,

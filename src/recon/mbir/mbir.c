@@ -2,6 +2,7 @@
 /* qb mbir: its row, and who can compute it. */
 #include "base/params.h"
 #include "base/status.h"
+#include "io/scan.h"
 #include "recon/mbir/mbir.h"
 
 static const qb__engine *const engines[] = {&qb__mbir_cpu, &qb__mbir_device, NULL};
@@ -32,11 +33,12 @@ qb_status qb_mbir_plan(qb_scan *scan, const qb_prep_options *prep, const qb_mbir
     qb_mbir_options seen; /* of whatever size */
     qb_status status = qb__params_view(qb_mbir_params, options, &seen);
     if (status != QB_OK) return status;
+    seen.geometry = qb__scan_views_of(scan, seen.geometry);
     const qb__request request = {.scan = scan,
                                  .more = seen.geometry,
                                  .read = seen.geometry ? seen.geometry->read_from : NULL,
                                  .prep = prep,
-                                 .options = options,
+                                 .options = &seen,
                                  .output = output,
                                  .command = command};
     return qb__reconstruction_plan(&method, &request, env, job);

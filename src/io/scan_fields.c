@@ -177,6 +177,21 @@ static void exchange(qb_scan *scan, series *flats, series *darks, double flat, d
     flats->kind = flat_kind;
 }
 
+static qb_status read_view_row(void *self, size_t first, size_t end, size_t row, void *out) {
+    return qb_scan_read(self, first, end, row, row + 1, out);
+}
+
+/* As flats the darks must be about as bright as a view at most is: else both are something else. */
+static qb_status confirm(qb_scan *scan, double flat, double dark, bool *exchanged) {
+    const qb_scan_info *info = &scan->info;
+    const qb__frame_series views = {.self = scan, .read = read_view_row, .dtype = info->dtype, .count = info->views, .rows = info->rows,
+                                    .columns = info->columns, .lines = 1, .stride = 1};
+    qb__frame view;
+    const qb_status status = qb__frame_look_again(&views, info->views / 2, &view);
+    *exchanged = status == QB_OK && (double)view.bright - flat < 2 * (dark - flat);
+    return status;
+}
+
 /* Frames that cannot be what they are called. */
 static qb_status judge(qb_scan *scan, series *flats, series *darks, bool keep, const qb_env *env) {
     series *const both[] = {flats, darks};
@@ -189,7 +204,9 @@ static qb_status judge(qb_scan *scan, series *flats, series *darks, bool keep, c
         seen[i] = (qb__field_series){both[i]->frames, both[i]->all->count, both[i]->bad};
     }
     double flat, dark;
-    if (qb__fields_exchanged(&seen[0], &seen[1], &flat, &dark)) {
+    bool exchanged = qb__fields_exchanged(&seen[0], &seen[1], &flat, &dark);
+    if (exchanged) QB__TRY(confirm(scan, flat, dark, &exchanged));
+    if (exchanged) {
         exchange(scan, flats, darks, flat, dark, keep);
         for (int i = 0; i < 2; i++) seen[i] = (qb__field_series){both[i]->frames, both[i]->all->count, both[i]->bad};
     }

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -47,7 +48,7 @@ void qb__h5_reader_close(qb__h5_reader *reader) {
     if (reader->wire >= 0) close(reader->wire);
     if (reader->child && reader->failed == QB_OK) {
         kill(reader->child, SIGKILL); /* it holds nothing that could be lost */
-        qb__h5_guard_end(reader->child, reader->file, true);
+        while (waitpid(reader->child, NULL, 0) < 0 && errno == EINTR) continue; /* why what failed failed stays said */
     }
     pthread_mutex_destroy(&reader->lock);
     qb__free(reader->file);

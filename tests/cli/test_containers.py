@@ -196,3 +196,9 @@ def test_parts_of_a_volume_that_were_exchanged(frames, tmp_path):
     fails(3, "info", tmp_path / "v.h5", says=["01.h5"])
     (parts / "01.h5").write_bytes(right)
     qb("info", tmp_path / "v.h5")
+
+
+def test_a_reading_process_leaves_the_words_of_a_failure(frames, tmp_path):
+    """What is refused after images were read by another process is said in its own words, not in those of that process's end."""
+    path = write_scan(tmp_path / "s.h5", np.repeat(frames, 64, 2).astype(">f4"), np.arange(VIEWS) * 15.0, quantity="line_integral")
+    fails(2, "plan", "fbp", path, "--center", "7.5", "-o", tmp_path / "o.h5", "--max-ram", "2M", says=["--max-ram", "MiB"])

@@ -139,6 +139,14 @@ static void find_volume_problems(const qb_geometry *geometry, const qb_geometry_
                     reach, info->field_radius);
 }
 
+/* What needs weights, which such a geometry has not. */
+static void forget_field(cJSON *root) {
+    static const char *const keys[] = {"field_radius_mm", "field_height_mm", "field_z_mm", "field_height_at_rim_mm", "coverage_degrees",
+                                       "needed_degrees", "missing_degrees", "step_degrees", "largest_gap_degrees", "gap_from_degrees",
+                                       "gap_to_degrees", "repeated_views", "fan_wide_degrees", "fan_narrow_degrees", "weights", "weights_are"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) cJSON_DeleteItemFromObject(root, keys[i]);
+}
+
 qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *grid, char **json) {
     QB__NEED(geometry);
     QB__NEED(json);
@@ -149,14 +157,22 @@ qb_status qb_geometry_report(const qb_geometry *geometry, const qb_grid *grid, c
     if (status != QB_OK) return status;
     if (!grid) qb_grid_default(geometry, &usual);
     status = qb__geometry_describe(geometry, grid ? qb__grid_field(grid) : 0, &info);
-    if (status != QB_OK) return status;
-    cJSON *root = cJSON_CreateObject();
+    const bool partly = status == QB_BAD_INPUT && info.pixel_u > 0; /* how the views lie is known, what they see is not */
+    if (status != QB_OK && !partly) return status;
+    cJSON *root = cJSON_CreateObject(), *problems = NULL;
     add_info(root, geometry, &info);
+    if (partly) {
+        forget_field(root);
+        problems = cJSON_AddArrayToObject(root, "problems");
+        add_problem(problems, "%s", qb_detail());
+        goto print;
+    }
     add_volume(root, grid ? grid : &usual);
-    cJSON *problems = cJSON_AddArrayToObject(root, "problems");
+    problems = cJSON_AddArrayToObject(root, "problems");
     find_angle_problems(geometry, &info, problems);
     if (geometry->beam == QB_BEAM_CONE) find_cone_problems(geometry, &info, problems);
     find_volume_problems(geometry, &info, grid ? grid : &usual, grid != NULL, problems);
+print:
     *json = cJSON_Print(root);
     cJSON_Delete(root);
     return *json ? QB_OK : qb__fail(QB_NO_MEMORY, "no memory for the report");

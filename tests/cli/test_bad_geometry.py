@@ -405,3 +405,29 @@ def test_nothing_that_is_read_is_overwritten(scan, tmp_path):
     fails(2, "info", scan, "-g", tmp_path / "m.npy", "--preview", tmp_path / "m.svg", says=["overwrite"])
     fails(2, "info", scan, "-g", tmp_path / "m.npy", "--preview", tmp_path / "s.svg", says=["overwrite"])
     assert (tmp_path / "m.npy").read_bytes() == before
+
+
+# ---- what can be said, and what to do ----
+
+def test_an_axis_off_the_panel_is_told_with_the_rest(tmp_path):
+    """All that does not depend on the field of view is printed, and the problem as one."""
+    words = ["info", "--sod", 100, "--sdd", 150, "--detector", "64,8", "--pixel-size", 1, "--detector-offset", "80,0", "--angles", "0:360:30"]
+    said = qb(*words).stdout
+    assert "source" in said and "64 columns x 8 rows" in said and "80, 0 mm off the principal ray" in said
+    assert "problem     view 0: the detector" in said and "does not see the rotation axis" in said and "all views see" not in said
+    told = qb_json(*words)
+    assert told["views"] == 30 and abs(told["sod_mm"] - 100) < 1e-9 and abs(told["offset_u_mm"] - 80) < 1e-6 and len(told["problems"]) == 1
+    assert "field_radius_mm" not in told and "coverage_degrees" not in told
+
+
+def test_the_other_verb_is_named(tmp_path):
+    detector = ["--detector", "32,4", "--pixel-size", 1, "--views", 20, "-q"]
+    qb("simulate", "disc", *detector, "-o", "p.npy", "--geometry-out", "p.xml", cwd=tmp_path)
+    qb("simulate", "disc", "--geometry", "cone", "--sod", 100, "--sdd", 150, *detector, "-o", "c.npy", cwd=tmp_path)
+    (tmp_path / "p.npy.json").unlink()  # it stated the beam
+    scan = ["p.npy", "-g", "p.xml", "--quantity", "transmission", "-o"]
+    fails(3, "fdk", *scan, "x.npy", cwd=tmp_path, says=["parallel beam", "use qb fbp -g"])
+    qb("fbp", *scan, "x.npy", cwd=tmp_path)
+    mu = np.load(tmp_path / "x.npy")[2, 12:20, 12:20].mean()
+    assert abs(mu / 0.02 - 1) < 0.02  # a disc's: the advice is good
+    fails(2, "fdk", "c.npy", "--sod", 100, "--sdd", 150, "--center", 15, "-o", "x.npy", cwd=tmp_path, says=["no option --center", "--detector-offset"])

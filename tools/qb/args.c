@@ -60,8 +60,19 @@ static size_t distance(const char *a, const char *b) {
     return row[n];
 }
 
+/* What does for a verb what an option of other verbs does. */
+static const char *remedy_of(const char *of, const char *flag) {
+    static const struct {
+        const char *of, *flag, *remedy;
+    } rows[] = {{"fdk", "center", "give --detector-offset U,V, where the detector's centre lies; for an axis on column C of N give U = ((N-1)/2 - C)px"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].of, of) == 0 && strcmp(rows[i].flag, flag) == 0) return rows[i].remedy;
+    return NULL;
+}
+
 static qb_status unknown(cli *c, const char *dashes, const char *flag) {
-    const char *closest = NULL;
+    const char *closest = NULL, *remedy = dashes[1] ? remedy_of(c->verb->name, flag) : NULL;
+    if (remedy) return complain(QB_BAD_ARGUMENT, "qb %s has no option --%s: %s", c->verb->name, flag, remedy);
     const size_t length = strlen(flag);
     size_t least = !dashes[1] ? 0 : length < 4 ? length : 4; /* nothing is close to a letter */
     for (const section *s = c->verb->sections; s->table; s++) {

@@ -172,11 +172,15 @@ static void print_volume(const cJSON *r) {
 static void print_report(const cJSON *r, const char *name) {
     bool cone = strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(r, "beam")), "cone") == 0;
     bool pixels_known = cJSON_GetObjectItem(r, "columns") != NULL;
+    const bool field_known = cJSON_GetObjectItem(r, "volume") != NULL; /* what the views see */
     printf("%s\n  beam        %s\n", name, cone ? "cone" : "parallel");
-    print_angles(r, cone && pixels_known);
+    if (field_known || !pixels_known)
+        print_angles(r, cone && pixels_known);
+    else
+        printf("  views       %.0f\n", rounded(r, "views"));
     if (cone) print_path(r);
     if (pixels_known) print_detector(r);
-    if (pixels_known) print_volume(r);
+    if (field_known) print_volume(r);
     const cJSON *problem, *problems = cJSON_GetObjectItem(r, "problems");
     cJSON_ArrayForEach(problem, problems) printf("  problem     %s\n", problem->valuestring);
     if (cJSON_GetArraySize(problems) == 0) printf("  no problems found\n");

@@ -25,6 +25,8 @@ static qb_status check_shapes(const qb__fdk *fdk) {
     const qb_scan_info *info = fdk->info;
     if (info->beam == QB_BEAM_PARALLEL)
         return qb__fail(QB_BAD_INPUT, "%s states that its beam is parallel: use qb fbp", info->path);
+    if (g->beam == QB_BEAM_PARALLEL)
+        return qb__fail(QB_BAD_INPUT, "the geometry is of a parallel beam, and qb fdk is for cones: use qb fbp -g with the same file");
     if (g->views == info->views && g->rows == info->rows && g->columns == info->columns) return QB_OK;
     return qb__fail(QB_BAD_INPUT,
                     "the geometry has %zu views of %zu x %zu pixels, %s has %zu of %zu x %zu", g->views,

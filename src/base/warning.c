@@ -24,10 +24,6 @@ static const struct {
      "The weights of the views do not add up to the whole turn, because a range of angles was not measured and nothing stands "
      "in for it. All values are too low by about the share that is named. --angle-weights auto, the default, lets the views "
      "beside a gap stand for it; capped and even do not."},
-    {"angle-coverage",
-     "The views do not cover the whole range of angles, or a large gap between them is not fully weighted. Values are too "
-     "low where the missing views are needed, and edges along the missing directions are blurred. Check --angles and "
-     "--views; for limited angles use an iterative method (sirt, cgls, mbir)."},
     {"angle-gap",
      "A range of angles was not measured, and no opposite ray makes up for it. The views beside the gap stand in for what is "
      "missing. The mean values are right, but edges along the missing directions are blurred, and streaks run from them. Gaps of "
@@ -244,9 +240,6 @@ static const struct {
      "row; it can also be one projection. Nothing in the file says which. Give --as sinogram or --as projections."},
     {"one-process",
      "The benchmark measures the exchange between processes, and there is only one. Start several with mpirun."},
-    {"one-view",
-     "The file holds one image only, and it is taken as one view. A single image is often a sinogram, whose rows are the "
-     "views of one slice. Then give --as sinogram."},
     {"opaque-rays",
      "The largest line integrals mean that less than one photon in three million passes. Weights that follow the "
      "transmission are next to zero there, so these rays do not count. Most often the line integrals are scaled or in "

@@ -130,8 +130,8 @@ static void print_plan(const cJSON *plan, FILE *out) {
         fprintf(out, "rows         %s\n", text(plan, "redundancy"));
     fprintf(out, "volume       %.0f x %.0f x %.0f voxels (x, y, z), %s\n", element(plan, "size", 0),
             element(plan, "size", 1), element(plan, "size", 2), text(plan, "units"));
-    fprintf(out, "kernel       %s, accuracy %s, %.0f threads\n", text(plan, "kernel"),
-            text(plan, "accuracy"), number(plan, "threads"));
+    const char *accuracy = text(plan, "accuracy"); /* solvers have none */
+    fprintf(out, "kernel       %s%s%s, %.0f threads\n", text(plan, "kernel"), *accuracy ? ", accuracy " : "", accuracy, number(plan, "threads"));
     if (cJSON_GetObjectItem(plan, "device_name"))
         fprintf(out, "device       %s, %s; %.1f MiB of device memory\n", text(plan, "device"),
                 text(plan, "device_name"), number(plan, "device_memory_bytes") / 1048576.0);

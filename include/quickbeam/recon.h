@@ -145,11 +145,11 @@ QB_API qb_status qb_convert_report(qb_scan *scan, const qb_prep_options *prep, c
                                    const qb_env *env, char **report);
 
 /* Least squares on the projector pair (quickbeam/project.h): the volume whose line integrals differ
- * least from the measured ones, by SIRT or CGLS; stopping early regularises. Zero, no numbers or NULL:
- * the default named. */
+ * least from the measured ones, by SIRT or CGLS, where stopping early regularises; or by TV, which also keeps the total
+ * variation small. Zero, no numbers or NULL: the default named. */
 typedef struct qb_iterative_options {
     size_t struct_size; /* see qb_params_init */
-    int iterations;      /* at most; default 100 for SIRT, 20 for CGLS */
+    int iterations;      /* at most; default 100 for SIRT, 20 for CGLS, 300 for TV */
     double tolerance;    /* stop once |x' - x| / |x'| is less; 0 = never */
     bool nonneg;         /* no value below zero */
     char *center;        /* as qb_fbp_options', without A:B:STEP; for a parallel beam */
@@ -161,8 +161,11 @@ typedef struct qb_iterative_options {
     char *kernel;        /* a projection variant's id; NULL = the planner chooses */
     double relaxation;   /* SIRT: how much of each update is taken, 0 < relaxation < 2 */
     qb_numbers voxels;   /* mm along X,Y,Z, or one number for all, in place of voxel */
+    char *lambda;        /* TV: weight of the variation in mm, or "auto" (default): from the noise */
+    char *weights;       /* TV: unweighted, transmission (default) or transmission_root */
+    double gap;          /* TV: stop once the primal-dual gap is this part of the objective; 0 = never */
 } qb_iterative_options;
-QB_API extern const qb_param qb_sirt_params[], qb_cgls_params[];
+QB_API extern const qb_param qb_sirt_params[], qb_cgls_params[], qb_tv_params[];
 
 /* Where the system matrix comes from: the choice that fits memory, computed as it goes, kept in 8 bits
  * of each column's largest entry, kept as floats. */
@@ -241,6 +244,9 @@ QB_API qb_status qb_sirt_plan(qb_scan *scan, const qb_geometry *geometry, const 
 QB_API qb_status qb_cgls_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
                               const qb_iterative_options *options, const qb_output_options *output,
                               const char *command, const qb_env *env, qb_job **job);
+QB_API qb_status qb_tv_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
+                            const qb_iterative_options *options, const qb_output_options *output,
+                            const char *command, const qb_env *env, qb_job **job);
 /* Model-based reconstruction of a parallel beam or a fan (options->geometry). With a prior between slices the whole stack is held,
  * with line integrals, errors and weights: QB_BAD_ARGUMENT, with how much, when env allows less; slices on
  * their own pass in slabs. What is NaN or infinite, or of a pixel whose flat is dead, counts as not measured: it weighs nothing.

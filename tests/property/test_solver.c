@@ -78,7 +78,7 @@ static void make(dense *d, uint64_t trial, double *b, const double *truth) {
 static qb__solved run(const qb__solver *solver, dense *d, const double *b, bool nonneg,
                       double tolerance, float *x) {
     const qb__linear a = {.self = d, .unknowns = N, .equations = M, .crossing = 1, .forward = forward, .adjoint = adjoint};
-    const qb__solve_options options = {ITERATIONS, tolerance, 1.0, nonneg};
+    const qb__solve_options options = {.iterations = ITERATIONS, .tolerance = tolerance, .relaxation = 1, .nonneg = nonneg};
     qb__solved solved = {.trace = trace};
     float data[M];
     for (int i = 0; i < M; i++) data[i] = (float)b[i];
@@ -181,7 +181,7 @@ static void diverging_is_an_error(void **state) {
     float x[N] = {0}, data[M];
     make(&d, 3, b, NULL);
     const qb__linear a = {.self = &d, .unknowns = N, .equations = M, .crossing = 1, .forward = forward, .adjoint = adjoint};
-    const qb__solve_options options = {ITERATIONS, 0, 50.0, false};
+    const qb__solve_options options = {.iterations = ITERATIONS, .relaxation = 50};
     qb__solved solved = {.trace = trace};
     for (int i = 0; i < M; i++) data[i] = (float)b[i];
     assert_int_equal(qb__solver_sirt.run(&a, &options, &vectors, NULL, data, x, &solved), QB_INTERNAL);
@@ -197,15 +197,15 @@ static void stop_at_third(void *user, const char *what, uint64_t done, uint64_t 
 /* Of operators that do not look for it themselves. */
 static void stopped_between_iterations(void **state) {
     (void)state;
-    const qb__solver *const solvers[] = {&qb__solver_sirt, &qb__solver_cgls};
-    for (int i = 0; i < 2; i++) {
+    const qb__solver *const solvers[] = {&qb__solver_sirt, &qb__solver_cgls, &qb__solver_tv};
+    for (int i = 0; i < 3; i++) {
         dense d;
         double b[M];
         float x[N] = {0}, data[M];
         volatile sig_atomic_t stop = 0;
         make(&d, 5, b, NULL);
         const qb__linear a = {.self = &d, .unknowns = N, .equations = M, .crossing = 1, .forward = forward, .adjoint = adjoint};
-        const qb__solve_options options = {ITERATIONS, 0, 1.0, false};
+        const qb__solve_options options = {.iterations = ITERATIONS, .relaxation = 1, .lambda = 0.1};
         const qb_env env = {.user = (void *)&stop, .progress = stop_at_third, .cancel = &stop};
         qb__solved solved = {.trace = trace};
         for (int j = 0; j < M; j++) data[j] = (float)b[j];
@@ -226,7 +226,7 @@ static void nothing_measured_is_nothing(void **state) {
 }
 
 int main(void) {
-    if (qb__pool_create(2, &pool) != QB_OK || qb__vectors_create(pool, M, NULL, &vectors) != QB_OK) return 1;
+    if (qb__pool_create(2, &pool) != QB_OK || qb__vectors_create(pool, M, (const size_t[3]){N, 1, 1}, &vectors) != QB_OK) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cgls_is_least_squares),
         cmocka_unit_test(sirt_comes_to_a_consistent_solution),

@@ -199,8 +199,7 @@ qb_status info_volume(cli *c);
 qb_status cmd_plan(cli *c);
 qb_status cmd_fbp(cli *c);
 qb_status cmd_fdk(cli *c);
-qb_status cmd_sirt(cli *c);
-qb_status cmd_cgls(cli *c);
+qb_status cmd_iterative(cli *c);
 qb_status cmd_mbir(cli *c);
 qb_status cmd_project(cli *c);
 /* cmd_iterative.c: none of the faults that only a fan's or cone's detector has here. */

@@ -18,7 +18,17 @@ typedef qb_status planner(qb_scan *, const qb_geometry *, const qb_prep_options 
                           const qb_iterative_options *, const qb_output_options *, const char *,
                           const qb_env *, qb_job **);
 
-static qb_status run(cli *c, planner *plan) {
+static planner *planner_of(const char *name) {
+    static const struct {
+        const char *name;
+        planner *plan;
+    } rows[] = {{"cgls", qb_cgls_plan}, {"sirt", qb_sirt_plan}, {"tv", qb_tv_plan}};
+    size_t i = 0;
+    while (strcmp(rows[i].name, name) != 0) i++;
+    return rows[i].plan;
+}
+
+qb_status cmd_iterative(cli *c) {
     qb_scan *scan = NULL;
     qb_job *job = NULL;
     qb_geometry geometry = {0};
@@ -35,7 +45,7 @@ static qb_status run(cli *c, planner *plan) {
     else
         status = qb_scan_geometry(info, &c->options.geometry, &detector, &c->env, &geometry);
     if (status == QB_OK)
-        status = plan(scan, parallel ? NULL : &geometry, &c->options.prep, &c->options.iterative,
+        status = planner_of(c->verb->name)(scan, parallel ? NULL : &geometry, &c->options.prep, &c->options.iterative,
                       &c->options.output, c->command, &c->env, &job);
     if (status == QB_OK) status = finish_job(c, job);
     qb_job_destroy(job);
@@ -43,6 +53,3 @@ static qb_status run(cli *c, planner *plan) {
     qb_scan_close(scan);
     return status;
 }
-
-qb_status cmd_sirt(cli *c) { return run(c, qb_sirt_plan); }
-qb_status cmd_cgls(cli *c) { return run(c, qb_cgls_plan); }

@@ -1,30 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* qb sirt and qb cgls: a row each, and who can compute them. */
+/* The iterative methods: a row for each solver, and the engines that compute them. */
 #include "base/status.h"
 #include "io/scan.h"
 #include "recon/iterative/iterative.h"
 
-static qb_status decide_sirt(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
-                             qb__decision *decision) {
-    return qb__iterative_decide(&qb__solver_sirt, task, plan, env, json, decision);
-}
-
-static qb_status decide_cgls(const qb__task *task, void *plan, const qb_env *env, cJSON *json,
-                             qb__decision *decision) {
-    return qb__iterative_decide(&qb__solver_cgls, task, plan, env, json, decision);
-}
-
 static const qb__engine *const engines[] = {&qb__iterative_cpu, &qb__iterative_device, NULL};
-
-#define METHOD(name)                                                                               \
-    {                                                                                              \
-        .verb = #name, .params = qb_##name##_params, .options_bytes = sizeof(qb_iterative_options), \
-        .plan_bytes = sizeof(qb__iterative), .engines = engines, .decide = decide_##name,          \
-        .stages = qb__iterative_stages, .describe = qb__iterative_describe,                        \
-        .release = qb__iterative_release, .begin = qb__iterative_begin, .open = qb__iterative_open \
-    }
-
-static const qb__method sirt = METHOD(sirt), cgls = METHOD(cgls);
 
 static qb_status plan(const qb__method *method, qb_scan *scan, const qb_geometry *geometry,
                       const qb_prep_options *prep, const qb_iterative_options *options,
@@ -43,14 +23,24 @@ static qb_status plan(const qb__method *method, qb_scan *scan, const qb_geometry
     return qb__reconstruction_plan(method, &request, env, job);
 }
 
-qb_status qb_sirt_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
-                       const qb_iterative_options *options, const qb_output_options *output,
-                       const char *command, const qb_env *env, qb_job **job) {
-    return plan(&sirt, scan, geometry, prep, options, output, command, env, job);
-}
+/* A solver's method and its public call. */
+#define SOLVER(name)                                                                                                        \
+    static qb_status decide_##name(const qb__task *task, void *plan, const qb_env *env, cJSON *json, qb__decision *decision) \
+    {                                                                                                                       \
+        return qb__iterative_decide(&qb__solver_##name, task, plan, env, json, decision);                                  \
+    }                                                                                                                       \
+    static const qb__method name##_method = {                                                                              \
+        .verb = #name, .params = qb_##name##_params, .options_bytes = sizeof(qb_iterative_options),                        \
+        .plan_bytes = sizeof(qb__iterative), .engines = engines, .decide = decide_##name,                                  \
+        .stages = qb__iterative_stages, .describe = qb__iterative_describe, .release = qb__iterative_release,              \
+        .begin = qb__iterative_begin, .open = qb__iterative_open};                                                         \
+    qb_status qb_##name##_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,                    \
+                               const qb_iterative_options *options, const qb_output_options *output, const char *command,  \
+                               const qb_env *env, qb_job **job)                                                            \
+    {                                                                                                                       \
+        return plan(&name##_method, scan, geometry, prep, options, output, command, env, job);                             \
+    }
 
-qb_status qb_cgls_plan(qb_scan *scan, const qb_geometry *geometry, const qb_prep_options *prep,
-                       const qb_iterative_options *options, const qb_output_options *output,
-                       const char *command, const qb_env *env, qb_job **job) {
-    return plan(&cgls, scan, geometry, prep, options, output, command, env, job);
-}
+SOLVER(sirt)
+SOLVER(cgls)
+SOLVER(tv)

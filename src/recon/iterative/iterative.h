@@ -47,6 +47,9 @@ void qb__iterative_release(void *plan);
 int qb__iterative_stages(void *plan, const qb__cut *cut, qb__stage *stages);
 qb_status qb__iterative_open(void *plan, const qb__cut *cut);
 
+/* --lambda and --weights as numbers: 0 for "auto"; the power of the transmission. QB_BAD_ARGUMENT for other words. */
+qb_status qb__iterative_regularisation(const qb_iterative_options *options, double *lambda, double *weigh_by);
+
 /* What an engine has in hand (iterative_prepare.c). */
 typedef struct qb__iterative_run {
     const qb__iterative *it;

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/number.h"
+#include "base/status.h"
 #include "job/options_rows.h"
 #include "quickbeam/recon.h"
+#include "recon/iterative/iterative.h"
 
 #define ROW(...) QB__ROW(qb_iterative_options, __VA_ARGS__)
 
@@ -33,3 +38,31 @@ const qb_param qb_cgls_params[] = {
     COMMON("20"),
     QB_PARAMS_END(qb_iterative_options, relaxation),
 };
+const qb_param qb_tv_params[] = {
+    COMMON("300"),
+    ROW(lambda, QB_PARAM_TEXT, "X|auto", "auto", NULL, 0, 0,
+        "weight of the total variation, in mm; auto: from the noise that the solution leaves in the data"),
+    ROW(weights, QB_PARAM_TEXT, "unweighted|transmission|transmission_root", "transmission", NULL, 0, 0,
+        "what a ray counts for: its transmission is in proportion to the photons that came through"),
+    ROW(gap, QB_PARAM_DOUBLE, "X", "1e-3", NULL, 0, 1,
+        "stop once the primal-dual gap is this part of the objective; 0: never"),
+    QB_PARAMS_END(qb_iterative_options, relaxation),
+};
+
+qb_status qb__iterative_regularisation(const qb_iterative_options *o, double *lambda, double *weigh_by) {
+    static const char *const words[] = {"unweighted", "transmission_root", "transmission"};
+    int power = 0;
+    char *end;
+    *lambda = *weigh_by = 0;
+    if (!o->lambda) return QB_OK; /* another solver */
+    if (strcmp(o->lambda, "auto") != 0) {
+        *lambda = qb__strtod(o->lambda, &end);
+        if (end == o->lambda || *end || !(*lambda > 0 && *lambda <= 1e30))
+            return qb__fail(QB_BAD_ARGUMENT, "--lambda %s is neither a number above 0 nor auto", o->lambda);
+    }
+    while (power < 3 && strcmp(words[power], o->weights) != 0) power++;
+    if (power == 3)
+        return qb__fail(QB_BAD_ARGUMENT, "--weights %s is none of unweighted, transmission, transmission_root", o->weights);
+    *weigh_by = 0.5 * power;
+    return QB_OK;
+}

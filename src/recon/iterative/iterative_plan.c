@@ -29,9 +29,8 @@ double qb__iterative_crossing(const qb__iterative *it) {
     return fmin(voxel[0], fmin(voxel[1], voxel[2]));
 }
 
-/* Clamping takes a copy of the data. */
 size_t qb__iterative_line_vectors(const qb__iterative *it) {
-    return it->solver->equations + (it->solver == &qb__solver_cgls && it->options->nonneg);
+    return it->solver->equations + (it->options->nonneg ? it->solver->equations_nonneg : 0);
 }
 
 /* ---- geometry ---- */
@@ -157,6 +156,7 @@ qb_status qb__iterative_decide(const qb__solver *solver, const qb__task *task, v
     it->view_grain = qb__device_is_asked(env) ? QB__JOSEPH_VIEWS : 1;
     decision->view_grain = it->view_grain;
     decision->summed = true;
+    QB__TRY(qb__iterative_regularisation(it->options, &(double){0}, &(double){0}));
     QB__TRY(decide_geometry(it, task->more, env));
     QB__TRY(decide_grid(it, env, decision));
     QB__TRY(qb__ends_ask_size(it->geometry, &it->grid, INFINITY, &decision->ends));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the engines of the iterative methods share: blocks of views are prepared into one buffer of all line
  * integrals, a solver is run on them, and what it says of its way goes into the report. */
+#include <math.h>
+
 #include "base/memory.h"
 #include "base/status.h"
 #include "ops/project.h"
@@ -118,9 +120,11 @@ qb__linear qb__iterative_linear(const qb__iterative *it, void *self, size_t view
 qb_status qb__iterative_solve(qb__iterative_run *r, const qb__linear *a, const qb__vectors *vectors, void *data,
                               void *volume) {
     const qb_iterative_options *o = r->it->options;
-    const qb__solve_options options = {o->iterations, o->tolerance, o->relaxation, o->nonneg};
+    qb__solve_options options = {.iterations = o->iterations, .tolerance = o->tolerance, .relaxation = o->relaxation,
+                                 .nonneg = o->nonneg, .gap = o->gap};
     qb__free(r->solved.trace);
-    qb_status status = qb__alloc((size_t)o->iterations, sizeof *r->solved.trace, &r->solved.trace);
+    qb_status status = qb__iterative_regularisation(o, &options.lambda, &options.weigh_by);
+    if (status == QB_OK) status = qb__alloc((size_t)o->iterations, sizeof *r->solved.trace, &r->solved.trace);
     if (status != QB_OK) return status;
     qb__linear system = *a;
     system.holes = r->lost > 0;
@@ -155,6 +159,12 @@ qb_status qb__iterative_report(const qb__iterative_run *r, cJSON *report, qb__pr
     cJSON *residual = cJSON_CreateArray(), *change = cJSON_CreateArray();
     cJSON_AddNumberToObject(json, "iterations", solved->iterations);
     cJSON_AddStringToObject(json, "stopped", solved->stopped);
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"lambda", solved->lambda}, {"gap", solved->gap}, {"noise", solved->noise}, {"strength", solved->strength}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!isnan(numbers[i].value)) cJSON_AddNumberToObject(json, numbers[i].name, numbers[i].value);
     for (int i = 0; i < solved->iterations; i++) {
         cJSON_AddItemToArray(residual, cJSON_CreateNumber(solved->trace[i].residual));
         cJSON_AddItemToArray(change, cJSON_CreateNumber(solved->trace[i].change));

@@ -29,6 +29,9 @@ typedef struct qb__solve_options {
     double tolerance;  /* stop when an iteration changes x by less than this, relative to x; 0 = never */
     double relaxation; /* SIRT: 0 < relaxation < 2 */
     bool nonneg;       /* no value below zero */
+    double lambda;     /* TV: weight of the variation, in the data's unit; 0 = from the noise */
+    double weigh_by;   /* TV: rays weigh their transmission to this power */
+    double gap;        /* TV: stop when the primal-dual gap is this part of the objective; 0 = never */
 } qb__solve_options;
 
 /* Of one iteration. */
@@ -41,6 +44,9 @@ typedef struct qb__solved {
     int iterations;         /* done */
     const char *stopped;    /* why: "iterations", "tolerance", "residual is zero" */
     qb__solve_trace *trace; /* [iterations], the caller's memory */
+    /* TV, at the end; else NAN: the gap over the objective; the weight of the variation; the weighted rms of A x - b; and
+     * lambda in units of what such noise does to a voxel. */
+    double gap, lambda, noise, strength;
 } qb__solved;
 
 /* A solver: x comes in as the start (zeros) and goes out as the answer; b is used up. `trace` is
@@ -50,6 +56,7 @@ typedef struct qb__solver {
     const char *name;
     /* Vectors it holds besides x and b: of unknowns, of equations. */
     size_t unknowns, equations;
+    size_t equations_nonneg; /* so many more with options->nonneg */
     qb_status (*run)(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v,
                      const qb_env *env, void *b, void *x, qb__solved *solved);
 } qb__solver;
@@ -61,5 +68,20 @@ extern const qb__solver qb__solver_sirt;
  * `nonneg` what falls below zero is set to zero and, as that breaks the directions' conjugacy, the
  * next one is the steepest descent again. */
 extern const qb__solver qb__solver_cgls;
+/* Total variation by a primal-dual method (solver_tv.c). */
+extern const qb__solver qb__solver_tv;
+
+/* ---- for solvers ---- */
+
+void qb__solve_begin(qb__solved *solved);
+/* A sum over this part of the equations becomes that over all. */
+qb_status qb__solve_total(const qb__linear *a, double *sum);
+qb_status qb__solve_dot_lines(const qb__linear *a, const qb__vectors *v, const void *x, const void *y, double *sum);
+/* y = 0 where b says that nothing was measured. */
+void qb__solve_mask(const qb__linear *a, const qb__vectors *v, const void *b, void *y);
+/* The end of an iteration: notes it in solved->trace, says whether it was the last, and fails where it diverges. `residual`
+ * is that before it. */
+qb_status qb__solve_note(const qb__linear *a, const qb__solve_options *options, const char *name, const qb__vectors *v,
+                         const qb_env *env, double residual, const qb__vector_step *step, qb__solved *solved, bool *last);
 
 #endif

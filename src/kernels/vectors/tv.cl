@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Total variation: the same operations as in recon/iterative/solver_tv.c, which says what the vectors are. Lines run along
+ * z, so the next voxel along x is `line` floats on, the next along y is `across` lines on. What lies around the volume is
+ * zero and stays so. */
+#include "vectors.clh"
+
+#define VOXEL(i)                                                                                   \
+    const int iz = (int)(i % (ulong)line) - front;                                                 \
+    const ulong number = i / (ulong)line;                                                          \
+    const int ix = (int)(number % (ulong)across), iy = (int)(number / (ulong)across);              \
+    const bool there = iz >= 0 && iz < used && ix >= edge && ix < across - edge && iy >= edge && iy < down - edge; \
+    const ulong plane = (ulong)line * (ulong)across
+/* Differences to the next voxel, 0 behind the last. */
+#define DIFFERENCES(x)                                                                             \
+    const float d0 = ix + 1 < across - edge ? ADD(x[i + (ulong)line], -x[i]) : 0.0f,               \
+                d1 = iy + 1 < down - edge ? ADD(x[i + plane], -x[i]) : 0.0f,                       \
+                d2 = iz + 1 < used ? ADD(x[i + 1], -x[i]) : 0.0f
+
+#define HOLES 4
+
+/* a = b, b = w: the weights; only where rays are. With HOLES an a of -0 was not measured. Sums: w, rays. */
+VECTOR_KERNEL(tv_weigh) {
+    LOCAL float2 pairs[ITEMS];
+    float2 sum = FLOAT2(0.0f, 0.0f), rays = sum;
+    FOR_ELEMENTS(i) {
+        VOXEL(i);
+        if (!there) continue;
+        const bool hole = flags & HOLES && AS_INT(a[i]) == (int)0x80000000u;
+        const float w = hole ? 0.0f : EXP(MUL(-s0, a[i]));
+        b[i] = w;
+        sum = add_square(sum, w, 1.0f);
+        if (!hole) rays = add_square(rays, 1.0f, 1.0f);
+    }
+    gather_sum(pairs, sum, 0, partial);
+    gather_sum(pairs, rays, 1, partial);
+}
+
+VECTOR_KERNEL(tv_dual) {
+    LOCAL float2 pairs[ITEMS];
+    float2 misfit = FLOAT2(0.0f, 0.0f), square = misfit, product = misfit;
+    FOR_ELEMENTS(i) {
+        const float r = ADD(a[i], -b[i]), sigma = MUL(s0, d[i]), w = c[i], sum = ADD(w, sigma);
+        const float next = sum > 0.0f ? MUL(w, ADD(e[i], MUL(sigma, r)) / sum) : 0.0f;
+        e[i] = next;
+        misfit = add_square(misfit, MUL(w, r), r);
+        if (w > 0.0f) square = add_square(square, next / w, next);
+        product = add_square(product, next, b[i]);
+    }
+    gather_sum(pairs, misfit, 0, partial);
+    gather_sum(pairs, square, 1, partial);
+    gather_sum(pairs, product, 2, partial);
+}
+
+VECTOR_KERNEL(tv_misfit) {
+    LOCAL float2 pairs[ITEMS];
+    float2 misfit = FLOAT2(0.0f, 0.0f);
+    FOR_ELEMENTS(i) {
+        const float r = ADD(a[i], -b[i]);
+        misfit = add_square(misfit, MUL(c[i], r), r);
+    }
+    gather_sum(pairs, misfit, 0, partial);
+}
+
+VECTOR_KERNEL(tv_slope) {
+    LOCAL float2 pairs[ITEMS];
+    float2 square = FLOAT2(0.0f, 0.0f);
+    FOR_ELEMENTS(i) {
+        VOXEL(i);
+        if (!there) continue;
+        DIFFERENCES(a);
+        const float p0 = ADD(b[i], MUL(s0, d0)), p1 = ADD(c[i], MUL(s0, d1)), p2 = ADD(d[i], MUL(s0, d2));
+        const float size = sqrt(ADD(ADD(MUL(p0, p0), MUL(p1, p1)), MUL(p2, p2))), by = size > s1 ? s1 / size : 1.0f;
+        b[i] = MUL(by, p0);
+        c[i] = MUL(by, p1);
+        d[i] = MUL(by, p2);
+        square = add_square(square, MUL(by, size), MUL(by, size));
+    }
+    gather_sum(pairs, square, 0, partial);
+}
+
+VECTOR_KERNEL(tv_primal) {
+    LOCAL float2 pairs[ITEMS];
+    float2 change = FLOAT2(0.0f, 0.0f), norm = change, slack = change;
+    FOR_ELEMENTS(i) {
+        VOXEL(i);
+        if (!there) continue;
+        const float before = ADD(ADD(b[i - (ulong)line], c[i - plane]), d[i - 1]);
+        const float t = ADD(a[i], MUL(s0, ADD(before, -ADD(ADD(b[i], c[i]), d[i])))), old = f[i];
+        float next = ADD(old, -MUL(MUL(s1, e[i]), t));
+        if (flags & NONNEG && next < 0.0f) next = 0.0f;
+        f[i] = next;
+        g[i] = ADD(next + next, -old);
+        const float by = ADD(next, -old), lost = flags & NONNEG ? (t < 0.0f ? -t : 0.0f) : fabs(t);
+        change = add_square(change, by, by);
+        norm = add_square(norm, next, next);
+        slack = add_square(slack, lost, 1.0f);
+    }
+    gather_sum(pairs, change, 0, partial);
+    gather_sum(pairs, norm, 1, partial);
+    gather_sum(pairs, slack, 2, partial);
+}
+
+VECTOR_KERNEL(tv_variation) {
+    LOCAL float2 pairs[ITEMS];
+    float2 slopes = FLOAT2(0.0f, 0.0f), sixth = slopes, fourth = slopes;
+    FOR_ELEMENTS(i) {
+        VOXEL(i);
+        if (!there) continue;
+        DIFFERENCES(a);
+        const float square = MUL(a[i], a[i]), cube = MUL(square, a[i]);
+        slopes = add_square(slopes, sqrt(ADD(ADD(MUL(d0, d0), MUL(d1, d1)), MUL(d2, d2))), 1.0f);
+        sixth = add_square(sixth, cube, cube);
+        fourth = add_square(fourth, square, square);
+    }
+    gather_sum(pairs, slopes, 0, partial);
+    gather_sum(pairs, sixth, 1, partial);
+    gather_sum(pairs, fourth, 2, partial);
+}
+
+VECTOR_KERNEL(tv_steps) {
+    LOCAL float2 pairs[ITEMS];
+    float2 sum = FLOAT2(0.0f, 0.0f);
+    FOR_ELEMENTS(i) {
+        VOXEL(i);
+        if (!there) continue;
+        sum = add_square(sum, a[i], 1.0f);
+        a[i] = 1.0f / ADD(a[i], s0);
+    }
+    gather_sum(pairs, sum, 0, partial);
+}

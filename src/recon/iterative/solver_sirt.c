@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "base/status.h"
+#include "recon/iterative/solver.h"
+
+typedef struct sirt {
+    void *rows, *columns; /* one over the sums */
+    void *lines, *update;
+} sirt;
+
+/* Rays that touch nothing, and voxels that no ray meets, weigh nothing; nor do those that but graze one another, by
+ * less than a thousandth of a ray through a voxel's middle. Divided by its sum, a touch of any size weighs as much as a
+ * whole crossing: a voxel would get all that the ray next to it has, and a ray past the volume would pull at the one voxel
+ * on its rim, for what may be no more than how it was rounded (some 1e-7 of a crossing a ray, and on each kernel another).
+ * It is measured against one crossing and not against the mean or the largest sum: these grow with views and planes,
+ * as a touch does not, and the mean falls where rays see little of the volume. */
+static qb_status sum_up(const qb__linear *a, const qb__vectors *v, const void *b, sirt *s) {
+    const double least = 1e-3 * a->crossing;
+    qb_status status;
+    qb__vector_fill(v, 1, s->update, a->unknowns);
+    qb__vector_fill(v, 1, s->lines, a->equations);
+    qb__solve_mask(a, v, b, s->lines);
+    QB__TRY(a->forward(a->self, s->update, s->rows));
+    QB__TRY(a->adjoint(a->self, s->lines, s->columns));
+    qb__solve_mask(a, v, b, s->rows);
+    qb__vector_invert(v, QB__EQUATIONS, least, s->rows, a->equations);
+    qb__vector_invert(v, QB__UNKNOWNS, least, s->columns, a->unknowns);
+out:
+    return status;
+}
+
+static qb_status run_sirt(const qb__linear *a, const qb__solve_options *options,
+                          const qb__vectors *v, const qb_env *env, void *b, void *x,
+                          qb__solved *solved) {
+    sirt s = {0};
+    bool last = false;
+    qb_status status;
+    double norm2, residual2;
+    qb__solve_begin(solved);
+    QB__TRY(qb__solve_dot_lines(a, v, b, b, &norm2));
+    QB__TRY(qb__vector_make(v, QB__EQUATIONS, a->equations, &s.rows));
+    QB__TRY(qb__vector_make(v, QB__EQUATIONS, a->equations, &s.lines));
+    QB__TRY(qb__vector_make(v, QB__UNKNOWNS, a->unknowns, &s.columns));
+    QB__TRY(qb__vector_make(v, QB__UNKNOWNS, a->unknowns, &s.update));
+    QB__TRY(qb__vectors_status(v));
+    if (!(norm2 > 0)) goto out;
+    QB__TRY(sum_up(a, v, b, &s));
+    while (!last) {
+        QB__TRY(a->forward(a->self, x, s.lines));
+        qb__solve_mask(a, v, b, s.lines);
+        residual2 = qb__vector_residual(v, b, s.rows, s.lines, a->equations);
+        QB__TRY(qb__solve_total(a, &residual2));
+        QB__TRY(a->adjoint(a->self, s.lines, s.update));
+        const qb__vector_step step = qb__vector_advance(v, options->relaxation, s.columns, s.update,
+                                                        options->nonneg, x, a->unknowns);
+        QB__TRY(qb__solve_note(a, options, "sirt", v, env, sqrt(residual2) / sqrt(norm2), &step,
+                               solved, &last));
+    }
+out:
+    qb__vector_drop(v, s.rows);
+    qb__vector_drop(v, s.lines);
+    qb__vector_drop(v, s.columns);
+    qb__vector_drop(v, s.update);
+    return status;
+}
+
+const qb__solver qb__solver_sirt = {.name = "sirt", .unknowns = 2, .equations = 2, .run = run_sirt};

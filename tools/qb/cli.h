@@ -186,6 +186,9 @@ qb_status give_result(cli *c, char *json);
 /* main.c: do two names, either of which may be NULL, lead to one file that is there? */
 bool same_file(const char *a, const char *b);
 
+/* The names of the verbs that have an ability, with commas between them, in `text`, which is returned. */
+const char *list_verbs(int ability, char *text, size_t size);
+
 /* cmd_*.c */
 qb_status cmd_info(cli *c);
 /* info_geometry.c: is there a geometry among the options? Describe it, for a scan or for none (NULL): onto

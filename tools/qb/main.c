@@ -72,9 +72,10 @@ static qb_status check_save(const char *path) {
 static qb_status run_verb(cli *c) {
     qb_status status = check_device(c);
     const char *save = c->options.run.save_config;
+    char names[160];
     if (status == QB_OK && c->options.run.dry_run && !(c->verb->abilities & PLANS))
-        status = complain(QB_BAD_ARGUMENT, "qb %s has no plan to show; qb fbp, fdk, sirt, cgls, mbir and project have",
-                          c->verb->name);
+        status = complain(QB_BAD_ARGUMENT, "qb %s has no plan to show; these have: %s", c->verb->name,
+                          list_verbs(PLANS, names, sizeof names));
     if (status == QB_OK && c->options.run.why && !c->options.run.dry_run)
         status = complain(QB_BAD_ARGUMENT, "--why belongs to qb plan %s", c->verb->name);
     for (int i = 0; status == QB_OK && save && i < c->count + 1; i++) {

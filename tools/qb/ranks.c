@@ -12,9 +12,10 @@ bool is_silent(void) {
 qb_status open_ranks(cli *c) {
     int rank, count;
     if (!qb_ranks_launched(&rank, &count)) return QB_OK;
+    char names[160];
     if (!(c->verb->abilities & SHARES))
-        return complain(QB_UNSUPPORTED, "started as %d processes, which only qb fbp, qb fdk, qb sirt, qb cgls, qb mbir and qb bench "
-                                        "mpi share: start it once, without mpirun", count);
+        return complain(QB_UNSUPPORTED, "started as %d processes, which only these verbs can share: %s (bench: of mpi); start it once, without mpirun",
+                        count, list_verbs(SHARES, names, sizeof names));
     const qb_status status = qb_ranks_open(&c->env.ranks);
     lost = status == QB_IO;
     return status;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli.h"
@@ -109,3 +110,10 @@ const qb_param compare_params[] = {
      "the numbers alone, also of files that state different quantities", 0},
     QB_PARAMS_END(compare_options, any_quantity),
 };
+
+const char *list_verbs(int ability, char *text, size_t size) {
+    size_t used = 0;
+    for (const verb *v = verbs; v->name && used < size; v++)
+        if (v->abilities & ability) used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", v->name);
+    return text;
+}

@@ -39,8 +39,8 @@ VECTOR_KERNEL(tv_dual) {
     LOCAL float2 pairs[ITEMS];
     float2 misfit = FLOAT2(0.0f, 0.0f), square = misfit, product = misfit;
     FOR_ELEMENTS(i) {
-        const float r = ADD(a[i], -b[i]), sigma = MUL(s0, d[i]), w = c[i], sum = ADD(w, sigma);
-        const float next = sum > 0.0f ? MUL(w, ADD(e[i], MUL(sigma, r)) / sum) : 0.0f;
+        const float r = ADD(a[i], -b[i]), sigma = MUL(s0, d[i]), w = c[i];
+        const float next = sigma > 0.0f ? MUL(w, ADD(e[i], MUL(sigma, r)) / ADD(w, sigma)) : MUL(w, r);
         e[i] = next;
         misfit = add_square(misfit, MUL(w, r), r);
         if (w > 0.0f) square = add_square(square, next / w, next);

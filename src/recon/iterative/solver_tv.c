@@ -36,14 +36,15 @@ static void weigh(const qb__vector_job *job, size_t first, size_t end, double *s
 }
 OP(weigh, 2);
 
-/* v0 = A x', v1 = b, v2 = w, v3 = 1 / row sums, v4 = y; s0 = 1 / balance. Sums: w r^2, y^2 / w, y b. */
+/* v0 = A x', v1 = b, v2 = w, v3 = 1 / row sums, v4 = y; s0 = 1 / balance. A ray that meets no voxel has the step 0, which stands
+ * for an infinite one. Sums: w r^2, y^2 / w, y b. */
 static void dual(const qb__vector_job *job, size_t first, size_t end, double *sums) {
     const float *lines = job->v[0], *b = job->v[1], *w = job->v[2], *step = job->v[3],
                 s = (float)job->s[0];
     float *y = job->v[4];
     for (size_t i = first; i < end; i++) {
-        const float r = lines[i] - b[i], sigma = s * step[i], sum = w[i] + sigma;
-        const float next = sum > 0 ? w[i] * ((y[i] + sigma * r) / sum) : 0;
+        const float r = lines[i] - b[i], sigma = s * step[i];
+        const float next = sigma > 0 ? w[i] * ((y[i] + sigma * r) / (w[i] + sigma)) : w[i] * r;
         y[i] = next;
         sums[0] += (double)(w[i] * r) * (double)r;
         sums[1] += w[i] > 0 ? (double)(next / w[i]) * (double)next : 0;

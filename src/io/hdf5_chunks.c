@@ -80,16 +80,12 @@ static qb_status fetch_locked(const sweep *s, const hsize_t at[3], char *raw, si
     return qb__h5_fail(QB_BAD_INPUT, s->source->path, "a chunk cannot be read");
 }
 
-/* Another process says where it is; what is there is read here. */
+/* Another process reads it. */
 static qb_status fetch_told(const sweep *s, const hsize_t at[3], char *raw, size_t *bytes, uint32_t *mask) {
-    qb__h5_chunk chunk;
     const uint64_t place[3] = {at[0], at[1], at[2]};
-    qb_status status = qb__h5_reader_chunk(s->chunks->reader, place, &chunk);
+    qb_status status = qb__h5_reader_chunk(s->chunks->reader, place, stored_most(s->chunks), raw, bytes, mask);
     if (status != QB_OK) return qb__fail_in(status, "%s", s->source->path);
-    if (chunk.bytes == 0 || chunk.bytes > stored_most(s->chunks)) return bad_chunk(s, at, "its size makes no sense");
-    *bytes = (size_t)chunk.bytes;
-    *mask = chunk.mask;
-    return qb__pread_all(s->chunks->fd, s->source->path, raw, *bytes, chunk.address);
+    return *bytes ? QB_OK : bad_chunk(s, at, "its size makes no sense");
 }
 
 static qb_status fetch(const sweep *s, const hsize_t at[3], char *raw, size_t *bytes, uint32_t *mask) {

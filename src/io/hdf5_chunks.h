@@ -11,8 +11,7 @@ typedef struct qb__h5_chunks {
     bool deflate, shuffle;
     int deflate_at, shuffle_at; /* in the list of filters, which a chunk may leave out one by one */
     size_t bytes;               /* of a chunk, unpacked */
-    qb__h5_reader *reader; /* who says where chunks are, and the file that they are in; NULL: the library in this process */
-    int fd;
+    qb__h5_reader *reader; /* who hands over what is stored; NULL: the library in this process */
 } qb__h5_chunks;
 
 /* Can we unpack all of it? With the lock. `plist` as H5Dget_create_plist gives it, `size` of a number; the

@@ -136,14 +136,18 @@ qb_status qb__h5_reader_images(qb__h5_reader *reader, const qb__region *region, 
     return status;
 }
 
-qb_status qb__h5_reader_chunk(qb__h5_reader *reader, const uint64_t at[3], qb__h5_chunk *chunk) {
-    const qb__h5_question question = {.kind = QB__H5_CHUNK, .at = {at[0], at[1], at[2]}};
+qb_status qb__h5_reader_chunk(qb__h5_reader *reader, const uint64_t at[3], size_t most, void *raw, size_t *bytes, uint32_t *mask) {
+    const qb__h5_question question = {.kind = QB__H5_CHUNK, .at = {at[0], at[1], at[2]}, .most = most};
     qb__h5_answer answer;
+    bool in_time = true;
     pthread_mutex_lock(&reader->lock);
     qb_status status = answer_of(reader, &question, &answer);
+    if (status == QB_OK && (answer.bytes > most || !receive(reader, raw, answer.bytes, &in_time))) status = lost(reader, in_time);
     pthread_mutex_unlock(&reader->lock);
-    if (status == QB_OK) *chunk = answer.chunk;
-    return status;
+    if (status != QB_OK) return status;
+    *bytes = answer.bytes;
+    *mask = answer.mask;
+    return QB_OK;
 }
 #else
 typedef int qb__no_hdf5;

@@ -16,25 +16,21 @@ void qb__h5_reader_close(qb__h5_reader *reader); /* NULL-safe */
 /* `row` bytes are in a row; image i of the region goes to out + i * image. */
 qb_status qb__h5_reader_images(qb__h5_reader *reader, const qb__region *region, size_t row, size_t image, void *out);
 
-/* Where a chunk lies in the dataset's file. */
-typedef struct qb__h5_chunk {
-    uint64_t address, bytes;
-    uint32_t mask; /* filters that were left out */
-} qb__h5_chunk;
-qb_status qb__h5_reader_chunk(qb__h5_reader *reader, const uint64_t at[3], qb__h5_chunk *chunk);
+/* A chunk as it is stored, of at most `most` bytes, and the filters that were left out. */
+qb_status qb__h5_reader_chunk(qb__h5_reader *reader, const uint64_t at[3], size_t most, void *raw, size_t *bytes, uint32_t *mask);
 
 /* What the two processes say to each other, over a socket that is the reader's standard input and output: a question,
- * then an answer with `words` bytes of an error's text or `bytes` of the images behind it. */
+ * then an answer with `words` bytes of an error's text or `bytes` of numbers behind it. */
 typedef struct qb__h5_question {
-    uint64_t kind; /* an image, or where a chunk is */
+    uint64_t kind; /* images, or a chunk as it is stored */
     uint64_t first, count, step, row0, row1;
-    uint64_t at[3];
+    uint64_t at[3], most;
 } qb__h5_question;
 enum { QB__H5_IMAGES, QB__H5_CHUNK };
 typedef struct qb__h5_answer {
     int64_t status;
     uint64_t words, bytes;
-    qb__h5_chunk chunk;
+    uint32_t mask;
 } qb__h5_answer;
 
 /* hdf5_guard.c: the named program, started with a socket or pipe `other` as its input and output. */

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifdef QB_HAVE_HDF5
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -157,7 +154,6 @@ static qb_status read_h5(qb__source *source, const qb__region *region, void *out
 
 static void release_h5(qb__source *source) {
     h5_source *h5 = (h5_source *)source;
-    if (h5->chunks.reader) close(h5->chunks.fd);
     qb__h5_reader_close(h5->reader);
     qb__h5_enter();
     if (h5->type > 0) H5Tclose(h5->type);
@@ -206,27 +202,6 @@ static qb_status check_chunks(hid_t set, const char *path, const size_t chunk[3]
 
 static bool same_bytes(hid_t stored, hid_t ours) {
     return H5Tequal(stored, ours) > 0 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-}
-
-/* Addresses of chunks count from the beginning of the file only where nothing of a user's is in front of it. */
-static bool begins_at_0(hid_t set) {
-    hsize_t block = 1;
-    hid_t file = H5Iget_file_id(set), how = file < 0 ? file : H5Fget_create_plist(file);
-    if (how < 0 || H5Pget_userblock(how, &block) < 0) block = 1;
-    if (how >= 0) H5Pclose(how);
-    if (file >= 0) H5Fclose(file);
-    return block == 0;
-}
-
-/* We unpack chunks; where another process says where they are, we read them, too. */
-static qb_status take_chunks(h5_source *h5, const char *label) {
-    char file[QB__H5_NAME];
-    if (!h5->reader) return QB_OK;
-    if (H5Fget_name(h5->set, file, sizeof file) < 0) return qb__h5_fail(QB_INTERNAL, label, "the name of its file");
-    h5->chunks.fd = open(file, O_RDONLY | O_CLOEXEC);
-    if (h5->chunks.fd < 0) return qb__fail_errno(errno, "opening", file);
-    h5->chunks.reader = h5->reader;
-    return QB_OK;
 }
 
 /* The dataset may live in another file, behind an external link. */
@@ -306,8 +281,8 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
         QB__TRY(check_chunks(h5->set, label, chunk, shape, &there, &missing));
         /* What was never written reads as the fill value, which HDF5 knows. */
         h5->ours = !missing && same_bytes(stored, h5->type) &&
-                   qb__h5_chunks_known(plist, chunk, size, &h5->chunks) && (!h5->reader || begins_at_0(h5->set));
-        if (h5->ours) QB__TRY(take_chunks(h5, label));
+                   qb__h5_chunks_known(plist, chunk, size, &h5->chunks);
+        if (h5->ours) h5->chunks.reader = h5->reader;
         cache = index_memory(there) + (h5->ours ? 0 : chunk_memory(chunk, size));
         each = h5->ours ? qb__h5_chunks_memory(&h5->chunks) : 0;
     }
@@ -330,8 +305,7 @@ out:
             qb__free(h5->base.holes);
         if (h5->type > 0) H5Tclose(h5->type);
         if (h5->set > 0) H5Dclose(h5->set);
-        if (h5->chunks.reader) close(h5->chunks.fd);
-        qb__h5_reader_close(h5->reader);
+            qb__h5_reader_close(h5->reader);
     }
     return status;
 }

@@ -287,8 +287,7 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
         each = h5->ours ? qb__h5_chunks_memory(&h5->chunks) : 0;
     }
     QB__TRY(open_h5(h5, label, source));
-    /* What another process holds is counted, too. */
-    if (h5->reader && !h5->ours && cache) cache += rows_sent(h5, chunk[0]) * chunk[0] * qb__source_row_bytes(*source);
+    if (h5->reader) cache = 0; /* another process holds that */
     (*source)->cache = cache;
     (*source)->cache_each = each;
     if (missing)

@@ -108,9 +108,25 @@ out:
     return status;
 }
 
+/* The least and the most of all the row's numbers: samples may miss a small object. */
+static void widen(const qb__frame_series *series, const char *row, float limit, float *range) {
+    enum { BLOCK = 512 };
+    float values[BLOCK];
+    const size_t size = qb_dtype_size(series->dtype);
+    for (size_t at = 0; at < series->columns; at += BLOCK) {
+        const size_t count = qb__smaller(BLOCK, series->columns - at);
+        qb_convert_to_float(row + at * size, series->dtype, count, values);
+        for (size_t i = 0; i < count; i++) {
+            if (!isfinite(values[i]) || !(values[i] < limit)) continue;
+            range[0] = fminf(range[0], values[i]);
+            range[1] = fmaxf(range[1], values[i]);
+        }
+    }
+}
+
 qb_status qb__frame_look_again(const qb__frame_series *series, size_t at, qb__frame *frame) {
     qb__frame_series one = *series;
-    float scratch[MOST];
+    float scratch[MOST], range[2] = {INFINITY, -INFINITY};
     float *samples = NULL;
     char *raw = NULL;
     qb_status status;
@@ -121,8 +137,10 @@ qb_status qb__frame_look_again(const qb__frame_series *series, size_t at, qb__fr
     for (size_t line = 0; line < one.lines; line++) {
         QB__TRY(one.read(one.self, at, at + 1, qb__frame_row(&one, line), raw));
         pick(&one, raw, samples + line * few);
+        widen(&one, raw, qb__dtype_top(one.dtype), range);
     }
     judge(samples, few * one.lines, qb__dtype_top(one.dtype), scratch, frame);
+    if (range[0] <= range[1]) frame->least = range[0], frame->most = range[1];
 out:
     qb__free(raw);
     qb__free(samples);

@@ -31,7 +31,7 @@ typedef struct qb__frame_series {
 size_t qb__frame_row(const qb__frame_series *series, size_t line);
 /* Into frames[count]. It holds about 256 KiB, or a row where that is more. `lines` is 16 at most. */
 qb_status qb__frames_look(const qb__frame_series *series, const qb_env *env, qb__frame *frames);
-/* Only frame `at`, from up to 16 rows. */
+/* Only frame `at`, from up to 16 rows; `least` and `most` are of all numbers of these rows. */
 qb_status qb__frame_look_again(const qb__frame_series *series, size_t at, qb__frame *frame);
 
 #endif

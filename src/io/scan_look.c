@@ -99,6 +99,16 @@ static size_t good_beside(const looking *l, size_t view, bool after) {
     return i < l->series.count ? i : l->series.count;
 }
 
+/* A view of air alone holds one value, too: that of most pixels of the views around it. */
+static bool differs(const looking *l, size_t view, size_t other) {
+    const double value = (double)l->frames[view].median, usual = (double)l->frames[other].median;
+    const bool lines = l->scan->info.quantity == QB_LINE_INTEGRAL;
+    if (!lines && value - l->dark < 0.02 * l->beam) return above(l, other) > 0.3 * l->beam; /* as without beam */
+    if (spread_of(l, other) < 0.1 * l->spread) return false; /* it is nearly constant, too */
+    if (lines && value == 0 && l->spread > 0 && spread_of(l, other) > 0.5 * l->spread) return true; /* no object vanishes at once */
+    return fabs(value - usual) > 0.1 * (lines ? l->spread : l->beam);
+}
+
 /* Beam goes and comes at once. Where brightness fades from view to view, an object turns its long side. */
 static bool stands_out(const looking *l, size_t view) {
     const size_t count = l->series.count;
@@ -108,7 +118,7 @@ static bool stands_out(const looking *l, size_t view) {
         const size_t other = side ? right : left;
         if (other == count) continue;
         if (l->fault[view] == BLANK && above(l, other) < 0.3 * l->beam) return false;
-        if (l->fault[view] == CONSTANT && spread_of(l, other) < 0.1 * l->spread) return false;
+        if (l->fault[view] == CONSTANT && !differs(l, view, other)) return false;
     }
     return true;
 }

@@ -127,6 +127,61 @@ def test_an_object_that_turns_its_long_side(tmp_path):
     assert json.loads(qb("info", tmp_path / "plate.h5", "--json").stdout)["findings"] == []
 
 
+# ---- views of one value ----
+
+WIDE = {"spheres": ("--detector", "64,8"), "ball": ("--detector", "64,8"), "foam": ("--detector", "256,8", "--size", "24,24,8", "--pixel-size", 1)}
+
+
+@pytest.fixture(scope="module", params=WIDE)
+def wide(request, tmp_path_factory):
+    """Noise-free transmissions of which most are air."""
+    folder = tmp_path_factory.mktemp("wide")
+    qb("simulate", request.param, *WIDE[request.param], "--views", 60, "-o", folder / "s.h5")
+    with h5py.File(folder / "s.h5") as file:
+        return file["exchange/data"][:]
+
+
+def look(folder, values, quantity):
+    np.save(folder / "s.npy", values)
+    info = json.loads(qb("info", folder / "s.npy", "--angles", "0:180", "--quantity", quantity, "--json").stdout)
+    return {finding["code"]: finding["which"] for finding in info["findings"]}
+
+
+def test_views_of_much_air(tmp_path, wide):
+    """No sample of a view may meet a small object, or none is in it: its one value is that of air."""
+    empty = wide.copy()
+    empty[20:26] = 1
+    counts = np.round(50000 * empty).astype(np.uint16)
+    assert [look(tmp_path, values, quantity) for values, quantity in
+            ((wide, "transmission"), (-np.log(wide), "line_integral"), (counts, "counts"))] == 3 * [{}]
+    if (wide < 0.99).mean() < 0.4:
+        assert look(tmp_path, empty, "transmission") == {}
+
+
+def test_an_object_that_leaves(tmp_path):
+    """A disc of radius 8 that turns 60 columns off the axis, of a detector of 64 columns: many views see air alone."""
+    axis = 60 * np.cos(np.linspace(0, 2 * np.pi, 120, endpoint=False))
+    lines = 2 * TRUTH * np.sqrt(np.maximum(8.0 ** 2 - (np.arange(64) - 31.5 - axis[:, None]) ** 2, 0))
+    lines = np.repeat(lines[:, None], 8, axis=1).astype(np.float32)
+    assert 20 < np.sum(lines.max(axis=(1, 2)) == 0) < 100
+    assert look(tmp_path, lines, "line_integral") == {} and look(tmp_path, np.exp(-lines), "transmission") == {}
+
+
+def test_holes_among_views_of_much_air(tmp_path, wide):
+    wide = wide.copy()
+    wide[[7, 8, 30]] = 0
+    assert look(tmp_path, wide, "transmission") in ({"views-constant": "7, 8, 30"}, {"views-blank": "7, 8, 30"})
+
+
+def test_holes_among_line_integrals(tmp_path):
+    """Nothing of a disc, small or large, is left in three views."""
+    for radius in 20, 6:
+        lines = 2 * TRUTH * np.sqrt(np.maximum(radius ** 2 - (np.arange(64) - 31.5) ** 2, 0))
+        lines = np.broadcast_to(lines, (60, 8, 64)).astype(np.float32).copy()
+        lines[[7, 8, 30]] = 0
+        assert look(tmp_path, lines, "line_integral") == {"views-constant": "7, 8, 30"}
+
+
 # ---- --exclude ----
 
 def test_excluded_views(scans, tmp_path):

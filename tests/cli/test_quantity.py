@@ -179,7 +179,7 @@ def test_nan_in_a_result(tmp_path):
 @pytest.mark.parametrize("phantom", ["shepp-logan", "disc", "ball", "spheres", "foam"])
 def test_of_good_scans_nothing_is_said(tmp_path, phantom):
     tall = {"column-ends"} if phantom in ("disc", "foam") else set()  # cylinders
-    for more in [] if phantom != "spheres" else ["--photons", 1000000], ["--photons", 20000], ["--photons", 500, "--seed", 2]:
+    for more in [], ["--photons", 20000], ["--photons", 500, "--seed", 2]:
         qb("simulate", phantom, "--size", 64, "--views", 60, "--detector", "64,8", *more, "-o", "s.h5", cwd=tmp_path)
         qb("simulate", phantom, "--views", 60, "--detector", "64,64", "--geometry", "cone", "--sod", 300, "--sdd", 500, "--pixel-size", 1, *more, "-o", "c.h5", cwd=tmp_path)
         for done, told in ((qb("fbp", "s.h5", "-o", "v.npy", cwd=tmp_path), set()), (qb("fdk", "c.h5", "--sod", 300, "--sdd", 500, "-o", "v.npy", cwd=tmp_path), set()),

@@ -294,7 +294,7 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     QB__TRY(qb__scan_look_at_rows(scan, env));
     judge_given(scan, options);
     judge_fields(scan, options);
-    qb__scan_judge_angles(scan);
+    qb__scan_judge_angles(scan, options->angles || options->angle_unit != QB_ANGLE_AUTO);
     scan->info.problems = scan->parts.notes.count;
 out:
     return status;

@@ -83,8 +83,8 @@ __attribute__((format(printf, 2, 3))) void qb__scan_refuse(qb_scan *scan, const 
 qb_status qb__scan_fields_load(qb_scan *scan, const qb_scan_options *options, const qb_env *env);
 /* --darks none: the dark is 0, and nothing is to be said of it. */
 bool qb__darks_none(const char *darks);
-/* Notes on angles: missing, uneven, repeated ends. */
-void qb__scan_judge_angles(qb_scan *scan);
+/* Notes on angles: missing, uneven, repeated ends, and, unless the unit was given or is judged already, doubtful units. */
+void qb__scan_judge_angles(qb_scan *scan, bool unit_given);
 /* What there is to say of a file of angles beside its numbers; "" where there is nothing. */
 typedef struct qb__angles_said {
     char how[80];    /* "below its header \"angle\"" */

@@ -73,7 +73,15 @@ static void judge_turns(const qb_scan_info *info, qb__notes *notes) {
                  turns, step * 180 / pi);
 }
 
-void qb__scan_judge_angles(qb_scan *scan) {
+/* Angles stated in degrees that span half a turn or a turn in radians. */
+static void judge_unit(const qb_scan_info *info, qb__notes *notes) {
+    const size_t n = info->views;
+    const double span = fabs(info->angles[n - 1] - info->angles[0]), degrees = span * (double)n / (double)(n - 1) * 180 / pi;
+    if (n > 8 && (fabs(degrees / pi - 1) < 0.03 || fabs(degrees / (2 * pi) - 1) < 0.03))
+        qb__note(notes, "the angles span %.4g degrees: if they are radians, give --angle-unit rad" QB__CODE("angle-unit"), span * 180 / pi);
+}
+
+void qb__scan_judge_angles(qb_scan *scan, bool unit_given) {
     const qb_scan_info *info = &scan->info;
     qb__notes *notes = &scan->parts.notes;
     if (!info->angles || info->views < 3) return;
@@ -87,6 +95,7 @@ void qb__scan_judge_angles(qb_scan *scan) {
         return;
     }
     judge_turns(info, notes);
+    if (!unit_given && !*scan->parts.unit_doubt) judge_unit(info, notes);
     if (step.most > 1.5 * step.mean || step.least < 0.5 * step.mean)
         qb__note(notes, "angles are uneven: steps of %.4g to %.4g degrees, %.4g on average%s" QB__CODE("uneven-angles"),
                  step.least * 180.0 / pi, step.most * 180.0 / pi, step.mean * 180.0 / pi, step.in_order ? "" : ", in order of angle");

@@ -6,10 +6,12 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/warning.h"
 #include "center/center.h"
 #include "geometry/check.h"
 #include "geometry/grid.h"
 #include "geometry/half_fan.h"
+#include "geometry/parallel.h"
 #include "io/scan.h"
 #include "ops/project.h"
 #include "planner/device_select.h"
@@ -43,11 +45,26 @@ static qb_status decide_center(qb__iterative *it, const qb_env *env) {
     return QB_OK;
 }
 
+/* Without a range of angles there are many volumes that fit, and the one that is found depends on the method. */
+static qb_status tell_limited(const qb_scan_info *info, const qb_env *env) {
+    const double MISSING = 20; /* degrees; narrower gaps do little */
+    qb__angle_report report;
+    double *weights;
+    qb_status status = qb__alloc(info->views, sizeof *weights, &weights);
+    if (status == QB_OK) status = qb__angle_weights(info->views, info->angles, weights, &report);
+    qb__free(weights);
+    if (status == QB_OK && 180 - report.coverage > MISSING)
+        qb__warn(env, "the views cover %.4g of 180 degrees: edges along the missing directions are blurred, values uncertain by some per cent"
+                 QB__CODE("limited-angle"), report.coverage);
+    return status;
+}
+
 static qb_status make_parallel(qb__iterative *it, const qb_env *env) {
     const qb_scan_info *info = it->info;
     const double pixel = info->pixel_size > 0 ? info->pixel_size : 1;
     if (!info->angles) return qb__scan_lacks_angles(info);
     qb_status status = decide_center(it, env);
+    if (status == QB_OK) status = tell_limited(info, env);
     if (status != QB_OK) return status;
     const double center = isnan(it->center) ? ((double)info->columns - 1) / 2 : it->center;
     status = qb_geometry_parallel(info->views, info->angles, info->rows, info->columns, pixel,

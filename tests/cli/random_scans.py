@@ -218,7 +218,9 @@ def open_darks(scan, dice):
 @fault(lambda scan: not {"--center", "--sod"} & set(scan.fixed))
 def shifted(scan, dice):
     """The axis is some pixels from where it was, which methods that look for it find."""
-    scan.data["data"] = np.roll(scan.data["data"], dice.randint(-3, 3), axis=2)
+    by = dice.randint(-3, 3)
+    for name in {"data", "data_white", "data_dark"} & set(scan.data):
+        scan.data[name] = np.roll(scan.data[name], by, axis=2)
 
 
 @fault()

@@ -234,7 +234,8 @@ static qb_status run_costs(const double *costs, int *turns) {
 
 static void a_cost_that_rises_is_no_result(void **state) {
     (void)state;
-    static const double falling[] = {9, 5, 5.1, 4, 4}, rising[] = {9, 5, 7, 10.5, 1}, none[] = {9, NAN, 1, 1, 1};
+    static const double falling[] = {10, 9, 5, 5.1, 4, 4}, rising[] = {10, 9, 5, 7, 10.5, 1},
+                        none[] = {10, 9, NAN, 1, 1, 1}; /* before the first turn, and behind each */
     int turns;
     assert_int_equal(run_costs(falling, &turns), QB_OK);
     assert_int_equal(turns, 5);

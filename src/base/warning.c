@@ -23,7 +23,7 @@ static const struct {
     {"angle-cap",
      "The weights of the views do not add up to the whole turn, because a range of angles was not measured and nothing stands "
      "in for it. All values are too low by about the share that is named. --angle-weights auto, the default, lets the views "
-     "beside a gap stand for it; capped and even do not."},
+     "beside a gap stand for up to 25 degrees; capped and even do not. Where more is missing, sirt, tv and mbir do better."},
     {"angle-gap",
      "A range of angles was not measured, and no opposite ray makes up for it. The views beside the gap stand in for what is "
      "missing. The mean values are right, but edges along the missing directions are blurred, and streaks run from them. Gaps of "
@@ -163,8 +163,8 @@ static const struct {
      "or give --max-ram or --max-vram to plan with less from the start."},
     {"limited-angle",
      "Some of the angles that the reconstruction needs were not measured. Edges along these directions are blurred, and "
-     "values may be too low. One step too few, as when the last view was not taken, does no visible harm. Else check the angles, "
-     "or use an iterative method (sirt, cgls, mbir)."},
+     "values are too low if more than 25 degrees are missing. One step too few, as when the last view was not taken, does no visible harm. Else check the angles, "
+     "or use an iterative method (sirt, tv, mbir)."},
     {"machine-unmeasured",
      "The speed of this machine could not be measured, so forecasts of time use listed speeds and may be wrong by a factor. "
      "Results are not affected."},

@@ -34,7 +34,9 @@ static void describe(size_t views, qb__angle_report *report) {
         snprintf(limited, sizeof limited, "; limited angle: %.4g degrees missing from %.4g to %.4g%s", report->missing, report->gap_from,
                  report->gap_to, more);
     }
-    if (report->capped > 1e-4)
+    if (report->open)
+        snprintf(capped, sizeof capped, "; values are %.2g %% too low, as nothing stands in for so much", 100 * report->capped);
+    else if (report->capped > 1e-4)
         snprintf(capped, sizeof capped, "; weights capped at twice the median make values %.2g %% too low (--angle-weights)",
                  100 * report->capped);
     snprintf(report->text, sizeof report->text, "%zu views, %s, %.6g of 180 degrees%s%s%s", views,
@@ -52,7 +54,7 @@ qb_status qb__angle_weights_as(qb_angle_weights rule, size_t views, const double
     if (status != QB_OK) return status;
     status = qb__turn_weigh(&turn, rule, weights, &capped);
     if (report) {
-        *report = (qb__angle_report){.even = turn.even, .repeated = views - turn.directions, .capped = capped};
+        *report = (qb__angle_report){.even = turn.even, .repeated = views - turn.directions, .capped = capped, .open = qb__turn_is_open(&turn)};
         find_gaps(&turn, report);
         describe(views, report);
     }

@@ -139,7 +139,7 @@ static void weigh_short_scan(qb_angle_weights rule, qb__cone_weights *w) {
     for (size_t i = 0; i < t->views; i++) {
         const size_t d = t->direction[i];
         const bool border = d == 0 || d == t->directions - 1;
-        const double all = (t->weight[d] + (border ? 0.5 * w->step : 0)) / (double)t->same[d];
+        const double all = (t->weight[d] + (border && !t->gap[0].open ? 0.5 * w->step : 0)) / (double)t->same[d];
         w->view[i] = rule == QB_WEIGHTS_EVEN ? w->span / (double)t->views : rule == QB_WEIGHTS_CAPPED ? fmin(all, w->view[i]) : all;
     }
 }
@@ -185,7 +185,9 @@ static void judge_coverage(const qb_geometry *geometry, double field, qb_angle_w
     w->needed = one_sided ? 2 * pi : pi + 2 * fmin(fan, narrow);
     w->missing = fmax(0, w->needed - w->span);
     const bool same = rule == QB_WEIGHTS_EVEN, whole = w->missing <= fmax(STEP * w->step, pi / 180);
-    if (at_ends && !w->sided && (whole || one_sided || same))
+    const bool limited = rule == QB_WEIGHTS_AUTO && at_ends && !one_sided && w->missing > QB__TURN_LIMITED;
+    w->open = limited || qb__turn_is_open(&w->turn);
+    if (at_ends && !w->sided && (whole || limited || one_sided || same))
         w->kind = QB_REDUNDANCY_PARKER;
     else if (w->gaps == 0 || same)
         w->kind = w->sided ? QB_REDUNDANCY_WANG : QB_REDUNDANCY_NONE;
@@ -290,7 +292,7 @@ qb_status qb__cone_weights_upright(const qb_geometry *geometry, const qb_geometr
     find_begin(weights);
     judge_coverage(geometry, field, rule, weights);
     QB__TRY(weigh_views(rule, weights));
-    if (weights->kind == QB_REDUNDANCY_GAPS && rule != QB_WEIGHTS_CAPPED) balance(weights);
+    if (weights->kind == QB_REDUNDANCY_GAPS && rule != QB_WEIGHTS_CAPPED && !weights->open) balance(weights);
     QB__TRY(widen_rows(geometry, weights));
     weights->lacking = lacking(weights);
     scale_views(geometry, weights);

@@ -25,6 +25,7 @@ typedef struct qb__cone_weights {
     size_t gaps;                /* ranges of angles that were not measured */
     double guessed;             /* share of the rays, 0..1, that neither a view nor its opposite measured */
     double lacking;             /* of a value at the axis so much is lost, 0..1: weights that do not sum to the whole */
+    bool open;                  /* limited angle: no view stands in for what is missing */
     size_t repeated;            /* views at the angle of an earlier one */
     size_t before, after; /* offset detector: so many columns must be added to the filtered rows, left and
                              right: beside the detector's short side their values are not zero */

@@ -21,7 +21,8 @@ typedef struct qb__angle_report {
     double gap_from, gap_to; /* ... which is here; gap_to may pass 180 */
     double missing;          /* of that gap what is more than the usual step; else 0 */
     size_t repeated;         /* views that share their direction with an earlier one */
-    double capped;           /* of the half turn what the cap took from weights, 0..1 */
+    double capped;           /* of the half turn what the cap or open gaps took from weights, 0..1 */
+    bool open;               /* a gap is too wide for the views at its sides to stand in (turn.h) */
     bool even;               /* the directions are evenly spaced over the half turn */
     bool limited;            /* some range of angles was not measured */
     size_t gaps;             /* such ranges */
@@ -31,8 +32,8 @@ typedef struct qb__angle_report {
 /* The weights that turn a sum over views into the integral over half a turn: parallel rays at t and
  * t + 180 degrees are the same, so each direction, modulo 180 degrees, stands for half of the steps
  * to its two neighbours, cyclically; views of one direction share its weight. radians[views] in any
- * order and over any number of turns; weights[views] come out in radians and sum to pi, whatever is missing: the views
- * beside a gap stand for it (turn.h). Directions even to 1/1000 of a step, or to what single
+ * order and over any number of turns; weights[views] come out in radians and sum to pi: the views
+ * beside a gap stand for it, unless the angle is limited (turn.h). Directions even to 1/1000 of a step, or to what single
  * precision makes of degrees, get exactly equal weights. `report` may be NULL. QB_BAD_ARGUMENT
  * without views, QB_BAD_INPUT for an angle that is not finite, QB_NO_MEMORY. */
 qb_status qb__angle_weights(size_t views, const double *radians, double *weights,

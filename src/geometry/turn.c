@@ -82,6 +82,12 @@ static size_t arc_steps(const qb__turn *t, size_t gap) {
     return (next->before + t->directions - t->gap[gap].before - 1) % t->directions;
 }
 
+/* A gap whose opposite rays are missing, too, over so much is left open: its views cannot be made up from those beside it. */
+static void find_open_gaps(qb__turn *t, qb_angle_weights rule) {
+    for (size_t i = 0; i < t->gaps && rule == QB_WEIGHTS_AUTO; i++)
+        t->gap[i].open = qb__turn_gap_hole(t, i) > QB__TURN_LIMITED;
+}
+
 /* Shares change slowly, over several of the coarsest steps, as the views of one are weighed against those of another. Short groups of
  * views are not trusted: their shares would change from pixel to pixel. */
 static void measure_arcs(qb__turn *t) {
@@ -109,12 +115,10 @@ static void measure_arcs(qb__turn *t) {
 
 static void weigh(qb__turn *t) {
     for (size_t d = 0, g = 0; d < t->directions; d++) {
-        if (g < t->gaps && t->gap[g].before == d) {
-            g++;
-            continue;
-        }
-        t->weight[d] += 0.5 * t->step[d];
-        t->weight[(d + 1) % t->directions] += 0.5 * t->step[d];
+        double step = t->step[d]; /* at an open gap of parallel rays a view counts for up to two steps, as capped */
+        if (g < t->gaps && t->gap[g].before == d) step = !t->gap[g].open ? 0 : (t->period > pi ? 1 : 3) * t->gap[g].usual, g++;
+        t->weight[d] += 0.5 * step;
+        t->weight[(d + 1) % t->directions] += 0.5 * step;
     }
     for (size_t d = 0; t->even && d < t->directions; d++) t->weight[d] = t->period / (double)t->directions;
 }
@@ -136,7 +140,7 @@ typedef struct half_gap {
 } half_gap;
 
 static half_gap half_of(const qb__turn *t, size_t number, bool before, qb_angle_weights rule) {
-    const double NARROW = 30 * RADIAN, WIDE = 60 * RADIAN;
+    const double NARROW = 10 * RADIAN, WIDE = 25 * RADIAN;
     const qb__turn_gap *gap = &t->gap[number], *earlier = &t->gap[(number + t->gaps - 1) % t->gaps];
     half_gap h = {.turn = t, .half = 0.5 * gap->width, .before = before};
     const double reach = fmin(h.half, 0.5 * (before ? earlier->arc : gap->arc));
@@ -171,6 +175,7 @@ static void cut(const half_gap *h, double from, double to, size_t direction, con
 
 static void stand_in(const qb__turn *t, qb_angle_weights rule, const stand_in_list *list) {
     for (size_t g = 0; g < 2 * t->gaps; g++) {
+        if (t->gap[g / 2].open) continue;
         const half_gap h = half_of(t, g / 2, g % 2 == 0, rule);
         double from = 0, middle = 0;
         for (size_t n = 0; from < h.half && n < t->directions; n++) {
@@ -227,6 +232,7 @@ qb_status qb__turn_create(size_t views, const double *radians, double period, qb
     sort_views(t, radians, list, scratch);
     find_directions(t, list);
     find_gaps(t);
+    find_open_gaps(t, rule);
     measure_arcs(t);
     weigh(t);
     status = share_gaps(t, rule);

@@ -8,11 +8,15 @@
 
 #include "quickbeam/recon.h"
 
+/* Radians: of wider ranges, measured from neither side, a scan is of limited angle (25 degrees). */
+#define QB__TURN_LIMITED 0.43633231299858239
+
 /* A range of angles without a view. An arc of measured angles follows it, up to the next gap. */
 typedef struct qb__turn_gap {
     double from, width; /* radians: from the last view before it to the first one after it */
     double usual;       /* of the width so much is an ordinary step: half of the steps on both sides */
     size_t before;      /* the direction before it */
+    bool open;          /* too wide for the views at its sides to stand in: nothing does */
     double arc, ramp;   /* radians: how long the arc is; how far from its ends it is fully trusted; 0 = nowhere */
 } qb__turn_gap;
 
@@ -25,9 +29,11 @@ typedef struct qb__turn_stand_in {
  * the same again. Views of one angle make one direction. The weight of a direction is half of the steps to its two
  * neighbours. A step is a gap where it is more than four times the steps that are usual on both of its sides: an angle where a dense part
  * of a scan meets a sparse one is no gap, a range without views is. The angles of a gap are shared out, in small pieces, among the views
- * beside it, so that the weights always sum to the whole turn:
- * up to 30 degrees the two views at its borders have half of it each (which is linear interpolation over the gap), wider gaps are
- * spread over more and more of the views beside them, lest two views stand for a large part of the turn. */
+ * beside it, so that the weights sum to the whole turn:
+ * up to 10 degrees the two views at its borders have half of it each (which is linear interpolation over the gap), wider gaps are
+ * spread over more and more of the views beside them, lest two views stand for a large part of the turn. Of a limited
+ * angle nothing is known of what lies far within the gap, and views that stood for it would add more error than value: such a gap is
+ * left open. */
 typedef struct qb__turn {
     double period;             /* radians */
     size_t views, directions;
@@ -53,7 +59,7 @@ static inline double qb__turn_wrap(double angle, double period) {
 qb_status qb__turn_create(size_t views, const double *radians, double period, qb_angle_weights rule, qb__turn *turn);
 void qb__turn_destroy(qb__turn *turn); /* NULL-safe */
 
-/* What views count for, by a rule: weights[views] in radians. `capped`: of the turn what the cap takes away, 0..1; may be NULL.
+/* What views count for, by a rule: weights[views] in radians. `capped`: of the turn what the cap or open gaps take away, 0..1; may be NULL.
  * QB_NO_MEMORY. */
 qb_status qb__turn_weigh(const qb__turn *turn, qb_angle_weights rule, double *weights, double *capped);
 /* Radians that a view stands for, with its part of the gaps. */
@@ -69,6 +75,9 @@ double qb__turn_share(const qb__turn *turn, size_t view, double opposite, bool s
 const qb__turn_gap *qb__turn_widest(const qb__turn *turn);
 /* Radians of a gap that were not measured. */
 double qb__turn_missing(const qb__turn_gap *gap);
+bool qb__turn_is_open(const qb__turn *turn); /* it has a gap that is left open */
+/* Of one gap the widest range whose opposites are missing, too: all of it where parallel rays are the same after half a turn. */
+double qb__turn_gap_hole(const qb__turn *turn, size_t gap);
 /* The largest range of angles that are missing, and whose opposites are missing, too; and all of these together. */
 void qb__turn_hole(const qb__turn *turn, double opposite, double *largest, double *from, double *all);
 

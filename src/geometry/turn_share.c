@@ -39,6 +39,10 @@ qb_status qb__turn_weigh(const qb__turn *t, qb_angle_weights rule, double *weigh
         if (status != QB_OK) return status;
         taken = cap(t, weights, sorted);
         qb__free(sorted);
+    } else if (qb__turn_is_open(t)) {
+        double sum = 0;
+        for (size_t v = 0; v < t->views; v++) sum += weights[v];
+        taken = fmax(0, 1 - sum / t->period);
     }
     if (capped) *capped = taken;
     return QB_OK;
@@ -99,16 +103,35 @@ static double overlap(double width, double from, double other, double period, do
     return fmax(one, two);
 }
 
+/* Of two gaps, the second one moved by `opposite`: what they share, and where it begins in the first one. */
+static double both_missing(const qb__turn *t, const qb__turn_gap *a, const qb__turn_gap *b, double opposite, double *from) {
+    const double start = a->from + 0.5 * a->usual, other = b->from + 0.5 * b->usual - opposite;
+    double begin;
+    const double both = overlap(qb__turn_missing(a), qb__turn_wrap(other - start, t->period), qb__turn_missing(b), t->period, &begin);
+    *from = start + begin;
+    return both;
+}
+
+double qb__turn_gap_hole(const qb__turn *t, size_t gap) {
+    double widest = t->period > pi ? 0 : qb__turn_missing(&t->gap[gap]), from;
+    for (size_t i = 0; i < t->gaps && t->period > pi; i++) widest = fmax(widest, both_missing(t, &t->gap[gap], &t->gap[i], pi, &from));
+    return widest;
+}
+
+bool qb__turn_is_open(const qb__turn *t) {
+    for (size_t i = 0; i < t->gaps; i++)
+        if (t->gap[i].open) return true;
+    return false;
+}
+
 void qb__turn_hole(const qb__turn *t, double opposite, double *largest, double *from, double *all) {
     *largest = *from = *all = 0;
     for (size_t i = 0; i < t->gaps; i++)
         for (size_t j = 0; j < t->gaps; j++) {
-            const qb__turn_gap *a = &t->gap[i], *b = &t->gap[j];
-            const double start = a->from + 0.5 * a->usual, other = b->from + 0.5 * b->usual - opposite;
             double begin;
-            const double both = overlap(qb__turn_missing(a), qb__turn_wrap(other - start, t->period), qb__turn_missing(b), t->period, &begin);
+            const double both = both_missing(t, &t->gap[i], &t->gap[j], opposite, &begin);
             if (!(both > 0)) continue;
             *all += both;
-            if (both > *largest) *largest = both, *from = qb__turn_wrap(start + begin, t->period);
+            if (both > *largest) *largest = both, *from = qb__turn_wrap(begin, t->period);
         }
 }

@@ -141,10 +141,17 @@ static void limited_angles_are_said_and_capped(void **state) {
     assert_non_null(strstr(report.text, "59 degrees missing from 90 to 150"));
     check_close(report.capped, 1 - sum(weights, 121) / PI, 1e-12);
     assert_non_null(strstr(report.text, "make values 32 % too low"));
-    weigh(121, radians, weights, &report); /* else the views beside the gap stand for it */
-    check_close(sum(weights, 121), PI, 1e-12);
-    check_close(weights[60], PI / 180, 0.02);
-    assert_true(weights[0] < 3 * PI / 180 && report.capped == 0);
+    assert_int_equal(qb__angle_weights_as(QB_WEIGHTS_SPACING, 121, radians, weights, &report), QB_OK);
+    check_close(sum(weights, 121), PI, 1e-12); /* the views at the gap's borders stand for it */
+    check_close(weights[60], PI / 180, 1e-12);
+    assert_true(weights[0] > 30 * PI / 180 && report.capped == 0 && !report.open);
+    weigh(121, radians, weights, &report); /* by default nothing stands for so much */
+    check_close(sum(weights, 121), 123 * PI / 180, 1e-12);
+    check_close(weights[60], PI / 180, 1e-12);
+    check_close(weights[0], 2 * PI / 180, 1e-12);
+    check_close(report.capped, 57.0 / 180, 1e-12);
+    assert_true(report.open);
+    assert_non_null(strstr(report.text, "values are 32 % too low"));
     assert_non_null(strstr(report.text, "59 degrees missing from 90 to 150"));
 }
 

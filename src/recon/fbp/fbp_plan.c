@@ -137,7 +137,10 @@ static void describe_turn(const qb__fbp *fbp, double capped, char *text, size_t 
     if (widest)
         snprintf(gaps, sizeof gaps, "; %.4g degrees missing in %zu gap%s, the widest from %.4g to %.4g",
                  missing, turn->gaps, turn->gaps > 1 ? "s" : "", from, from + widest->width * 180 / M_PI);
-    if (capped > 1e-4) snprintf(low, sizeof low, "; capped weights make values %.2g %% too low (--angle-weights)", 100 * capped);
+    if (qb__turn_is_open(turn))
+        snprintf(low, sizeof low, "; values are %.2g %% too low, as nothing stands in for so much", 100 * capped);
+    else if (capped > 1e-4)
+        snprintf(low, sizeof low, "; capped weights make values %.2g %% too low (--angle-weights)", 100 * capped);
     snprintf(text, size, "%zu views, %s, %.6g of 360 degrees, as half acquisition needs%s%s", turn->views,
              turn->even ? "evenly spaced" : "weighted by spacing", 360 - missing, gaps, low);
 }
@@ -145,9 +148,11 @@ static void describe_turn(const qb__fbp *fbp, double capped, char *text, size_t 
 static void tell_angles(const qb__fbp *fbp, const qb__angle_report *report, const qb_env *env) {
     const qb_angle_weights rule = fbp->options->angle_weights;
     const bool missing = fbp->fan.used ? fbp->turn.gaps > 0 : report->limited;
-    const char *how = rule == QB_WEIGHTS_CAPPED || rule == QB_WEIGHTS_EVEN ? ""
+    const char *how = rule == QB_WEIGHTS_CAPPED || rule == QB_WEIGHTS_EVEN || report->open ? ""
                       : fbp->fan.used ? "; opposite rays and neighbouring views stand in" : "; neighbouring views stand in";
-    if (missing)
+    if (report->open)
+        qb__warn(env, "angles: %s; sirt, tv or mbir do better" QB__CODE("limited-angle"), report->text);
+    else if (missing)
         qb__warn(env, "angles: %s%s" QB__CODE("angle-gap"), report->text, how);
     else if (report->capped > 1e-3)
         qb__warn(env, "angles: %s" QB__CODE("angle-cap"), report->text);
@@ -167,6 +172,7 @@ static qb_status decide_weights(qb__fbp *fbp, const qb_env *env, cJSON *json) {
                                  &report));
     if (fbp->fan.used) {
         QB__TRY(qb__turn_weigh(&fbp->turn, fbp->options->angle_weights, exact, &report.capped));
+        report.open = qb__turn_is_open(&fbp->turn);
         describe_turn(fbp, report.capped, report.text, sizeof report.text);
     }
     if (views >= 3 && views - report.repeated < 2) {

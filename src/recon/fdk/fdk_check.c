@@ -37,7 +37,10 @@ static bool is_spotted(const qb__cone_weights *weights) {
 
 static void warn_lacking(const qb__cone_weights *weights, const qb_env *env) {
     const double SOME = 0.005;
-    if (weights->lacking > SOME)
+    if (weights->open)
+        qb__warn(env, "values at the axis are %.3g %% too low, as angles are limited; sirt, tv or mbir do better" QB__CODE("angle-cap"),
+                 100 * weights->lacking);
+    else if (weights->lacking > SOME)
         qb__warn(env, "values at the axis are %.3g %% too low, for angles that were not measured (--angle-weights auto)" QB__CODE("angle-cap"),
                  100 * weights->lacking);
 }
@@ -65,7 +68,7 @@ qb_status qb__fdk_check_coverage(const qb_geometry *geometry, const qb__cone_wei
     char text[320];
     describe_missing(weights, text, sizeof text);
     if (allow || is_negligible(weights) || is_spotted(weights)) {
-        if (is_negligible(weights) && !is_spotted(weights))
+        if (weights->open || (is_negligible(weights) && !is_spotted(weights)))
             qb__warn(env, "%s" QB__CODE("limited-angle"), text);
         else
             qb__warn(env, "%s; neighbouring views stand in" QB__CODE("angle-gap"), text);

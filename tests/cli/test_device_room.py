@@ -176,10 +176,10 @@ def test_the_file_says_what_was_done(opencl, scan, tmp_path):
         _, said, _ = run(scan, tmp_path / "v.h5", Shim(tmp_path, bytes=planned["device_memory_bytes"] // part), *more)
         with h5py.File(tmp_path / "v.h5") as f:
             plan = json.loads(f["/process/quickbeam/provenance"][()])["plan"]
-        slices = int(re.findall(r"slices at a time .*now with (\d+)\n", said)[-1])
+        slices = int(re.findall(r"slices at a time .*it goes on with (\d+) \[", said)[-1])
         assert plan["slices_per_chunk"] == slices < planned["slices_per_chunk"]
         assert plan["chunks"] == -(-ROWS // slices)
-        assert plan["ring_slots"] == (1 if "now with one\n" in said else 2)
+        assert plan["ring_slots"] == (1 if "goes on with one [" in said else 2)
         assert plan["device_memory_bytes"] <= planned["device_memory_bytes"] // part
         assert plan["angles"] == planned["angles"] and plan.keys() <= planned.keys()
 

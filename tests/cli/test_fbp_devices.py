@@ -155,7 +155,7 @@ def near_the_cpu(folder, projections, opencl, *more):
     return said
 
 
-@pytest.mark.parametrize("factor", few(1e30, others=[1, 1e-30]))
+@pytest.mark.parametrize("factor", few(1e11, others=[1, 1e-30]))
 def test_half_precision_of_any_values(opencl, integrals, tmp_path, factor):
     rows = integrals / np.abs(integrals).max((0, 2))[None, :, None] * np.float32(factor)
     rows[:, 7] = 0
@@ -180,15 +180,15 @@ def test_half_precision_by_the_planner(opencl, integrals, tmp_path):
 
 def test_half_precision_beside_a_spike(opencl, integrals, tmp_path):
     rows = integrals.copy()
-    rows[3, 4, 50] = 1e30
+    rows[3, 4, 50] = 9e11
     rows[9, 2, 10] = np.nan
     rows[10, 2, 20:25] = np.inf
     said = near_the_cpu(tmp_path, rows, opencl)
     assert "79 rows" in said and "spike" in said  # of slice 4, all but its own
-    assert "--kernel bp_parallel_linear.alu keeps them" in said
+    assert "give --kernel bp_parallel_linear.alu [half-precision]" in said
     _, _, said_then = of_integrals(tmp_path, rows, "kept", "--device", opencl, "--kernel", "bp_parallel_linear.alu")
     assert "spike" not in said_then
-    assert "6 values are NaN or infinite" in said
+    assert "6 values are NaN, infinite or beyond what a beam makes" in said
 
 
 def test_half_precision_of_bent_values(opencl, tmp_path):
@@ -419,7 +419,7 @@ def test_what_keeps_the_rows_beside_a_spike(opencl, integrals, tmp_path):
     row = next(r for r in json.loads(kept.read_text()) if r.get("kernel") == HALF)
     kept.write_text(json.dumps([{**row, "giga_updates_per_second": 1e6}]))
     rows = integrals.copy()
-    rows[3, 4, 50] = 1e30
+    rows[3, 4, 50] = 9e11
     np.save(tmp_path / "p.npy", rows)
     args = ("fbp", tmp_path / "p.npy", "--angles", "0:180:80", "--center", 47.5, "--quantity", "line_integral",
             "--pixel-size", 0.5, "-o", tmp_path / "x.npy", "--device", opencl)

@@ -253,7 +253,7 @@ def test_refusals(fan, tmp_path):
     fails(3, *base, *CIRCLE, "--detector-radius", 400, says=["bent", "400", "about the source", "qb fdk, sirt or cgls"])
     np.save(tmp_path / "dead.npy", np.full((60, 1, 96), np.nan, np.float32))
     none = fails(3, "mbir", tmp_path / "dead.npy", "--quantity", "line_integral", "--angles", "0:360", "--pixel-size", 1.4, "-o", out, *CIRCLE, "--sigma-x", 0.002,
-                 "--sigma-y", 0.02, says=["dead.npy", "none of its 5760 values is usable"])
+                 "--sigma-y", 0.02, says=["dead.npy", "none of its 60 views can be used"])
     assert "100 %" not in none  # nothing was solved for
     fails(3, *base, *CIRCLE, "--tilt", "5,0,0", says=["rays of row 0", "no fan beam"])
     fails(2, *base, "-g", "parallel", "--detector-offset", "1,0", says=["--detector-offset", "--sod and --sdd"])

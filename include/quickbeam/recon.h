@@ -41,6 +41,10 @@ typedef struct qb_prep_options {
 } qb_prep_options;
 QB_API extern const qb_param qb_prep_params[];
 
+/* Look at a few rows of a few views as every reconstruction does: another quantity, air or an object brighter than open beam, zingers,
+ * counts that are cut off. What one warns of, or refuses, is added to the scan's problems. */
+QB_API qb_status qb_scan_check(qb_scan *scan, const qb_env *env);
+
 /* What becomes of voxels that not all views see: their values are incomplete. */
 typedef enum qb_outside { QB_OUTSIDE_KEEP, QB_OUTSIDE_ZERO, QB_OUTSIDE_NAN } qb_outside;
 /* What a view counts for. */

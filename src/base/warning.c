@@ -210,7 +210,8 @@ static const struct {
      "The size of a voxel is not known, so lengths are in voxels. Line integrals are right only if the values of the volume "
      "are attenuation per voxel. Give --voxel MM."},
     {"not-finite",
-     "Some values of the data are NaN or infinite. qb sirt, cgls and mbir give them no weight. The other verbs "
+     "Some values of the data are NaN, infinite or so large that no beam and no object makes them: transmissions above 1000, "
+     "line integrals beyond 1e12. qb sirt, cgls and mbir give them no weight. The other verbs "
      "interpolate along the detector row, between the nearest good values; a row of one view without any value is taken as air. "
      "Many lost rows make values too low there: leave such views out by --exclude LIST."},
     {"not-projections",
@@ -247,7 +248,7 @@ static const struct {
     {"other-quantity",
      "The size of the values and the shape of the rows, bright in air and dark inside, belong to another quantity than was "
      "stated. A wrong quantity makes all values of the volume wrong. Check --quantity (counts, transmission or "
-     "line_integral)."},
+     "line_integral). qb info also names scans so that every reconstruction refuses."},
     {"output-format",
      "The format of the output cannot hold everything that belongs to the scan, such as angles, flats and darks. Write .h5, "
      "or give the missing things by options when the scan is read."},

@@ -12,7 +12,7 @@
 /* What a few views show. The edges, left and right, are open beam in most scans. */
 typedef struct tally {
     size_t pixels, saturated, zero, odd;
-    double top, fraction_at_top; /* largest value, and how much of a view sits there */
+    size_t odd_view, odd_at;     /* where the first odd one is */
     double least[2], most[2];    /* beam at either edge */
 } tally;
 
@@ -40,29 +40,29 @@ static double edge_beam(const qb_scan *scan, const float *view, bool right) {
     return flat > 0.0 ? beam / flat : 0.0;
 }
 
-static void add_view(const qb_scan *scan, const float *view, tally *t) {
+/* Nothing that a beam makes. */
+static bool is_odd(const qb_scan *scan, float value, size_t at) {
+    const double size = fabs((double)value);
+    if (!isfinite(value)) return true;
+    if (scan->info.quantity == QB_LINE_INTEGRAL) return size > 1e12;
+    if (scan->info.quantity == QB_TRANSMISSION) return value > 1000;
+    const double dark = scan->dark ? (double)scan->dark[at] : 0, beam = scan->flat ? (double)scan->flat[at] - dark : 0;
+    return beam > 0 && (double)value - dark > 1000 * beam;
+}
+
+static void add_view(const qb_scan *scan, size_t number, const float *view, tally *t) {
     const qb_scan_info *info = &scan->info;
-    size_t n = info->rows * info->columns, at_top = 0;
-    double limit = top_of(info->dtype), top = -INFINITY;
+    const size_t n = info->rows * info->columns;
+    const double limit = top_of(info->dtype);
     for (size_t i = 0; i < n; i++) {
-        if (!isfinite(view[i])) {
-            t->odd++;
+        if (is_odd(scan, view[i], i)) {
+            if (t->odd++ == 0) t->odd_view = number, t->odd_at = i;
             continue;
         }
         t->zero += view[i] == 0.0f;
         t->saturated += view[i] >= limit;
-        if (view[i] > top) {
-            top = view[i];
-            at_top = 0;
-        }
-        at_top += view[i] == top;
     }
     t->pixels += n;
-    double fraction = (double)at_top / (double)n;
-    if (n >= 1000 && fraction > t->fraction_at_top) {
-        t->fraction_at_top = fraction;
-        t->top = top;
-    }
     for (int right = 0; right < 2; right++) {
         double beam = edge_beam(scan, view, right);
         t->least[right] = fmin(t->least[right], beam);
@@ -90,15 +90,11 @@ static void report(qb_scan *scan, const tally *t, size_t views) {
     qb__notes *notes = &scan->parts.notes;
     bool counts = scan->info.quantity == QB_COUNTS;
     if (t->odd)
-        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are not finite" QB__CODE("not-finite"), t->odd,
-                    t->pixels);
+        qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are NaN, infinite or beyond what a beam makes, the first in view %zu, row %zu, column %zu" QB__CODE("not-finite"),
+                    t->odd, t->pixels, qb__scan_stored(scan, t->odd_view), t->odd_at / scan->info.columns, t->odd_at % scan->info.columns);
     if (t->saturated)
         qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are saturated at %.0f" QB__CODE("saturated"),
                     t->saturated, t->pixels, top_of(scan->info.dtype));
-    else if (counts && t->fraction_at_top > 0.002)
-        qb__note_of(notes, QB_PROBLEM_PIXELS,
-                    "%.1f %% of a view are at its largest value %g: clipped?" QB__CODE("saturated"),
-                    100.0 * t->fraction_at_top, t->top);
     if (counts && t->zero)
         qb__note_of(notes, QB_PROBLEM_PIXELS, "%zu of %zu pixels looked at are 0: dead?" QB__CODE("zero-pixels"), t->zero,
                     t->pixels);
@@ -136,7 +132,7 @@ qb_status qb_scan_inspect(qb_scan *scan, const qb_env *env) {
         QB__TRY(qb__check_cancel(env));
         QB__TRY(qb_scan_read(scan, v, v + 1, 0, info->rows, raw));
         qb_convert_to_float(raw, info->dtype, n, view);
-        add_view(scan, view, &t);
+        add_view(scan, v, view, &t);
     }
     report(scan, &t, looks);
     scan->info.problems = scan->parts.notes.count;

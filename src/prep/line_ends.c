@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/sort.h"
@@ -52,6 +53,7 @@ static void look_at(float *line, size_t columns, qb__line_end *out) {
 /* ---- reading ---- */
 
 typedef struct looking {
+    const qb_scan *scan;
     qb__prep steps; /* those of the scan, but nothing is made up for what was not measured */
     size_t columns, row0;
     float *line, *scratch;
@@ -72,19 +74,37 @@ static void look_at_one(void *self, size_t number, size_t view, size_t row, cons
     qb__prep_counts counts = {0}; /* dropped: these rows are counted when they are reconstructed */
     qb__prep_row(&l->steps, view, row - l->row0, raw, l->line, &counts);
     qb__line_levels_of(l->line, l->columns, l->steps.quantity, l->scratch, levels);
-    levels->view = (uint32_t)view, levels->row = (uint32_t)row;
+    levels->view = (uint32_t)qb__scan_stored(l->scan, view), levels->row = (uint32_t)row;
     levels->beyond = count_beyond(l, raw, &counts);
+    if (l->steps.quantity == QB_COUNTS) qb__line_levels_cut(l->scratch, l->scan->flat ? l->scan->flat + row * l->columns : NULL, l->columns, qb__dtype_top(l->steps.dtype), levels);
     look_at(l->line, l->columns, &l->lines->end[number]);
 }
 
+static qb_status begin_without_flats(const qb_scan_info *info, float **air, qb__prep *steps) {
+    const float BRIGHTER = 1e7f; /* than any count is, within what a transmission may be */
+    const qb_status status = qb__alloc(info->views, sizeof **air, air);
+    for (size_t i = 0; status == QB_OK && i < info->views; i++) (*air)[i] = BRIGHTER;
+    *steps = (qb__prep){.quantity = info->quantity, .dtype = info->dtype, .columns = info->columns, .air = *air, .floor = 1e-30f};
+    qb__prep_begin(steps, NULL);
+    return status;
+}
+
 qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__few_lines *where, qb__lines_look *lines) {
-    looking l = {.steps = *qb__prepare_steps(prepare), .row0 = qb__prepare_first_row(prepare), .columns = qb_scan_describe(scan)->columns, .lines = lines};
+    const qb_scan_info *info = qb_scan_describe(scan);
+    looking l = {.scan = scan, .columns = info->columns, .lines = lines};
+    float *air = NULL;
+    qb_status status = QB_OK;
+    if (prepare)
+        l.steps = *qb__prepare_steps(prepare), l.row0 = qb__prepare_first_row(prepare);
+    else
+        status = begin_without_flats(info, &air, &l.steps);
     l.steps.keep_lost = true;
-    qb_status status = qb__alloc(l.columns, sizeof *l.line, &l.line);
+    if (status == QB_OK) status = qb__alloc(l.columns, sizeof *l.line, &l.line);
     if (status == QB_OK) status = qb__alloc(l.columns, sizeof *l.scratch, &l.scratch);
     if (status == QB_OK) status = qb__few_lines_look(scan, where, look_at_one, &l);
     qb__free(l.line);
     qb__free(l.scratch);
+    qb__free(air);
     return status;
 }
 

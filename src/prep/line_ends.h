@@ -18,6 +18,7 @@ typedef struct qb__lines_look {
     qb__line_end end[QB__FEW_LINES];
     qb__line_levels levels[QB__FEW_LINES];
 } qb__lines_look;
+/* prepare: NULL of counts without flats: they are below an open beam that nobody knows. */
 qb_status qb__line_ends_look(qb_scan *scan, const qb__prepare *prepare, const qb__few_lines *where, qb__lines_look *lines);
 
 /* How many of those views that hold anything do not end in air, on either side, and what they have there, as a share of `top`. */

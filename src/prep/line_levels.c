@@ -71,6 +71,68 @@ void qb__line_levels_of(const float *line, size_t columns, qb_quantity quantity,
     if (out->looked) find_spikes(line, columns, quantity != QB_LINE_INTEGRAL, scratch, out);
 }
 
+/* ---- counts that are cut off ---- */
+
+/* Flats that are cut off, too, are darker by noise, others are brighter. Much darker ones do not belong to the scan. */
+static bool is_off(float top, float flat) {
+    return flat > 1.0001f * top || (flat < 0.9999f * top && flat > 0.97f * top);
+}
+
+void qb__line_levels_cut(const float *counts, const float *flat, size_t columns, float most, qb__line_levels *out) {
+    const float ROUNDING = 2;
+    float before = 0;
+    out->top = out->next = -INFINITY;
+    for (size_t i = 0; i < columns; i++) {
+        if (!isfinite(counts[i]) || counts[i] >= most) continue;
+        if (counts[i] > out->top) {
+            out->next = out->top, out->at_next = out->at_top;
+            out->top = counts[i], out->at_top = 0;
+        } else if (counts[i] < out->top && counts[i] > out->next) {
+            out->next = counts[i], out->at_next = 0;
+        }
+        out->at_top += counts[i] == out->top;
+        out->at_next += counts[i] == out->next;
+    }
+    for (size_t i = 0, last = 0; i < columns; i++) {
+        if (counts[i] != out->top) continue;
+        out->off += flat && is_off(out->top, flat[i]);
+        out->gaps += counts[last] == out->top && i - last > 1 && i - last <= 3;
+        last = i;
+    }
+    for (size_t i = 1; i + 1 < columns; i++) {
+        float bend = counts[i - 1] - 2 * counts[i] + counts[i + 1];
+        if (!isfinite(bend) || !(fmaxf(fmaxf(counts[i - 1], counts[i]), counts[i + 1]) < out->top) || fabsf(bend) <= ROUNDING) bend = 0;
+        out->bends += bend != 0 && before != 0;
+        out->turns += bend * before < 0;
+        before = bend;
+    }
+}
+
+/* A plateau: of noise few values are at the largest one, and more at the next. Without noise air is one value, too: that of the
+ * flats. */
+static void find_clip(const qb__line_levels *lines, size_t count, qb__levels_found *found) {
+    enum { LEAST_BENDS = 64 };
+    const double PART = 0.002, NOISE = 0.65, OFF = 0.02, GAPS = 0.04, STEEP = 4;
+    double top = -INFINITY, next = -INFINITY, at_top = 0, at_next = 0, off = 0, gaps = 0, bends = 0, turns = 0, values = 0;
+    for (size_t i = 0; i < count; i++) {
+        values += lines[i].values;
+        if (lines[i].at_top) top = fmax(top, (double)lines[i].top);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const qb__line_levels *l = &lines[i];
+        if (!l->at_top) continue;
+        next = fmax(next, (double)((double)l->top < top ? l->top : l->next));
+        if ((double)l->top == top) at_top += l->at_top, off += l->off, gaps += l->gaps;
+        bends += l->bends, turns += l->turns;
+    }
+    for (size_t i = 0; i < count; i++)
+        at_next += ((double)lines[i].top == next ? lines[i].at_top : 0) + ((double)lines[i].next == next ? lines[i].at_next : 0);
+    if (!(at_top > PART * values) || at_top < STEEP * at_next) return;
+    if (off < OFF * at_top && gaps < GAPS * at_top && (bends < LEAST_BENDS || turns < NOISE * bends)) return;
+    found->clip = top;
+    found->clipped = at_top / values;
+}
+
 /* ---- all of them ---- */
 
 /* A column that is bright in several views is a faulty pixel. */
@@ -134,6 +196,7 @@ void qb__line_levels_judge(const qb__line_levels *lines, const double (*end)[2],
         vote(l, end[i], &v);
     }
     found->beyond = values > 0 ? beyond / values : 0;
+    if (quantity == QB_COUNTS) find_clip(lines, groups * each, found);
     if (found->lines == 0) return;
     const double all = (double)found->lines;
     for (size_t g = 0; g < groups; g++) count_spikes(lines + g * each, each, found);

@@ -17,12 +17,20 @@ typedef struct qb__line_levels {
     uint32_t spikes;                     /* single bright pixels: zingers or hot columns ... */
     uint32_t column[QB__LEVELS_SPIKES];  /* ... and where the first of them are */
     uint32_t view, row;
+    float top, next;                     /* the largest of its counts below the type's maximum, and the next smaller one; ... */
+    uint32_t at_top, at_next;            /* ... how many there are of each */
+    uint32_t off;                        /* of those at the top, where the flat is near, but another one, ... */
+    uint32_t gaps;                       /* ... and how often one or two others lie between two of them */
+    uint32_t bends, turns;               /* pairs of second differences below the top, and those of opposite sign: of noise most are */
     bool whole;                          /* all are whole numbers */
     bool looked;
 } qb__line_levels;
 
 /* line[columns]: NaN where nothing was measured. beyond: of them. scratch[columns]. */
 void qb__line_levels_of(const float *line, size_t columns, qb_quantity quantity, float *scratch, qb__line_levels *out);
+
+/* The same row's counts as the detector gave them: whether they are cut off. flat: NULL: none. most: the type's maximum. */
+void qb__line_levels_cut(const float *counts, const float *flat, size_t columns, float most, qb__line_levels *out);
 
 /* What all lines say together. */
 typedef struct qb__levels_found {
@@ -33,6 +41,7 @@ typedef struct qb__levels_found {
     double counts;           /* not 0: line integrals look like counts of this size */
     bool transmissions;      /* line integrals look like transmissions */
     double top;              /* the middle of what lines reach */
+    double clip, clipped;    /* counts are cut off at that value; the share of all that is; 0: none */
     size_t lines, spiked, spikes;    /* rows looked at, those with single bright pixels, which are no columns, and these */
     uint32_t view, row, column;      /* of the first spike */
     uint32_t odd_view, odd_row;      /* of the first row with something beyond */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A few rows of a few views, the same for every method and engine, before anything is streamed: are the numbers what they are said
- * to be (reconstruction_levels.c), and is the object wider or taller than the detector? */
+ * to be (prep/levels_said.c), and is the object wider or taller than the detector? */
 #include <math.h>
 
 #include "base/log.h"
@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "io/scan.h"
-#include "prep/line_ends.h"
+#include "prep/levels_said.h"
 #include "recon/reconstruction_parts.h"
 
 /* An open beam that is 2 % off leaves 0.02 everywhere; units of given line integrals are whatever they are. */
@@ -113,7 +113,7 @@ qb_status qb__ends_look(qb__reconstruction *r, const qb_env *env) {
     qb_status status = qb__alloc(1, sizeof *lines, &lines);
     if (status != QB_OK) return status;
     QB__TRY(look_together(r, r->share.row0, r->share.row1, d->row_step ? d->row_step : 1, lines));
-    QB__TRY(qb__levels_judge(r, lines, &top, env));
+    QB__TRY(qb__levels_judge(r->task.info, lines, r->decision.ends.opaque, &top, env));
     judge_ends(r, lines, env);
     QB__TRY(judge_columns(r, lines, top, env));
 out:

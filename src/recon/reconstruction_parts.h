@@ -135,8 +135,6 @@ qb_status qb__ranks_report(qb__reconstruction *r, qb_status mine);
 
 /* ---- an object wider than the detector (reconstruction_ends.c) ---- */
 
-/* What the levels of lines say of the quantity (reconstruction_levels.c): refused, or warned of. *top: what lines reach. */
-qb_status qb__levels_judge(const qb__reconstruction *r, const qb__lines_look *lines, double *top, const qb_env *env);
 /* Looks at a few lines, and warns. All ranks come here, once the scan is prepared. */
 qb_status qb__ends_look(qb__reconstruction *r, const qb_env *env);
 

@@ -174,6 +174,62 @@ def test_nan_in_a_result(tmp_path):
     assert not (tmp_path / "p.npy").exists()
 
 
+# ---- qb info says the same ----
+
+def problems(folder, *how):
+    info = json.loads(qb("info", folder / "s.npy", "--angles", "0:180", "--pixel-size", 1, *how, "--json").stdout)
+    return {problem.rsplit("[", 1)[1][:-1]: problem for problem in info["problems"]}
+
+
+@pytest.mark.parametrize("case", ["dark flats", "negative", "zingers", "transmissions", "counts", "byte order", "outlier"])
+def test_info_says_the_same(tmp_path, lines, case):
+    random = np.random.default_rng(3)
+    zingers = np.where(random.random(lines.shape) < 0.004, 5, 0) + random.poisson(2000 * np.exp(-lines)) / 2000
+    swapped = (lines + random.normal(0, 0.01, lines.shape)).astype(">f4").view("<f4")
+    lost = lines.copy()
+    lost[0, 2, 30] = 2e12
+    values, quantity, code, words = {
+        "dark flats": (1.35 * np.exp(-lines), "transmission", "bright-air", "1.35 times"),
+        "negative": (np.exp(lines / 4), "transmission", "bright-object", "brighter than open beam"),
+        "zingers": (zingers, "transmission", "zingers", "the first in view"),
+        "transmissions": (np.exp(-lines), "auto", "other-quantity", "look like transmissions"),
+        "counts": (4000.3 * np.exp(-lines), "line_integral", "other-quantity", "look like counts"),
+        "byte order": (swapped, "line_integral", "other-quantity", "byte order"),
+        "outlier": (lost, "line_integral", "not-finite", "the first in view 0, row 2, column 30")}[case]
+    np.save(tmp_path / "s.npy", values.astype(np.float32))
+    found = problems(tmp_path, "--quantity", quantity)
+    assert code in found and words in found[code], found
+    if case in ("dark flats", "negative", "zingers"):
+        assert found[code].split(": ")[0] in run(tmp_path, values.astype(np.float32), "--quantity", quantity).stderr
+
+
+def test_zingers_in_counts_without_flats(tmp_path, lines):
+    random = np.random.default_rng(3)
+    counts = random.poisson(20000 * np.exp(-lines))
+    np.save(tmp_path / "s.npy", counts.astype(np.uint16))
+    assert not set(problems(tmp_path)) & {"zingers", "bright-object", "bright-air", "other-quantity", "saturated"}
+    np.save(tmp_path / "s.npy", np.where(random.random(lines.shape) < 0.004, 60000, counts).astype(np.uint16))
+    assert "zingers" in problems(tmp_path)
+
+
+# ---- counts that are cut off below their type's maximum ----
+
+@pytest.mark.parametrize("verb", ["fbp", "sirt", "mbir"])
+def test_clipped_counts(tmp_path, lines, verb):
+    """Of noisy air at 60000 half is cut off there; the same beam without that, and counts without noise, are no such scan."""
+    air = ["--air", f"0:8,0:{ROWS}"]
+    noisy = np.random.default_rng(1).poisson(60000 * np.exp(-lines))
+    clipped = np.minimum(noisy, 60000).astype(np.uint16)
+    done = run(tmp_path, clipped, *air, verb=verb)
+    found, = [line for line in done.stderr.splitlines() if "[saturated]" in line]
+    assert "largest value 60000" in found
+    assert float(found.split("warning: ")[1].split()[0]) == pytest.approx(100 * (clipped == 60000).mean(), rel=0.05)
+    assert found.split("warning: ")[1] == problems(tmp_path)["saturated"]
+    for good in (noisy - 10000).clip(0), np.round(50000 * np.exp(-lines)):
+        assert "saturated" not in codes(run(tmp_path, good.astype(np.uint16), *air, verb=verb))
+        assert "saturated" not in problems(tmp_path)
+
+
 # ---- nothing to say ----
 
 @pytest.mark.parametrize("phantom", ["shepp-logan", "disc", "ball", "spheres", "foam"])

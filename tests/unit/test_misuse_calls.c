@@ -255,6 +255,8 @@ static void scans(void **state) {
     no(qb_tensor_from_dlpack((char[64]){0}, NULL, &made));
     no(qb_tensor_from_dlpack((char[64]){0}, NULL, NULL));
     no(qb_scan_inspect(NULL, NULL));
+    no(qb_scan_check(NULL, NULL));
+    no(qb_scan_check(scan, &env));
     no(qb_scan_fields(NULL, 0, 1, numbers, numbers));
     no(qb_range_parse("0:1", "x", 3, NULL, &b, &c));
     no(qb_range_parse("0:1", "x", 3, &a, &b, NULL));

@@ -171,6 +171,7 @@ static qb_status info_scan(cli *c) {
         return info_volume(c);
     }
     status = qb_scan_inspect(scan, &c->env);
+    if (status == QB_OK) status = qb_scan_check(scan, &c->env);
     if (status == QB_OK) status = find_placing(c, info, &at);
     if (status == QB_OK && c->options.run.json) {
         status = tell_json(c, scan, info, &at);

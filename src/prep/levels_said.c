@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a scan's numbers are what they are said to be, told from a few rows of a few views. What cannot be is refused before
  * anything is computed; what may be is warned of. */
+#include "prep/levels_said.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/status.h"
-#include "recon/reconstruction_parts.h"
 
 /* No object is measured so: bytes that are read as other numbers than they are, or another quantity. */
 static qb_status check_beyond(const qb_scan_info *info, const qb__levels_found *f) {
@@ -41,9 +42,15 @@ static void warn_spikes(const qb_scan_info *info, const qb__levels_found *f, con
              f->spiked, f->lines, 1e6 * (double)f->spikes / ((double)f->lines * (double)info->columns), f->view, f->row, f->column);
 }
 
-qb_status qb__levels_judge(const qb__reconstruction *r, const qb__lines_look *lines, double *top, const qb_env *env) {
+/* Counts that noise would spread stand at one value: brighter ones were cut off. At the type's maximum they count as saturated. */
+static void warn_clipped(const qb__levels_found *f, const qb_env *env) {
+    if (f->clipped > 0)
+        qb__warn(env, "%.2g %% of the counts looked at are at their largest value %.8g: clipped there, air and thin parts come out wrong; use a shorter exposure" QB__CODE("saturated"),
+                 100 * f->clipped, f->clip);
+}
+
+qb_status qb__levels_judge(const qb_scan_info *info, const qb__lines_look *lines, const char *opaque, double *top, const qb_env *env) {
     const double OPAQUE = 15, NOT_A_BEAM = 10;
-    const qb_scan_info *info = r->task.info;
     double end[QB__FEW_LINES][2];
     qb__levels_found f;
     for (size_t i = 0; i < QB__FEW_LINES; i++)
@@ -58,8 +65,9 @@ qb_status qb__levels_judge(const qb__reconstruction *r, const qb__lines_look *li
     if (status != QB_OK) return status;
     warn_bright(info, &f, env);
     warn_spikes(info, &f, env);
-    if (r->decision.ends.opaque && f.top > OPAQUE)
+    warn_clipped(&f, env);
+    if (opaque && f.top > OPAQUE)
         qb__warn(env, "line integrals reach %.3g, where --weights %s leaves next to no weight: scale them to -ln of transmission, or give --weights unweighted" QB__CODE("opaque-rays"),
-                 f.top, r->decision.ends.opaque);
+                 f.top, opaque);
     return QB_OK;
 }

@@ -255,6 +255,9 @@ static const struct {
     {"outside-field",
      "Some voxels of the volume are not seen by all views. Their values are incomplete and often too low or streaked. Make "
      "the volume smaller (--size, --slices), or mark these voxels with --outside zero or nan."},
+    {"pixel-size-differs",
+     "The pixel size of the command line is more than 50 times larger or smaller than that of the file. It is taken as given, in mm. "
+     "If it was meant in m or um, values and sizes are wrong by that factor. Give it in mm, or leave the option out."},
     {"pixel-size-unusable",
      "The file states a pixel size that cannot be used: it has no unit of length, or is not a positive number. The pixel "
      "size is unknown. Give --pixel-size MM."},
@@ -263,7 +266,8 @@ static const struct {
      "the range. Give --range LO,HI, or write float32."},
     {"repeated-view",
      "The last view has the angle of the first one, half a turn or a turn later. Both are used with half the weight. Nothing "
-     "needs to be done."},
+     "needs to be done where the scan did turn so far. Where its last view was taken one step earlier, the angles are stated "
+     "wrongly and the image is blurred: --angles FROM:TO leaves TO out."},
     {"row-ends",
      "Many detector rows do not reach the level of air at their ends. Either the object is wider than the detector, and the "
      "values are wrong by what was cut off, most at the rim. Then use the printed option. Or air does not read 0, because "

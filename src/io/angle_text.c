@@ -231,11 +231,12 @@ static char *skip_beginning(const qb__angle_list *list, char **text, size_t *num
 }
 
 /* Which column, where nobody says: the only one, or that of the header "angle". */
-static qb_status choose_column(qb__angle_list *list, const beginning *b, size_t columns) {
+static qb_status choose_column(qb__angle_list *list, const beginning *b, size_t columns, char separator) {
     if (columns == 1) list->column = 1;
     if (columns > 1 && b->header) list->column = named_column(b->header, columns);
     if (list->column) return QB_OK;
-    return qb__fail(QB_BAD_ARGUMENT, "%s has %zu columns: say which, as in %s:2", list->path, columns, list->path);
+    return qb__fail(QB_BAD_ARGUMENT, "%s has %zu columns: say which, as in %s:2%s", list->path, columns, list->path,
+                    separator == ',' && columns == 2 ? "; if its commas are decimal commas, write points" : "");
 }
 
 qb_status qb__angle_list_text(qb__angle_list *list, char *text) {
@@ -247,7 +248,7 @@ qb_status qb__angle_list_text(qb__angle_list *list, char *text) {
         return qb__fail(QB_BAD_INPUT, "%s has no numbers in column %zu", list->path, list->column ? list->column : 1);
     const size_t columns = count_columns(line);
     if (!list->column && columns > 1 && only_blank(text)) status = read_row(list, line, columns);
-    if (status == QB_OK && !list->column && !list->row) status = choose_column(list, &b, columns);
+    if (status == QB_OK && !list->column && !list->row) status = choose_column(list, &b, columns, separator_of(line));
     if (status == QB_OK) status = take_unit(list, &b, columns);
     if (status != QB_OK) return status;
     tell_header(list, &b, list->column ? list->column : 1);

@@ -30,6 +30,11 @@ qb_status qb__h5_open(const char *path, hid_t *file);
 bool qb__h5_being_written(hid_t file); /* another process has it open, which lets others read meanwhile (SWMR) */
 /* QB_UNSUPPORTED with the filter and what to install, where the data are packed by one that is not there. */
 qb_status qb__h5_check_filters(hid_t set, hid_t plist, const char *label);
+/* The same after a read that failed; QB_OK: a missing filter is not the cause. */
+qb_status qb__h5_blame_filters(hid_t set, const char *label);
+/* Refusals of a dataset that cannot be images, with what it is. */
+qb_status qb__h5_refuse_shape(hid_t file, const char *path, const char *label);
+qb_status qb__h5_refuse_type(hid_t type, const char *label);
 /* Does the path, from a file or a group on, lead to an object, through any links? 1 = yes, 0 = nothing is there, -1 =
  * a link is, but leads nowhere, or it cannot be told. Takes time with the path's length, not with its square. */
 int qb__h5_look(hid_t place, const char *path);

@@ -76,7 +76,7 @@ void qb__h5_pixel(hid_t file, const char *name, const char *const *paths, qb__sc
             snprintf(parts->pixel_from, sizeof parts->pixel_from, "%s", *paths);
             return;
         }
-        qb__note(&parts->notes, "%s is %g %s%s%s: the pixel size is unknown, give --pixel-size" QB__CODE("pixel-size-unusable"), *paths,
+        qb__note(&parts->notes, "%s is %g %s%s%s: it is not used, give --pixel-size" QB__CODE("pixel-size-unusable"), *paths,
                  size, said ? "\"" : "without units", units, said ? "\", no known length" : "");
     }
 }

@@ -26,14 +26,15 @@ static unsigned left_out(hid_t set) {
     return mask;
 }
 
-qb_status qb__h5_check_filters(hid_t set, hid_t plist, const char *label) {
+/* `without`: one bit for each filter that may be missing. */
+static qb_status find_missing(hid_t plist, unsigned without, const char *label) {
     const int count = H5Pget_nfilters(plist);
     for (int i = 0; i < count; i++) {
         unsigned flags, config;
         size_t values = 0;
         char stored[64] = "";
         const H5Z_filter_t id = H5Pget_filter2(plist, (unsigned)i, &flags, &values, NULL, sizeof stored, stored, &config);
-        if (id < 0 || H5Zfilter_avail(id) > 0 || left_out(set) >> i & 1) continue;
+        if (id < 0 || H5Zfilter_avail(id) > 0 || without >> i & 1) continue;
         const char *name = *stored ? stored : "unknown";
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
             if (known[k].id == id) name = known[k].name;
@@ -42,6 +43,19 @@ qb_status qb__h5_check_filters(hid_t set, hid_t plist, const char *label) {
                         label, (int)id, name);
     }
     return QB_OK;
+}
+
+qb_status qb__h5_check_filters(hid_t set, hid_t plist, const char *label) {
+    if (find_missing(plist, 0, label) == QB_OK) return QB_OK;
+    return find_missing(plist, left_out(set), label);
+}
+
+/* The first chunk may go without a filter, because it did not shrink, and later ones not. */
+qb_status qb__h5_blame_filters(hid_t set, const char *label) {
+    const hid_t plist = H5Dget_create_plist(set);
+    const qb_status status = plist < 0 ? QB_OK : find_missing(plist, 0, label);
+    if (plist >= 0) H5Pclose(plist);
+    return status;
 }
 #else
 typedef int qb__no_hdf5;

@@ -75,6 +75,8 @@ static qb_status read_locked(const h5_source *h5, const qb__region *region, void
         snprintf(what, sizeof what, "images %zu.., rows %zu..%zu cannot be read", region->first,
                  region->row0, region->row1 - 1);
         status = qb__h5_fail(QB_BAD_INPUT, h5->base.path, what);
+        const qb_status blame = qb__h5_blame_filters(h5->set, h5->base.path);
+        if (blame != QB_OK) status = blame;
     }
     H5Sclose(memory);
     H5Sclose(space);
@@ -246,7 +248,7 @@ static qb_status open_dataset(const char *label, h5_source *h5, qb__source **sou
     for (int i = 0; i < 3; i++) chunk[i] = 1;
     QB__TRY(qb__h5_check_external(h5->set));
     if (stored < 0 || !dtype_of(stored, &h5->base.dtype)) {
-        status = qb__fail(QB_UNSUPPORTED, "%s holds no 8, 16 or 32-bit integers or floats", label);
+        status = qb__h5_refuse_type(stored, label);
         goto out;
     }
     size_t size = qb_dtype_size(h5->base.dtype), count, bytes;
@@ -316,7 +318,7 @@ qb_status qb__h5_source(hid_t file, const char *name, const char *path, qb__sour
     h5_source h5 = {0};
     if (!qb__h5_exists(file, path)) return qb__fail(QB_NOT_FOUND, "%s is not there", label);
     if (!qb__h5_shape(file, path, &h5.rank, h5.base.shape) || h5.rank < 2)
-        return qb__fail(QB_BAD_INPUT, "%s is no array of two or three dimensions", label);
+        return qb__h5_refuse_shape(file, path, label);
     if (!h5.base.shape[0] || !h5.base.shape[1] || !h5.base.shape[2])
         return qb__fail(QB_BAD_INPUT, "%s is empty: %zu x %zu x %zu", label, h5.base.shape[0],
                         h5.base.shape[1], h5.base.shape[2]);

@@ -45,8 +45,8 @@ static qb_status parse_descr(const char *path, const char *descr, qb__plain *lay
             return QB_OK;
         }
     }
-    return qb__fail(QB_UNSUPPORTED, "%s: its type %.8s is none of u1 i1 u2 i2 u4 i4 f2 f4 f8", path,
-                    descr ? descr : "?");
+    return qb__fail(QB_UNSUPPORTED, "%s: its type %.*s is none of u1 i1 u2 i2 u4 i4 f2 f4 f8: save it so, in Python data.astype('float32')", path,
+                    descr ? (int)strcspn(descr, ",}\n") : 1, descr ? descr : "?");
 }
 
 /* (n0, n1, n2) or fewer; 1-D arrays are one row. */

@@ -182,6 +182,13 @@ static void set_quantity(qb_scan *scan, const qb_scan_options *options) {
     info->quantity_from = scan->quantity_from;
 }
 
+/* Metres or micrometres, most likely: no binning is that large. */
+static void compare_pixel(double given, double stated, qb__notes *notes) {
+    const double FAR = 50, ratio = given / stated;
+    if (ratio > FAR || ratio < 1 / FAR)
+        qb__note(notes, "--pixel-size %g mm is taken, but the file states %g mm: is it given in mm?" QB__CODE("pixel-size-differs"), given, stated);
+}
+
 static void set_pixel(qb_scan *scan, const qb_scan_options *options) {
     qb_scan_info *info = &scan->info;
     qb__scan_parts *parts = &scan->parts;
@@ -190,6 +197,8 @@ static void set_pixel(qb_scan *scan, const qb_scan_options *options) {
     if (options->pixel_size > 0.0) {
         info->pixel_size = options->pixel_size;
         info->pixel_from = "--pixel-size";
+        const double stated = parts->pixel_size > 0.0 ? parts->pixel_size : stored;
+        if (stated > 0.0) compare_pixel(options->pixel_size, stated, &parts->notes);
     } else if (parts->pixel_size > 0.0) {
         info->pixel_size = parts->pixel_size;
         info->pixel_from = parts->pixel_from;

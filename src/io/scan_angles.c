@@ -99,8 +99,10 @@ void qb__scan_judge_angles(qb_scan *scan, bool unit_given) {
     if (step.most > 1.5 * step.mean || step.least < 0.5 * step.mean)
         qb__note(notes, "angles are uneven: steps of %.4g to %.4g degrees, %.4g on average%s" QB__CODE("uneven-angles"),
                  step.least * 180.0 / pi, step.most * 180.0 / pi, step.mean * 180.0 / pi, step.in_order ? "" : ", in order of angle");
-    for (int turn = 1; turn <= 2 && step.in_order; turn++)
-        if (fabs(span - turn * pi) < 0.5 * step.mean)
+    /* Half a turn later only parallel rays are the same. */
+    const qb_beam beam = scan->parts.data.source ? scan->parts.data.source->beam : QB_BEAM_UNKNOWN;
+    for (int turn = beam == QB_BEAM_CONE ? 2 : 1; turn <= 2 && step.in_order; turn++)
+        if (fabs(span - turn * pi) < 0.25 * step.mean)
             qb__note(notes, "the last view repeats the first: %.4g and %.4g degrees" QB__CODE("repeated-view"),
                      t[0] * 180.0 / pi, t[n - 1] * 180.0 / pi);
 }

@@ -86,7 +86,10 @@ static const char *kind_of(mode_t mode) {
 
 qb_status qb__target_check(const char *path) {
     struct stat what;
-    if (stat(path, &what) != 0 || S_ISREG(what.st_mode)) return QB_OK;
+    const bool there = stat(path, &what) == 0;
+    if (!there && errno == ENAMETOOLONG)
+        return qb__fail(QB_BAD_ARGUMENT, "%.60s... cannot be written: a name of %zu bytes is too long here; give a shorter one", path, strlen(path));
+    if (!there || S_ISREG(what.st_mode)) return QB_OK;
     const char *kind = kind_of(what.st_mode);
     return qb__fail(QB_BAD_ARGUMENT,
                     "%s is %s: the output is a file that gets its name when it is whole, which "

@@ -96,6 +96,7 @@ def test_a_first_line_that_is_no_number_is_named(folder):
 
 @pytest.mark.parametrize("text,says", [
     ("".join(f"{i},{x:g}\n" for i, x in enumerate(TRUE)), ["2 columns", "w.txt:2"]),
+    ("".join(f"{x:.1f}\n".replace(".", ",") for x in TRUE), ["2 columns", "decimal commas"]),
     ("angle1,angle2\n" + "".join(f"{x:g},{x:g}\n" for x in TRUE), ["2 columns"]),
     (" ".join(f"{x:g}" for x in TRUE[:-1]), ["89 angles", "one row", "90 views"]),
     ("angle [steps]\n" + lines(TRUE), ["[steps]", "--angle-unit"]),

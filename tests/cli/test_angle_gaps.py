@@ -228,3 +228,21 @@ def test_golden_angles_are_sorted_before_they_are_judged(tmp_path, period):
     assert abs(mean(np.load(tmp_path / "v.npy"), 15) - 1) < 0.005
     simulate(tmp_path, np.random.default_rng(3).permutation(np.arange(0, 360, 1.8)), "--detector", "64,1", "--pixel-size", 0.1)
     assert "uneven" not in qb("fbp", "s.h5", "--center", 31.5, "-o", "v.npy", cwd=tmp_path).stderr
+
+
+@pytest.mark.parametrize("views", [1, 3, 11, 12])
+def test_few_parallel_views_are_said(tmp_path, views):
+    qb("simulate", "disc", "--views", views, "--detector", "32,1", "-o", tmp_path / "s.h5")
+    said = qb("fbp", tmp_path / "s.h5", "--center", "15.5", "-o", tmp_path / "v.npy").stderr
+    assert ("[few-views]" in said) == (views < 12)
+    assert f"{180 / views:.4g} degrees apart" in said or views == 12
+
+
+@pytest.mark.parametrize("beam,degrees,repeats", [
+    ("parallel", np.arange(0, 181, 6.0), True), ("parallel", np.arange(0, 361, 6.0), True), ("parallel", np.arange(0, 360, 120.0), False),
+    ("cone", np.arange(0, 181, 6.0), False), ("cone", np.arange(0, 361, 6.0), True), ("cone", np.arange(0, 360, 120.0), False),
+])
+def test_a_view_that_repeats_the_first(tmp_path, beam, degrees, repeats):
+    """Half a turn later only parallel rays are the same; three views of a full turn repeat none."""
+    simulate(tmp_path, degrees, "--detector", "32,2", "--pixel-size", 1, "--geometry", beam, *(CONE[2:6] if beam == "cone" else []))
+    assert any("[repeated-view]" in p for p in qb_json("info", "s.h5", cwd=tmp_path)["problems"]) == repeats

@@ -64,6 +64,15 @@ def test_a_configuration_that_has_no_place_is_refused_first(folder, job):
         assert said.count("\n") == 1 and not (folder / "x.npy").exists()  # nothing was looked at
 
 
+@pytest.mark.parametrize("text", [b"\xef\xbb\xbfcenter = 3.25\n", b"center = 3.25\r\n", b"\xef\xbb\xbf# of an editor\r\ncenter = 3.25"])
+def test_a_configuration_of_a_windows_editor(folder, tmp_path, text):
+    """Lines that end in CR LF, and a byte order mark before the first; its name is no part of the option's."""
+    (tmp_path / "c").write_bytes(text)
+    assert "axis at column 3.250" in run(folder, "fbp", "s.h5", "-o", tmp_path / "x.npy", "--config", tmp_path / "c").stdout.decode()
+    (tmp_path / "c").write_bytes(b"center: 3.25\n")
+    fails(2, "fbp", "s.h5", "-o", tmp_path / "y.npy", "--config", tmp_path / "c", cwd=folder, says=["line 1", "name = value", "center ="])
+
+
 # ---- names of any bytes ----
 
 NAMES = [b"caf\xe9", b"\xff\xfe", b"a\xc3", b"ok \xe2\x82\xac it's $5\\", b"\xed\xa0\x80", b"new\nline\x80"]

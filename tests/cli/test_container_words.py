@@ -128,3 +128,34 @@ def test_a_lock_that_another_program_holds(tmp_path):
     (tmp_path / "tuning.json.lock").unlink()
     os.mkfifo(tmp_path / "tuning.json.lock")
     qb("plan", "fbp", scan, "--center", 3, "-o", tmp_path / "v.h5", env=env)
+
+
+def test_a_filter_that_is_not_there_after_a_chunk_that_did_not_need_it(tmp_path):
+    """A chunk that does not shrink goes without its filter; the next one does not, and the cause is the same."""
+    with h5py.File(tmp_path / "m.h5", "w") as f:
+        create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        create.set_chunk((1, 5, 8))
+        create.set_filter(32015, h5py.h5z.FLAG_OPTIONAL, ())
+        create.set_fletcher32()
+        made = h5py.h5d.create(f.create_group("exchange").id, b"data", h5py.h5t.IEEE_F32LE, h5py.h5s.create_simple(LINES.shape), create)
+        for i in range(6):
+            made.write_direct_chunk((i, 0, 0), LINES[i].tobytes(), 3 if i < 3 else 0)
+        f["/exchange/theta"] = np.arange(6) * 30.0
+    says = ["filter 32015 (Zstandard)", "hdf5plugin", "HDF5_PLUGIN_PATH"]
+    fails(3, "fbp", tmp_path / "m.h5", "--quantity", "line_integral", "--center", "3.5", "-o", tmp_path / "v.h5", says=says)
+    assert not (tmp_path / "v.h5").exists()
+
+
+@pytest.mark.parametrize("data,says", [
+    (np.ones((1, 6, 5, 8), np.float32), ["4 dimensions", "1 x 6 x 5 x 8", "reshape"]),
+    (np.ones((6, 5, 8), np.int64), ["64-bit integers", "astype"]),
+    (np.ones((6, 5, 8), np.complex64), ["complex", "astype"]),
+    (np.ones((6, 5, 8), bool), ["truth values", "astype"]),
+])
+def test_arrays_that_are_no_images(tmp_path, data, says):
+    fails(3, "info", write_scan(tmp_path / "s.h5", data, np.arange(6) * 30.0), says=says)
+
+
+def test_numpy_types_that_are_no_images(tmp_path):
+    np.save(tmp_path / "s.npy", np.ones((6, 5, 8), np.int64))
+    fails(3, "info", tmp_path / "s.npy", says=["its type '<i8' is none of", "astype"])

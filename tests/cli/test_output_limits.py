@@ -114,3 +114,11 @@ def test_warnings_come_once(tmp_path):
     warnings = [line for line in said.splitlines() if line.startswith("warning")]
     assert warnings and len(warnings) == len(set(warnings)), said
     assert "no flats" in said
+
+
+@pytest.mark.parametrize("name", ["a" * 300 + ".h5", "a" * 250 + ".npy"])
+def test_a_name_that_is_too_long_is_known_before_the_work(scan, tmp_path, name):
+    """The second one for the notes beside it alone, NAME.npy.json."""
+    for job in (["fbp", scan, *CENTER], ["simulate", "disc", "--detector", "16,1"]):
+        fails(2, *job, "-o", tmp_path / name, says=["too long", "shorter"])
+    assert not list(tmp_path.iterdir())

@@ -152,3 +152,11 @@ def test_motion_of_the_sample_is_said(tmp_path, axis):
     assert not any("sample-motion" in p for p in qb_json("info", nxtomo(tmp_path / "s.nxs", **still))["problems"])
     still = {f"{axis}_translation": np.linspace(0, 20, VIEWS + 5)}  # 0.04 pixels
     assert not any("sample-motion" in p for p in qb_json("info", nxtomo(tmp_path / "s.nxs", **still))["problems"])
+
+
+def test_a_pixel_size_in_metres_is_asked_about(tmp_path):
+    qb("simulate", "disc", "--detector", "32,1", "--views", 40, "--pixel-size", 0.1, "-o", tmp_path / "s.h5")
+    for given, asked in ((0.1, False), (0.4, False), (1e-4, True), (100, True)):
+        problems = qb_json("info", tmp_path / "s.h5", "--pixel-size", given)["problems"]
+        assert any("[pixel-size-differs]" in p for p in problems) == asked
+        assert not asked or any(f"{given:g} mm is taken" in p and "states 0.1 mm" in p for p in problems)

@@ -36,13 +36,14 @@ qb_status set_from_config(cli *c, const char *name, const char *value) {
 }
 
 static qb_status take_line(cli *c, char *line, const char *path, int number) {
+    if (number == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0) line += 3; /* the byte order mark of some editors */
     char *remark = line[0] == '#' ? line : strstr(line, " #");
     if (remark) *remark = 0;
     char *name = trim(line);
     if (!*name) return QB_OK;
     char *equals = strchr(name, '=');
     if (!equals)
-        return complain(QB_BAD_ARGUMENT, "%s line %d: expected name = value", path, number);
+        return complain(QB_BAD_ARGUMENT, "%s line %d: expected name = value, as in center = 31.5", path, number);
     *equals = 0;
     char *value = trim(equals + 1);
     name = trim(name);

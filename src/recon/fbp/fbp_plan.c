@@ -145,6 +145,16 @@ static void describe_turn(const qb__fbp *fbp, double capped, char *text, size_t 
              turn->even ? "evenly spaced" : "weighted by spacing", 360 - missing, gaps, low);
 }
 
+/* As of cone beams (geometry/units.c): views that lie further apart leave streaks that hide the object. */
+static void tell_few(const qb__fbp *fbp, const qb__angle_report *report, const qb_env *env) {
+    const double FAR = 15;
+    const size_t directions = fbp->info->views - report->repeated;
+    const double apart = (fbp->fan.used ? 360.0 : 180.0) / (double)directions;
+    if (apart > FAR)
+        qb__warn(env, "%zu views, on average %.4g degrees apart, are too few: streaks will hide the object" QB__CODE("few-views"),
+                 fbp->info->views, apart);
+}
+
 static void tell_angles(const qb__fbp *fbp, const qb__angle_report *report, const qb_env *env) {
     const qb_angle_weights rule = fbp->options->angle_weights;
     const bool missing = fbp->fan.used ? fbp->turn.gaps > 0 : report->limited;
@@ -190,6 +200,7 @@ static qb_status decide_weights(qb__fbp *fbp, const qb_env *env, cJSON *json) {
     }
     for (size_t i = 0; i < views; i++) fbp->weights[i] = (float)(exact[i] * scale);
     tell_angles(fbp, &report, env);
+    tell_few(fbp, &report, env);
     cJSON_AddStringToObject(json, "angles", report.text);
     qb__fbp_describe_turn(fbp, wide, sizeof wide);
     if (wide[0]) qb__info(env, "%s", wide);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "prep/place.h"
 #include "prep/prep.h"
 #include "prep/step.h"
 
@@ -33,6 +34,14 @@ static void bridge(float *out, size_t columns, size_t first, size_t end) {
     }
 }
 
+static void count_lost(const qb__prep *prep, const qb__line *line, size_t column) {
+    qb__prep_counts *counts = line->counts;
+    const uint64_t place = qb__place(line->view, prep->row0 + line->row, column);
+    counts->not_finite++;
+    counts->placed += place != 0;
+    counts->place = qb__place_first(counts->place, place);
+}
+
 static void run(const qb__prep *prep, qb__line *line, size_t column, size_t columns,
                 const float *in, float *out) {
     const bool gains = prep->quantity != QB_LINE_INTEGRAL && prep->gain;
@@ -46,7 +55,7 @@ static void run(const qb__prep *prep, qb__line *line, size_t column, size_t colu
             else if (is_full(out[i]))
                 line->counts->saturated++;
             else
-                line->counts->not_finite++;
+                count_lost(prep, line, i);
         }
         if (i > first && !prep->keep_lost) bridge(out, columns, first, i);
     }

@@ -20,6 +20,7 @@ typedef struct qb__prep {
     qb_quantity quantity;
     qb_dtype dtype;
     size_t columns;
+    size_t row0; /* of the scan, where the fields begin */
     /* The fields that passes made (step.h); gain and air are not for line integrals. */
     const float *dark; /* [row][column] taken off the numbers: the mean dark; NULL = 0 */
     const float *gain; /* [row][column] times: 1/(flat - dark), 0 where the flat is dead; NULL = 1 */
@@ -39,6 +40,7 @@ typedef struct qb__prep_counts {
     uint64_t dead;       /* pixels whose flat is dead, likewise */
     uint64_t saturated;  /* counts at their type's maximum, likewise */
     uint64_t values;     /* all that were prepared */
+    uint64_t placed, place; /* of those not finite: so many have a place, the first is there (prep/place.h); devices give none */
 } qb__prep_counts;
 
 /* Choose the value and row steps, once for all rows. `options` must outlive prep; NULL: defaults. */

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "io/scan.h"
 #include "geometry/partition.h"
+#include "prep/place.h"
 #include "prep/step.h"
 
 enum { NOTES = 16 };
@@ -20,6 +21,7 @@ struct qb__prepare {
     qb__prep steps;
     qb__fields fields;
     char note[NOTES][160]; /* of the steps, by their rows */
+    const qb_scan *scan;
     char worst[64];        /* where most is saturated, in words; "" */
 };
 
@@ -66,10 +68,12 @@ qb_status qb__prepare_create(qb_scan *scan, const qb_prep_options *options, cons
     qb_status status = qb__alloc(1, sizeof *prepare, &prepare);
     if (status != QB_OK) return status;
     qb__fields *fields = &prepare->fields;
+    prepare->scan = scan;
     *fields = fields_of(rows, info->columns, qb__comm_of(env));
     prepare->steps = (qb__prep){.quantity = info->quantity,
                                 .dtype = info->dtype,
                                 .columns = info->columns,
+                                .row0 = rows->row0,
                                 .floor = (float)options->transmission_floor};
     qb__prep_begin(&prepare->steps, NULL);
     for (size_t i = 0; qb__steps[i]; i++) {
@@ -154,6 +158,8 @@ void qb__prep_counts_add(qb__prep_counts *sum, const qb__prep_counts *more) {
     sum->dead += more->dead;
     sum->saturated += more->saturated;
     sum->values += more->values;
+    sum->placed += more->placed;
+    sum->place = qb__place_first(sum->place, more->place);
 }
 
 qb_status qb__prepare_rows(const qb__prepare *prepare, qb_scan *scan, size_t row0, size_t row1,
@@ -195,9 +201,19 @@ qb_status qb__prepare_check(const char *path, const qb__prep_counts *counts, int
                     (unsigned long long)sum.clamped, (unsigned long long)sum.dead, (unsigned long long)sum.saturated);
 }
 
+/* ", the first in view 3, row 1, column 7"; "" where some have no place. */
+static const char *first_of(const qb__prepare *prepare, const qb__prep_counts *sum, char *where, size_t size) {
+    *where = 0;
+    if (sum->place && sum->placed == sum->not_finite)
+        qb__print(where, size, ", the first in view %zu, row %zu, column %zu", qb__scan_stored(prepare->scan, qb__place_view(sum->place)),
+                  qb__place_row(sum->place), qb__place_column(sum->place));
+    return where;
+}
+
 void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *counts, int threads,
                         cJSON *report, const qb_env *env) {
     qb__prep_counts sum = {0};
+    char where[96];
     for (int i = 0; i < threads; i++) qb__prep_counts_add(&sum, &counts[i]);
     cJSON *entry = cJSON_AddObjectToObject(report, "preparation");
     cJSON_AddNumberToObject(entry, "clamped", (double)sum.clamped);
@@ -211,7 +227,8 @@ void qb__prepare_report(const qb__prepare *prepare, const qb__prep_counts *count
                  (unsigned long long)sum.clamped, (double)prepare->steps.floor);
     const char *done = prepare->steps.keep_lost ? "count as not measured" : "were interpolated along their rows, or are air where a row has no value";
     if (sum.not_finite)
-        qb__warn(env, "%llu values are NaN, infinite or beyond what a beam makes: they %s" QB__CODE("not-finite"), (unsigned long long)sum.not_finite, done);
+        qb__warn(env, "%llu values are NaN, infinite or beyond what a beam makes%s: they %s" QB__CODE("not-finite"), (unsigned long long)sum.not_finite,
+                 first_of(prepare, &sum, where, sizeof where), done);
     if (sum.saturated)
         qb__warn(env, "%llu of %llu counts (%.2g %%) are saturated at %.0f%s: they %s" QB__CODE("saturated"), (unsigned long long)sum.saturated,
                  (unsigned long long)sum.values, 100 * (double)sum.saturated / (double)sum.values, (double)prepare->steps.top, prepare->worst, done);

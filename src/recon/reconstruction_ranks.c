@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "io/scan.h"
 #include "planner/device_select.h"
+#include "prep/place.h"
 #include "recon/reconstruction_parts.h"
 
 /* ---- shares ---- */
@@ -224,18 +225,31 @@ qb_status qb__ranks_agree(qb__reconstruction *r, qb_status mine) {
 
 /* ---- sums ---- */
 
+/* Of all ranks' lost values. */
+static qb_status first_place(qb__reconstruction *r, uint64_t *place) {
+    const size_t ranks = (size_t)qb__comm_count(r->comm);
+    uint64_t *all = NULL;
+    qb_status status = qb__alloc(ranks, sizeof *all, &all);
+    status = qb__comm_gather(r->comm, status, place, sizeof *place, all);
+    for (size_t i = 0; status == QB_OK && i < ranks; i++) *place = qb__place_first(*place, all[i]);
+    qb__free(all);
+    return status;
+}
+
 qb_status qb__ranks_sum(qb__reconstruction *r, qb_status mine, qb__prep_counts *sum) {
     qb__digest *digest = r->task.scan ? &r->job.digest : NULL;
-    uint64_t numbers[7] = {sum->clamped, sum->not_finite, sum->dead, sum->values, sum->saturated};
+    uint64_t numbers[8] = {sum->clamped, sum->not_finite, sum->dead, sum->values, sum->saturated, [7] = sum->placed}, place = sum->place;
     if (!r->comm) return mine;
     if (digest) {
         numbers[5] = digest->sum;
         numbers[6] = r->share.views * (r->share.own1 - r->share.own0 - (r->share.gap1 - r->share.gap0)) - digest->left;
     }
-    const qb_status status = qb__comm_sum(r->comm, mine, numbers, 7);
+    qb_status status = qb__comm_sum(r->comm, mine, numbers, 8);
+    if (status == QB_OK && numbers[1]) status = first_place(r, &place);
     if (status != QB_OK) return status;
     *sum = (qb__prep_counts){
-        .clamped = numbers[0], .not_finite = numbers[1], .dead = numbers[2], .values = numbers[3], .saturated = numbers[4]};
+        .clamped = numbers[0], .not_finite = numbers[1], .dead = numbers[2], .values = numbers[3], .saturated = numbers[4],
+        .placed = numbers[7], .place = place};
     if (digest && digest->seen) {
         digest->row0 = r->share.row0, digest->row1 = r->share.row1;
         digest->sum = numbers[5];

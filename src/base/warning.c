@@ -355,7 +355,7 @@ static const struct {
      "--keep-all-views keeps them; --exclude LIST leaves out others."},
     {"views-constant",
      "Some views hold the same number everywhere, as datasets do where nothing was written. They are left out, and the other views "
-     "take their weight. Look whether the file was written to its end and whether all files behind a virtual dataset are there."},
+     "take their weight. Views of air alone are kept where the views around them are mostly air. Look whether the file was written to its end and whether all files behind a virtual dataset are there."},
     {"views-not-numbers",
      "Some views hold nothing but NaN or infinite values. They are left out, and the other views take their weight, so values stay "
      "right. A gap of many views in a row takes away what only these saw."},

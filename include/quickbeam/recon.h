@@ -127,6 +127,7 @@ typedef struct qb_project_options {
     char *kernel;         /* a variant id; NULL = the planner chooses */
     char *geometry_out;   /* file to write, of a kind that qb_geometry_save knows */
     qb_numbers voxels;    /* mm along X,Y,Z, or one number for all, in place of voxel */
+    qb_numbers pixels;    /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
 } qb_project_options;
 QB_API extern const qb_param qb_project_params[];
 

@@ -47,6 +47,7 @@ typedef struct qb_scan_options {
     char *exclude_darks; /* ... and of dark fields */
     bool keep_all_views;  /* views that cannot be right are named, but not left out */
     bool keep_all_fields; /* the same of flats and darks; their means are plain ones */
+    qb_numbers pixels;    /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
 } qb_scan_options;
 QB_API extern const qb_param qb_scan_params[];
 
@@ -87,6 +88,7 @@ typedef struct qb_scan_info {
     const double *intensity;   /* [views] intensity of each view as the file's monitor has it, over that of its flats; NULL: none */
     double intensity_range[2]; /* the least and the most of them */
     const char *intensity_from; /* where they are from */
+    double pixel_v;             /* mm: the pitch of the rows; pixel_size unless options->pixels gives another */
 } qb_scan_info;
 
 /* Open and describe; reads metadata, flats, darks, angles and a few rows of each view. Views that cannot be right (no beam,

@@ -38,6 +38,7 @@ typedef struct qb_simulate_options {
     char *geometry_out; /* file to write, of a kind that qb_geometry_save knows */
     char *output;
     double voxel;       /* mm, of the box and of `truth`; 0 = pixel_size / magnification */
+    qb_numbers pixels;  /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */
 } qb_simulate_options;
 QB_API extern const qb_param qb_simulate_params[];
 

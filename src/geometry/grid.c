@@ -39,6 +39,15 @@ qb_numbers qb__voxels(double one, const qb_numbers *each) {
     return voxels;
 }
 
+qb_status qb__pixels(double one, const qb_numbers *each, double *pixel) {
+    pixel[0] = pixel[1] = each->count > 0 ? each->value[0] : one;
+    if (each->count > 1) pixel[1] = each->value[1];
+    if (each->count > 2) return qb__fail(QB_BAD_ARGUMENT, "--pixel-size takes one number or two, U,V, not %d", each->count);
+    if (each->count == 2 && !(pixel[0] > 0 && pixel[1] > 0))
+        return qb__fail(QB_BAD_ARGUMENT, "--pixel-size %g,%g: both must be more than 0", pixel[0], pixel[1]);
+    return QB_OK;
+}
+
 double qb__grid_field(const qb_grid *grid) {
     double side = fmin((double)grid->n[0] * grid->voxel[0], (double)grid->n[1] * grid->voxel[1]);
     return 0.5 * side + hypot(grid->offset[0], grid->offset[1]);

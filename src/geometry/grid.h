@@ -9,6 +9,8 @@ qb_status qb__grid_check(const qb_grid *grid);
 
 /* Three lengths from the one that options had first and the numbers that may say each; none where neither does. One that is none is left as it is. */
 qb_numbers qb__voxels(double one, const qb_numbers *each);
+/* --pixel-size likewise: mm along columns and rows, pixel[2]; 0 where neither says any. QB_BAD_ARGUMENT for three numbers, or a 0 in two. */
+qb_status qb__pixels(double one, const qb_numbers *each, double *pixel);
 
 /* How far from the axis the circle that fits into a grid's slices reaches, in mm: what views have
  * to cover. */

@@ -38,6 +38,14 @@ qb_status qb__parallel_rows(const qb_geometry *geometry, const qb_grid *grid, do
     }
     return QB_OK;
 }
+void qb__parallel_set_rows(qb_geometry *geometry, double pixel_v) {
+    for (size_t i = 0; i < geometry->views; i++) {
+        qb_view *view = &geometry->view[i];
+        view->v[2] = pixel_v;
+        view->detector[2] = -0.5 * ((double)geometry->rows - 1) * pixel_v;
+    }
+}
+
 qb_status qb__half_turn(qb__bp_parallel_problem *problem, double **coefficients) {
     size_t views = problem->views, columns = problem->columns;
     const qb_grid grid = {.n = {problem->nx, problem->ny, 1}, .voxel = {1, 1, 1}};

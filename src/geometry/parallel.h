@@ -14,6 +14,9 @@
 qb_status qb__parallel_rows(const qb_geometry *geometry, const qb_grid *grid, double *ax,
                             double *ay, double *h0);
 
+/* Rows of the detector so far apart, about its middle, where they are not as far apart as its columns. */
+void qb__parallel_set_rows(qb_geometry *geometry, double pixel_v);
+
 /* What the angles of a parallel-beam scan amount to; angles here are in degrees modulo 180. */
 typedef struct qb__angle_report {
     double coverage;         /* of 180, the unmeasured ranges left out */

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "geometry/check.h"
 #include "geometry/circular.h"
+#include "geometry/parallel.h"
 #include "io/geometry_file.h"
 
 static const double pi = 3.14159265358979323846;
@@ -146,6 +147,7 @@ static qb_status read_circle(const cJSON *root, qb_geometry *g) {
     if (g->beam == QB_BEAM_PARALLEL) {
         QB__TRY(number(root, "center", 0.5 * ((double)columns - 1), &center));
         QB__TRY(qb_geometry_parallel(views, angles, rows, columns, pixel[0], center, g));
+        qb__parallel_set_rows(g, pixel[1]);
         goto out;
     }
     QB__TRY(number(root, "sod", NAN, &sod));

@@ -14,6 +14,7 @@
 #include "base/params.h"
 #include "base/status.h"
 #include "base/warning.h"
+#include "geometry/grid.h"
 #include "geometry/units.h"
 #include "io/formats.h"
 
@@ -189,16 +190,18 @@ static void compare_pixel(double given, double stated, qb__notes *notes) {
         qb__note(notes, "--pixel-size %g mm is taken, but the file states %g mm: is it given in mm?" QB__CODE("pixel-size-differs"), given, stated);
 }
 
-static void set_pixel(qb_scan *scan, const qb_scan_options *options) {
+static qb_status set_pixel(qb_scan *scan, const qb_scan_options *options) {
     qb_scan_info *info = &scan->info;
     qb__scan_parts *parts = &scan->parts;
     double stored = parts->data.source->voxel[0];
+    double given[2];
+    const qb_status status = qb__pixels(options->pixel_size, &options->pixels, given);
     info->pixel_from = "unknown";
-    if (options->pixel_size > 0.0) {
-        info->pixel_size = options->pixel_size;
+    if (given[0] > 0.0) {
+        info->pixel_size = given[0];
         info->pixel_from = "--pixel-size";
         const double stated = parts->pixel_size > 0.0 ? parts->pixel_size : stored;
-        if (stated > 0.0) compare_pixel(options->pixel_size, stated, &parts->notes);
+        if (stated > 0.0) compare_pixel(given[0], stated, &parts->notes);
     } else if (parts->pixel_size > 0.0) {
         info->pixel_size = parts->pixel_size;
         info->pixel_from = parts->pixel_from;
@@ -206,9 +209,11 @@ static void set_pixel(qb_scan *scan, const qb_scan_options *options) {
         info->pixel_size = stored;
         info->pixel_from = "stated in the file";
     }
+    info->pixel_v = given[1] > 0.0 ? given[1] : info->pixel_size;
     info->center = parts->center;
     info->center_holds = parts->center_holds && isfinite(parts->center);
     info->first_slice = parts->first_slice;
+    return status;
 }
 
 /* Where a MetaImage puts the middle of its images. The first pixel at 0 is what is written by who does not care. */
@@ -294,7 +299,7 @@ qb_status qb__scan_complete(qb_scan *scan, const qb_scan_options *options, const
     QB__TRY(set_shape(scan, options));
     QB__TRY(set_angles(scan, options));
     set_quantity(scan, options);
-    set_pixel(scan, options);
+    QB__TRY(set_pixel(scan, options));
     set_place(scan);
     QB__TRY(set_intensity(scan, options));
     QB__TRY(check_unusable(scan));

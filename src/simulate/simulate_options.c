@@ -20,8 +20,8 @@ const qb_param qb_simulate_params[] = {
         "voxels of the box that the phantom fills, and of --truth; default: columns, columns, "
         "rows; of a turned detector, what it is across and along the axis",
         0),
-    ROW(pixel_size, "pixel-size", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e6,
-        "of the detector, in mm; default: such that its columns see 256 mm at the axis", 0),
+    ROW(pixels, "pixel-size", QB_PARAM_NUMBERS, "U[,V]", NULL, NULL, 0, 1e6,
+        "of the detector, in mm, along its rows and, where that is another, its columns; default: such that its columns see 256 mm at the axis", 0),
     ROW(sod, "sod", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e9,
         "cone: from the source to the axis, in mm", 0),
     ROW(sdd, "sdd", QB_PARAM_DOUBLE, "MM", NULL, NULL, 0, 1e9,

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "geometry/circle.h"
 #include "geometry/grid.h"
+#include "geometry/parallel.h"
 #include "geometry/units.h"
 #include "geometry/vector.h"
 #include "quickbeam/scan.h"
@@ -74,10 +75,12 @@ static qb_status decide_lengths(qb__simulation *s, bool cone) {
         return qb__fail(QB_BAD_ARGUMENT, "a cone beam needs --sod and --sdd, in mm, the second not "
                                          "the smaller");
     double magnification = cone ? o->sdd / o->sod : 1;
-    s->pixel = o->pixel_size;
-    if (!(s->pixel > 0)) s->pixel = field_of_view * magnification / (double)s->columns;
-    s->pixel_v = s->pixel;
-    for (int k = 0; k < 3; k++) s->grid.voxel[k] = s->pixel / magnification;
+    double pixel[2];
+    const qb_status status = qb__pixels(o->pixel_size, &o->pixels, pixel);
+    if (status != QB_OK) return status;
+    s->pixel = pixel[0], s->pixel_v = pixel[1];
+    if (!(s->pixel > 0)) s->pixel = s->pixel_v = field_of_view * magnification / (double)s->columns;
+    for (int k = 0; k < 3; k++) s->grid.voxel[k] = (k < 2 ? s->pixel : s->pixel_v) / magnification;
     s->center = 0.5 * ((double)s->columns - 1) + o->center_offset;
     return QB_OK;
 }
@@ -109,7 +112,7 @@ static qb_status make_circle(qb__simulation *s, const qb_env *env) {
                                          .tilt = o->tilt,
                                          .jitter = o->jitter};
     const qb_detector detector = {
-        s->rows, s->columns, s->pixel, s->pixel, -o->center_offset * s->pixel, 0};
+        s->rows, s->columns, s->pixel, s->pixel_v, -o->center_offset * s->pixel, 0};
     qb__circle fitted;
     qb_status status =
         qb_geometry_make(&options, s->views, s->angles, &detector, env, &s->geometry);
@@ -148,13 +151,16 @@ static qb_status take_file(qb__simulation *s, const qb_env *env) {
                                          .radius = o->radius,
                                          .tilt = o->tilt,
                                          .jitter = o->jitter};
-    qb_detector detector = {.pixel_u = o->pixel_size, .pixel_v = o->pixel_size};
+    double pixel[2];
+    qb_status status = qb__pixels(o->pixel_size, &o->pixels, pixel);
+    if (status != QB_OK) return status;
+    qb_detector detector = {.pixel_u = pixel[0], .pixel_v = pixel[1]};
     if (pixels->count) detector.rows = detector.columns = number(pixels, 0);
     if (pixels->count > 1) detector.rows = number(pixels, 1);
     if (o->angles || o->center_offset != 0)
         return qb__fail(QB_BAD_ARGUMENT, "--%s besides --geometry %s, which states it",
                         o->angles ? "angles" : "center-offset", o->geometry);
-    qb_status status =
+    status =
         qb_geometry_make(&options, (size_t)o->views, NULL, &detector, env, &s->geometry);
     return status == QB_OK ? qb__simulate_adopt(s, s->options) : status;
 }
@@ -181,6 +187,7 @@ qb_status qb__simulate_place(qb__simulation *s, const qb_simulate_options *optio
         QB__TRY(cone ? make_circle(s, env)
                      : qb_geometry_parallel(s->views, s->angles, s->rows, s->columns, s->pixel,
                                             s->center, &s->geometry));
+        if (!cone) qb__parallel_set_rows(&s->geometry, s->pixel_v);
     }
     decide_box(s);
     for (int k = 0; k < 3 && o->voxel > 0; k++) s->grid.voxel[k] = o->voxel;

@@ -30,7 +30,7 @@ static qb_status refuse_others(const qb_simulate_options *o) {
                   {"tilt", o->tilt.count},
                   {"jitter", o->jitter.count},
                   {"angles", o->angles},
-                  {"pixel-size", o->pixel_size > 0},
+                  {"pixel-size", o->pixel_size > 0 || o->pixels.count},
                   {"sod", o->sod > 0},
                   {"sdd", o->sdd > 0},
                   {"photons", o->photons > 0},

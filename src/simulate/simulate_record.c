@@ -16,7 +16,7 @@
 static void add_lengths(const qb__simulation *s, cJSON *object) {
     const qb_simulate_options *o = s->options;
     bool cone = s->geometry.beam == QB_BEAM_CONE;
-    double pixel[2] = {s->pixel, s->pixel}, offset[2] = {0 - o->center_offset * s->pixel, 0};
+    double pixel[2] = {s->pixel, s->pixel_v}, offset[2] = {0 - o->center_offset * s->pixel, 0};
     cJSON_AddStringToObject(object, "units", "mm");
     cJSON_AddStringToObject(object, "beam", cone ? "cone" : "parallel");
     cJSON_AddNumberToObject(object, "rows", (double)s->rows);

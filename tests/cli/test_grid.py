@@ -163,3 +163,46 @@ def test_unequal_voxels_by_options(cone, tmp_path):
     assert abs(p[0, 12, 31] - 0.02 * 8) < 1e-5 and abs(p[1, 12, 31] - 0.02 * 10) < 1e-5
     for bad, says in (("1,2", "X,Y,Z"), ("1,0,1", "more than 0")):
         fails(2, "fdk", cone, *SCAN, "--voxel", bad, "-o", tmp_path / "v.mha", says=["--voxel", says])
+
+
+PITCH = ["--pixel-size", "0.8,1.6"]  # columns and rows of a detector of 72 x 48 mm
+
+
+def ball_of(path):
+    """Its mean well inside, and how wide it is along z, y and x, in mm."""
+    volume, header = read_mha(path)
+    size = [float(n) for n in header["ElementSpacing"].split()][::-1]
+    at = np.meshgrid(*[(np.arange(n) - (n - 1) / 2) * s for n, s in zip(volume.shape, size)], indexing="ij")
+    body = np.where(volume > 0.01, 1, 0)
+    wide = [2 * np.sqrt(5 * (body * a ** 2).sum() / body.sum()) for a in at]
+    return volume[np.sqrt(sum(a ** 2 for a in at)) < 8].mean() / 0.02, np.array(wide)
+
+
+@pytest.mark.parametrize("beam", ["parallel", "cone"])
+def test_pixels_that_are_not_square(tmp_path, beam):
+    """A ball seen by the pixels of a geometry file has its value and its shape by --pixel-size U,V."""
+    far = SCAN if beam == "cone" else []
+    where_it_is = ["--geometry", beam, *far, "--detector", "90,45", "--views", 120]
+    qb("simulate", "ball", *where_it_is, *PITCH, "--voxel", 0.5, "--size", "100,100,100", "--geometry-out", "g.json", "-o", "o.h5", cwd=tmp_path)
+    stated = json.loads((tmp_path / "g.json").read_text())
+    assert stated["pixel_size"] == [0.8, 1.6]
+    qb("simulate", "ball", "--geometry", "g.json", "--voxel", 0.5, "--size", "100,100,100", "-o", "s.h5", cwd=tmp_path)
+    assert np.allclose(read_h5(tmp_path / "s.h5"), read_h5(tmp_path / "o.h5"), atol=1e-5)
+    grid = [] if beam == "parallel" else ["--size", "90,90,72", "--voxel", 0.5]
+    truth = None
+    for verb, more in [("fbp" if beam == "parallel" else "fdk", []), ("sirt", ["--iterations", 30]), ("cgls", ["--iterations", 8]), ("tv", ["--iterations", 40])]:
+        how = [*(["--center", 44.5] if beam == "parallel" else []), *(far if verb == "fdk" or beam == "cone" else [])]
+        if beam == "parallel" and verb != "fbp":
+            how += ["--geometry", "parallel"]
+        qb(verb, "s.h5", *how, *PITCH, *(grid if verb == "fdk" else []), *more, "-o", "v.mha", cwd=tmp_path)
+        value, wide = ball_of(tmp_path / "v.mha")
+        truth = wide.max() if truth is None else truth
+        assert abs(value - 1) < 0.02 and wide.max() - wide.min() < 0.06 * wide.max() and abs(wide.max() - truth) < 0.06 * truth, (verb, value, wide)
+    report = qb_json("info", "s.h5", *PITCH, cwd=tmp_path)
+    assert report["pixel_size_mm"] == 0.8 and report["pixel_v_mm"] == 1.6
+    for bad in ("1,2,3", "1,0"):
+        fails(2, "info", "s.h5", "--pixel-size", bad, cwd=tmp_path, says=["--pixel-size"])
+    np.save(tmp_path / "p.npy", np.full((40, 40, 40), 0.02, np.float32))
+    qb("project", "p.npy", "--voxel", 1, *where_it_is, *PITCH, "-o", "q.h5", "--geometry-out", "q.json", cwd=tmp_path)
+    view = json.loads((tmp_path / "q.json").read_text())["views"][0]
+    assert [np.linalg.norm(view[axis]) for axis in "uv"] == pytest.approx([0.8, 1.6])

@@ -6,7 +6,7 @@ static qb_status make_geometry(cli *c, const qb_scan_info *info, qb_geometry *ge
     qb_detector detector = {.rows = info->rows,
                             .columns = info->columns,
                             .pixel_u = info->pixel_size,
-                            .pixel_v = info->pixel_size};
+                            .pixel_v = info->pixel_v};
     return qb_scan_geometry(info, &c->options.geometry, &detector, &c->env, geometry);
 }
 

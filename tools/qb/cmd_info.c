@@ -104,6 +104,7 @@ static cJSON *as_json(const qb_scan *scan, const qb_scan_info *info, const placi
         cJSON_AddStringToObject(root, "angles_from", info->angles_from);
     }
     if (info->pixel_size > 0) cJSON_AddNumberToObject(root, "pixel_size_mm", info->pixel_size);
+    if (info->pixel_v > 0 && info->pixel_v != info->pixel_size) cJSON_AddNumberToObject(root, "pixel_v_mm", info->pixel_v);
     if (!isnan(info->center)) cJSON_AddNumberToObject(root, "center", info->center);
     if (!isnan(info->center)) cJSON_AddBoolToObject(root, "center_holds", info->center_holds);
     cJSON *problems = cJSON_AddArrayToObject(root, "problems");
@@ -138,7 +139,9 @@ static void as_text(const qb_scan *scan, const qb_scan_info *info, const placing
         angle_range(info, &low, &high);
         printf("  angles      %.4f to %.4f degrees (%s)\n", low, high, info->angles_from);
     }
-    if (info->pixel_size > 0) printf("  pixel       %g mm (%s)\n", info->pixel_size, info->pixel_from);
+    if (info->pixel_size > 0 && info->pixel_v == info->pixel_size) printf("  pixel       %g mm (%s)\n", info->pixel_size, info->pixel_from);
+    if (info->pixel_size > 0 && info->pixel_v != info->pixel_size)
+        printf("  pixel       %g x %g mm (%s)\n", info->pixel_size, info->pixel_v, info->pixel_from);
     if (!isnan(info->center)) printf("  axis        column %g, as the file states%s\n", info->center, info->center_holds ? "" : " (--center stated goes by it)");
     for (size_t i = 0; i < info->problems; i++) printf("  problem     %s\n", qb_scan_problem(scan, i));
     if (info->problems == 0) printf("  no problems found\n");

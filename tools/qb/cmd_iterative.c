@@ -39,7 +39,7 @@ qb_status cmd_iterative(cli *c) {
     const qb_detector detector = {.rows = info->rows,
                                   .columns = info->columns,
                                   .pixel_u = info->pixel_size,
-                                  .pixel_v = info->pixel_size};
+                                  .pixel_v = info->pixel_v};
     if (parallel)
         status = check_parallel(&c->options.geometry);
     else

@@ -30,8 +30,9 @@ static qb_status pixels(double number, size_t *out) {
 /* Pixels from the scan, else from --detector. */
 static qb_status find_detector(const cli *c, const qb_scan_info *scan, qb_detector *detector) {
     const qb_numbers *given = &c->options.info.detector;
-    double pixel = scan ? scan->pixel_size : c->options.scan.pixel_size;
-    *detector = (qb_detector){.pixel_u = pixel, .pixel_v = pixel};
+    const qb_numbers *pixel = &c->options.scan.pixels;
+    *detector = (qb_detector){.pixel_u = scan ? scan->pixel_size : pixel->count ? pixel->value[0] : 0};
+    detector->pixel_v = scan ? scan->pixel_v : pixel->count > 1 ? pixel->value[1] : detector->pixel_u;
     if (given->count > 2) return complain(QB_BAD_ARGUMENT, "--detector takes COLUMNS,ROWS");
     if (scan) {
         detector->rows = scan->rows;

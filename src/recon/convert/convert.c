@@ -124,7 +124,7 @@ static qb_status create(conversion *c, const qb_env *env) {
     const qb_scan_info *info = c->info;
     qb_stack stack = {.dtype = QB_F32,
                       .shape = {info->views, info->rows, info->columns},
-                      .voxel = {info->pixel_size, info->pixel_size, 0},
+                      .voxel = {info->pixel_size, info->pixel_v, 0},
                       .units = "",
                       .quantity = qb_quantity_name(QB_LINE_INTEGRAL),
                       .description = "quickbeam line integrals",

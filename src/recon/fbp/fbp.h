@@ -31,7 +31,7 @@ typedef struct qb__fbp {
 
     qb_grid grid;           /* n[2] = slices written */
     size_t first_row, step; /* slice i comes from detector row first_row + i * step */
-    double pixel;           /* mm, or 1 when unknown */
+    double pixel, pixel_v;  /* mm along columns and rows, or 1 when unknown */
     bool sweep;             /* --center A:B:STEP: one slice, many axes */
     double sweep_step;
     size_t sweep_count;

@@ -11,20 +11,20 @@
 static qb_status find_rows(qb__fbp *fbp) {
     const qb_grid *grid = &fbp->grid;
     double n = (double)grid->n[2], rows = (double)fbp->info->rows, near = 0.01;
-    double step = grid->voxel[2] / fbp->pixel, whole = round(step);
+    double step = grid->voxel[2] / fbp->pixel_v, whole = round(step);
     if (!(whole >= 1) || fabs(step - whole) * n > near)
         return qb__fail(QB_BAD_INPUT,
                         "slices %.9g mm apart are %.6g detector rows of %.9g mm apart: slices of a "
                         "parallel beam lie where rows do, so this must be a whole number",
-                        grid->voxel[2], step, fbp->pixel);
-    double first = grid->offset[2] / fbp->pixel + fbp->zero - 0.5 * (n - 1) * whole;
+                        grid->voxel[2], step, fbp->pixel_v);
+    double first = grid->offset[2] / fbp->pixel_v + fbp->zero - 0.5 * (n - 1) * whole;
     double last = first + (n - 1) * whole;
     if (fabs(first - round(first)) > near)
         return qb__fail(
             QB_BAD_INPUT,
             "the first slice would lie at row %.6g: slices of a parallel beam lie where "
             "rows do; shift --offset's Z by %.6g mm",
-            first, (round(first) - first) * fbp->pixel);
+            first, (round(first) - first) * fbp->pixel_v);
     if (!(first > -0.5 && last < rows - 0.5))
         return qb__fail(QB_BAD_INPUT,
                         "the volume's slices lie on rows %.0f to %.0f, the detector has 0 to %.0f: "
@@ -39,8 +39,8 @@ static qb_status find_rows(qb__fbp *fbp) {
 static void place_slices(qb__fbp *fbp) {
     qb_grid *grid = &fbp->grid;
     double middle = (double)fbp->first_row + (double)((grid->n[2] - 1) * fbp->step) / 2.0;
-    grid->voxel[2] = fbp->pixel * (double)fbp->step;
-    grid->offset[2] = (middle - fbp->zero) * fbp->pixel;
+    grid->voxel[2] = fbp->pixel_v * (double)fbp->step;
+    grid->offset[2] = (middle - fbp->zero) * fbp->pixel_v;
 }
 
 static void describe_output(qb__fbp *fbp, qb__decision *d) {
@@ -70,17 +70,21 @@ qb_status qb__fbp_decide_grid(qb__fbp *fbp, const qb_env *env, qb__decision *dec
     bool known = info->pixel_size > 0;
     size_t first;
     fbp->pixel = known ? info->pixel_size : 1.0;
+    fbp->pixel_v = known ? info->pixel_v : 1.0;
+    if (options->tilt != 0 && fabs(fbp->pixel_v - fbp->pixel) > 1e-6 * fbp->pixel)
+        return qb__fail(QB_UNSUPPORTED, "--tilt with pixels of %g x %g mm: a tilt needs square pixels; use qb sirt or cgls with --geometry FILE",
+                        fbp->pixel, fbp->pixel_v);
     if (!known && (options->hu > 0 || options->like))
         return qb__fail(QB_BAD_ARGUMENT, "--%s needs the pixel size: give --pixel-size MM",
                         options->like ? "like" : "hu");
     if (!known)
         qb__warn(env, "the pixel size is unknown: values are per pixel; give --pixel-size MM" QB__CODE("no-pixel-size"));
     fbp->grid = (qb_grid){.n = {fbp->width, fbp->width, info->rows},
-                          .voxel = {fbp->pixel, fbp->pixel, fbp->pixel}};
-    fbp->grid.offset[2] = (((double)info->rows - 1) / 2.0 - fbp->zero) * fbp->pixel;
+                          .voxel = {fbp->pixel, fbp->pixel, fbp->pixel_v}};
+    fbp->grid.offset[2] = (((double)info->rows - 1) / 2.0 - fbp->zero) * fbp->pixel_v;
     qb_status status = qb_grid_make(&asked, &fbp->grid);
     if (status != QB_OK) return status;
-    if (!options->like) fbp->grid.voxel[2] = fbp->pixel;
+    if (!options->like) fbp->grid.voxel[2] = fbp->pixel_v;
     status = qb_grid_slices(options->slices, &fbp->grid, &first);
     if (status == QB_OK) status = find_rows(fbp);
     if (status != QB_OK) return status;

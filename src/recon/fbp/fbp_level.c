@@ -14,7 +14,7 @@
 static qb_status load(const qb__fbp *fbp, const qb_env *env, qb_geometry *geometry) {
     const qb_scan_info *info = fbp->info;
     const qb_geometry_options options = {.struct_size = sizeof options, .geometry = fbp->options->geometry};
-    const qb_detector detector = {info->rows, info->columns, info->pixel_size, info->pixel_size, 0, 0};
+    const qb_detector detector = {info->rows, info->columns, info->pixel_size, info->pixel_v, 0, 0};
     if (fbp->options->tilt != 0)
         return qb__fail(QB_BAD_ARGUMENT, "--tilt besides --geometry %s, which states it", fbp->options->geometry);
     return qb_geometry_make(&options, info->views, NULL, &detector, env, geometry);

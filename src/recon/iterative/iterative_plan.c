@@ -69,6 +69,7 @@ static qb_status make_parallel(qb__iterative *it, const qb_env *env) {
     const double center = isnan(it->center) ? ((double)info->columns - 1) / 2 : it->center;
     status = qb_geometry_parallel(info->views, info->angles, info->rows, info->columns, pixel,
                                   center, &it->own);
+    if (status == QB_OK && info->pixel_size > 0) qb__parallel_set_rows(&it->own, info->pixel_v);
     it->geometry = &it->own;
     return status;
 }

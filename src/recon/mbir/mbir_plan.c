@@ -63,7 +63,7 @@ static qb_status parallel_grid(qb__mbir *m, const qb_env *env) {
     qb_status status = qb__half_fan_of_views(info->views, info->angles, info->columns, m->center, m->center, &fan);
     if (status != QB_OK) return status;
     m->grid = (qb_grid){.n = {qb__half_fan_width(&fan), qb__half_fan_width(&fan), info->rows},
-                      .voxel = {m->pixel, m->pixel, m->pixel}};
+                      .voxel = {m->pixel, m->pixel, known ? info->pixel_v : 1}};
     if (fan.used && !options->size.count && !(options->voxel > 0)) {
         char text[160];
         qb__half_fan_tell(&fan, m->center, text, sizeof text);

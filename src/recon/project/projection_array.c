@@ -26,7 +26,7 @@ static const char *said_twice(const qb_project_options *o, const qb_grid *grid) 
     return o->views              ? "views"
            : o->angles           ? "angles"
            : o->detector.count   ? "detector"
-           : o->pixel_size > 0   ? "pixel-size"
+           : o->pixel_size > 0 || o->pixels.count   ? "pixel-size"
            : o->center_offset != 0 ? "center-offset"
            : o->dataset          ? "dataset"
            : grid && (o->voxel > 0 || o->voxels.count) ? "voxel"

@@ -53,7 +53,7 @@ static qb_status decide_grid(qb__projection *p, const qb_env *env) {
         p->in_mm = p->in_mm && p->grid.voxel[j] > 0;
     }
     if (p->in_mm) return QB_OK;
-    if (!geometry || strcmp(geometry, "parallel") != 0 || p->options->pixel_size > 0)
+    if (!geometry || strcmp(geometry, "parallel") != 0 || p->options->pixel_size > 0 || (p->options->pixels.count && p->options->pixels.value[0] > 0))
         return qb__fail(QB_BAD_INPUT,
                         "%s does not say how large its voxels are in mm: give --voxel MM",
                         p->volume);
@@ -79,6 +79,7 @@ static qb_status decide_scan(qb__projection *p, const qb_env *env) {
                                      .tilt = g->tilt,
                                      .jitter = g->jitter,
                                      .pixel_size = o->pixel_size,
+                                     .pixels = o->pixels,
                                      .center_offset = o->center_offset};
     qb_numbers *pixels = &p->asked.detector;
     if (!file && pixels->count == 0) {
@@ -86,7 +87,8 @@ static qb_status decide_scan(qb__projection *p, const qb_env *env) {
         pixels->value[1] = (double)n[2];
         pixels->count = 2;
     }
-    if (!file && !(o->pixel_size > 0))
+    if (!file && !(o->pixel_size > 0) && !(o->pixels.count && o->pixels.value[0] > 0))
+        p->asked.pixels.count = 0,
         p->asked.pixel_size = p->grid.voxel[0] * (g->sod > 0 && g->sdd > 0 ? g->sdd / g->sod : 1);
     return qb__simulate_place(&p->scan, &p->asked, env);
 }

@@ -65,6 +65,18 @@ def qb(*args, code=0, cwd=None, **more):
     return done
 
 
+def instead(args, *more):
+    """Both, where an option with a value in `more` takes the place of the same one in `args`: qb refuses options that are given twice."""
+    kept, rest = [], list(args)
+    while rest:
+        word = rest.pop(0)
+        if str(word).startswith("--") and word in more:
+            rest.pop(0)
+        else:
+            kept.append(word)
+    return *kept, *more
+
+
 def qb_json(*args, code=0, **more):
     """Run qb --json; stdout must be exactly one JSON object."""
     result = json.loads(qb(*args, "--json", code=code, **more).stdout)

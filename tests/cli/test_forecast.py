@@ -108,8 +108,8 @@ def test_a_descent_takes_its_equits_and_the_turns_of_its_groups(scan, tmp_path, 
     kept.write_text(json.dumps([{**machine(), "rates": rates}]))
     monkeypatch.setenv("QB_TUNING", str(kept))
 
-    def stage(*more):
-        plan = qb_json("plan", "mbir", scan, "--center", "middle", "-o", tmp_path / "v.npy", "--device", "cpu", "--matrix", "fly", *more)
+    def stage(*more, matrix="fly"):
+        plan = qb_json("plan", "mbir", scan, "--center", "middle", "-o", tmp_path / "v.npy", "--device", "cpu", "--matrix", matrix, *more)
         return plan["forecast"]["stages"]["mbir"], plan
     voxels = sum((x - 79.5) ** 2 + (y - 79.5) ** 2 <= 80 ** 2 for x in range(160) for y in range(160))
     alone, plan = stage("--equits", 8, "--stop", 0, "--threads", 1)
@@ -125,7 +125,7 @@ def test_a_descent_takes_its_equits_and_the_turns_of_its_groups(scan, tmp_path, 
     assert few == pytest.approx(alone)  # as many groups, with half their lanes empty
     weighted = stage("--equits", 8, "--stop", 0, "--threads", 1, "--weights", "emission")[0]
     assert weighted - alone == pytest.approx(groups * 8 * entries * 16 / 1e10)
-    stored = stage("--equits", 8, "--stop", 0, "--threads", 1, "--matrix", "bytes")[0]
+    stored = stage("--equits", 8, "--stop", 0, "--threads", 1, matrix="bytes")[0]
     assert stored == pytest.approx(entries / 1e8 + groups * (start / 2 + 8 * (equit - entries * 16 / 4e9)))
 
 

@@ -6,7 +6,7 @@ import json
 import h5py
 import numpy as np
 import pytest
-from qbtest import devices, qb
+from qbtest import devices, instead, qb
 
 TRUTH, VIEWS = 0.02, 120
 CONE = ("--sod", 500, "--sdd", 800)
@@ -35,7 +35,7 @@ HOW = {"fbp": (), "fdk": CONE, "sirt": ("-g", "parallel", "--iterations", 80), "
 
 
 def image_of(verb, scan, out, *more):
-    done = qb(verb.split()[-1], scan, *HOW[verb], *more, "-o", out, "--json")
+    done = qb(verb.split()[-1], scan, *instead(HOW[verb], *more), "-o", out, "--json")
     image_of.report, image_of.said = json.loads(done.stdout), done.stderr
     return np.load(out)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qbtest import devices, fails, few, provenance_h5, qb, qb_json, read_h5, slow
+from qbtest import devices, fails, few, instead, provenance_h5, qb, qb_json, read_h5, slow
 
 LINES = ["--quantity", "line_integral", "--angles", "0:180", "--pixel-size", "1"]
 
@@ -58,7 +58,7 @@ def test_threads_and_slabs_give_the_same_bits(disc, tmp_path):
 def test_parameters_do_what_they_say(disc, tmp_path):
     def run(*more):
         out = tmp_path / "v.npy"
-        report = qb_json("mbir", disc, "-o", out, "--center", "24.7", "--slices", "9:11", "--equits", 15, *more)
+        report = qb_json("mbir", disc, "-o", out, "--center", "24.7", "--slices", "9:11", *instead(["--equits", 15], *more))
         return np.load(out), report["convergence"]
     plain, c = run()
     sharp, d = run("--sharpness", 2)
@@ -213,7 +213,7 @@ SPARSE = ["--center", "47.5", "--weights", "transmission", "--neighbours", "1,0.
 def test_coarser_voxels_first(sparse, tmp_path, slices):
     """What two levels come to is what a descent of each by itself comes to, begun with the image of the one before."""
     def run(name, *more):
-        slab = qb_json("mbir", sparse, "-o", tmp_path / name, *SPARSE, "--slices", slices, *more)["convergence"]["slabs"][0]
+        slab = qb_json("mbir", sparse, "-o", tmp_path / name, *instead(SPARSE, "--slices", slices, *more))["convergence"]["slabs"][0]
         return np.load(tmp_path / name), slab
     sigma = [["--sigma-x", "0.002", "--sigma-y", str(0.02 * 2 ** (level / 2))] for level in (1, 2)]
     first, four = run("four.npy", "--size", "24,23", "--voxel", 4, "--roi", 46 + 2, "--stop", 0.1, "--equits", 160, "--coarse", 0, *sigma[1])
@@ -233,7 +233,7 @@ def test_coarser_voxels_come_sooner_to_the_same(sparse, tmp_path):
     qb("simulate", "foam", "-o", wide, "--views", 20, "--detector", "192,16", "--pixel-size", "1", "--photons", 20000)
 
     def run(scan, *more):
-        slab = qb_json("mbir", scan, "-o", tmp_path / "v.npy", *SPARSE, "--equits", 300, *more)["convergence"]["slabs"][0]
+        slab = qb_json("mbir", scan, "-o", tmp_path / "v.npy", *instead(SPARSE, "--equits", 300, *more))["convergence"]["slabs"][0]
         return np.load(tmp_path / "v.npy"), slab
     for slices in ("3:4", "0:16"):
         (_, plain), (_, begun) = (run(wide, "--center", "95.5", "--slices", slices, *more) for more in (["--coarse", 0], ["--coarse", 2]))
@@ -248,7 +248,7 @@ def test_coarser_voxels_and_everything_else(sparse, disc, tmp_path):
     got = {}
     for name, *more in (["one", "--threads", 1, "--neighbours", "1,0.7,0"], ["two", "--threads", 2, "--neighbours", "1,0.7,0"],
                         ["joined", "--threads", 1], ["again", "--threads", 3], ["constant", "--start", "0.01"], ["found", "--center", "auto"]):
-        report = qb_json(*base, "-o", tmp_path / f"{name}.npy", *more)
+        report = qb_json(*instead(base, *more), "-o", tmp_path / f"{name}.npy")
         assert all(len(slab["coarse"]) == 2 for slab in report["convergence"]["slabs"])
         got[name] = (tmp_path / f"{name}.npy").read_bytes()
     assert got["one"] == got["two"] and got["joined"] == got["again"] and len({got[n] for n in ("one", "joined", "constant")}) == 3
@@ -256,13 +256,13 @@ def test_coarser_voxels_and_everything_else(sparse, disc, tmp_path):
     plain, begun = (sorted(plans, key=lambda plan: plan["memory_bytes"])[2] for plans in (plain, begun))  # what a process holds before differs
     assert begun["memory_bytes"] - plain["memory_bytes"] == pytest.approx(20 * 96 * 96 * 4, abs=256 << 10)  # the image between
     assert begun["forecast"]["stages"]["mbir"] > plain["forecast"]["stages"]["mbir"] and begun["forecast_equits"] == plain["forecast_equits"] == 3
-    usual, fewer = (qb_json("plan", *base, *more, "--equits", 40, "-o", tmp_path / "v.npy") for more in (["--coarse", 0], []))
+    usual, fewer = (qb_json("plan", *instead(base, *more, "--equits", 40), "-o", tmp_path / "v.npy") for more in (["--coarse", 0], []))
     assert fewer["forecast_equits"] < usual["forecast_equits"]
     image, out = tmp_path / "one.npy", ["-o", tmp_path / "no.npy"]
     fails(2, *base, *out, "--prox", image, says=["--coarse", "--prox"])
     fails(2, *base, *out, "--start", image, says=["--coarse", "--start"])
     fails(2, "mbir", disc, *out, "--coarse", 3, says=["--coarse 3", "48 x 48"])
-    fails(2, *base, *out, "--coarse", 5, says=["--coarse"])
+    fails(2, *instead(base, "--coarse", 5), *out, says=["--coarse"])
     assert not (tmp_path / "no.npy").exists()
 
 

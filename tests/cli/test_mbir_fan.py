@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conebeam import Circle
-from qbtest import QB, devices, fails, few, qb, qb_json, read_h5, slow
+from qbtest import QB, devices, fails, few, instead, qb, qb_json, read_h5, slow
 from test_resume import killed
 
 CIRCLE = ["--sod", 300, "--sdd", 500]
@@ -76,7 +76,7 @@ def test_a_matrix_is_kept_under_its_geometry(job, fan, tmp_path):
     cache = ["--equits", 2, "--matrix", "floats", "--matrix-cache", tmp_path / "kept"]
 
     def found(*more):
-        return qb_json("mbir", fan, "-o", tmp_path / "v.npy", *CIRCLE, *more, *cache)["convergence"]["matrix_from_cache"]
+        return qb_json("mbir", fan, "-o", tmp_path / "v.npy", *instead(CIRCLE, *more), *cache)["convergence"]["matrix_from_cache"]
     assert [found(), found(), found("--sdd", 501), found("--detector-offset", "0.1,0"), found()] == [False, True, False, False, True]
 
 
@@ -91,7 +91,7 @@ def test_resumed_only_with_its_geometry(fan, tmp_path):
         out.unlink()
     assert any(kept.glob("slab_*")) and not out.exists()
     for other in (["--detector-offset", "0.1,0"], ["--detector-radius", 500]):
-        fails(2, *words, *CIRCLE, *other, "-o", out, "--resume", says=["slab_", "data"])
+        fails(2, *words, *instead(CIRCLE, *other), "-o", out, "--resume", says=["slab_", "data"])
     report = qb_json(*words, *CIRCLE, "-o", out, "--resume")
     assert out.read_bytes() == whole.read_bytes() and report["convergence"]["resumed_at_equits"] > 0
 

@@ -25,7 +25,7 @@ static void append_names(char *text, size_t size, const qb__notes *names) {
 }
 
 /* Angles beside a bare array, one for each of its images; and axes that the file names in another order. */
-static void take_beside(hid_t file, const char *name, const char *path, const qb__h5_map *map, qb__scan_parts *parts) {
+static void take_beside(hid_t file, const char *name, const char *path, const qb__h5_map *map, qb_image as, qb__scan_parts *parts) {
     const char *slash = strrchr(path, '/');
     const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
     size_t shape[3];
@@ -38,7 +38,7 @@ static void take_beside(hid_t file, const char *name, const char *path, const qb
         if (qb__h5_angles(file, name, found, parts) != QB_OK)
             qb__note(&parts->notes, "%s cannot be used: %s" QB__CODE("angles-unusable"), found, qb_detail());
     }
-    if (qb__h5_text(file, path, "dim0", first, sizeof first) && strcmp(first, "vertical") == 0)
+    if (as != QB_IMAGE_SINOGRAM && qb__h5_text(file, path, "dim0", first, sizeof first) && strcmp(first, "vertical") == 0)
         qb__note(&parts->notes, "%s calls its first axis vertical: these are sinograms, give --as sinogram" QB__CODE("sinogram-order"), path);
 }
 
@@ -60,7 +60,7 @@ static void take_angles_of_entry(hid_t file, const char *name, const char *entry
 
 /* A bare array: which one, unless there is only one, the caller must say. */
 static qb_status plain_array(hid_t file, const char *name, const char *path, const qb__h5_map *map,
-                             qb__scan_parts *parts) {
+                             qb_image as, qb__scan_parts *parts) {
     char chosen[600];
     if (!path && map->arrays.count > 1 && qb__h5_default(file, chosen, sizeof chosen)) path = chosen;
     if (!path && map->arrays.count != 1) {
@@ -77,7 +77,7 @@ static qb_status plain_array(hid_t file, const char *name, const char *path, con
     parts->format = "HDF5";
     parts->data.count = parts->data.source->shape[0];
     snprintf(parts->quantity, sizeof parts->quantity, "%s", parts->data.source->quantity);
-    take_beside(file, name, path, map, parts);
+    take_beside(file, name, path, map, as, parts);
     return QB_OK;
 }
 
@@ -96,7 +96,7 @@ static qb_status named_scan(hid_t file, const char *name, const qb_scan_options 
     if (!is_group(file, group)) {
         char *slash = strrchr(group, '/');
         if (!slash || slash == group || strcmp(slash, "/data") != 0)
-            return plain_array(file, name, dataset, map, parts);
+            return plain_array(file, name, dataset, map, options->as, parts);
         *slash = 0;
     }
     qb_status status = qb__nxtomo_scan(file, name, group, map, parts);
@@ -120,7 +120,7 @@ static qb_status find_scan(hid_t file, const char *name, const qb_scan_options *
     qb_status status = qb__nxtomo_scan(file, name, NULL, map, parts);
     if (status != QB_NOT_FOUND) return status;
     if (map->entries.count && is_lone_stack(map)) {
-        status = plain_array(file, name, NULL, map, parts);
+        status = plain_array(file, name, NULL, map, options->as, parts);
         if (status == QB_OK) take_angles_of_entry(file, name, map->entries.text[0], parts);
         return status;
     }
@@ -132,7 +132,7 @@ static qb_status find_scan(hid_t file, const char *name, const qb_scan_options *
                         map->dangling ? ", the first " : "", map->first_dangling);
     status = qb__bliss_scan(file, name, map, parts);
     if (status != QB_NOT_FOUND) return status;
-    status = plain_array(file, name, NULL, map, parts);
+    status = plain_array(file, name, NULL, map, options->as, parts);
     if (status == QB_OK || map->dangling == 0) return status;
     return qb__fail_in(status, "%zu links lead nowhere, the first %s", map->dangling,
                        map->first_dangling);
@@ -182,7 +182,7 @@ qb_status qb__hdf5_open(const char *path, const char *dataset, qb__source **sour
     if (!dataset) {
         QB__TRY(qb__h5_walk(file, path, &map));
         qb__scan_parts parts = {0};
-        status = plain_array(file, path, NULL, &map, &parts);
+        status = plain_array(file, path, NULL, &map, QB_IMAGE_AUTO, &parts);
         *source = parts.data.source;
     } else {
         status = qb__h5_source(file, path, dataset, source);

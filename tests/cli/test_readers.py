@@ -140,6 +140,7 @@ def test_angles_beside_a_bare_array(tmp_path):
     with h5py.File(tmp_path / "p.nxs", "r+") as f:
         f["entry1/data/data"].attrs["dim0"] = "vertical"
     assert "--as sinogram" in json.dumps(qb_json("info", "p.nxs", cwd=tmp_path))
+    assert "[sinogram-order]" not in json.dumps(qb_json("info", "p.nxs", "--as", "sinogram", "--angles", "0:180", cwd=tmp_path))
 
 
 def test_nxtomo_without_image_key(tmp_path):

@@ -100,6 +100,9 @@ static const struct {
      "The first or last rows of the detector see matter, so the object goes on above or below. Iterative methods put what "
      "lies beyond the volume into its end slices, which become much too bright. A taller volume has a place for it: give the "
      "printed --size, and do not use its end slices."},
+    {"counts-negative",
+     "Counts are far below 0, which no detector gives. Most likely they were stored as signed numbers of 16 bits, where all above "
+     "32767 becomes negative. The image is wrong. Store the views, flats and darks as uint16, in Python data.view('uint16')."},
     {"dead-flat",
      "Some pixels have no flat field that is brighter than the dark field. They cannot be divided by it, so they count as "
      "dead. fbp and fdk take their values from the neighbours; methods with weights leave them out. A few do no harm."},

@@ -69,6 +69,17 @@ static qb_status check(const qb_grid_options *options, const qb_numbers *voxels)
     return QB_OK;
 }
 
+/* Beside the one that the scan's pixels make. Micrometres or metres, most likely. */
+static qb_status check_voxels(const qb_numbers *voxels, const qb_grid *grid) {
+    const double FAR = 1e6;
+    for (int i = 0; i < voxels->count; i++) {
+        const double given = voxels->value[i], usual = grid->voxel[i];
+        if (!(usual > 0) || (given < FAR * usual && given > usual / FAR)) continue;
+        return qb__fail(QB_BAD_ARGUMENT, "--voxel %g mm: the scan's pixels make voxels of %g mm; are both in mm?", given, usual);
+    }
+    return QB_OK;
+}
+
 qb_status qb_grid_make(const qb_grid_options *given, qb_grid *grid) {
     QB__NEED(grid);
     qb_grid_options seen, *options = &seen;
@@ -78,6 +89,8 @@ qb_status qb_grid_make(const qb_grid_options *given, qb_grid *grid) {
     if (status == QB_OK) status = check(options, &voxels);
     if (status != QB_OK) return status;
     if (options->like) return qb_grid_load(options->like, grid);
+    status = check_voxels(&voxels, grid);
+    if (status != QB_OK) return status;
     for (int i = 0; i < 3; i++) {
         if (i < size->count) grid->n[i] = (size_t)size->value[i];
         if (voxels.count) grid->voxel[i] = voxels.value[i];

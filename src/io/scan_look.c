@@ -204,6 +204,19 @@ static void tell(looking *l, bool keep) {
     }
 }
 
+/* Of 16-bit counts that a program stored as signed. Where a dark was subtracted, noise reaches a little below 0. */
+static void tell_wrapped(const looking *l) {
+    const float NOISE = -2048;
+    const qb_scan_info *info = &l->scan->info;
+    float least = 0;
+    if (info->quantity != QB_COUNTS || info->dtype != QB_I16) return;
+    for (size_t i = 0; i < l->series.count; i++)
+        if (l->frames[i].looked && l->frames[i].least < least) least = l->frames[i].least;
+    if (least < NOISE)
+        qb__note(&l->scan->parts.notes, "counts reach %g: counts above 32767 were stored as signed numbers of 16 bits; store them as uint16" QB__CODE("counts-negative"),
+                 (double)least);
+}
+
 static size_t bad_views(const looking *l) {
     size_t bad = 0;
     for (size_t i = 0; i < l->series.count; i++) bad += l->fault[i] != GOOD;
@@ -264,6 +277,7 @@ static qb_status look(looking *l, bool keep, const qb_env *env) {
         l->scan->worst_view = qb__scan_stored(l->scan, i);
     }
     tell(l, keep);
+    tell_wrapped(l);
     if (!keep) status = drop(l);
 out:
     return status;

@@ -206,3 +206,12 @@ def test_pixels_that_are_not_square(tmp_path, beam):
     qb("project", "p.npy", "--voxel", 1, *where_it_is, *PITCH, "-o", "q.h5", "--geometry-out", "q.json", cwd=tmp_path)
     view = json.loads((tmp_path / "q.json").read_text())["views"][0]
     assert [np.linalg.norm(view[axis]) for axis in "uv"] == pytest.approx([0.8, 1.6])
+
+
+@pytest.mark.parametrize("voxel", ["1e-7", "1e6", "1,1,1e-7"])
+def test_voxels_that_cannot_be_meant(tmp_path, voxel):
+    """A million times the scan's, or a millionth: another unit."""
+    qb("simulate", "disc", "--geometry", "cone", "--sod", 500, "--sdd", 800, "--pixel-size", 1.6, "--detector", "16,8", "--views", 12, "-o", tmp_path / "s.h5")
+    for verb in (["fdk"], ["sirt", "--iterations", 1]):
+        fails(2, *verb, tmp_path / "s.h5", "--sod", 500, "--sdd", 800, "--voxel", voxel, "-o", tmp_path / "v.h5", says=["--voxel", "1 mm", "in mm?"])
+    qb("fdk", tmp_path / "s.h5", "--sod", 500, "--sdd", 800, "--voxel", 0.001, "-o", tmp_path / "v.h5")

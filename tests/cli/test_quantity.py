@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from qbtest import fails, opencl, qb  # noqa: F401
+from qbtest import fails, opencl, qb, qb_json, write_scan  # noqa: F401
 
 N, ROWS, VIEWS, MU = 64, 4, 90, 0.02
 AXIS = (N - 1) / 2
@@ -251,3 +251,14 @@ def test_of_good_scans_nothing_is_said(tmp_path, phantom):
         for done, told in ((qb("fbp", "s.h5", "-o", "v.npy", cwd=tmp_path), set()), (qb("fdk", "c.h5", "--sod", 300, "--sdd", 500, "-o", "v.npy", cwd=tmp_path), set()),
                            (qb("cgls", "c.h5", "--sod", 300, "--sdd", 500, "--iterations", 2, "-o", "v.npy", cwd=tmp_path), tall)):
             assert codes(done) - {"transmission-floor", "center-doubt", "range-clamped"} == told, done.stderr
+
+
+def test_counts_that_were_stored_as_signed(tmp_path):
+    """Above 32767 they become negative. Noise about a subtracted dark is none of that."""
+    rng = np.random.default_rng(3)
+    counts = rng.normal(40000, 100, (24, 2, 32)).astype(np.uint16)
+    flats, darks = np.full((2, 2, 32), 41000, np.uint16), np.full((2, 2, 32), 100, np.uint16)
+    angles = np.arange(24) * 7.5
+    for data, said in ((counts, False), (counts.view(np.int16), True), (rng.normal(0, 200, counts.shape).astype(np.int16), False)):
+        problems = qb_json("info", write_scan(tmp_path / "s.h5", data, angles, flats, darks))["problems"]
+        assert any("[counts-negative]" in p for p in problems) == said, problems

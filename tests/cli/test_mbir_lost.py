@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, RANKS_ENV, devices, fails, few, qb, qb_json, write_scan
+from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, RANKS_ENV, devices, fails, few, instead, qb, qb_json, write_scan
 from test_mbirct import write_scan as write_mbirct
 from test_resume import killed
 
@@ -55,7 +55,7 @@ DEVICES = {"tiles": [], "local": [*APART, "--kernel", "icd_supervoxel.local"], "
 
 
 def image_of(path, out, *more):
-    report = qb_json("mbir", path, *LINES, *SIGMAS, "-o", out, *more)
+    report = qb_json("mbir", path, *instead([*LINES, *SIGMAS], *more), "-o", out)
     return np.load(out), report
 
 
@@ -261,8 +261,9 @@ def test_going_on_and_another_mask(data, tmp_path):
     wide = np.tile(np.load(folder / "lost.npy"), (1, 8, 1))
     np.save(tmp_path / "lost.npy", wide)
     whole, out, kept = tmp_path / "whole.npy", tmp_path / "out.npy", tmp_path / "out.npy.checkpoint"
-    job = [*LINES, *SIGMAS, "--stop", 0, "--equits", 20, "--checkpoint", "0.001", "--threads", 1]
-    image_of(tmp_path / "lost.npy", whole, *job)
+    how = ["--stop", 0, "--equits", 20, "--checkpoint", "0.001", "--threads", 1]
+    job = [*LINES, *SIGMAS, *how]
+    image_of(tmp_path / "lost.npy", whole, *how)
     for _ in range(12):
         if killed(["mbir", tmp_path / "lost.npy", *job, "-o", out], kept, 0):
             break

@@ -14,7 +14,7 @@ import time
 import numpy as np
 import pytest
 
-from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, QUICK, RANKS_ENV, fails, gently, qb, qb_json
+from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, QUICK, RANKS_ENV, fails, gently, instead, qb, qb_json
 
 KILLS = 1 if QUICK else 2
 SLABS, STACK = "1,0.7,0", "1,0.7,1"  # 16 slices at a time; all of them at once
@@ -196,16 +196,16 @@ def kept(left, tmp_path):
     return kept / "slab_000000"
 
 
-def refused(code, scan, kept, *more, job=JOB, says):
+def refused(code, scan, kept, *more, says):
     out = kept.parent.parent / "out.npy"
     before = kept.read_bytes()
-    fails(code, "mbir", scan, *job, "--neighbours", SLABS, *more, "-o", out, "--resume", says=says)
+    fails(code, "mbir", scan, *instead(JOB, *more), "--neighbours", SLABS, "-o", out, "--resume", says=says)
     assert not out.exists() and kept.read_bytes() == before
 
 
 def test_another_job_is_refused(scan, kept, tmp_path):
     refused(2, scan, kept, "--sharpness", 1, says=["sharpness was 0 and is 1", "belongs to another job", "slab_000000"])
-    refused(2, scan, kept, job=["--center", 30, *JOB[2:]], says=["center was 23.5 and is 30"])
+    refused(2, scan, kept, "--center", 30, says=["center was 23.5 and is 30"])
     refused(2, scan, kept, "--slices", "0:16", says=["another job", "slices"])
     other = tmp_path / "other.h5"
     qb("simulate", "disc", "-o", other, "--views", 60, "--detector", "48,34", "--photons", 20000, "--seed", 5)

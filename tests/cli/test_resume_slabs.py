@@ -12,7 +12,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, QUICK, RANKS_ENV, Shim, eager, fails, fault, few, killed, memory_is_ours, opencl, qb, qb_json  # noqa: F401 (opencl is a fixture)
+from qbtest import MPIRUN, NO_RANKS, PATIENCE, QB, QUICK, RANKS_ENV, Shim, eager, fails, fault, few, instead, killed, memory_is_ours, opencl, qb, qb_json  # noqa: F401 (opencl is a fixture)
 
 FBP = ["--center", "15.5", "--threads", 1, "--device", "cpu", "--kernel", "bp_parallel_linear.scalar"]  # slabs of few slices
 NOTE = ["--checkpoint", "1e-9"]  # after every slab
@@ -150,7 +150,7 @@ def test_another_cut_goes_on(scan, want, tmp_path):
     """What is done is known by slices: a slab that is done in part is made whole."""
     out, job = tmp_path / "v.npy", ["fbp", scan, *FBP, *NOTE, "-o", tmp_path / "v.npy"]
     assert killed(*job, at=11)
-    report = qb_json(*job, "--threads", 2, "--max-ram", "1G", "--resume")
+    report = qb_json(*instead(job, "--threads", 2), "--max-ram", "1G", "--resume")
     assert report["slabs_resumed"] >= 1 and same(out, want)
 
 
@@ -171,7 +171,7 @@ def kept(left, tmp_path):
 
 def refused(code, scan, kept, *more, says, verb="fbp"):
     before = {f: f.read_bytes() for f in kept.rglob("*") if f.is_file()}
-    fails(code, verb, scan, *FBP, *more, "-o", kept.parent / "v.npy", "--resume", says=says)
+    fails(code, verb, scan, *instead(FBP, *more), "-o", kept.parent / "v.npy", "--resume", says=says)
     assert not (kept.parent / "v.npy").exists() and before == {f: f.read_bytes() for f in kept.rglob("*") if f.is_file()}
 
 
@@ -318,7 +318,7 @@ def test_a_full_disk(scan, want, tmp_path, checkpoint):
 def test_what_cannot_go_on(scan, tmp_path):
     job = ["fbp", scan, *FBP, "--resume", "-o"]
     fails(2, *job, tmp_path / "v.npy", "--preview", tmp_path / "p.png", says=["--resume", "--preview"])
-    fails(2, *job, tmp_path / "sweep", "--center", "14:16:1", says=["--resume", "trial"])
+    fails(2, *instead(job, tmp_path / "sweep", "--center", "14:16:1"), says=["--resume", "trial"])
     fails(2, *job, tmp_path / "v_%04d.2Dimgdata", says=["--resume", "cannot be gone on with"])
     assert not list(tmp_path.iterdir())
 
@@ -362,7 +362,7 @@ def test_another_geometry_is_refused(cone, cone_whole, tmp_path):
     for more, says in ((("--sod", 401), "sod_mm was 400 and is 401"), (("--sdd", 601), "sdd_mm was 600 and is 601"),
                        (("--detector-offset", "1,0"), "offset_u_mm was 0 and is 1"), (("--pixel-size", 3), "pixel_u_mm was 8 and is 3"),
                        (("--jitter", "1,0,2,0"), "rays_and_voxels"), (("--detector-radius", 500), "detector_radius_mm was 0 and is 500")):
-        fails(2, *job, *more, says=["belongs to another job", says])
+        fails(2, *instead(job, *more), says=["belongs to another job", says])
     assert go_on(*job) >= 1 and same(out, cone_whole)
     out.unlink()
     qb("simulate", "disc", "--geometry", "cone", "--sod", 400, "--sdd", 600, "-o", tmp_path / "c.h5", "--views", 12, "--detector", "48,32", "--geometry-out", plan)

@@ -31,15 +31,14 @@ int qb__parameter_count(const qb__variant *variant) {
 
 size_t qb__parameter_combinations(const qb__variant *variant) {
     size_t all = 1;
-    for (int i = 0; i < qb__parameter_count(variant); i++)
-        all *= (size_t)variant->parameters[i].count;
+    for (int i = 0, count = qb__parameter_count(variant); i < count; i++) all *= (size_t)variant->parameters[i].count;
     return all;
 }
 
 void qb__parameter_combination(const qb__variant *variant, size_t n, int *values) {
     memset(values, 0, QB__PARAMETERS_MAX * sizeof *values);
-    for (int i = 0; i < qb__parameter_count(variant); i++) {
-        size_t count = (size_t)variant->parameters[i].count;
+    for (int i = 0; i < QB__PARAMETERS_MAX && variant->parameters[i].name; i++) {
+        const size_t count = (size_t)variant->parameters[i].count;
         values[i] = variant->parameters[i].values[n % count];
         n /= count;
     }

@@ -13,7 +13,8 @@ static const char *against(const qb__variant *row, const qb__device_info *info,
     const char *why = NULL;
     if (!(row->apis & (unsigned)info->api))
         return info->api == QB__API_CUDA ? "not for CUDA" : "not for OpenCL";
-    for (size_t n = 0; row->unusable && n < qb__parameter_combinations(row); n++) {
+    const size_t all = qb__parameter_combinations(row);
+    for (size_t n = 0; row->unusable && n < all; n++) {
         int values[QB__PARAMETERS_MAX];
         qb__parameter_combination(row, n, values);
         const char *reason = row->unusable(info, problem, values);

@@ -38,7 +38,7 @@ static bool serves(const void *context, const int *values) {
 /* The first combination that serves; the reason of the very first when none does. */
 static const char *first_usable(const asked *a, int *values) {
     const char *why = NULL;
-    for (size_t n = 0; n < qb__parameter_combinations(a->variant); n++) {
+    for (size_t n = 0, all = qb__parameter_combinations(a->variant); n < all; n++) {
         qb__parameter_combination(a->variant, n, values);
         const char *reason = unusable(a, values);
         if (!reason) return NULL;

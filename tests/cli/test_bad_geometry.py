@@ -430,4 +430,10 @@ def test_the_other_verb_is_named(tmp_path):
     qb("fbp", *scan, "x.npy", cwd=tmp_path)
     mu = np.load(tmp_path / "x.npy")[2, 12:20, 12:20].mean()
     assert abs(mu / 0.02 - 1) < 0.02  # a disc's: the advice is good
+    flat = ["--detector", "32,8", "--pixel-size", "1,0.5", "--views", 20, "-q"]
+    qb("simulate", "disc", *flat, "-o", "q.npy", "--geometry-out", "q.xml", cwd=tmp_path)
+    (tmp_path / "q.npy.json").unlink()
+    qb("fbp", "q.npy", "-g", "q.xml", *scan[3:], "q_v.npy", cwd=tmp_path)  # onto a level detector of square pixels
+    assert json.loads((tmp_path / "q_v.npy.json").read_text())["voxel_mm"] == [1, 1, 1]
+    assert np.abs(np.load(tmp_path / "q_v.npy")[2:6, 12:20, 12:20].mean((1, 2)) / 0.02 - 1).max() < 0.02
     fails(2, "fdk", "c.npy", "--sod", 100, "--sdd", 150, "--center", 15, "-o", "x.npy", cwd=tmp_path, says=["no option --center", "--detector-offset"])

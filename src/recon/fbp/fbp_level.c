@@ -45,6 +45,7 @@ static qb_status take_geometry(qb__fbp *fbp, const qb_env *env) {
     status = qb__level_of(&geometry, reach, fbp->axis, &fbp->zero, &fbp->said.pixel_size, &fbp->level);
     if (status != QB_OK) status = qb__fail_in(status, "%s", fbp->options->geometry);
     if (status != QB_OK) goto out;
+    fbp->said.pixel_v = fbp->said.pixel_size; /* a level detector's pixels are square */
     qb__view_angles(&geometry, fbp->angles);
     fbp->said.angles = fbp->angles;
     fbp->said.angles_from = fbp->options->geometry;

@@ -197,8 +197,10 @@ static void line_of(const trial *t, const scan *s, size_t view, size_t row, cons
         }
         if (t->quantity != QB_LINE_INTEGRAL) {
             if (t->air) value /= (double)s->air[view];
+            if (value > 1000) value = NAN; /* no beam is so much brighter than its flat, ... */
             line[c] = isfinite(value) ? -log(fmax(value, 1e-6)) : NAN;
         } else {
+            if (fabs(value) > 1e12) value = NAN; /* ... and no object so opaque */
             line[c] = value;
         }
         if (t->hardening) line[c] += 0.05 * pow(line[c], 2) - 0.002 * pow(line[c], 3);

@@ -76,9 +76,14 @@ static void judge_turns(const qb_scan_info *info, qb__notes *notes) {
 /* Angles stated in degrees that span half a turn or a turn in radians. */
 static void judge_unit(const qb_scan_info *info, qb__notes *notes) {
     const size_t n = info->views;
-    const double span = fabs(info->angles[n - 1] - info->angles[0]), degrees = span * (double)n / (double)(n - 1) * 180 / pi;
-    if (n > 8 && (fabs(degrees / pi - 1) < 0.03 || fabs(degrees / (2 * pi) - 1) < 0.03))
-        qb__note(notes, "the angles span %.4g degrees: if they are radians, give --angle-unit rad" QB__CODE("angle-unit"), span * 180 / pi);
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        low = fmin(low, info->angles[i]);
+        high = fmax(high, info->angles[i]);
+    }
+    const double span = (high - low) * 180 / pi, degrees = span * (double)n / (double)(n - 1);
+    if (n > 8 && (fabs(degrees / pi - 1) < 0.05 || fabs(degrees / (2 * pi) - 1) < 0.05))
+        qb__note(notes, "the angles span %.4g degrees: if they are radians, give --angle-unit rad" QB__CODE("angle-unit"), span);
 }
 
 void qb__scan_judge_angles(qb_scan *scan, bool unit_given) {

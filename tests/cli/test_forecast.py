@@ -160,3 +160,18 @@ def test_views_that_are_computed_know_how_fast(tmp_path, monkeypatch):
     monkeypatch.setenv("QB_TUNING", str(kept))
     seconds = qb_json("plan", "fdk", scan, "-o", tmp_path / "v.npy")["forecast"]["stages"]["read"]
     assert 0 < seconds < 80 * 64 * 32 * 4 / 1e5 / 4
+
+
+@pytest.mark.skipif(SANITIZED, reason="times")
+@pytest.mark.parametrize("verb", ["sirt", "cgls", "tv"])
+def test_one_row_takes_as_long_as_is_forecast(tmp_path, verb):
+    """A ray costs much before its first row: one row takes half as long as 24. The rate itself is listed here, so ratios are compared."""
+    planned, taken = [], []
+    for rows in 1, 24:
+        scan = tmp_path / f"{rows}.h5"
+        qb("simulate", "foam", "-o", scan, "--detector", f"160,{rows}", "--views", 90)
+        words = [scan, "--center", "middle", "--iterations", 8, "--threads", 1, "-o", tmp_path / "v.npy", *(["--gap", 0] if verb == "tv" else [])]
+        planned.append(qb_json("plan", verb, *words)["forecast"]["stages"][verb])
+        runs = [qb_json(verb, *words)["stages"] for _ in range(3)]
+        taken.append(min(stage["cpu_seconds"] for stages in runs for stage in stages if stage["name"] == verb))
+    assert 0.7 < (planned[1] / planned[0]) / (taken[1] / taken[0]) < 1.4

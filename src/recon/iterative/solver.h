@@ -57,6 +57,7 @@ typedef struct qb__solver {
     /* Vectors it holds besides x and b: of unknowns, of equations. */
     size_t unknowns, equations;
     size_t equations_nonneg; /* so many more with options->nonneg */
+    double passes_before, passes_each; /* pairs of forward and adjoint before the first iteration, and in each; for forecasts */
     qb_status (*run)(const qb__linear *a, const qb__solve_options *options, const qb__vectors *v,
                      const qb_env *env, void *b, void *x, qb__solved *solved);
 } qb__solver;

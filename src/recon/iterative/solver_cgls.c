@@ -58,5 +58,9 @@ out:
     return status;
 }
 
-const qb__solver qb__solver_cgls = {
-    .name = "cgls", .unknowns = 2, .equations = 2, .equations_nonneg = 1, .run = run_cgls};
+const qb__solver qb__solver_cgls = {.name = "cgls",
+                                    .unknowns = 2,
+                                    .equations = 2,
+                                    .passes_each = 1,
+                                    .equations_nonneg = 1,
+                                    .run = run_cgls};

@@ -65,4 +65,9 @@ out:
     return status;
 }
 
-const qb__solver qb__solver_sirt = {.name = "sirt", .unknowns = 2, .equations = 2, .run = run_sirt};
+const qb__solver qb__solver_sirt = {.name = "sirt",
+                                    .unknowns = 2,
+                                    .equations = 2,
+                                    .passes_before = 1,
+                                    .passes_each = 1,
+                                    .run = run_sirt};

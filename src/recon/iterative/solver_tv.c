@@ -350,4 +350,9 @@ out:
     return status;
 }
 
-const qb__solver qb__solver_tv = {.name = "tv", .unknowns = 6, .equations = 4, .run = run};
+const qb__solver qb__solver_tv = {.name = "tv",
+                                  .unknowns = 6,
+                                  .equations = 4,
+                                  .passes_before = 1.5,
+                                  .passes_each = 1.05,
+                                  .run = run};

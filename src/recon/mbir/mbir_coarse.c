@@ -42,7 +42,9 @@ static qb_status decide_level(qb__mbir *m, size_t level) {
     l->settings.stop = fmax(m->settings.stop / 2, enough);
     l->settings.equits = equits_of(m, level);
     const qb_status status = qb__system_matrix_create(&m->geometry, &grid, l->settings.radius, m->variant, &l->matrix);
-    return status == QB_OK ? QB_OK : qb__fail_in(status, "--coarse %zu", level);
+    if (status == QB_OK) return QB_OK;
+    qb__system_matrix_destroy(&l->matrix);
+    return qb__fail_in(status, "--coarse %zu", level);
 }
 
 /* Unless asked otherwise: where views are fewer than a fourth of the voxels of a side, or leave a tenth of the half turn out, what

@@ -196,7 +196,7 @@ static qb_status refuse(const char *path, const table *t, const char *why) {
 /* Which column decides; NULL: none varies. */
 static qb_status decide(const char *path, const qb__counter *counter, table *t, entry *scratch, column **which) {
     column *found = NULL;
-    size_t varying = 0, counting = 0, by_one = 0;
+    size_t varying = 0, by_one = 0;
     *which = NULL;
     for (size_t k = 0; k < t->columns; k++) {
         column *c = &t->column[k];
@@ -204,7 +204,6 @@ static qb_status decide(const char *path, const qb__counter *counter, table *t, 
         if (status != QB_OK) return status;
         if (counter->end ? c->end == counter->end : counter->begin && c->begin == counter->begin) *which = c;
         varying += c->varies;
-        counting += c->counts;
         by_one += c->counts && c->step == 1;
     }
     if (!*which && !varying && t->files > 1) *which = t->column; /* 1 and 01: told when they are sorted */

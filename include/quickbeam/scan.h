@@ -37,14 +37,14 @@ typedef struct qb_scan_options {
     qb_quantity quantity;
     char *angles;      /* degrees: FROM:TO[:N] (TO exclusive) or FILE[:COLUMN][:A:B:S]; NULL = from the scan */
     char *flats;       /* files, folders or patterns of flat fields, one a line; FILE.h5:/PATH; NULL = from the scan */
-    char *darks;       /* likewise; "none": the dark is 0 */
+    char *darks;       /* file, folder or pattern of dark fields; NULL = from the scan; "none": the dark is 0 */
     double pixel_size; /* mm; 0 = from the scan */
     char *views;       /* A:B[:S]: only these views; NULL = all */
     char *shape;       /* raw files: VIEWS,ROWS,COLUMNS:DTYPE[:OFFSET], whatever the order in the file */
     qb_angle_unit angle_unit; /* of `angles`, and of the scan's own, whatever it says */
     char *exclude;       /* stored views that are left out, "141:227,300"; NULL = none */
-    char *exclude_flats; /* the same of flat fields, ... */
-    char *exclude_darks; /* ... and of dark fields */
+    char *exclude_flats; /* flat fields to leave out, as exclude */
+    char *exclude_darks; /* dark fields to leave out, as exclude */
     bool keep_all_views;  /* views that cannot be right are named, but not left out */
     bool keep_all_fields; /* the same of flats and darks; their means are plain ones */
     qb_numbers pixels;    /* mm along columns and rows, U,V, or one number for both, in place of pixel_size */

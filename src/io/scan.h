@@ -22,7 +22,7 @@ struct qb_scan {
     char *path;
     bool sinogram;      /* an image of the source is a detector row over all views */
     size_t first, step; /* of the views in the source that the scan has, ... */
-    size_t *view;       /* ... or, where these are not evenly apart, [views] of them; NULL: they are */
+    size_t *view;       /* [views] stored view of each view; NULL: they are evenly spaced, first and step say which */
     size_t stored;      /* views in the source */
     double *angles;     /* [views] */
     double *intensity;  /* [views] or NULL */
@@ -33,8 +33,8 @@ struct qb_scan {
     size_t findings;
     bool *lost_rows;   /* [row]: no view has measured it; NULL: there is none */
     struct qb__chosen_views *chosen; /* geometries of the views that it has, for their jobs */
-    double worst;      /* largest share of a view's numbers that is saturated, as far as they were looked at, ... */
-    size_t worst_view; /* ... and the stored view that it is of */
+    double worst;      /* largest share of a view's numbers that is saturated, among those looked at */
+    size_t worst_view; /* the stored view in which most samples were saturated */
     char refused[400]; /* why no method may use it; "": they may */
     qb__digest *digests; /* of the jobs that read it */
     qb__inputs inputs; /* every file of it: data, fields, angles, notes beside them */
